@@ -1,0 +1,102 @@
+# `make report` and `make test` are the two commands: each does all its own set-up from a fresh clone
+# (virtual environment, dependencies, release build of the native module), and only what has changed since.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+VENV := .venv
+BIN := $(VENV)/bin
+CAPTURE ?= sample-data/nic-stolen-time
+REPORT ?= build/report.html
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
+	native/Cargo.toml $(wildcard native/Cargo.lock)
+SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/run $$(find capture benchmarks -type f) 2>/dev/null)
+
+# cargo test links libpython; this is the interpreter it asks where that is.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: report
+report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the sample): tables here, pictures in build/report.html
+	@$(BIN)/netcost ledger $(CAPTURE)
+	@$(BIN)/netcost stolen $(CAPTURE)
+	@mkdir -p $(dir $(REPORT))
+	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
+
+.PHONY: test
+test: $(VENV)/.built ## the tests of the crate and of the package
+	cargo test --release --manifest-path native/Cargo.toml --quiet
+	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+.PHONY: test-all
+test-all: $(VENV)/.built ## the same with the slow tests
+	cargo test --release --manifest-path native/Cargo.toml --quiet
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: bench
+bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+.PHONY: lint lint-python lint-rust lint-shell
+lint: lint-python lint-rust lint-shell ## ruff, mypy --strict, rustfmt, clippy, shellcheck
+
+lint-python: $(VENV)/.built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+lint-rust: $(VENV)/.built
+	cargo fmt --check --manifest-path native/Cargo.toml
+	cargo clippy --release --all-targets --manifest-path native/Cargo.toml --quiet -- -D warnings
+
+lint-shell: $(VENV)/.built
+	$(BIN)/shellcheck $(SHELL_SCRIPTS)
+
+.PHONY: format
+format: $(VENV)/.built ## rewrite the sources as lint wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	cargo fmt --manifest-path native/Cargo.toml
+
+.PHONY: notebooks
+notebooks: $(VENV)/.built ## execute every notebook from its percent script, outputs included
+	for script in notebooks/[0-9]*.py; do $(BIN)/jupytext --quiet --to ipynb --set-kernel python3 --execute "$$script"; done
+
+.PHONY: lab
+lab: $(VENV)/.built ## open JupyterLab on the notebooks
+	$(BIN)/jupyter lab --notebook-dir notebooks
+
+.PHONY: clean
+clean: ## remove what was built; the next target builds it again
+	rm -rf $(VENV) build native/target netcost_analysis/_native*.so
+
+# A virtual environment made half is no virtual environment: its stamp comes last.
+$(VENV)/.made: constraints.txt
+	@command -v cargo >/dev/null || { echo "netcost needs cargo to build its native module: install Rust from https://rustup.rs" >&2; exit 1; }
+	@command -v cc >/dev/null || { echo "netcost needs a C compiler to link its native module: apt install gcc (or your distribution's package)" >&2; exit 1; }
+	@python=$${PYTHON:-}; \
+	for candidate in $$python python3 python3.14 python3.13 python3.12 python3.11; do \
+	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$candidate; break; fi; \
+	done; \
+	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "netcost needs Python 3.11 or later: apt install python3 (or name one: make PYTHON=...)" >&2; exit 1; }; \
+	"$$python" -c 'import ensurepip, venv' 2>/dev/null || { echo "netcost needs Python's venv: apt install python3-venv (or your distribution's package)" >&2; exit 1; }; \
+	echo "setting up $(VENV) with $$("$$python" --version)"; \
+	"$$python" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip maturin
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.made pyproject.toml $(NATIVE)
+	@echo "installing the dependencies and building the native module (a first build takes minutes)"
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --extras dev,notebooks
+	@touch $@
