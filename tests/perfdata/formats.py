@@ -1,0 +1,151 @@
+# A tracepoint's recorded format, described: the text that the kernel shows in events/*/*/format,
+# and the raw bytes that one event of it has. Sizes and alignments are those of the described
+# machine.
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .machine import Machine
+
+Value = int | bool | str | bytes | Sequence[int]
+
+
+# A field is a scalar, a fixed array (count), or, with loc "data" or "rel", a 32-bit word that says
+# where in the record (counted from the record's start, or from the end of that word) its elements
+# stand: size << 16 | offset.
+@dataclass(frozen=True)
+class Field:
+    type: str
+    name: str
+    size: int
+    signed: bool = False
+    count: int | None = None
+    loc: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return self.type == "char" and (self.count is not None or self.loc is not None)
+
+    @property
+    def stored(self) -> int:
+        return 4 if self.loc else self.size * (1 if self.count is None else self.count)
+
+    @property
+    def alignment(self) -> int:
+        return 4 if self.loc else self.size
+
+    def declaration(self) -> str:
+        if self.loc:
+            return f"__{self.loc}_loc {self.type}[] {self.name}"
+        return f"{self.type} {self.name}" + (f"[{self.count}]" if self.count is not None else "")
+
+
+def c_int(name: str) -> Field:
+    return Field("int", name, 4, True)
+
+
+def c_uint(name: str) -> Field:
+    return Field("unsigned int", name, 4)
+
+
+def pid_t(name: str) -> Field:
+    return Field("pid_t", name, 4, True)
+
+
+def comm_t(name: str) -> Field:
+    return Field("char", name, 1, False, 16)
+
+
+def string(name: str, loc: str = "data") -> Field:
+    return Field("char", name, 1, False, None, loc)
+
+
+COMMON = (
+    Field("unsigned short", "common_type", 2),
+    Field("unsigned char", "common_flags", 1),
+    Field("unsigned char", "common_preempt_count", 1),
+    Field("int", "common_pid", 4, True),
+)
+# Linux 6.1 PREEMPT_RT as Debian builds it: one more common byte, then an undescribed gap up to the
+# next field.
+COMMON_RT = (*COMMON, Field("unsigned char", "common_preempt_lazy_count", 1))
+# Linux 3.4: the payload starts at 12.
+COMMON_3_4 = (*COMMON, Field("int", "common_padding", 4, True))
+
+
+@dataclass(frozen=True)
+class Common:
+    flags: int = 0
+    preempt_count: int = 1
+    pid: int = 0
+
+
+@dataclass(frozen=True)
+class Format:
+    system: str
+    name: str
+    id: int
+    fields: tuple[Field, ...]
+    print_fmt: str = '""'
+    common: tuple[Field, ...] = COMMON
+
+    @property
+    def event(self) -> str:
+        return f"{self.system}:{self.name}"
+
+    def with_common(self, common: tuple[Field, ...]) -> "Format":
+        return replace(self, common=common)
+
+    def offsets(self) -> list[tuple[Field, int]]:
+        placed, offset = [], 0
+        for one in (*self.common, *self.fields):
+            offset += -offset % one.alignment
+            placed.append((one, offset))
+            offset += one.stored
+        return placed
+
+    def text(self, machine: Machine) -> str:
+        lines = [
+            f"\tfield:{one.declaration()};\toffset:{offset};\tsize:{one.stored};\tsigned:{int(one.signed)};\n"
+            for one, offset in self.offsets()
+        ]
+        parts = len(self.common)
+        body = "".join(lines[:parts]) + "\n" + "".join(lines[parts:])
+        return f"name: {self.name}\nID: {self.id}\nformat:\n{body}\nprint fmt: {self.print_fmt}\n"
+
+    def pack(self, values: Mapping[str, Value], common: Common, machine: Machine) -> bytes:
+        stated = {
+            "common_type": self.id,
+            "common_flags": common.flags,
+            "common_preempt_count": common.preempt_count,
+            "common_pid": common.pid,
+        }
+        placed = self.offsets()
+        end = max(offset + one.stored for one, offset in placed)
+        # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
+        end += -end % max(one.alignment for one, _ in placed)
+        fixed, dynamic = bytearray(end), b""
+        for one, offset in placed:
+            value = stated.get(one.name, 0) if one in self.common else values[one.name]
+            data = element_bytes(one, value, machine)
+            if one.loc:
+                start = len(fixed) + len(dynamic)
+                where = start if one.loc == "data" else start - (offset + 4)
+                fixed[offset : offset + 4] = machine.pack("I", len(data) << 16 | where)
+                dynamic += data
+            else:
+                fixed[offset : offset + one.stored] = data[: one.stored].ljust(one.stored, b"\0")
+        raw = bytes(fixed) + dynamic
+        # perf rounds so that the u32 size and the data together end on 8 bytes, and counts the
+        # padding as data.
+        return raw + bytes(-(len(raw) + 4) % 8)
+
+
+def element_bytes(one: Field, value: Value, machine: Machine) -> bytes:
+    if isinstance(value, str):
+        value = value.encode()
+    if isinstance(value, bytes):
+        return value + b"\0" if one.loc and one.is_text else value
+    if isinstance(value, int):
+        value = [value]
+    return b"".join(machine.integer(int(item), one.size) for item in value)

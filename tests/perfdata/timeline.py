@@ -1,0 +1,192 @@
+# A described timeline: CPUs, each with the task it starts with and what then happens to it, and how
+# perf recorded that: which events, how the rings were flushed, what was lost. write() turns it into
+# the bytes of a capture.
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import happenings as h
+from . import tracepoints as t
+from .container import write_directory, write_file, write_pipe
+from .features import Header
+from .formats import Format
+from .machine import X86_64, Machine
+from .records import (
+    USUAL,
+    Attr,
+    Comm,
+    FinishedRound,
+    Lost,
+    LostSamples,
+    Record,
+    Sample,
+    SampleType,
+    Where,
+)
+from .simulate import Event, SimulatedCpu
+
+
+@dataclass(frozen=True)
+class Cpu:
+    number: int
+    happenings: tuple[h.Happening, ...]
+    task: h.Task | None = None
+    # Where the timeline begins in the middle of something: state that no recorded event announces.
+    unseen: tuple[h.Happening, ...] = ()
+
+    @property
+    def first_task(self) -> h.Task:
+        return h.idle(self.number) if self.task is None else self.task
+
+
+def cpu(
+    number: int,
+    *happenings: h.Happening,
+    task: h.Task | None = None,
+    unseen: Sequence[h.Happening] = (),
+) -> Cpu:
+    return Cpu(number, happenings, task, tuple(unseen))
+
+
+@dataclass(frozen=True)
+class Recording:
+    cpus: tuple[Cpu, ...]
+    formats: tuple[Format, ...] = t.FORMATS
+    clock: str | None = "monotonic"
+    sample_type: SampleType = USUAL
+    attr_size: int = 128
+    period: int = 1
+    frequency: bool = False
+    header: Header = field(default_factory=Header)
+    machine: Machine = X86_64
+    # PERF_RECORD_COMM of tasks that ran before, as perf synthesises them at the start.
+    known: tuple[h.Task, ...] = ()
+
+    # Real recordings have one id per event and CPU.
+    def attrs(self) -> list[Attr]:
+        ids = max((one.number for one in self.cpus), default=0) + 1
+        flags = {"disabled", "inherit", "sample_id_all", "exclude_guest"} | (
+            {"freq"} if self.frequency else set()
+        )
+        return [
+            Attr(
+                one.event,
+                one.id,
+                tuple(100 + place * ids + number for number in range(ids)),
+                sample_type=self.sample_type,
+                period=self.period,
+                flags=frozenset(flags),
+                clock=self.clock,
+                size=self.attr_size,
+            )
+            for place, one in enumerate(self.formats)
+        ]
+
+    def events(self) -> list[Event]:
+        return [
+            event for one in self.cpus for event, _ in self._simulated(one) if event is not None
+        ]
+
+    def _simulated(self, one: Cpu) -> Iterator[tuple[Event | None, h.Happening]]:
+        recorded = {format_.event: format_ for format_ in self.formats}
+        simulated = SimulatedCpu(one.number, one.first_task, formats=recorded)
+        for what in one.unseen:
+            list(simulated.happen(what))
+        for what in one.happenings:
+            seen = [event for event in simulated.happen(what) if event.format.event in recorded]
+            yield from ((event, what) for event in seen)
+            if isinstance(what, h.Lost | h.Flush):
+                yield None, what
+
+    def ring(self, one: Cpu) -> list[Record]:
+        """
+        Records of one CPU in the order of its ring, flush marks as FinishedRound.
+
+        A repeat at a flush is part of the following flush, as in real files.
+        """
+        places = {format_.event: place for place, format_ in enumerate(self.formats)}
+        ring: list[Record] = []
+        lost = 0
+        flushed: list[Record] = []
+        for event, what in self._simulated(one):
+            if event is not None:
+                tid = event.task.tid
+                where = Where(event.cpu, event.at, event.task.tgid, tid, places[event.format.event])
+                raw = event.format.pack(event.values, event.common, self.machine)
+                ring.append(Sample(where, raw))
+                flushed.append(ring[-1])
+            elif isinstance(what, h.Lost):
+                lost += what.count
+                if what.placed:
+                    ring.append(Lost(0, what.count, Where(one.number, what.at)))
+                    flushed.append(ring[-1])
+            elif isinstance(what, h.Flush):
+                ring.append(FinishedRound())
+                flushed = flushed[len(flushed) - what.repeat :] if what.repeat else []
+                ring.extend(flushed)
+                flushed = list(flushed)
+        if lost:
+            # perf reads each event's own count when it closes it: the same losses a second time,
+            # without a place.
+            ring.append(LostSamples(lost, Where(one.number, 0)))
+        return ring
+
+    def records(self) -> list[Record]:
+        """All records as one reader writes them: each round holds each CPU's share in turn."""
+        known = [Comm(task.tgid, task.tid, task.comm) for task in self.known]
+        rounds = [split(self.ring(one)) for one in self.cpus]
+        result: list[Record] = [*known]
+        for number in range(max(map(len, rounds), default=0)):
+            for shares in rounds:
+                result.extend(shares[number] if number < len(shares) else [])
+            result.append(FinishedRound())
+        return result
+
+    def _header(self) -> Header:
+        values = vars(self.header) | {"clock": self.clock}
+        return Header(**values)
+
+    def write(self, path: Path, mode: str = "file", compressed: int = 0) -> Path:
+        """
+        Write the capture.
+
+        :param mode: "file", "pipe", "unfinished" or "directory"
+        :param compressed: 0, or the version of COMPRESSED records to use
+        """
+        attrs, header = self.attrs(), self._header()
+        if mode == "directory":
+            rings = [
+                [one for one in self.ring(cpu_) if not isinstance(one, FinishedRound)]
+                for cpu_ in self.cpus
+            ]
+            known: list[Record] = [Comm(task.tgid, task.tid, task.comm) for task in self.known]
+            write_directory(path, attrs, self.formats, [known, *rings], header, self.machine)
+        elif mode == "pipe":
+            pipe = write_pipe(
+                attrs, self.formats, self.records(), header, self.machine, compressed=compressed
+            )
+            path.write_bytes(pipe)
+        else:
+            unfinished = mode == "unfinished"
+            data = write_file(
+                *(attrs, self.formats, self.records(), header, self.machine),
+                compressed=compressed,
+                unfinished=unfinished,
+            )
+            path.write_bytes(data)
+        return path
+
+
+def split(ring: Sequence[Record]) -> list[list[Record]]:
+    rounds: list[list[Record]] = [[]]
+    for record in ring:
+        if isinstance(record, FinishedRound):
+            rounds.append([])
+        else:
+            rounds[-1].append(record)
+    return rounds
+
+
+def recording(*cpus: Cpu, **settings: object) -> Recording:
+    return Recording(cpus, **settings)  # type: ignore[arg-type]
