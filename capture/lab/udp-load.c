@@ -1,0 +1,164 @@
+/*
+ * udp-load: datagrams at a steady rate, and the other end that counts them.
+ *
+ *   udp-load send ADDRESS PORT PPS SIZE FLOWS SECONDS
+ *   udp-load receive PORT SECONDS
+ *
+ * The sender paces against CLOCK_MONOTONIC in bursts of at most 32 datagrams, one sendmmsg each; a
+ * flow is a source port. Where it falls behind it does not catch up by more than one burst, so
+ * that a slow path shows as a lower rate and not as a flood. Both ends stop by themselves.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_BURST = 32, MAX_FLOWS = 64, MAX_SIZE = 65507, BURSTS_PER_SECOND = 5000 };
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal_number)
+{
+	(void)signal_number;
+	stopped = 1;
+}
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "udp-load: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static long long monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static double number(const char *text, double least, double most)
+{
+	char *rest;
+	double value = strtod(text, &rest);
+
+	if (*text == '\0' || *rest != '\0' || !(value >= least && value <= most)) {
+		fprintf(stderr, "udp-load: %s is not a number from %g to %g\n", text, least, most);
+		exit(2);
+	}
+	return value;
+}
+
+static int send_load(const struct sockaddr_in *to, double pps, size_t size, int flows, double seconds)
+{
+	static char payload[MAX_SIZE];
+	struct iovec data = { .iov_base = payload, .iov_len = size };
+	struct mmsghdr burst[MAX_BURST] = { 0 };
+	int sockets[MAX_FLOWS], flow = 0, per_burst = (int)(pps / BURSTS_PER_SECOND);
+	long long sent = 0, refused = 0, started, due, interval, end;
+
+	if (per_burst < 1)
+		per_burst = 1;
+	if (per_burst > MAX_BURST)
+		per_burst = MAX_BURST;
+	for (int i = 0; i < per_burst; i++) {
+		burst[i].msg_hdr.msg_iov = &data;
+		burst[i].msg_hdr.msg_iovlen = 1;
+	}
+	for (int i = 0; i < flows; i++) {
+		sockets[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (sockets[i] < 0 || connect(sockets[i], (const struct sockaddr *)to, sizeof *to) < 0)
+			fail("connect");
+	}
+
+	/* Timers may be late by 50 us otherwise, a quarter of the interval. */
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	interval = (long long)(per_burst * 1e9 / pps);
+	started = due = monotonic_ns();
+	end = started + (long long)(seconds * 1e9);
+	while (!stopped && due < end) {
+		struct timespec until = { due / 1000000000LL, due % 1000000000LL };
+		long long now;
+		int count;
+
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+		count = sendmmsg(sockets[flow], burst, (unsigned int)per_burst, 0);
+		if (count > 0)
+			sent += count;
+		else if (errno == ECONNREFUSED || errno == ENOBUFS || errno == EAGAIN)
+			refused++;
+		else if (errno != EINTR)
+			fail("sendmmsg");
+		flow = (flow + 1) % flows;
+		due += interval;
+		now = monotonic_ns();
+		if (due < now - interval)
+			due = now - interval;
+	}
+	seconds = (double)(monotonic_ns() - started) / 1e9;
+	printf("sent %lld datagrams of %zu bytes in %d flows in %.3f s: %.0f/s offered of %.0f/s asked, %lld bursts refused\n",
+	       sent, size, flows, seconds, (double)sent / seconds, pps, refused);
+	return 0;
+}
+
+static int receive_load(const struct sockaddr_in *at, double seconds)
+{
+	static char payload[MAX_BURST][2048];
+	struct iovec data[MAX_BURST];
+	struct mmsghdr burst[MAX_BURST] = { 0 };
+	long long received = 0, end = monotonic_ns() + (long long)(seconds * 1e9), now;
+	int wanted = 4 << 20, fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	for (int i = 0; i < MAX_BURST; i++) {
+		data[i].iov_base = payload[i];
+		data[i].iov_len = sizeof payload[i];
+		burst[i].msg_hdr.msg_iov = &data[i];
+		burst[i].msg_hdr.msg_iovlen = 1;
+	}
+	if (fd < 0 || bind(fd, (const struct sockaddr *)at, sizeof *at) < 0)
+		fail("bind");
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &wanted, sizeof wanted);
+	while (!stopped && (now = monotonic_ns()) < end) {
+		struct pollfd readable = { .fd = fd, .events = POLLIN };
+		int count;
+
+		if (poll(&readable, 1, (int)((end - now) / 1000000 + 1)) <= 0)
+			continue;
+		count = recvmmsg(fd, burst, MAX_BURST, MSG_DONTWAIT, NULL);
+		if (count > 0)
+			received += count;
+	}
+	printf("received %lld datagrams\n", received);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	struct sigaction on_signal = { .sa_handler = stop };
+
+	sigaction(SIGTERM, &on_signal, NULL);
+	sigaction(SIGINT, &on_signal, NULL);
+	if (argc == 8 && !strcmp(argv[1], "send")) {
+		address.sin_port = htons((unsigned short)number(argv[3], 1, 65535));
+		if (inet_pton(AF_INET, argv[2], &address.sin_addr) == 1)
+			return send_load(&address, number(argv[4], 1, 1e7), (size_t)number(argv[5], 1, MAX_SIZE),
+					 (int)number(argv[6], 1, MAX_FLOWS), number(argv[7], 0.001, 86400));
+	}
+	if (argc == 4 && !strcmp(argv[1], "receive")) {
+		address.sin_port = htons((unsigned short)number(argv[2], 1, 65535));
+		return receive_load(&address, number(argv[3], 0.001, 86400));
+	}
+	fprintf(stderr, "usage: udp-load send ADDRESS PORT PPS SIZE FLOWS SECONDS\n"
+			"       udp-load receive PORT SECONDS\n");
+	return 2;
+}

@@ -1,0 +1,140 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# What the host says about itself: clocks, counters, configuration. Sourced. Only reads.
+
+# The /proc files of a snapshot, by path below /proc; "/" becomes "_" in the bundle.
+snapshot_files='stat interrupts softirqs net/softnet_stat net/dev schedstat loadavg'
+
+# read_clock: sets monotonic_ns. /proc/timer_list states CLOCK_MONOTONIC in ns, the clock perf is
+# told to use, and costs no fork; where it is absent (not root, lockdown) /proc/uptime gives
+# CLOCK_BOOTTIME in steps of 10 ms, the same clock on a host that has never slept.
+read_clock() {
+	monotonic_ns=''
+	if [ -r /proc/timer_list ]; then
+		while read -r read_clock_word _ read_clock_value _; do
+			if [ "$read_clock_word" = now ]; then
+				monotonic_ns=$read_clock_value
+				break
+			fi
+		done </proc/timer_list
+	fi
+	if [ -z "$monotonic_ns" ]; then
+		read -r read_clock_value _ </proc/uptime
+		# A leading 1 keeps 08 and 09 from being read as octal.
+		read_clock_word=1${read_clock_value#*.}
+		monotonic_ns=$((${read_clock_value%.*} * 1000000000 + (read_clock_word - 100) * 10000000))
+	fi
+}
+
+# clock_note: says what read_clock stands on, when it is not the trace's clock.
+clock_note() {
+	[ -r /proc/timer_list ] || echo "victim and snapshot times are CLOCK_BOOTTIME in steps of 10 ms: /proc/timer_list cannot be read"
+}
+
+# snapshot DIR: the counters into DIR, with DIR/stamp to line them up with the trace: when the
+# snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of the clock
+# between which its counters were read.
+snapshot() {
+	{ mkdir -p "$1" && write_snapshot "$1" >"$1/stamp"; } || die "cannot write the counters to $1"
+}
+
+write_snapshot() {
+	read_clock
+	echo "monotonic_ns $monotonic_ns" || return 1
+	case $(date +%N) in
+	*[!0-9]* | '') echo "realtime_ns $(date +%s)000000000" ;;
+	*) echo "realtime_ns $(date +%s%N)" ;;
+	esac
+	for snapshot_file in $snapshot_files; do
+		# schedstat is absent where scheduler statistics are compiled out.
+		[ -r "/proc/$snapshot_file" ] || continue
+		snapshot_name=$(echo "$snapshot_file" | tr / _)
+		read_clock
+		snapshot_begin=$monotonic_ns
+		case $snapshot_file in
+		net/dev) in_network_namespace cat /proc/net/dev ;;
+		*) cat "/proc/$snapshot_file" ;;
+		esac >"$1/$snapshot_name" || return 1
+		read_clock
+		echo "$snapshot_name $snapshot_begin $monotonic_ns" || return 1
+	done
+}
+
+# in_network_namespace COMMAND...: where the devices are whose counters are wanted.
+in_network_namespace() {
+	if [ -n "$netns" ]; then nsenter --net="/run/netns/$netns" "$@"; else "$@"; fi
+}
+
+# kernel_config_bits: keeps from a kernel configuration the bits that decide how CPU time is
+# charged and how interrupts run, KEY=value a line; "is not set" becomes =n, for absence decides too.
+kernel_config_bits() {
+	sed -n 's/^# \(CONFIG_[A-Z0-9_]*\) is not set$/\1=n/; /^CONFIG_/p' |
+		grep -E '^CONFIG_(HZ[0-9A-Z_]*|(TICK_CPU|VIRT_CPU|IRQ_TIME|PARAVIRT_TIME)_ACCOUNTING[A-Z_]*|PREEMPT[A-Z_]*|NO_HZ[A-Z_]*|IRQ_FORCED_THREADING|SCHEDSTATS|RPS|NET_RX_BUSY_POLL)='
+}
+
+# kernel_config: those bits of the running kernel; fails where its configuration is not to be read.
+kernel_config() {
+	if [ -r /proc/config.gz ]; then
+		gzip -dc /proc/config.gz | kernel_config_bits
+		return
+	fi
+	for kernel_config_file in "/boot/config-$(uname -r)" "/lib/modules/$(uname -r)/config" "/lib/modules/$(uname -r)/build/.config"; do
+		if [ -r "$kernel_config_file" ]; then
+			kernel_config_bits <"$kernel_config_file"
+			return
+		fi
+	done
+	return 1
+}
+
+# virtualization: kvm, vmware, ... , none, or unknown.
+virtualization() {
+	if command -v systemd-detect-virt >/dev/null; then
+		systemd-detect-virt --vm
+	elif grep -q '^flags.* hypervisor' /proc/cpuinfo; then
+		echo unknown
+	else
+		echo none
+	fi
+}
+
+# first_line FILE: its first line, nothing where it cannot be read.
+first_line() {
+	if [ -r "$1" ]; then head -n 1 "$1" 2>/dev/null; fi
+}
+
+# cpu_list LIST: the CPUs of a kernel list such as 0-2,5 in ascending order, one a line.
+# Fails where LIST is not one.
+cpu_list() {
+	case $1 in
+	'' | *[!0-9,-]*) return 1 ;;
+	esac
+	echo "$1" | tr ',' '\n' | awk -F- '
+		NF > 2 || $1 == "" || (NF == 2 && ($2 == "" || $2 + 0 < $1 + 0)) { bad = 1; exit }
+		{ for (cpu = $1 + 0; cpu <= $NF + 0 && cpu < 65536; cpu++) print cpu }
+		END { exit bad }' >"$workspace/cpu_list" || return 1
+	sort -nu "$workspace/cpu_list"
+}
+
+# json_host: the host object of the manifest.
+json_host() {
+	printf '{"kernel": %s, "kernel_version": %s, "arch": %s, "virtualization": %s,\n' \
+		"$(json_string "$(uname -r)")" "$(json_string "$(uname -v)")" \
+		"$(json_string "$(uname -m)")" "$(json_string "$(virtualization)")"
+	printf '    "cpus_online": %s, "cpu_model": %s, "clocksource": %s, "preempt": %s, "perf": %s,\n' \
+		"$(json_string "$(first_line /sys/devices/system/cpu/online)")" \
+		"$(json_string "$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)")" \
+		"$(json_string "$(first_line /sys/devices/system/clocksource/clocksource0/current_clocksource)")" \
+		"$(json_string "$(first_line /sys/kernel/debug/sched/preempt)")" \
+		"$(json_string "$(perf --version)")"
+	printf '    "sysctls": {'
+	json_host_comma=''
+	for json_host_name in netdev_budget netdev_budget_usecs dev_weight netdev_max_backlog skb_defer_max; do
+		json_host_value=$(first_line "/proc/sys/net/core/$json_host_name")
+		case $json_host_value in
+		'' | *[!0-9]*) continue ;;
+		esac
+		printf '%s"net.core.%s": %s' "$json_host_comma" "$json_host_name" "$json_host_value"
+		json_host_comma=', '
+	done
+	printf '}}'
+}

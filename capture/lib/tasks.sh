@@ -1,0 +1,118 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# Starting and ending what is measured: the victim and the load. Sourced.
+# Everything started is the leader of a session of its own: a Ctrl-C reaches this shell alone, which
+# then ends each of them with all of its children, in order.
+
+# next_report: waits for a line from one of the children; sets report.
+next_report() {
+	read -r report <&3 || die "lost touch with the recording"
+}
+
+# end_session PID NAME: ends the session that PID leads, gently and then not.
+end_session() {
+	[ -n "$1" ] || return 0
+	kill -TERM "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || return 0
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+		group_runs "$1" || return 0
+		sleep 0.1
+	done
+	kill -KILL "-$1" 2>/dev/null
+	sleep 0.1
+	! group_runs "$1" || warn "$2 (process group $1) does not end"
+}
+
+# group_runs PGID: has the process group a member that is more than a zombie? kill -0 would not
+# tell, and a zombie whose parent went first stays until init gets round to it.
+group_runs() {
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
+		{ sub(/.*\) /, "") }
+		$3 == group && $1 !~ /[ZX]/ { runs = 1 }
+		END { exit !runs }'
+}
+
+# start_load: starts it and gives it a moment to get going.
+start_load() {
+	setsid sh "$library/report-end.sh" load sh -c "$load" >"$partial/load.txt" 2>&1 </dev/null &
+	load_pid=$!
+	sleep 0.3
+}
+
+# start_limit SECONDS: a report "limit" after so many seconds, unless stop_limit comes first.
+start_limit() {
+	# shellcheck disable=SC2016 # for the inner shell to expand
+	setsid sh -c 'sleep "$1" && echo limit >&3' limit "$1" </dev/null >/dev/null 2>&1 &
+	limit_pid=$!
+}
+
+stop_limit() {
+	end_session "$limit_pid" "the timer"
+	limit_pid=''
+}
+
+# run_victim OUTPUT: runs the victim to its end, or to the limit; sets victim_id, victim_started_ns,
+# victim_ended_ns, victim_user, victim_system.
+run_victim() {
+	victim_limited=''
+	setsid sh "$library/run-victim.sh" "$library" "$victim_cpu" "$1" "$victim" </dev/null &
+	victim_pid=$!
+	start_limit "$duration"
+	while next_report; do
+		case $report in
+		'victim started '*)
+			# shellcheck disable=SC2086 # split into words on purpose
+			set -- "$1" $report
+			victim_id=$4 victim_started_ns=$5
+			;;
+		'victim ended '*)
+			# shellcheck disable=SC2086 # split into words on purpose
+			set -- "$1" $report
+			victim_status=$4 victim_ended_ns=$5 victim_user=$(seconds_of "$6") victim_system=$(seconds_of "$7")
+			victim_pid=''
+			break
+			;;
+		limit)
+			victim_limited=yes
+			kill -TERM "-$victim_pid" 2>/dev/null
+			;;
+		*) other_report ;;
+		esac
+	done
+	if [ -n "$victim_limited" ]; then
+		note "the victim was ended by the recorder after $duration s"
+	elif [ "$victim_status" != 0 ]; then
+		die "the victim failed with exit status $victim_status: $(tail -n 1 "$1")"
+	fi
+}
+
+# run_load_alone: the window of a recording without a victim.
+run_load_alone() {
+	start_limit "$duration"
+	while next_report; do
+		case $report in
+		limit) break ;;
+		*) other_report ;;
+		esac
+	done
+}
+
+# other_report: a report nobody waits for: the load may end before the victim, the recorder may not.
+other_report() {
+	case $report in
+	'load ended 0')
+		load_pid=''
+		note "the load ended by itself before the end of the recorded window"
+		;;
+	'load ended '*) die "the load failed with exit status ${report##* }: $(tail -n 1 "$partial/load.txt")" ;;
+	'recorder ended '*) die "perf ended early: $(last_line "$partial/recorder.txt")" ;;
+	esac
+}
+
+# seconds_of TIME: 61.230000 for 1m1.23s, as `times` prints it.
+seconds_of() {
+	echo "$1" | awk '{ split($1, part, /[ms]/); printf "%.6f", part[1] * 60 + part[2] }'
+}
+
+# last_line FILE: the last line with something in it.
+last_line() {
+	grep -v '^ *$' "$1" | tail -n 1
+}
