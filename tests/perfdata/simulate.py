@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import happenings as h
 from . import tracepoints as t
@@ -94,7 +95,7 @@ class SimulatedCpu:
                 self.after(what)
             yield Event(what.at, self.number, self.task, format_, values, common)
 
-    def describe(self, what: h.Happening) -> tuple[Format, dict[str, Value]] | None:
+    def describe(self, what: h.Happening) -> tuple[Format, dict[str, Any]] | None:
         task = self.task
         match what:
             case h.IrqEntry(_, irq, name):

@@ -1,0 +1,114 @@
+# The native module's answers as plain Python values, and the promise of conservation as one
+# function.
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from netcost_analysis._native import Capture
+
+Row = dict[str, Any]
+ALL_TABLES = ["segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"]
+
+
+def rows(table: Any) -> list[Row]:
+    return pa.table(table).to_pylist()
+
+
+def events(path: Path, name: str) -> list[Row]:
+    return rows(Capture(str(path)).events(name))
+
+
+class Answer:
+    def __init__(self, path: Path, tables: list[str] | None = None, **window: Any) -> None:
+        capture = Capture(str(path))
+        self.scan = capture.scan()
+        got = capture.timeline(ALL_TABLES if tables is None else tables, **window)
+        self.tables = {name: rows(table) for name, table in got["tables"].items()}
+        self.sums = rows(got["sums"])
+        self.displaced = rows(got["displaced"])
+        self.irqs = rows(got["irqs"])
+        self.summary = got["summary"]
+
+    def __getattr__(self, name: str) -> list[Row]:
+        try:
+            return self.tables[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def window(self) -> tuple[int, int]:
+        return self.summary["start_ns"], self.summary["end_ns"]
+
+    def on(self, cpu: int, table: str = "segments") -> list[Row]:
+        return [row for row in self.tables[table] if row["cpu"] == cpu]
+
+    # (start, end, context, comm) of one CPU: what a drawn timeline is compared with.
+    def lane(self, cpu: int, origin: int = 0, *columns: str) -> list[tuple[Any, ...]]:
+        wanted = columns or ("context",)
+        return [
+            (row["start_ns"] - origin, row["end_ns"] - origin, *(row[name] for name in wanted))
+            for row in joined(self.on(cpu), wanted)
+        ]
+
+
+def joined(segments: list[Row], columns: tuple[str, ...]) -> list[Row]:
+    result: list[Row] = []
+    for row in segments:
+        same = result and all(result[-1][name] == row[name] for name in columns)
+        if same:
+            result[-1] = {**result[-1], "end_ns": row["end_ns"]}
+        else:
+            result.append(dict(row))
+    return result
+
+
+SUM_KEY = ("cpu", "tid", "context", "id", "napi", "device", "cost_class", "is_network")
+
+
+def by(rows_: list[Row], key: tuple[str, ...], value: Any) -> Counter[tuple[Any, ...]]:
+    total: Counter[tuple[Any, ...]] = Counter()
+    for row in rows_:
+        total[tuple(row[name] for name in key)] += value(row)
+    return total
+
+
+def duration(row: Row) -> int:
+    return int(row["end_ns"]) - int(row["start_ns"])
+
+
+def slice_parts(row: Row) -> int:
+    fixed = ("task_ns", "hardirq_ns", "poll_ns", "unknown_ns")
+    by_class = [
+        name
+        for name in row
+        if name.startswith("softirq_") and name.endswith("_ns") and name != "softirq_ns"
+    ]
+    return sum(row[name] or 0 for name in (*fixed, *by_class))
+
+
+# Promise 1, for any capture and any window: segments partition [start, end] of every CPU, and
+# everything that is made of them adds up to them.
+def assert_conserved(answer: Answer) -> None:
+    start, end = answer.window
+    per_cpu: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in answer.segments:
+        per_cpu[row["cpu"]].append(row)
+    assert sorted(per_cpu) == sorted(answer.summary["cpus"]) or start == end
+    for cpu, lane in per_cpu.items():
+        now = start
+        for row in lane:
+            assert row["start_ns"] == now, f"gap or overlap on CPU {cpu} at {now}: {row}"
+            assert row["end_ns"] > row["start_ns"], f"empty segment on CPU {cpu}: {row}"
+            now = row["end_ns"]
+        assert now == end, f"CPU {cpu} ends at {now}, not {end}"
+    cpus = len(answer.summary["cpus"])
+    assert sum(row["ns"] for row in answer.sums) == cpus * (end - start)
+    wanted = by(answer.segments, SUM_KEY, duration)
+    assert by(answer.sums, SUM_KEY, lambda row: row["ns"]) == wanted
+    for row in answer.tables.get("slices", []):
+        length = row["out_ns"] - row["in_ns"]
+        assert slice_parts(row) == length, f"parts make {slice_parts(row)} of {length}: {row}"
+    for row in (*answer.tables.get("softirqs", []), *answer.tables.get("hardirqs", [])):
+        assert (row["self_ns"] or 0) >= 0, row
