@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from native_tables import events
-from perfdata import Attr, Common, Field, FinishedRound, Format, Record, Sample, Where, write_file, write_pipe
+from perfdata import (
+    Attr,
+    Common,
+    Field,
+    FinishedRound,
+    Format,
+    Record,
+    Sample,
+    Where,
+    write_file,
+    write_pipe,
+)
 from perfdata.formats import COMMON, COMMON_3_4, COMMON_RT
 from perfdata.machine import X86_64
 
