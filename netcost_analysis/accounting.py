@@ -1,0 +1,68 @@
+"""What the kernel's own accounting charges a task with: what a monitor shows, not what it had.
+
+Sources: kernel/sched/cputime.c and kernel/sched/core.c of Linux 6.12. ``/proc/PID/stat``, getrusage
+and times(2) read ``task_cputime_adjusted``, whose sum is ``sum_exec_runtime`` (cputime_adjust:
+"stime + utime == rtime") except under VIRT_CPU_ACCOUNTING_NATIVE, where user and system time are
+measured at each boundary.
+"""
+
+from typing import Literal, NamedTuple
+
+Regime = Literal["tick", "irq_time", "virt_native", "virt_gen"]
+
+_CHARGES: dict[Regime, str] = {
+    "tick": "interrupts are charged to the task they ran on",
+    "irq_time": "interrupts and softirqs are charged to nobody, save softirqs in ksoftirqd",
+    "virt_native": "interrupts and softirqs are charged to nobody",
+    "virt_gen": "interrupts are charged to the task they ran on",
+}
+
+
+class Accounting(NamedTuple):
+    """One regime of CPU accounting.
+
+    regime: ``tick`` (TICK_CPU_ACCOUNTING), ``irq_time`` (IRQ_TIME_ACCOUNTING), ``virt_native`` or
+    ``virt_gen`` (VIRT_CPU_ACCOUNTING_NATIVE, _GEN). hardirq, softirq: whether a task is charged for
+    those that run on top of it; ksoftirqd: whether it is charged for the softirqs it runs.
+    """
+
+    regime: Regime
+    hardirq: bool
+    softirq: bool
+    ksoftirqd: bool
+
+    @property
+    def text(self) -> str:
+        """The regime in a sentence."""
+        return f"{self.regime}: {_CHARGES[self.regime]}"
+
+
+def parse_kernel_config(text: str) -> dict[str, str]:
+    """KEY=value lines of a kernel configuration as a dict, without its comments."""
+    pairs = (
+        line.strip().split("=", 1)
+        for line in text.splitlines()
+        if line.startswith("CONFIG_") and "=" in line
+    )
+    return {key: value.strip('"') for key, value in pairs}
+
+
+def accounting(config: dict[str, str]) -> Accounting | None:
+    """The accounting of a kernel with this configuration, None where that does not say.
+
+    config: as parse_kernel_config returns it. IRQ_TIME_ACCOUNTING goes before
+    VIRT_CPU_ACCOUNTING_GEN, since both can be set and rq_clock_task leaves interrupts out of
+    sum_exec_runtime under either (update_rq_clock_task); it excludes NATIVE by its Kconfig entry.
+    What the configuration cannot say: a boot with tsc=noirqtime, or a clock source found unstable,
+    turns irq_time into tick.
+    """
+    if config.get("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE") == "y":
+        # vtime_account_irq, unlike irqtime_account_irq, makes no exception for ksoftirqd.
+        return Accounting("virt_native", hardirq=False, softirq=False, ksoftirqd=False)
+    if config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y":
+        return Accounting("irq_time", hardirq=False, softirq=False, ksoftirqd=True)
+    if config.get("CONFIG_VIRT_CPU_ACCOUNTING_GEN") == "y":
+        return Accounting("virt_gen", hardirq=True, softirq=True, ksoftirqd=True)
+    if config.get("CONFIG_TICK_CPU_ACCOUNTING") == "y":
+        return Accounting("tick", hardirq=True, softirq=True, ksoftirqd=True)
+    return None

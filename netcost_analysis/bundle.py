@@ -1,0 +1,163 @@
+"""The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._native import CaptureError
+
+if TYPE_CHECKING:
+    from .host import Snapshot
+    from .victim import SpeedRun
+
+_FORMAT = 1
+# Text beside a trace is read whole; a bundle that holds more than this there is not one of ours.
+_TEXT_LIMIT_BYTES = 64 << 20
+
+
+def is_bundle(path: Path) -> bool:
+    return (path / "manifest.json").is_file()
+
+
+class Bundle:
+    """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
+
+    path: a directory with a ``manifest.json``. Raises CaptureError when the manifest is none, or
+    names a file outside the bundle; OSError when it cannot be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.manifest: dict[str, Any] = self._manifest()
+
+    def _manifest(self) -> dict[str, Any]:
+        text = self._read(self.path / "manifest.json")
+        try:
+            manifest = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CaptureError(f"{self.path}/manifest.json is no JSON: {error}") from None
+        if not isinstance(manifest, dict) or "netcost_bundle" not in manifest:
+            raise CaptureError(
+                f"{self.path}/manifest.json is not of netcost-record: no netcost_bundle in it"
+            )
+        if manifest["netcost_bundle"] != _FORMAT:
+            raise CaptureError(
+                f"{self.path} is a bundle of format {manifest['netcost_bundle']!r}, "
+                f"this netcost reads {_FORMAT}: update it"
+            )
+        return manifest
+
+    def _inside(self, name: Any) -> Path:
+        # A manifest comes from a stranger: neither ".." nor a link may lead out of the bundle.
+        if not isinstance(name, str) or not name:
+            raise CaptureError(f"{self.path}/manifest.json names no file but {name!r}")
+        try:
+            path = (self.path / name).resolve()
+            inside = path.is_relative_to(self.path.resolve())
+        except (OSError, ValueError, RuntimeError):
+            inside = False
+        if not inside:
+            raise CaptureError(
+                f"{self.path}/manifest.json names {name!r}, which is outside the bundle"
+            )
+        return self.path / name
+
+    @staticmethod
+    def _read(path: Path) -> str:
+        if path.stat().st_size > _TEXT_LIMIT_BYTES:
+            raise CaptureError(
+                f"{path} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, more than it can be"
+            )
+        return path.read_text(encoding="utf-8", errors="replace")
+
+    def text(self, name: str) -> str | None:
+        """The text of one of the bundle's files, None where it has none of that name.
+
+        Raises CaptureError outside it.
+        """
+        path = self._inside(name)
+        return self._read(path) if path.is_file() else None
+
+    @property
+    def trace(self) -> Path:
+        """The recording inside the bundle."""
+        return self._inside(self.manifest.get("trace"))
+
+    def _part(self, key: str) -> dict[str, Any] | None:
+        part = self.manifest.get(key)
+        return part if isinstance(part, dict) else None
+
+    @property
+    def victim(self) -> dict[str, Any] | None:
+        """The manifest's record of the victim, None where there was none.
+
+        Keys: command, cpu, pid, start_ns, end_ns, user_s, system_s, wall_s, output.
+        """
+        return self._part("victim")
+
+    @property
+    def load(self) -> dict[str, Any] | None:
+        """The manifest's record of the load: command and output; or None."""
+        return self._part("load")
+
+    def _output(self, part: dict[str, Any] | None) -> str | None:
+        name = (part or {}).get("output")
+        return self.text(name) if name else None
+
+    @property
+    def victim_output(self) -> str | None:
+        """What the victim wrote, None where there was none."""
+        return self._output(self.victim)
+
+    @property
+    def load_output(self) -> str | None:
+        """What the load wrote, None where there was none."""
+        return self._output(self.load)
+
+    @cached_property
+    def speed_runs(self) -> "list[SpeedRun]":
+        """The victim's `openssl speed` results, one per block size; empty for any other victim."""
+        from .victim import parse_openssl_speed
+
+        return parse_openssl_speed(self.victim_output or "")
+
+    @cached_property
+    def baseline(self) -> "Bundle | None":
+        """The same victim without the load, None where it was not run."""
+        name = self.manifest.get("baseline")
+        if not name:
+            return None
+        path = self._inside(name)
+        return Bundle(path) if is_bundle(path) else None
+
+    @cached_property
+    def kernel_config(self) -> dict[str, str]:
+        """The CONFIG_ bits recorded with the bundle, CONFIG_HZ -> "250"; empty where none were."""
+        from .accounting import parse_kernel_config
+
+        return parse_kernel_config(self.text("kernel_config") or "")
+
+    @cached_property
+    def before(self) -> "Snapshot":
+        """/proc as it was before the load and the victim started."""
+        return self._snapshot("before")
+
+    @cached_property
+    def after(self) -> "Snapshot":
+        """/proc as it was once they had ended."""
+        return self._snapshot("after")
+
+    def _snapshot(self, name: str) -> "Snapshot":
+        from .host import Snapshot
+
+        return Snapshot({file: self.text(f"{name}/{file}") or "" for file in Snapshot.FILES})
+
+    def __repr__(self) -> str:
+        host = self._part("host") or {}
+        victim = (self.victim or {}).get("command", "none")
+        return (
+            f"Bundle {self.path}: profile {self.manifest.get('profile', 'unknown')}, "
+            f"kernel {host.get('kernel', 'unknown')}, victim {victim}"
+            f"{', with a baseline' if self.manifest.get('baseline') else ''}"
+        )

@@ -1,0 +1,215 @@
+"""Opening a recording: what is in it, its events, and the timeline computed from them."""
+
+from difflib import get_close_matches
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._native import CaptureError
+from .bundle import Bundle, is_bundle
+from .progress import progress
+from .units import duration, share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .timeline import Timeline
+
+
+def open_capture(path: str | Path) -> "Capture":
+    """Open a recording; only its headers are read.
+
+    path: a perf.data file, the directory `perf record --threads` writes, a bundle directory with a
+    manifest.json, or "-" for standard input. Raises CaptureError with one line saying what is wrong
+    and what to do; OSError for a file that is missing or unreadable.
+    """
+    return Capture(path)
+
+
+class Capture:
+    """One recording, and what a bundle holds beside it.
+
+    path: as open_capture takes it. bundle: the Bundle the recording came in, None for a bare
+    recording.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        self.bundle = Bundle(path) if self.path != "-" and is_bundle(Path(path)) else None
+        self.native = _native.Capture(str(self.bundle.trace) if self.bundle else self.path)
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """What the headers say, without a pass over the events; fields: docs/cli.md."""
+        return self.native.header()
+
+    @cached_property
+    def _scan(self) -> dict[str, Any]:
+        with progress("reading the events") as advance:
+            return self.native.scan(advance)
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """A summary of plain values, one pass over the records: what `netcost info --json` prints.
+
+        Keys: docs/cli.md. Times are int ns on the capture's clock, None where no event has one.
+        Raises CaptureError where the records cannot be walked.
+        """
+        header, scan = self.header, self._scan
+        start, end = scan["start_ns"], scan["end_ns"]
+        coverage = _rows(scan["coverage"])
+        known_of = {
+            "path": self.path,
+            "bundle": self.bundle is not None,
+            "kernel": header.get("os_release"),
+            "start_ns": start,
+            "end_ns": end,
+            "duration_ns": None if start is None else end - start,
+            "cpus": scan["cpus"],
+            "events": scan["events"],
+            "records": scan["records"],
+            "lost_events": scan["lost_events"],
+            "lost_unplaced": scan["lost_unplaced"],
+            "covered": _covered(start, end, scan["cpus"], coverage),
+            "coverage": coverage,
+            "notes": scan["notes"],
+        }
+        formats = {event["name"]: event for event in header.get("events", ())}
+        rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
+        return {**rest, **known_of, "event_attrs": list(formats.values())}
+
+    @property
+    def start_ns(self) -> int:
+        """The first event's time on the capture's clock.
+
+        Raises CaptureError where no event has a time.
+        """
+        start = self._scan["start_ns"]
+        if start is None:
+            raise CaptureError(
+                f"{self.path}: no event has a time, so it has no start: record with -T"
+            )
+        return int(start)
+
+    def events(self, name: str, limit: int | None = None) -> "pd.DataFrame":
+        """The events of one tracepoint, in file order.
+
+        name: as perf names it, "napi:napi_poll". limit: at most so many rows, None for all. Returns
+        a row per event: time_ns (int64 ns on the capture's clock, masked Int64 where some events
+        have none), common_cpu, common_pid, common_comm (category), then every field of the recorded
+        format under its own name. Raises CaptureError, with the nearest names, when the capture has
+        no such event.
+        """
+        from .frames import to_frame
+
+        known = [event["name"] for event in self.header.get("events", ())]
+        if known and name not in known:
+            raise CaptureError(_no_such_event(name, known))
+        with progress(f"decoding {name}") as advance:
+            table = self.native.events(name, limit, advance)
+        return to_frame(table)
+
+    def all_events(self) -> "dict[str, pd.DataFrame]":
+        """Every tracepoint's events in one pass: name to a frame like that of events()."""
+        from .frames import to_frame
+
+        with progress("decoding") as advance:
+            tables = self.native.all_events(advance)
+        return {name: to_frame(table) for name, table in tables.items()}
+
+    def timeline(
+        self,
+        start: float | None = None,
+        end: float | None = None,
+        cpus: list[int] | None = None,
+    ) -> "Timeline":
+        """Who had each CPU when, from the events; computed when its tables are asked for.
+
+        start, end: seconds from the capture's start; the window clips, with state carried from
+        before it. cpus: those to include, None for every recorded one. Raises ValueError for a
+        window that ends before it starts.
+        """
+        from .timeline import Timeline
+
+        return Timeline(self, start=start, end=end, cpus=cpus)
+
+    def __repr__(self) -> str:
+        try:
+            return "\n".join(f"{key}: {value}" if key else value for key, value in self._lines())
+        except CaptureError as error:
+            return f"Capture {self.path}: {error}"
+
+    def _repr_html_(self) -> str:
+        try:
+            lines = self._lines()
+        except CaptureError as error:
+            return f"<p>Capture {escape(self.path)}: {escape(str(error))}</p>"
+        title, *rest = lines
+        rows = "".join(
+            f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in rest
+        )
+        return f"<p><b>{escape(title[1])}</b></p><table>{rows}</table>"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        info = self.info
+        events = sorted(info["events"].items(), key=lambda item: -item[1])
+        lines = [
+            ("", f"Capture {self.path}"),
+            (
+                "recorded",
+                f"{info['format']}, perf {info.get('tool_version') or 'unknown'}, "
+                f"kernel {info.get('kernel') or 'unknown'}, {info.get('arch') or 'unknown arch'}",
+            ),
+            (
+                "window",
+                f"{duration(info['duration_ns'])} on {len(info['cpus'])} CPUs, "
+                f"clock {info['clock']}",
+            ),
+            (
+                "events",
+                f"{sum(info['events'].values()):,}: "
+                + ", ".join(f"{name} {count:,}" for name, count in events),
+            ),
+            (
+                "lost",
+                f"{info['lost_events']:,} events; {share(info['covered'])} of CPU time covered",
+            ),
+        ]
+        if self.bundle:
+            lines.append(("bundle", repr(self.bundle)))
+        lines.extend(("note", note) for note in info["notes"])
+        return lines
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    # An Arrow table as plain rows. Most captures have no gap, and then `netcost info` needs no
+    # pyarrow.
+    if getattr(table, "num_rows", None) == 0:
+        return []
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = pa.table(table).to_pylist()
+    return rows
+
+
+def _covered(
+    start: int | None, end: int | None, cpus: list[int], gaps: list[dict[str, Any]]
+) -> float | None:
+    # The share of the recorded CPUs' window outside gaps; gaps of one CPU do not overlap.
+    if start is None or end is None or end <= start or not cpus:
+        return None
+    missing: int = sum(min(gap["end_ns"], end) - max(gap["start_ns"], start) for gap in gaps)
+    return max(0.0, 1 - missing / (len(cpus) * (end - start)))
+
+
+def _no_such_event(name: str, known: list[str]) -> str:
+    short = {event.partition(":")[2]: event for event in known}
+    near = get_close_matches(name, known, n=3, cutoff=0.6) or [
+        short[match]
+        for match in get_close_matches(name.partition(":")[2] or name, list(short), n=3, cutoff=0.6)
+    ]
+    if near:
+        return f"the capture has no event {name!r}; near it: {', '.join(near)}"
+    return f"the capture has no event {name!r}; it has {', '.join(sorted(known)) or 'none'}"

@@ -1,0 +1,124 @@
+"""The command line, ``netcost``. Commands and JSON fields: docs/cli.md."""
+
+# Only click here: `netcost info` on a small file has a third of a second, and pandas alone takes
+# half of that. Each command imports what it needs.
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+_SUBCOMMANDS = {
+    "events": "cli_events",
+    "info": "cli_info",
+    "ledger": "cli_ledger",
+    "report": "cli_report",
+    "stolen": "cli_stolen",
+}
+
+
+class _Group(click.Group):
+    # Knows its commands by name and loads one when it is called.
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _SUBCOMMANDS:
+            return None
+        from importlib import import_module
+
+        module = import_module(f".{_SUBCOMMANDS[cmd_name]}", __package__)
+        command: click.Command = module.command
+        return command
+
+
+@click.group(
+    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(package_name="netcost-analysis", prog_name="netcost")
+def cli() -> None:
+    """What networking costs a host's CPUs, and whom it takes the time from.
+
+    PATH is a perf.data file, the directory `perf record --threads` writes, a bundle of
+    netcost-record, or "-" for standard input.
+    """
+
+
+def main() -> None:
+    """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
+    try:
+        cli(standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except BrokenPipeError:
+        # The reader has what it wanted. What is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail(
+            f"{error.filename}: {error.strerror}"
+            if error.filename and error.strerror
+            else str(error)
+        )
+    except Exception as error:
+        if os.environ.get("NETCOST_TRACEBACK"):
+            raise
+        from ._native import CaptureError
+
+        if isinstance(error, CaptureError | ValueError):
+            _fail(str(error))
+        _fail(f"{type(error).__name__}: {error} (a bug; NETCOST_TRACEBACK=1 shows where)")
+
+
+def _fail(message: str) -> None:
+    print("netcost: " + " ".join(message.split()), file=sys.stderr)
+    sys.exit(1)
+
+
+def print_json(value: Any) -> None:
+    # Non-finite numbers are no JSON; callers turn them into None.
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: fields as in docs/cli.md, times in ns."
+)
+path_argument = click.argument("path")
+
+
+def window_options(function: Callable[..., None]) -> Callable[..., None]:
+    # --start, --end and --cpu, which every command on a timeline takes.
+    for option in (
+        click.option(
+            "--cpu",
+            "cpus",
+            type=click.IntRange(min=0),
+            multiple=True,
+            metavar="N",
+            help="Only this CPU; may be repeated.",
+        ),
+        click.option(
+            "--end",
+            type=float,
+            metavar="S",
+            help="Stop at this many seconds from the capture's start.",
+        ),
+        click.option(
+            "--start",
+            type=float,
+            metavar="S",
+            help="Begin at this many seconds from the capture's start.",
+        ),
+    ):
+        function = option(function)
+    return function

@@ -1,0 +1,81 @@
+# netcost info: what is in a capture.
+
+from typing import Any
+
+import click
+
+from .capture import open_capture
+from .cli import json_option, path_argument, print_json
+from .units import duration, share
+
+
+@click.command("info")
+@path_argument
+@json_option
+def command(path: str, as_json: bool) -> None:
+    """Say what is in a capture: host, clock, window, events, losses."""
+    info = open_capture(path).info
+    if as_json:
+        print_json(info)
+        return
+    for key, value in _lines(info):
+        click.echo(f"{key:<10} {value}")
+
+
+def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
+    cpus = info["cpus"]
+    lines = [
+        ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
+        (
+            "format",
+            f"{info['format']}, {info['mode']} mode{', compressed' if info['compressed'] else ''}"
+            f"{'' if info['finished'] else ', unfinished'}",
+        ),
+        ("recorder", f"perf {info.get('tool_version') or 'of unknown version'}"),
+        (
+            "host",
+            f"{info.get('hostname') or 'unknown'}, kernel {info.get('kernel') or 'unknown'}, "
+            f"{info.get('arch') or 'unknown architecture'}",
+        ),
+        ("clock", info["clock"]),
+        ("cpus", f"{len(cpus)} with events: {_ranges(cpus)}" if cpus else "none with events"),
+        ("window", duration(info["duration_ns"])),
+        (
+            "lost",
+            f"{info['lost_events']:,} events"
+            + (
+                f", {info['lost_unplaced']:,} of them at an unknown place"
+                if info["lost_unplaced"]
+                else ""
+            ),
+        ),
+        ("covered", share(info["covered"]) or "unknown"),
+    ]
+    counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
+    width = max((len(f"{count:,}") for _, count in counts), default=0)
+    lines += [
+        ("events" if i == 0 else "", f"{count:>{width},}  {name}")
+        for i, (name, count) in enumerate(counts)
+    ]
+    lines += [
+        (
+            "gap",
+            f"CPU {gap['cpu']}, {duration(gap['end_ns'] - gap['start_ns'])}: {gap['why']}"
+            + (f", {gap['lost']:,} events lost" if gap["lost"] else ""),
+        )
+        for gap in info["coverage"][:10]
+    ]
+    if len(info["coverage"]) > 10:
+        lines.append(("", f"and {len(info['coverage']) - 10:,} gaps more"))
+    return lines + [("note", note) for note in info["notes"]]
+
+
+def _ranges(cpus: list[int]) -> str:
+    # [0, 1, 2, 5] -> "0-2,5", as taskset and the kernel write it.
+    runs: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)

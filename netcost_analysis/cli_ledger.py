@@ -1,0 +1,97 @@
+# netcost ledger: the victim x thief matrix.
+
+from typing import Any, get_args
+
+import click
+
+from .cli import json_option, path_argument, print_json, window_options
+from .tally import By
+
+
+@click.command("ledger")
+@path_argument
+@click.option(
+    "--by",
+    type=click.Choice(get_args(By)),
+    default="comm",
+    show_default=True,
+    help="Tell victims apart by command, task or CPU; or gather what each device did.",
+)
+@window_options
+@json_option
+def command(
+    path: str, by: By, start: float | None, end: float | None, cpus: tuple[int, ...], as_json: bool
+) -> None:
+    """Show who lost CPU time to what."""
+    from .capture import open_capture
+    from .ledger import ledger
+    from .tables import ledger_elsewhere, ledger_table, ledger_title, show
+
+    timeline = open_capture(path).timeline(start=start, end=end, cpus=list(cpus) or None)
+    matrix = ledger(timeline, by=by)
+    if as_json:
+        print_json(_json(matrix, timeline.summary))
+        return
+    print(ledger_title(matrix) + "\n")
+    show(ledger_table(matrix))
+    lines = ledger_elsewhere(matrix)
+    if lines:
+        print("\nNot stolen from a task:")
+        print("\n".join(f"  {line}" for line in lines))
+    for note in matrix.notes:
+        print(f"note: {note}")
+
+
+def _json(matrix: Any, summary: dict[str, Any]) -> dict[str, Any]:
+    from .tables import plain
+
+    victims = []
+    for key in matrix.max_ns.index:
+        low, high = matrix.ns.loc[key], matrix.max_ns.loc[key]
+        on_cpu_ns = plain(matrix.on_cpu_ns[key])
+        victims.append(
+            {
+                **victim_fields(key, matrix.by),
+                "on_cpu_ns": on_cpu_ns,
+                "task_ns": plain(matrix.task_ns[key]),
+                "stolen_ns": int(low.sum()),
+                "stolen_max_ns": int(high.sum()),
+                "thieves": [
+                    {
+                        "thief": thief,
+                        "ns": int(low[thief]),
+                        "max_ns": int(ns),
+                        "share": low[thief] / on_cpu_ns if on_cpu_ns else None,
+                        "max_share": ns / on_cpu_ns if on_cpu_ns else None,
+                    }
+                    for thief, ns in high.items()
+                    if ns
+                ],
+            }
+        )
+    return {
+        **window_fields(summary, matrix.covered),
+        "by": matrix.by,
+        "victims": victims,
+        "elsewhere": [
+            {"cost_class": cost_class, "thief": thief, "ns": int(ns)}
+            for cost_class, row in matrix.elsewhere.iterrows()
+            for thief, ns in row.items()
+            if ns
+        ],
+    }
+
+
+def victim_fields(key: Any, by: str) -> dict[str, Any]:
+    # A victim's index entry under the names of its keys.
+    from .tables import plain
+
+    if by == "tid":
+        return {"tid": plain(key[0]), "comm": plain(key[1])}
+    return {"cpu" if by == "cpu" else "comm": plain(key)}
+
+
+def window_fields(summary: dict[str, Any], covered: float | None) -> dict[str, Any]:
+    # What every JSON answer about a timeline begins with.
+    names = ("start_ns", "end_ns", "cpus", "has_switches", "lost_events", "lost_unplaced", "notes")
+    return {**{name: summary[name] for name in names}, "covered": covered}

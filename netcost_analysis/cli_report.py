@@ -1,0 +1,54 @@
+# netcost report: the notebook on a capture, as one HTML file.
+
+from pathlib import Path
+
+import click
+
+from .cli import json_option, path_argument, print_json
+
+_EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[notebooks]'"
+
+
+@click.command("report", short_help="Write the report as one HTML file.")
+@path_argument
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="The HTML file to write."
+)
+@click.option(
+    "--notebook",
+    type=click.Path(dir_okay=False),
+    help="Execute this one instead of 01-stolen-time.",
+)
+@click.option("--code", is_flag=True, help="Keep the code cells in the page.")
+@json_option
+def command(path: str, output: str, notebook: str | None, code: bool, as_json: bool) -> None:
+    """Write the report on a capture as one HTML file that needs nothing else."""
+    from .capture import open_capture
+    from .report import NotebookError, default_notebook, write_report
+
+    if path == "-":
+        raise click.UsageError("report reads the capture more than once: give it a file")
+    if not Path(output).parent.is_dir():
+        raise click.ClickException(f"{Path(output).parent} is no directory")
+    source = Path(notebook) if notebook else default_notebook()
+    if not source.is_file():
+        raise click.ClickException(f"no notebook at {source}: name one with --notebook")
+    # What the ledger refuses, it refuses here in a line, before a kernel starts.
+    _ = open_capture(path).timeline().summary
+    try:
+        write_report(source, path, output, with_code=code)
+    except ImportError as error:
+        raise click.ClickException(f"{_EXTRA} (no module {error.name})") from None
+    except NotebookError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        print_json(
+            {
+                "report": output,
+                "notebook": source.name,
+                "capture": path,
+                "bytes": Path(output).stat().st_size,
+            }
+        )
+    else:
+        print(f"report in {output}")

@@ -1,0 +1,156 @@
+# netcost stolen: per victim, where its time on CPU went.
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .cli import json_option, path_argument, print_json, window_options
+from .cli_ledger import victim_fields, window_fields
+from .units import duration
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .accounting import Accounting
+    from .tables import Table
+
+_ROWS = 12
+_THIEVES = tuple(f"stolen_{kind}_" for kind in ("hardirq", "vector", "nmi", "softirq", "device"))
+
+
+@click.command("stolen", short_help="Show what each task lost.")
+@path_argument
+@click.option("--victim", metavar="COMM", help="Only this one, in full.")
+@window_options
+@json_option
+def command(
+    path: str,
+    victim: str | None,
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+    as_json: bool,
+) -> None:
+    """Show how much of each task's time on CPU was its own, and what a monitor would say."""
+    from .accounting import accounting
+    from .capture import open_capture
+    from .stolen import stolen
+    from .tables import show
+
+    capture = open_capture(path)
+    timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
+    frame = stolen(timeline)
+    if victim is not None and victim not in frame.index:
+        raise click.ClickException(_no_such_victim(victim, list(frame.index)))
+    frame = frame if victim is None else frame.loc[[victim]]
+    regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
+    if as_json:
+        print_json(
+            {
+                **window_fields(timeline.summary, timeline.covered),
+                "accounting": regime.regime if regime else None,
+                "victims": [
+                    {**victim_fields(key, "comm"), **_plain(row)} for key, row in frame.iterrows()
+                ],
+            }
+        )
+        return
+    if victim is not None:
+        print(f"{victim}, in a window of {duration(timeline.duration_ns)}\n")
+        show(_detail(frame.iloc[0], regime))
+    else:
+        show(_overview(frame))
+        if regime:
+            print(f"\naccounting {regime.text}")
+    for note in timeline.notes:
+        print(f"note: {note}")
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    from .tables import plain
+
+    return {str(name): plain(value) for name, value in row.items()}
+
+
+def _no_such_victim(name: str, known: list[str]) -> str:
+    near = get_close_matches(name, known, n=3) or known[:5]
+    return f"no task {name!r} in the window; there are {', '.join(near)}"
+
+
+def _overview(frame: "pd.DataFrame") -> "Table":
+    from .tables import Table, between, share_between
+
+    header = [
+        "victim",
+        "on CPU",
+        "itself",
+        "stolen",
+        "share",
+        "of it network",
+        "displaced",
+        "monitor says",
+    ]
+    rows = [
+        [
+            str(comm),
+            duration(row["on_cpu_ns"]),
+            duration(row["task_ns"]),
+            between(row["stolen_ns"], row["stolen_max_ns"]),
+            share_between(row["stolen_share"], row["stolen_max_share"]),
+            between(row["stolen_network_ns"], row["stolen_network_max_ns"]),
+            duration(row["displaced_ns"]),
+            duration(row["monitor_ns"]),
+        ]
+        for comm, row in frame[:_ROWS].iterrows()
+    ]
+    if len(frame) > _ROWS:
+        rest = frame[_ROWS:].sum(skipna=False)
+        rows.append(
+            [
+                f"{len(frame) - _ROWS} others",
+                duration(rest["on_cpu_ns"]),
+                duration(rest["task_ns"]),
+                between(rest["stolen_ns"], rest["stolen_max_ns"]),
+                "",
+                between(rest["stolen_network_ns"], rest["stolen_network_max_ns"]),
+                duration(rest["displaced_ns"]),
+                duration(rest["monitor_ns"]),
+            ]
+        )
+    return Table(header, rows)
+
+
+def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
+    from .tables import Table, between, share_between
+
+    whole = row["on_cpu_ns"]
+
+    def part(name: str, low: Any, high: Any | None = None) -> list[str]:
+        high = low if high is None else high
+        unknown = whole != whole or whole is None or not whole > 0
+        return [
+            name,
+            between(low, high) or "0",
+            "" if unknown else share_between(low / whole, high / whole),
+        ]
+
+    rows = []
+    if whole == whole:
+        rows += [part("on CPU", whole), part("ran itself", row["task_ns"])]
+    rows.append(part("stolen", row["stolen_ns"], row["stolen_max_ns"]))
+    rows.append(part("  network", row["stolen_network_ns"], row["stolen_network_max_ns"]))
+    for name in map(str, row.index):
+        if name.startswith(_THIEVES) and row[name]:
+            thief = name.removeprefix("stolen_").removesuffix("_ns").replace("_", " ", 1)
+            rows.append(part(f"  by {thief}", row[name]))
+    rows += [
+        part("synchronous", row["synchronous_ns"]),
+        part("scheduled network work", row["scheduled_ns"]),
+        part("unknown", row["unknown_ns"]),
+        ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
+        part(f"a monitor says ({regime.regime})", row["monitor_ns"])
+        if regime
+        else ["a monitor says", "unknown", ""],
+    ]
+    return Table(["", "time", "of its time on CPU"], rows)

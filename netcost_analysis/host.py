@@ -1,0 +1,141 @@
+"""The host's own counters, as a bundle's snapshots of /proc hold them."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+import pandas as pd
+
+# /proc/stat, columns of a cpu line (fs/proc/stat.c show_stat).
+_STAT = (
+    "user",
+    "nice",
+    "system",
+    "idle",
+    "iowait",
+    "irq",
+    "softirq",
+    "steal",
+    "guest",
+    "guest_nice",
+)
+# /proc/net/softnet_stat, hexadecimal (net/core/net-procfs.c softnet_seq_show); older kernels write
+# fewer.
+_SOFTNET = {
+    0: "processed",
+    1: "dropped",
+    2: "time_squeeze",
+    9: "received_rps",
+    10: "flow_limit_count",
+    12: "cpu",
+}
+_NET_DEV = (
+    *(
+        f"rx_{name}"
+        for name in ("bytes", "packets", "errs", "drop", "fifo", "frame", "compressed", "multicast")
+    ),
+    *(
+        f"tx_{name}"
+        for name in ("bytes", "packets", "errs", "drop", "fifo", "colls", "carrier", "compressed")
+    ),
+)
+
+
+class Snapshot:
+    """Counters of one moment. Difference of two: ``after.softirqs - before.softirqs``.
+
+    texts: file name to text; a missing or empty file gives an empty frame.
+    """
+
+    FILES: ClassVar[tuple[str, ...]] = (
+        "stamp",
+        "stat",
+        "interrupts",
+        "softirqs",
+        "net_softnet_stat",
+        "net_dev",
+    )
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = dict(texts)
+
+    def _lines(self, name: str) -> list[list[str]]:
+        return [words for line in self._texts.get(name, "").splitlines() if (words := line.split())]
+
+    @cached_property
+    def stamp(self) -> dict[str, int]:
+        """When: monotonic_ns and realtime_ns, those that were recorded."""
+        return {
+            words[0]: int(words[1])
+            for words in self._lines("stamp")
+            if len(words) > 1 and words[1].isdigit()
+        }
+
+    @cached_property
+    def stat(self) -> pd.DataFrame:
+        """Ticks of USER_HZ by CPU (index) and kind: user, nice, system, idle, iowait, irq, ..."""
+        rows = {
+            int(name[3:]): [int(word) for word in words[: len(_STAT)]]
+            for name, *words in self._lines("stat")
+            if name.startswith("cpu") and name[3:].isdigit()
+        }
+        width = min(map(len, rows.values()), default=0)
+        return pd.DataFrame(
+            {
+                kind: {cpu: row[i] for cpu, row in rows.items()}
+                for i, kind in enumerate(_STAT[:width])
+            }
+        ).rename_axis(index="cpu")
+
+    @cached_property
+    def interrupts(self) -> pd.DataFrame:
+        """Interrupts by line or vector ("26", "LOC") and CPU number."""
+        return self._by_cpu("interrupts")
+
+    @cached_property
+    def irq_labels(self) -> dict[str, str]:
+        """What /proc/interrupts says of each line: chip, trigger and action names."""
+        lines = self._lines("interrupts")
+        width = len(lines[0]) if lines else 0
+        return {words[0].rstrip(":"): " ".join(words[1 + width :]) for words in lines[1:]}
+
+    @cached_property
+    def softirqs(self) -> pd.DataFrame:
+        """Softirqs by vector name ("NET_RX") and CPU number."""
+        return self._by_cpu("softirqs")
+
+    def _by_cpu(self, name: str) -> pd.DataFrame:
+        lines = self._lines(name)
+        if not lines:
+            return pd.DataFrame()
+        cpus = [
+            int(word.removeprefix("CPU")) for word in lines[0] if word.removeprefix("CPU").isdigit()
+        ]
+        rows = {
+            words[0].rstrip(":"): [int(word) for word in words[1 : 1 + len(cpus)]]
+            for words in lines[1:]
+            # ERR and MIS have one count for the machine.
+            if len(words) > len(cpus) and all(word.isdigit() for word in words[1 : 1 + len(cpus)])
+        }
+        return pd.DataFrame.from_dict(rows, orient="index", columns=cpus)
+
+    @cached_property
+    def softnet_stat(self) -> pd.DataFrame:
+        """By CPU: processed, dropped, time_squeeze, received_rps, flow_limit_count."""
+        lines = [[int(word, 16) for word in words] for words in self._lines("net_softnet_stat")]
+        frame = pd.DataFrame(
+            [{name: words[i] for i, name in _SOFTNET.items() if i < len(words)} for words in lines],
+            dtype="int64",
+        )
+        # An offline CPU has no line; since Linux 5.10 each names its own.
+        return frame.set_index("cpu") if "cpu" in frame else frame.rename_axis(index="cpu")
+
+    @cached_property
+    def net_dev(self) -> pd.DataFrame:
+        """By interface: rx_bytes, rx_packets, ... tx_compressed."""
+        rows = {}
+        for line in self._texts.get("net_dev", "").splitlines():
+            name, colon, counts = line.partition(":")
+            if colon and all(word.isdigit() for word in counts.split()):
+                rows[name.strip()] = [int(word) for word in counts.split()[: len(_NET_DEV)]]
+        return pd.DataFrame.from_dict(rows, orient="index", columns=list(_NET_DEV))

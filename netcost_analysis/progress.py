@@ -1,0 +1,48 @@
+# A bar for what lasts: silent for the first second, when piped, and when NETCOST_PROGRESS=0.
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_PATIENCE_S = 1.0
+
+
+def _watched() -> bool:
+    if os.environ.get("NETCOST_PROGRESS") == "0":
+        return False
+    # A Jupyter kernel's stderr is no terminal, yet somebody watches it.
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[float], None] | None]:
+    # Yields what native calls now and then with the fraction done, or None where nobody watches.
+    if not _watched():
+        yield None
+        return
+    started = time.monotonic()
+    bar: Any = None
+
+    def advance(fraction: float) -> None:
+        nonlocal bar
+        if bar is None:
+            if time.monotonic() - started < _PATIENCE_S:
+                return
+            from tqdm.auto import tqdm
+
+            bar = tqdm(
+                total=100,
+                desc=label,
+                leave=False,
+                bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}",
+            )
+        bar.update(100 * fraction - bar.n)
+
+    try:
+        yield advance
+    finally:
+        if bar is not None:
+            bar.close()

@@ -1,0 +1,118 @@
+# A notebook executed on a capture, as one HTML file that needs nothing else.
+
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from .files import replacing
+from .progress import progress
+
+_CELL_TIMEOUT_S = 1800
+
+# Readable on paper and screen without a style sheet from elsewhere.
+_STYLE = """
+:root { color-scheme: light; } body { font: 16px/1.5 system-ui, sans-serif; color: #1a1a1a; margin:
+2rem auto; max-width: 66rem; padding: 0 1rem; } h1, h2, h3 { line-height: 1.2; margin: 1.8em 0 .5em;
+} h1 { margin-top: 0; } p, li { max-width: 46rem; } table { border-collapse: collapse; font-size:
+.9rem; font-variant-numeric: tabular-nums; margin: 1rem 0; } th, td { padding: .25rem .75rem;
+text-align: right; border: 0; white-space: nowrap; } th:first-child, td:first-child { text-align:
+left; } thead th { border-bottom: 1px solid #888; } tbody tr:nth-child(even) { background: #f4f5f6;
+} pre, code { font: .88rem/1.45 ui-monospace, monospace; } pre { overflow-x: auto; } .input_area pre
+{ background: #f4f5f6; padding: .75rem; } .rendered_html, .output { overflow-x: auto; } img {
+max-width: 100%; height: auto; } .anchor-link, .prompt { display: none; } footer { margin-top: 3rem;
+border-top: 1px solid #ccc; color: #555; font-size: .85rem; }
+"""
+
+
+def default_notebook() -> Path:
+    # The source tree's; an installed wheel has no notebooks and names one with --notebook.
+    return Path(__file__).resolve().parent.parent / "notebooks" / "01-stolen-time.ipynb"
+
+
+def write_report(notebook: Path, capture: str, output: str, with_code: bool = False) -> None:
+    """Execute a notebook on a capture and export it.
+
+    notebook: an .ipynb with a cell tagged "parameters" that sets capture_path. capture: what
+    open_capture takes, from the working directory. output: the HTML file, written whole or not at
+    all. Raises NotebookError when a cell does; OSError when a file cannot be read or written.
+    """
+    import nbformat
+
+    book = nbformat.read(notebook, as_version=4)
+    _set_parameters(book, {"capture_path": capture})
+    _execute(book)
+    page = _page(book, title=_title(book, notebook), capture=capture, with_code=with_code)
+    with replacing(output) as draft:
+        draft.write_text(page, encoding="utf-8")
+
+
+class NotebookError(Exception):
+    """A cell of the notebook raised; the message is that cell's error in one line."""
+
+
+def _set_parameters(book: Any, values: dict[str, str]) -> None:
+    # papermill's convention, so that papermill can run the same notebooks.
+    from nbformat.v4 import new_code_cell
+
+    tagged = [
+        i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])
+    ]
+    source = "\n".join(f"{name} = {value!r}" for name, value in values.items())
+    cell = new_code_cell(source, metadata={"tags": ["injected-parameters"]})
+    book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)
+
+
+def _execute(book: Any) -> None:
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    # A progress bar in a kernel's output would stay in the page.
+    os.environ["NETCOST_PROGRESS"] = "0"
+    cells = sum(cell.cell_type == "code" for cell in book.cells) or 1
+    done = 0
+    with progress("executing the notebook") as advance:
+
+        def count(**_: Any) -> None:
+            nonlocal done
+            done += 1
+            if advance:
+                advance(min(done / cells, 1.0))
+
+        # Over a socket file, not over TCP, where other users of the host could reach the kernel.
+        manager = AsyncKernelManager(kernel_name="python3", transport="ipc")
+        client = NotebookClient(book, km=manager, timeout=_CELL_TIMEOUT_S, on_cell_executed=count)
+        try:
+            client.execute(cwd=os.getcwd())
+        except CellExecutionError as error:
+            raise NotebookError(f"the notebook stopped: {error.ename}: {error.evalue}") from None
+
+
+def _title(book: Any, notebook: Path) -> str:
+    # The first heading.
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            for line in cell.source.splitlines():
+                if line.startswith("# "):
+                    return str(line[2:].strip())
+    return notebook.stem
+
+
+def _page(book: Any, title: str, capture: str, with_code: bool) -> str:
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(
+        template_name="basic",
+        exclude_input=not with_code,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        embed_images=True,
+    )
+    body, _ = exporter.from_notebook_node(book)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>\n{body}\n"
+        f"<footer>netcost report {escape(capture)}</footer></body></html>\n"
+    )

@@ -1,0 +1,170 @@
+# Tables for a reader: plain text when piped, rich on a terminal, HTML in a notebook. One
+# description for the three.
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .units import duration, share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .ledger import Ledger
+
+
+@dataclass
+class Table:
+    # header: one per column; the first column is left-aligned, the others right. strong: rows to
+    # set apart.
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    strong: set[int] = field(default_factory=set)
+
+    def text(self) -> str:
+        widths = [
+            max(len(row[i]) for row in [self.header, *self.rows]) for i in range(len(self.header))
+        ]
+
+        def line(row: Sequence[str]) -> str:
+            first, *rest = row
+            cells = [
+                first.ljust(widths[0]),
+                *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)),
+            ]
+            return "  ".join(cells).rstrip()
+
+        return "\n".join(line(row) for row in [self.header, *self.rows])
+
+    def html(self) -> str:
+        def row(cells: Iterable[str], tag: str, strong: bool = False) -> str:
+            style = ' style="font-weight:bold"' if strong else ""
+            return (
+                f"<tr{style}>"
+                + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+                + "</tr>"
+            )
+
+        body = "".join(row(cells, "td", i in self.strong) for i, cells in enumerate(self.rows))
+        return f"<table><thead>{row(self.header, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def show(table: Table) -> None:
+    # Onto standard output: rich where a person reads it, plain text where a program does.
+    import sys
+
+    if not sys.stdout.isatty():
+        print(table.text())
+        return
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for i, name in enumerate(table.header):
+        rich.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+    for i, row in enumerate(table.rows):
+        rich.add_row(*row, style="bold" if i in table.strong else None)
+    # A name such as "[napi]" is text, not markup; a table wider than the terminal is not cut.
+    console = Console(markup=False, highlight=False, emoji=False)
+    console.print(rich, crop=False, no_wrap=True, soft_wrap=True)
+
+
+def between(low_ns: Any, high_ns: Any) -> str:
+    # A cell whose truth lies between two values.
+    if high_ns == low_ns:
+        return duration(low_ns) if low_ns else ""
+    return f"≤ {duration(high_ns)}" if not low_ns else f"{duration(low_ns)} – {duration(high_ns)}"
+
+
+def share_between(low: Any, high: Any) -> str:
+    if low == high or share(low) == share(high):
+        return share(low) if low else ""
+    return f"≤ {share(high)}" if not low else f"{share(low)} – {share(high)}"
+
+
+def plain(value: Any) -> Any:
+    # A pandas or numpy scalar as JSON has it; NA and NaN become None.
+    if value is None or type(value) in (str, int, bool):
+        return value
+    import pandas as pd
+
+    return None if pd.isna(value) else value.item() if hasattr(value, "item") else value
+
+
+def label(key: Any) -> str:
+    # A victim's index entry as text: "openssl", "openssl (1234)", "CPU 0".
+    if isinstance(key, tuple):
+        tid, comm = key
+        return f"{comm} ({tid})"
+    return f"CPU {key}" if isinstance(key, int) else str(key)
+
+
+def ledger_table(ledger: "Ledger", victims: int = 4) -> Table:
+    # Thieves down, victims across: thieves have the long names. The victims beyond the first few
+    # share a column.
+    shown = list(ledger.max_ns.index[:victims])
+    rest = list(ledger.max_ns.index[victims:])
+    groups = [
+        (label(plain(key) if not isinstance(key, tuple) else key), [key]) for key in shown
+    ] + ([(f"{len(rest)} others", rest)] if rest else [])
+    header = ["thief", *(cell for name, _ in groups for cell in (name, ""))]
+    rows: list[Sequence[str]] = []
+
+    def add(name: str, low: "pd.Series[int]", high: "pd.Series[int]", of: bool = True) -> None:
+        cells = [name]
+        for _, keys in groups:
+            whole = ledger.on_cpu_ns[keys].sum(skipna=False)
+            low_ns, high_ns = low[keys].sum(skipna=False), high[keys].sum(skipna=False)
+            unknown = not of or whole is None or whole != whole or whole <= 0
+            part = "" if unknown else share_between(low_ns / whole, high_ns / whole)
+            cells += [between(low_ns, high_ns), part]
+        rows.append(cells)
+
+    if bool(ledger.on_cpu_ns.notna().all()):
+        add("on CPU", ledger.on_cpu_ns, ledger.on_cpu_ns, of=False)
+        add("the task itself", ledger.task_ns, ledger.task_ns)
+    for thief in ledger.max_ns.columns:
+        add(str(thief), ledger.ns[thief], ledger.max_ns[thief])
+    add("stolen in all", ledger.ns.sum(axis=1), ledger.max_ns.sum(axis=1))
+    return Table(header, rows, strong={len(rows) - 1})
+
+
+def ledger_title(ledger: "Ledger") -> str:
+    cpus = f"CPU{'s' if len(ledger.cpus) > 1 else ''} {', '.join(map(str, ledger.cpus))}"
+    return (
+        f"Time stolen from tasks in {duration(ledger.window_ns)} on {cpus}"
+        f" ({share(ledger.covered) or 'an unknown part'} of CPU time has a known owner)"
+    )
+
+
+def ledger_elsewhere(ledger: "Ledger") -> list[str]:
+    # What interrupts and kthreads took from nobody, or did for the task itself: a line per class.
+    names = {
+        "from_idle": "from idle",
+        "scheduled": "scheduled (ksoftirqd and other network threads)",
+        "synchronous": "synchronous (the tasks' own traffic)",
+    }
+    lines = []
+    for cost_class, row in ledger.elsewhere.iterrows():
+        largest = ", ".join(
+            f"{thief} {duration(ns)}" for thief, ns in row.nlargest(3).items() if ns
+        )
+        name = names.get(str(cost_class), str(cost_class) or "no class")
+        lines.append(f"{name}: {duration(row.sum())} ({largest})")
+    return lines
+
+
+def ledger_text(ledger: "Ledger") -> str:
+    lines = [ledger_title(ledger), "", ledger_table(ledger).text()]
+    if len(ledger.elsewhere):
+        lines += ["", "Not stolen:", *(f"  {line}" for line in ledger_elsewhere(ledger))]
+    lines += [f"note: {note}" for note in ledger.notes]
+    return "\n".join(lines)
+
+
+def ledger_html(ledger: "Ledger") -> str:
+    notes = [*ledger_elsewhere(ledger), *(f"note: {note}" for note in ledger.notes)]
+    items = "".join(f"<li>{escape(note)}</li>" for note in notes)
+    title = escape(ledger_title(ledger))
+    return f"<p><b>{title}</b></p>{ledger_table(ledger, 6).html()}<ul>{items}</ul>"

@@ -1,0 +1,100 @@
+# The sums table read as victims and thieves: what ledger() and stolen() share. Pure functions of
+# frames.
+
+from typing import Literal, get_args
+
+import pandas as pd
+
+By = Literal["comm", "tid", "cpu", "device"]
+
+# Contexts that run on top of whatever task is current.
+INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
+_THIEF_KEYS = ["context", "id", "name", "device"]
+_NOBODY = "(unknown)"
+
+
+def check_by(by: str) -> None:
+    if by not in get_args(By):
+        raise ValueError(f"by={by!r}: one of {', '.join(get_args(By))}")
+
+
+def victim_keys(by: By) -> list[str]:
+    # Thieves gathered by device are set against the same victims as by command.
+    return {"comm": ["comm"], "tid": ["tid", "comm"], "cpu": ["cpu"], "device": ["comm"]}[by]
+
+
+def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
+    # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
+    # each row.
+    frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "episodes"]].copy()
+    frame["comm"] = sums["comm"].astype(object).where(sums["comm"].notna(), _NOBODY)
+    frame["context"] = sums["context"].astype(object)
+    frame["cost_class"] = sums["cost_class"].astype(object).where(sums["cost_class"].notna(), "")
+    frame["is_network"] = (
+        sums["is_network"].astype(object).where(sums["is_network"].notna(), "unknown")
+    )
+    frame["thief"] = _thieves(frame, by)
+    return frame
+
+
+def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
+    # Rows that belong to a named task: what its time on CPU is made of.
+    return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
+
+
+def per_victim(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> "pd.Series[int]":
+    # ns by victim, 0 for a victim without such rows.
+    return rows.groupby(keys, dropna=False)["ns"].sum().reindex(index, fill_value=0).astype("int64")
+
+
+def known_if(known: bool, ns: "pd.Series[int]") -> "pd.Series[int]":
+    # As Int64: the values where they are known, NA throughout where they are not.
+    return ns.astype("Int64") if known else pd.Series(pd.NA, index=ns.index, dtype="Int64")
+
+
+def per_victim_and(
+    column: str, rows: pd.DataFrame, keys: list[str], index: pd.Index
+) -> pd.DataFrame:
+    # ns by victim and by a column's values; columns by falling total.
+    wide = rows.groupby([*keys, column], dropna=False)["ns"].sum().unstack(column, fill_value=0)
+    wide = wide.reindex(index, fill_value=0).astype("int64")
+    return wide[wide.sum().sort_values(ascending=False, kind="stable").index]
+
+
+def _thieves(frame: pd.DataFrame, by: By) -> "pd.Series[str]":
+    # One label per distinct (context, id, name, device), not per row.
+    group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
+    first = frame[~group.ngroup().duplicated()]
+    numbers = group.ngroup()
+    labels = {
+        number: thief_label(context, id_, name, device, by)
+        for number, context, id_, name, device in zip(
+            numbers[first.index],
+            first["context"],
+            first["id"],
+            first["name"],
+            first["device"],
+            strict=True,
+        )
+    }
+    return numbers.map(labels).astype(object)
+
+
+def thief_label(context: str, id_: object, name: object, device: object, by: By = "comm") -> str:
+    # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; by device "eth0" for
+    # all that is eth0's.
+    known_device = isinstance(device, str) and bool(device)
+    if by == "device" and known_device:
+        return str(device)
+    named = name if isinstance(name, str) and name else None
+    if context == "poll":
+        return f"{device} poll" if known_device else "(no_device) poll"
+    suffix = f" ({device})" if known_device else ""
+    number = "?" if pd.isna(id_) else str(id_)  # type: ignore[call-overload]
+    if context == "hardirq":
+        return f"irq {number} {named}{suffix}" if named else f"irq {number}{suffix}"
+    if context == "vector":
+        return f"{named or f'vector {number}'}{suffix}"
+    if context == "softirq":
+        return f"{named or f'softirq {number}'}{suffix}"
+    return "NMI" if context == "nmi" else context

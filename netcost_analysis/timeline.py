@@ -1,0 +1,205 @@
+"""Who had each CPU when: the tables of the ledger, computed natively when they are asked for."""
+
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from .frames import to_frame
+from .progress import progress
+from .units import duration, share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .capture import Capture
+
+TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage")
+# Every pass returns these, whatever else it was asked for.
+_ALWAYS = ("sums", "displaced", "irqs")
+
+
+class Timeline:
+    """The exclusive ownership of each CPU's time, over a window of a capture.
+
+    Made by Capture.timeline. Each table is a DataFrame computed on first use by a native pass over
+    the capture, and kept; load() computes several in one pass. Columns: docs/tables.md. All times
+    are int64 ns on the capture's clock. The frames share native's memory: add columns as you like,
+    but copy a frame before writing into one of its own. Every attribute raises CaptureError where
+    the capture cannot be told apart into owners: events without time or CPU, tracepoints that were
+    sampled, a recording of one task.
+    """
+
+    def __init__(
+        self,
+        capture: "Capture",
+        start: float | None = None,
+        end: float | None = None,
+        cpus: list[int] | None = None,
+    ) -> None:
+        if start is not None and end is not None and end <= start:
+            raise ValueError(f"the window ends at {end} s, at or before its start at {start} s")
+        self.capture = capture
+        self.start = start
+        self.end = end
+        self.cpus = cpus
+        self._frames: dict[str, pd.DataFrame] = {}
+        self._summary: dict[str, Any] | None = None
+
+    def load(self, *tables: str) -> "Timeline":
+        """Compute the named tables, those not yet there, in one pass; returns the timeline.
+
+        tables: any of segments, softirqs, hardirqs, polls, slices, migrations, coverage. Raises
+        ValueError for others.
+        """
+        unknown = set(tables) - set(TABLES)
+        if unknown:
+            raise ValueError(
+                f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
+            )
+        missing = [table for table in tables if table not in self._frames]
+        if missing or self._summary is None:
+            result = self._pass(missing)
+            self._frames |= {name: to_frame(table) for name, table in result["tables"].items()}
+            self._frames |= {name: to_frame(result[name]) for name in _ALWAYS}
+            self._summary = result["summary"]
+        return self
+
+    def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
+        with progress("computing the timeline") as advance:
+            return self.capture.native.timeline(
+                tables,
+                start_ns=self._absolute(self.start),
+                end_ns=self._absolute(self.end),
+                cpus=self.cpus,
+                bin_ns=bin_ns,
+                progress=advance,
+            )
+
+    def _absolute(self, seconds: float | None) -> int | None:
+        return None if seconds is None else self.capture.start_ns + round(seconds * 1e9)
+
+    def _frame(self, name: str) -> "pd.DataFrame":
+        if name in TABLES:
+            self.load(name)
+        elif name not in self._frames:
+            self.load()
+        return self._frames[name]
+
+    @property
+    def segments(self) -> "pd.DataFrame":
+        """A row per exclusive stretch of a CPU: its segments partition the window."""
+        return self._frame("segments")
+
+    @property
+    def softirqs(self) -> "pd.DataFrame":
+        """A row per softirq invocation, with origin and cost class."""
+        return self._frame("softirqs")
+
+    @property
+    def hardirqs(self) -> "pd.DataFrame":
+        """A row per hardirq or irq vector."""
+        return self._frame("hardirqs")
+
+    @property
+    def polls(self) -> "pd.DataFrame":
+        """A row per napi poll, with work and budget in packets."""
+        return self._frame("polls")
+
+    @property
+    def slices(self) -> "pd.DataFrame":
+        """A row per stay of a task on a CPU, and what of it was the task's own."""
+        return self._frame("slices")
+
+    @property
+    def migrations(self) -> "pd.DataFrame":
+        """A row per sched_migrate_task, with its cause where later events show it."""
+        return self._frame("migrations")
+
+    @property
+    def coverage(self) -> "pd.DataFrame":
+        """A row per stretch of a CPU that the capture cannot account for."""
+        return self._frame("coverage")
+
+    @property
+    def displaced(self) -> "pd.DataFrame":
+        """A row per (cpu, task): ns it waited while scheduled network work held that CPU."""
+        return self._frame("displaced")
+
+    @property
+    def irqs(self) -> "pd.DataFrame":
+        """A row per hardirq line or vector seen: irq, name, device, is_network, count."""
+        return self._frame("irqs")
+
+    def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
+        """Segments summed by owner, without segments in memory: what ledger() and stolen() read.
+
+        bin_ns: width of the time bins, None for the whole window as one. A row per (cpu, bin,
+        victim, context, id, napi, cost class): ns, and episodes, the number of segments. Over all
+        rows ns adds up to CPUs x window.
+        """
+        if bin_ns is None:
+            return self._frame("sums")
+        if bin_ns <= 0:
+            raise ValueError(f"a bin of {bin_ns} ns holds no time")
+        return to_frame(self._pass([], bin_ns)["sums"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The window, its CPUs, losses, and the ledger's checks of itself; keys: docs/tables.md."""
+        if self._summary is None:
+            self.load()
+        assert self._summary is not None
+        return self._summary
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the figures has to know: contexts not recorded, losses, clocks."""
+        return list(self.summary["notes"])
+
+    @property
+    def has_switches(self) -> bool:
+        """Whether sched_switch was recorded; without it time on CPU, so every share, is unknown."""
+        return bool(self.summary["has_switches"])
+
+    @property
+    def duration_ns(self) -> int:
+        """The window's length."""
+        return int(self.summary["end_ns"]) - int(self.summary["start_ns"])
+
+    @cached_property
+    def covered(self) -> float | None:
+        """The share of CPU time whose owner is known, 0 to 1; None for an empty window."""
+        by_context = self.sums().groupby("context", observed=True)["ns"].sum()
+        total = int(by_context.sum())
+        return 1 - int(by_context.get("unknown", 0)) / total if total else None
+
+    def _lines(self) -> list[tuple[str, str]]:
+        summary = self.summary
+        by_context = (
+            self.sums().groupby("context", observed=True)["ns"].sum().sort_values(ascending=False)
+        )
+        total = int(by_context.sum()) or 1
+        lines = [
+            ("", f"Timeline of {self.capture.path}"),
+            (
+                "window",
+                f"{duration(self.duration_ns)} on CPUs {', '.join(map(str, summary['cpus']))}",
+            ),
+            (
+                "CPU time",
+                ", ".join(f"{name} {share(ns / total)}" for name, ns in by_context.items() if ns),
+            ),
+            ("covered", share(self.covered) or "unknown"),
+        ]
+        lines.extend(("note", note) for note in self.notes)
+        return lines
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{key}: {value}" if key else value for key, value in self._lines())
+
+    def _repr_html_(self) -> str:
+        title, *rest = self._lines()
+        rows = "".join(
+            f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in rest
+        )
+        return f"<p><b>{escape(title[1])}</b></p><table>{rows}</table>"

@@ -1,0 +1,49 @@
+# How figures are written for a reader: three significant digits and the unit that suits them.
+
+from typing import Any
+
+_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+
+
+def duration(ns: Any) -> str:
+    # 1_234_567 -> "1.23 ms"; None and NA -> "unknown".
+    if _absent(ns):
+        return "unknown"
+    ns = int(ns)
+    if ns == 0:
+        return "0"
+    for factor, unit in _UNITS:
+        # 999_600 ns is a millisecond at three digits.
+        if abs(ns) >= factor * 0.9995:
+            return f"{_three_digits(ns / factor)} {unit}"
+    return f"{ns} ns"
+
+
+def _three_digits(value: float) -> str:
+    if abs(value) >= 99.95:
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
+
+
+def share(fraction: Any) -> str:
+    # 0.1234 -> "12.3 %"; None, NA and NaN -> "".
+    if _absent(fraction):
+        return ""
+    percent = 100 * float(fraction)
+    if 0 < percent < 0.05:
+        return "<0.1 %"
+    # What is not quite everything is not written as everything.
+    if 99.95 <= percent < 100:
+        return ">99.9 %"
+    return f"{percent:.1f} %" if percent < 99.95 else "100 %"
+
+
+def _absent(value: Any) -> bool:
+    # True for None, pandas' NA and NaN alike, without importing pandas: NA != NA is NA, which has
+    # no truth value.
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True

@@ -1,0 +1,130 @@
+"""What the victim itself says it got, and three ways to estimate it."""
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from .bundle import Bundle
+    from .timeline import Timeline
+
+# "Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s"; "'s in"
+# before OpenSSL 3.
+_DOING = re.compile(
+    r"Doing (?P<algorithm>.+?)(?: ops)? for (?P<asked>\d+)s on (?P<size>\d+) size blocks: ?"
+    r"(?:(?P<blocks>\d+) .+? in (?P<time>[\d.]+)s)?"
+)
+# With -mr: "+DT:aes-256-cbc:3:1024" before and "+R:5262498:aes-256-cbc:2.990000" after.
+_MR_ASKED = re.compile(r"\+DT:(?P<algorithm>[^:]+):(?P<asked>\d+):(?P<size>\d+)")
+_MR_RESULT = re.compile(r"\+R:(?P<blocks>\d+):[^:]+:(?P<time>[\d.]+)")
+
+
+class SpeedRun(NamedTuple):
+    """One result of `openssl speed`.
+
+    algorithm; size_bytes of a block; blocks done; asked_s, the wall time between the alarm and its
+    signal; user_s, what times(2) said of it (wall time instead under -elapsed).
+    """
+
+    algorithm: str
+    size_bytes: int
+    blocks: int
+    asked_s: float
+    user_s: float
+
+
+def parse_openssl_speed(text: str) -> list[SpeedRun]:
+    """The results in an `openssl speed` output, human-readable or -mr; those it finished.
+
+    Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result).
+    """
+    runs = []
+    asked: re.Match[str] | None = None
+    for line in text.splitlines():
+        if match := _DOING.search(line) or _MR_ASKED.search(line):
+            asked = match
+        # The count follows on the same line, or on the next where the output was cut in between.
+        result = match if match and match.groupdict().get("blocks") else _MR_RESULT.search(line)
+        if result and asked:
+            runs.append(_run(asked, result))
+            asked = None
+    return runs
+
+
+def _run(asked: re.Match[str], result: re.Match[str]) -> SpeedRun:
+    return SpeedRun(
+        algorithm=asked["algorithm"].lower(),
+        size_bytes=int(asked["size"]),
+        blocks=int(result["blocks"]),
+        asked_s=float(asked["asked"]),
+        user_s=float(result["time"]),
+    )
+
+
+def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
+    """Three estimates of the share of wall time that the bundle's victim got.
+
+    bundle: one whose victim is `openssl speed` (or any for which the manifest has user_s and
+    wall_s). timeline: over the victim's run on its CPU. Returns rows ticks, work, traced; columns
+    got_share, lost_share (0 to 1, NaN where the bundle cannot say), source (text):
+
+    - ticks: user time by times(2) over wall time; what the kernel's accounting says.
+    - work: blocks per second over blocks per second of the baseline; what the victim got done.
+    - traced: 1 - (stolen + waiting) over wall time; the part of the window in which the victim
+      itself ran.
+
+    Work below traced is time that no pair of tracepoints brackets (hidden cost) and the slower pace
+    of a cold cache; ticks above traced is what the accounting charges the victim for. Tracing
+    itself slows the victim too.
+    """
+    rows = {
+        "ticks": (_ticks(bundle), "user time over wall time, as times(2) has it"),
+        "work": (_work(bundle), "blocks per second against the baseline's"),
+        "traced": (_traced(bundle, timeline), "the victim's own segments over wall time"),
+    }
+    frame = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["got_share", "source"]
+    ).rename_axis("estimate")
+    frame["got_share"] = frame["got_share"].astype(float)
+    frame.insert(1, "lost_share", 1 - frame["got_share"])
+    return frame
+
+
+def _ticks(bundle: "Bundle") -> float | None:
+    runs = bundle.speed_runs
+    if runs:
+        return sum(run.user_s for run in runs) / sum(run.asked_s for run in runs)
+    victim = bundle.victim or {}
+    if not victim.get("wall_s") or victim.get("user_s") is None:
+        return None
+    return float(victim["user_s"]) / float(victim["wall_s"])
+
+
+def _work(bundle: "Bundle") -> float | None:
+    # The mean over block sizes of the ratio of rates, each size against itself.
+    if bundle.baseline is None:
+        return None
+    idle = {
+        (run.algorithm, run.size_bytes): run.blocks / run.asked_s
+        for run in bundle.baseline.speed_runs
+    }
+    ratios = [
+        run.blocks / run.asked_s / idle[key]
+        for run in bundle.speed_runs
+        if idle.get(key := (run.algorithm, run.size_bytes))
+    ]
+    return sum(ratios) / len(ratios) if ratios else None
+
+
+def _traced(bundle: "Bundle", timeline: "Timeline") -> float | None:
+    victim = bundle.victim or {}
+    if not timeline.has_switches or victim.get("pid") is None or not timeline.duration_ns:
+        return None
+    sums = timeline.sums()
+    # The recorded pid may be that of taskset or a shell which became the victim: same task, another
+    # name.
+    own = sums[
+        (sums["context"] == "task") & (sums["tid"] == int(victim["pid"])).fillna(False).astype(bool)
+    ]
+    return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
