@@ -1,0 +1,74 @@
+# The native ledger against the slow one, on well-formed timelines that a machine thought up.
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from narrator import recordings
+from native_tables import Answer, assert_conserved, by, joined
+from perfdata import Recording
+from reference_ledger import Ledger, reference
+
+COLUMNS = ("context", "tid", "id", "napi", "cost_class")
+
+
+def check_segments(got: Answer, wanted: Ledger) -> None:
+    for cpu in wanted.cells:
+        mine = [
+            (cpu, row["start_ns"], row["end_ns"], *(row[name] for name in COLUMNS))
+            for row in joined(got.on(cpu), COLUMNS)
+        ]
+        assert mine == [row for row in wanted.segments() if row[0] == cpu]
+
+
+def check_softirqs(got: Answer, wanted: Ledger) -> None:
+    columns = ("cpu", "entry_ns", "exit_ns", "vec", "tid", "origin", "cost_class", "self_ns")
+    mine = sorted(
+        tuple(row[name] for name in (*columns, "polls", "packets")) for row in got.softirqs
+    )
+    theirs = sorted(
+        tuple(getattr(row, name) for name in (*columns, "polls", "packets"))
+        for row in wanted.softirqs
+    )
+    assert mine == theirs
+
+
+def check_polls(got: Answer, wanted: Ledger) -> None:
+    columns = ("cpu", "start_ns", "end_ns", "napi", "device", "work", "budget", "tid", "self_ns")
+
+    def key(row: Any) -> Any:
+        return tuple(str(one) for one in row)
+
+    mine = sorted((tuple(row[name] for name in columns) for row in got.polls), key=key)
+    theirs = sorted(
+        (tuple(getattr(row, name) for name in columns) for row in wanted.polls), key=key
+    )
+    assert mine == theirs
+
+
+def check(told: Recording, path: Path, mode: str = "file") -> None:
+    got, wanted = Answer(told.write(path, mode)), reference(told)
+    assert got.window == (wanted.start_ns, wanted.end_ns)
+    assert_conserved(got)
+    assert got.summary["disagreements"] == 0
+    check_segments(got, wanted)
+    check_softirqs(got, wanted)
+    check_polls(got, wanted)
+    sums = by(got.sums, ("cpu", "tid", "context", "id"), lambda row: row["ns"])
+    assert sums == wanted.sums()
+
+
+@given(recordings(), st.sampled_from(["file", "pipe"]))
+def test_the_ledger_agrees_with_the_reference(
+    tmp_path_factory: pytest.TempPathFactory, told: Recording, mode: str
+) -> None:
+    check(told, tmp_path_factory.mktemp("told") / "perf.data", mode)
+
+
+@given(recordings(realtime=True))
+def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
+    tmp_path_factory: pytest.TempPathFactory, told: Recording
+) -> None:
+    check(told, tmp_path_factory.mktemp("told") / "perf.data")
