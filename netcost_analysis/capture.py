@@ -135,6 +135,18 @@ class Capture:
 
         return Timeline(self, start=start, end=end, cpus=cpus)
 
+    def victim_timeline(self) -> "Timeline":
+        """The timeline of the bundle's victim: its run, on the CPU it was pinned to.
+
+        Raises CaptureError for a recording without a victim, or whose victim has no times.
+        """
+        victim = (self.bundle.victim if self.bundle else None) or {}
+        started, ended, cpu = victim.get("start_ns"), victim.get("end_ns"), victim.get("cpu")
+        if not isinstance(started, int) or not isinstance(ended, int):
+            raise CaptureError(f"{self.path}: no victim with times in it: record one with --victim")
+        start, end = ((at - self.start_ns) / 1e9 for at in (started, ended))
+        return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
+
     def __repr__(self) -> str:
         try:
             return "\n".join(f"{key}: {value}" if key else value for key, value in self._lines())

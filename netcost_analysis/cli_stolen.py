@@ -7,7 +7,7 @@ import click
 
 from .cli import json_option, path_argument, print_json, window_options
 from .cli_ledger import victim_fields, window_fields
-from .units import duration
+from .units import absent, duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,7 @@ def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
 
     def part(name: str, low: Any, high: Any | None = None) -> list[str]:
         high = low if high is None else high
-        unknown = whole != whole or whole is None or not whole > 0
+        unknown = absent(whole) or not whole
         return [
             name,
             between(low, high) or "0",
@@ -136,7 +136,7 @@ def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
         ]
 
     rows = []
-    if whole == whole:
+    if not absent(whole):
         rows += [part("on CPU", whole), part("ran itself", row["task_ns"])]
     rows.append(part("stolen", row["stolen_ns"], row["stolen_max_ns"]))
     rows.append(part("  network", row["stolen_network_ns"], row["stolen_network_max_ns"]))

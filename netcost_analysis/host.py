@@ -68,7 +68,16 @@ class Snapshot:
         return {
             words[0]: int(words[1])
             for words in self._lines("stamp")
-            if len(words) > 1 and words[1].isdigit()
+            if words[0].endswith("_ns") and len(words) == 2 and words[1].isdigit()
+        }
+
+    @cached_property
+    def reads(self) -> dict[str, tuple[int, int]]:
+        """File name to the CLOCK_MONOTONIC ns at which its reading began and ended."""
+        return {
+            words[0]: (int(words[1]), int(words[2]))
+            for words in self._lines("stamp")
+            if len(words) == 3 and words[1].isdigit() and words[2].isdigit()
         }
 
     @cached_property

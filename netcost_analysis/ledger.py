@@ -108,5 +108,5 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     )
 
 
-def _classes(rows: pd.DataFrame) -> pd.Index:
-    return pd.Index(sorted(rows["cost_class"].unique()), name="cost_class")
+def _classes(rows: pd.DataFrame) -> "pd.Index[str]":
+    return pd.Index(sorted(map(str, rows["cost_class"].unique())), name="cost_class")

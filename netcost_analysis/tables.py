@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .units import duration, share
+from .units import absent, duration, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,7 @@ def ledger_table(ledger: "Ledger", victims: int = 4) -> Table:
         for _, keys in groups:
             whole = ledger.on_cpu_ns[keys].sum(skipna=False)
             low_ns, high_ns = low[keys].sum(skipna=False), high[keys].sum(skipna=False)
-            unknown = not of or whole is None or whole != whole or whole <= 0
+            unknown = not of or absent(whole) or not whole
             part = "" if unknown else share_between(low_ns / whole, high_ns / whole)
             cells += [between(low_ns, high_ns), part]
         rows.append(cells)

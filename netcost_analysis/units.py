@@ -7,7 +7,7 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 def duration(ns: Any) -> str:
     # 1_234_567 -> "1.23 ms"; None and NA -> "unknown".
-    if _absent(ns):
+    if absent(ns):
         return "unknown"
     ns = int(ns)
     if ns == 0:
@@ -27,7 +27,7 @@ def _three_digits(value: float) -> str:
 
 def share(fraction: Any) -> str:
     # 0.1234 -> "12.3 %"; None, NA and NaN -> "".
-    if _absent(fraction):
+    if absent(fraction):
         return ""
     percent = 100 * float(fraction)
     if 0 < percent < 0.05:
@@ -38,7 +38,7 @@ def share(fraction: Any) -> str:
     return f"{percent:.1f} %" if percent < 99.95 else "100 %"
 
 
-def _absent(value: Any) -> bool:
+def absent(value: Any) -> bool:
     # True for None, pandas' NA and NaN alike, without importing pandas: NA != NA is NA, which has
     # no truth value.
     if value is None:

@@ -1,0 +1,239 @@
+# ledger() and stolen() on sums written by hand: every figure below can be added up on paper.
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from netcost_analysis import ledger, stolen
+from netcost_analysis.tally import thief_label
+
+COLUMNS = {
+    "cpu": "int32", "tid": "Int64", "comm": "category", "context": "category", "id": "Int64",
+    "name": "category", "device": "category", "cost_class": "category", "is_network": "category",
+    "ns": "int64", "episodes": "int64",
+}  # fmt: skip
+
+STOLEN, DOUBTFUL = "stolen", "stolen_or_synchronous"
+SSL, SSHD, KSOFTIRQD = (100, "openssl"), (200, "sshd"), (15, "ksoftirqd/0")
+
+
+def row(cpu: int, task: tuple[int | None, str | None], context: str, ns: int,
+        id_: int | None = None, name: str | None = None, device: str | None = None, cost_class: str | None = None,
+        network: str | None = None) -> tuple[Any, ...]:  # fmt: skip
+    return (cpu, *task, context, id_, name, device, cost_class, network, ns, 1)
+
+
+ROWS = [
+    row(0, SSL, "task", 600),
+    row(0, SSL, "poll", 250, 3, None, "eth0", STOLEN, "yes"),
+    row(0, SSL, "softirq", 50, 3, "NET_RX", None, STOLEN, "yes"),
+    row(0, SSL, "softirq", 10, 3, "NET_RX", None, DOUBTFUL, "yes"),
+    row(0, SSL, "softirq", 7, 3, "RPS dispatch", None, STOLEN, "yes"),
+    row(0, SSL, "softirq", 5, 1, "TIMER", None, STOLEN, "no"),
+    row(0, SSL, "hardirq", 20, 26, "virtio2-input.0", "eth0", STOLEN, "yes"),
+    row(0, SSL, "vector", 2, 236, "local_timer", None, STOLEN, "no"),
+    row(0, SSL, "vector", 4, 251, "call_function_single", None, STOLEN, "unknown"),
+    row(0, SSL, "nmi", 1, None, None, None, STOLEN, "no"),
+    row(0, SSL, "unknown", 3),
+    row(0, SSL, "softirq", 8, 3, "NET_RX", None, "synchronous", "yes"),
+    row(0, KSOFTIRQD, "task", 1),
+    row(0, KSOFTIRQD, "softirq", 40, 3, "NET_RX", None, "scheduled", "yes"),
+    row(0, KSOFTIRQD, "hardirq", 2, 26, "virtio2-input.0", "eth0", "scheduled", "yes"),
+    row(1, SSHD, "task", 9),
+    row(1, SSHD, "poll", 1, 3, None, "eth0", STOLEN, "yes"),
+    row(1, SSL, "task", 11),
+    row(0, (0, "swapper/0"), "idle", 500),
+    row(1, (0, "swapper/1"), "poll", 60, 3, None, "eth0", "from_idle", "yes"),
+    row(1, (None, None), "unknown", 30),
+]
+ON_CPU = 600 + 250 + 50 + 10 + 7 + 5 + 20 + 2 + 4 + 1 + 3 + 8 + 11
+
+
+def timeline(
+    rows: list[tuple[Any, ...]] = ROWS, switches: bool = True, config: dict[str, str] | None = None
+) -> Any:
+    sums = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    displaced = pd.DataFrame(
+        {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
+    )
+    bundle = None if config is None else SimpleNamespace(kernel_config=config)
+    return SimpleNamespace(
+        sums=lambda: sums,
+        displaced=displaced.astype({"comm": "category"}),
+        summary={"cpus": [0, 1]},
+        has_switches=switches,
+        duration_ns=800,
+        covered=0.98,
+        notes=["a note"],
+        capture=SimpleNamespace(bundle=bundle),
+    )
+
+
+def test_each_cell_is_one_thief_on_one_victim() -> None:
+    matrix = ledger(timeline())
+    assert matrix.ns.loc["openssl"].to_dict() == {
+        "eth0 poll": 250, "NET_RX": 50, "irq 26 virtio2-input.0 (eth0)": 20, "RPS dispatch": 7,
+        "TIMER": 5, "call_function_single": 4, "local_timer": 2, "NMI": 1,
+    }  # fmt: skip
+    assert matrix.ns.loc["sshd", "eth0 poll"] == 1
+    assert matrix.max_ns.loc["openssl", "NET_RX"] == 60
+    assert matrix.ns.dtypes.map(str).unique().tolist() == ["int64"]
+
+
+def test_largest_victim_and_thief_come_first() -> None:
+    matrix = ledger(timeline())
+    assert list(matrix.ns.index)[:2] == ["openssl", "sshd"]
+    assert list(matrix.ns.columns)[:2] == ["eth0 poll", "NET_RX"]
+
+
+def test_shares_are_of_the_victims_time_on_cpu() -> None:
+    matrix = ledger(timeline())
+    assert matrix.on_cpu_ns["openssl"] == ON_CPU
+    assert matrix.share.loc["openssl", "eth0 poll"] == pytest.approx(250 / ON_CPU)
+    assert matrix.max_share.loc["openssl", "NET_RX"] == pytest.approx(60 / ON_CPU)
+
+
+def test_nothing_of_the_interrupts_is_dropped() -> None:
+    matrix = ledger(timeline())
+    interrupts = [one for one in ROWS if one[3] in ("hardirq", "vector", "softirq", "poll", "nmi")]
+    total = sum(one[9] for one in interrupts)
+    assert int(matrix.max_ns.sum().sum() + matrix.elsewhere.sum().sum()) == total
+    assert matrix.elsewhere.loc["from_idle", "eth0 poll"] == 60
+    assert matrix.elsewhere.loc["scheduled"].sum() == 42
+
+
+def test_the_idle_task_is_no_victim() -> None:
+    assert not [name for name in ledger(timeline()).ns.index if "swapper" in name]
+
+
+def test_by_tid_and_cpu_and_device() -> None:
+    assert (100, "openssl") in ledger(timeline(), by="tid").ns.index
+    by_cpu = ledger(timeline(), by="cpu")
+    assert by_cpu.on_cpu_ns.to_dict() == {0: ON_CPU - 11 + 43, 1: 21}
+    by_device = ledger(timeline(), by="device")
+    assert by_device.ns.loc["openssl", "eth0"] == 270
+    assert by_device.ns.loc["openssl", "TIMER"] == 5
+    with pytest.raises(ValueError, match="comm, tid, cpu, device"):
+        ledger(timeline(), by="task")  # type: ignore[arg-type]
+
+
+def test_without_switches_there_are_victims_but_no_shares() -> None:
+    matrix = ledger(timeline(switches=False))
+    assert matrix.ns.loc["openssl", "eth0 poll"] == 250
+    assert matrix.on_cpu_ns.isna().all()
+    assert matrix.share.isna().all().all()
+    assert "the task itself" not in repr(matrix)
+    assert "250 ns" in repr(matrix)
+    frame = stolen(timeline(switches=False))
+    assert frame["on_cpu_ns"].isna().all()
+    assert frame.loc["openssl", "stolen_ns"] == 339
+
+
+def test_a_summary_reads_without_pandas_noise() -> None:
+    text = repr(ledger(timeline()))
+    assert "eth0 poll" in text
+    assert "50.0 ns – 60.0 ns" in text
+    assert "from idle: 60.0 ns" in text
+    assert "<td>eth0 poll</td>" in ledger(timeline())._repr_html_()
+
+
+def test_names_from_a_capture_are_escaped_in_html() -> None:
+    rows = [row(0, (7, "<script>"), "softirq", 5, 3, "<b>", None, STOLEN, "yes")]
+    html = ledger(timeline(rows))._repr_html_()
+    assert "<script>" not in html
+    assert "<b>&lt;" not in html
+
+
+def test_stolen_adds_up() -> None:
+    one = stolen(timeline()).loc["openssl"]
+    assert one["on_cpu_ns"] == ON_CPU
+    assert one["task_ns"] == 611
+    assert (one["stolen_ns"], one["stolen_or_synchronous_ns"], one["stolen_max_ns"]) == (
+        339,
+        10,
+        349,
+    )
+    parts = ["stolen_hardirq_ns", "stolen_vector_ns", "stolen_nmi_ns"]
+    parts += [name for name in one.index if name.startswith("stolen_softirq_")]
+    assert sum(one[parts]) == one["stolen_max_ns"]
+    assert one["stolen_softirq_NET_RX_ns"] == 250 + 50 + 10
+    assert one["stolen_softirq_RPS_dispatch_ns"] == 7
+    assert one["stolen_device_eth0_ns"] == 270
+    assert (
+        one["task_ns"] + one["stolen_max_ns"] + one["synchronous_ns"] + one["unknown_ns"] == ON_CPU
+    )
+
+
+def test_the_network_part_is_a_range_where_an_interrupt_may_be_either() -> None:
+    one = stolen(timeline()).loc["openssl"]
+    assert one["stolen_network_ns"] == 250 + 50 + 7 + 20
+    assert one["stolen_network_max_ns"] == one["stolen_network_ns"] + 10 + 4
+
+
+def test_a_task_that_only_waited_has_a_row() -> None:
+    frame = stolen(timeline())
+    assert frame.loc["cron", "displaced_ns"] == 6
+    assert frame.loc["cron", "on_cpu_ns"] == 0
+    assert frame.loc["openssl", "displaced_ns"] == 41
+
+
+def test_scheduled_work_is_not_stolen() -> None:
+    one = stolen(timeline()).loc["ksoftirqd/0"]
+    assert one["stolen_max_ns"] == 0
+    assert one["scheduled_ns"] == 42
+
+
+HARD, SOFT = 20 + 2 + 4, 250 + 50 + 10 + 7 + 5 + 8
+
+
+@pytest.mark.parametrize(
+    ("config", "openssl", "ksoftirqd"),
+    [
+        ({"CONFIG_TICK_CPU_ACCOUNTING": "y"}, ON_CPU, 43),
+        ({"CONFIG_VIRT_CPU_ACCOUNTING_GEN": "y"}, ON_CPU, 43),
+        ({"CONFIG_IRQ_TIME_ACCOUNTING": "y"}, ON_CPU - HARD - SOFT, 41),
+        ({"CONFIG_VIRT_CPU_ACCOUNTING_NATIVE": "y"}, ON_CPU - HARD - SOFT, 1),
+    ],
+)
+def test_what_a_monitor_says(config: dict[str, str], openssl: int, ksoftirqd: int) -> None:
+    frame = stolen(timeline(config=config))
+    assert frame.loc["openssl", "monitor_ns"] == openssl
+    assert frame.loc["ksoftirqd/0", "monitor_ns"] == ksoftirqd
+
+
+def test_polls_of_napi_threads_are_charged_to_them() -> None:
+    rows = [row(0, (9, "napi/eth0-5"), "poll", 70, 3, None, "eth0", "scheduled", "yes")]
+    frame = stolen(timeline(rows, config={"CONFIG_IRQ_TIME_ACCOUNTING": "y"}))
+    assert frame.loc["napi/eth0-5", "monitor_ns"] == 70
+
+
+@pytest.mark.parametrize("config", [None, {}])
+def test_a_monitor_is_unknown_where_the_accounting_is(config: dict[str, str] | None) -> None:
+    assert stolen(timeline(config=config))["monitor_ns"].isna().all()
+
+
+def test_a_window_without_anything() -> None:
+    empty = timeline([])
+    assert ledger(empty).ns.empty
+    assert "stolen in all" in repr(ledger(empty))
+    assert list(stolen(empty).index) == ["openssl", "cron"]
+
+
+@pytest.mark.parametrize(
+    ("context", "id_", "name", "device", "label"),
+    [
+        ("hardirq", 26, "virtio2-input.0", "eth0", "irq 26 virtio2-input.0 (eth0)"),
+        ("hardirq", 9, "acpi", None, "irq 9 acpi"),
+        ("vector", 236, "local_timer", None, "local_timer"),
+        ("vector", 236, None, None, "vector 236"),
+        ("softirq", 3, "NET_RX", None, "NET_RX"),
+        ("softirq", 42, None, pd.NA, "softirq 42"),
+        ("poll", 3, None, "eth0", "eth0 poll"),
+        ("poll", 3, None, None, "(no_device) poll"),
+        ("nmi", pd.NA, None, None, "NMI"),
+    ],
+)
+def test_thief_label(context: str, id_: object, name: object, device: object, label: str) -> None:
+    assert thief_label(context, id_, name, device) == label

@@ -1,0 +1,43 @@
+import pandas as pd
+import pytest
+
+from netcost_analysis.units import duration, share
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0, "0"),
+        (1, "1.00 ns"),
+        (999, "999 ns"),
+        (1_234, "1.23 µs"),
+        (12_345, "12.3 µs"),
+        (123_456, "123 µs"),
+        (999_400, "999 µs"),
+        (999_600, "1.00 ms"),
+        (9_995_000, "10.0 ms"),
+        (2_980_000_000, "2.98 s"),
+        (-1_500, "-1.50 µs"),
+        (None, "unknown"),
+        (pd.NA, "unknown"),
+        (float("nan"), "unknown"),
+    ],
+)
+def test_duration(ns: object, text: str) -> None:
+    assert duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0.0, "0.0 %"),
+        (0.0004, "<0.1 %"),
+        (0.1234, "12.3 %"),
+        (0.9999, ">99.9 %"),
+        (1.0, "100 %"),
+        (None, ""),
+        (pd.NA, ""),
+    ],
+)
+def test_share_never_rounds_to_all_or_nothing(fraction: object, text: str) -> None:
+    assert share(fraction) == text
