@@ -56,3 +56,12 @@ def require_shared(folder: str) -> Path:
     if not path.is_dir():
         pytest.skip(f"needs ../shared/{folder} beside the repository")
     return path
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from live import EVENTS, VECTORS, record, vectors_are_recordable
+
+    folder = tmp_path_factory.mktemp("live")
+    vectors = VECTORS if vectors_are_recordable(folder / "probe") else []
+    return record(folder / "perf.data", events=EVENTS + vectors)

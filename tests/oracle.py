@@ -76,3 +76,39 @@ def perf_script_counts(path: Path) -> Counter[str]:
 def perf_record_counts(path: Path) -> Counter[str]:
     output = run(require_tool("perf"), "report", "-f", "-D", "-i", path)
     return Counter(re.findall(r"^[^\n]*?: (PERF_RECORD_[A-Z_0-9]+)", output, re.MULTILINE))
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    id: int
+    cpu: int
+    total_ns: int
+    count: int
+
+
+# perf kwork's own count: exit minus entry, with whatever interrupted in between.
+def perf_kwork(path: Path, kinds: str = "irq,softirq") -> list[Work]:
+    perf = require_tool("perf")
+    listed = run(perf, "kwork", "-f", "-k", kinds, "report", "-i", path)
+    found = []
+    for line in listed.splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 5 and cells[1].isdigit():
+            name, _, number = cells[0].rpartition(":")
+            total = round(float(cells[2].removesuffix(" ms")) * 1_000_000)
+            found.append(Work(name, int(number), int(cells[1]), total, int(cells[3])))
+    return found
+
+
+# (cpu, time of the switch-out in us, run time in us), first stays of a CPU left out: perf shows 0
+# there.
+def perf_timehist(path: Path) -> list[tuple[int, int, int]]:
+    listed = run(require_tool("perf"), "sched", "-f", "timehist", "-i", path)
+    row = re.compile(r"^\s*(\d+)\.(\d{6}) \[(\d+)\]\s.*\s(\d+)\.(\d{3})\s*$")
+    found = []
+    for line in listed.splitlines():
+        if match := row.match(line):
+            seconds, micros, cpu, whole, thousandths = map(int, match.groups())
+            found.append((cpu, seconds * 1_000_000 + micros, whole * 1000 + thousandths))
+    return found
