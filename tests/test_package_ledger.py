@@ -20,7 +20,8 @@ SSL, SSHD, KSOFTIRQD = (100, "openssl"), (200, "sshd"), (15, "ksoftirqd/0")
 
 
 def row(cpu: int, task: tuple[int | None, str | None], context: str, ns: int,
-        id_: int | None = None, name: str | None = None, device: str | None = None, cost_class: str | None = None,
+        id_: int | None = None, name: str | None = None, device: str | None = None,
+        cost_class: str | None = None,
         network: str | None = None) -> tuple[Any, ...]:  # fmt: skip
     return (cpu, *task, context, id_, name, device, cost_class, network, ns, 1)
 
