@@ -23,13 +23,33 @@ class Owner:
     run: int | None = None
 
 
+# Why a softirq was asked for: "irq", "task" (whose), "mixed" or "unknown". A raise inside a softirq
+# inherits that softirq's reason.
+@dataclass(frozen=True)
+class Reason:
+    kind: str
+    tid: int | None = None
+    inherited: bool = False
+
+
+def common_reason(raises: list[Reason]) -> Reason:
+    inherited = bool(raises) and all(one.inherited for one in raises)
+    kinds = {(one.kind, one.tid) for one in raises}
+    if not kinds or ("unknown", None) in kinds:
+        return Reason("unknown")
+    if len(kinds) > 1:
+        return Reason("mixed", None, inherited)
+    [(kind, tid)] = kinds
+    return Reason(kind, tid, inherited)
+
+
 @dataclass
 class Softirq:
     cpu: int
     entry_ns: int
     vec: int
     tid: int
-    origin: str
+    reason: Reason
     cost_class: str
     run: int
     exit_ns: int | None = None
@@ -37,6 +57,11 @@ class Softirq:
     packets: int = 0
     self_ns: int = 0
     poll_from: int = 0
+
+    @property
+    def origin(self) -> str:
+        inherits = self.reason.inherited and self.reason.kind != "unknown"
+        return "softirq" if inherits else self.reason.kind
 
 
 @dataclass
@@ -84,13 +109,6 @@ class Ledger:
         return result
 
 
-# What a raise says about the softirq it asks for: who raised it.
-@dataclass(frozen=True)
-class Raise:
-    origin: str
-    tid: int | None = None
-
-
 class PaintedCpu:
     def __init__(self, ledger: Ledger, cpu: Cpu) -> None:
         self.ledger, self.number = ledger, cpu.number
@@ -100,7 +118,7 @@ class PaintedCpu:
         # A task's softirqs stay with it when it is switched out (PREEMPT_RT).
         self.running: defaultdict[int, list[Softirq]] = defaultdict(list)
         self.bh_off: Counter[int] = Counter()
-        self.raises: defaultdict[int, list[Raise]] = defaultdict(list)
+        self.raises: defaultdict[int, list[Reason]] = defaultdict(list)
         self.thread_poll_from: int | None = None
         self.painted = ledger.start_ns
 
@@ -131,20 +149,14 @@ class PaintedCpu:
             self.cells[now - self.ledger.start_ns] = owner
         self.painted = max(self.painted, until)
 
-    def origin(self, vec: int) -> tuple[str, str]:
-        raises, self.raises[vec] = self.raises[vec], []
-        kinds = {one.origin for one in raises}
-        origin = kinds.pop() if len(kinds) == 1 else "mixed" if kinds else "unknown"
+    def cost_class(self, reason: Reason) -> str:
         base = self.base_class()
         if base is not None:
-            return origin, base
-        if origin == "irq":
-            return origin, "stolen"
-        if origin == "task" and {one.tid for one in raises} == {self.task.tid}:
-            return origin, "synchronous"
-        if origin == "task":
-            return origin, "stolen"
-        return origin, "stolen_or_synchronous"
+            return base
+        if reason.kind in ("mixed", "unknown"):
+            return "stolen_or_synchronous"
+        own = reason.kind == "task" and reason.tid == self.task.tid
+        return "synchronous" if own else "stolen"
 
     def happen(self, what: h.Happening) -> None:
         self.paint(what.at)
@@ -168,11 +180,9 @@ class PaintedCpu:
             case h.SoftirqRaise(_, vec):
                 self.raises[vec].append(self.raised())
             case h.SoftirqEntry(_, vec):
-                origin, cost = self.origin(vec)
-                run = len(self.ledger.softirqs)
-                entered = Softirq(
-                    self.number, what.at, vec, tid, origin, cost, run, poll_from=what.at
-                )
+                reason = common_reason(self.raises.pop(vec, []))
+                row = (self.number, what.at, vec, tid, reason, self.cost_class(reason))
+                entered = Softirq(*row, run=len(self.ledger.softirqs), poll_from=what.at)
                 self.ledger.softirqs.append(entered)
                 self.softirqs.append(entered)
             case h.SoftirqExit():
@@ -183,14 +193,12 @@ class PaintedCpu:
                 self.task = to
                 self.thread_poll_from = what.at if to.comm.startswith("napi/") else None
 
-    def raised(self) -> Raise:
+    def raised(self) -> Reason:
         if self.hardirqs:
-            return Raise("irq")
+            return Reason("irq")
         if self.softirqs:
-            # It inherits: the reason for which that softirq runs is the reason for which this one
-            # will.
-            return Raise(self.softirqs[-1].origin, self.softirqs[-1].tid)
-        return Raise("task", self.task.tid)
+            return replace(self.softirqs[-1].reason, inherited=True)
+        return Reason("task", self.task.tid)
 
     def poll(self, what: h.NapiPoll) -> None:
         tid = self.task.tid

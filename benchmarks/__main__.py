@@ -1,0 +1,59 @@
+# `make bench`: netcost beside the tools that users have today, on one capture, in one run, as
+# ratios.
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import recording
+from benchmarks.measure import Figure, Way, compare
+from benchmarks.page import machine, page, table
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def ways(path: Path) -> list[Way]:
+    python, capture = sys.executable, str(path)
+    inside = (python, "-m", "benchmarks.in_process")
+    netcost = str(Path(python).with_name("netcost"))
+    return [
+        Way("perf script", ("perf", "script", "-f", "-i", capture)),
+        Way("perf script + regex into pandas", (*inside, "script_regex", capture), True),
+        Way("perf kwork report", ("perf", "kwork", "-f", "report", "-i", capture)),
+        Way("netcost: decode, one core", (*inside, "decode", capture, "0"), True),
+        Way("netcost: decode", (*inside, "decode", capture), True),
+        Way("netcost: timeline, one core", (*inside, "timeline", capture, "0"), True),
+        Way("netcost: timeline", (*inside, "timeline", capture), True),
+        Way("netcost ledger (process)", (netcost, "ledger", capture)),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks")
+    parser.add_argument("--events", type=int, default=1_500_000, help="events at least")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--capture", type=Path, help="measure on this perf.data")
+    parser.add_argument("--synthetic", action="store_true", help="do not record")
+    parser.add_argument("--write", action="store_true", help="write docs/benchmarks.md")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = arguments.capture or Path(folder) / "perf.data"
+        made = "given"
+        if arguments.capture is None:
+            made = recording.make(path, arguments.events, live=not arguments.synthetic)
+        events = recording.samples(path)
+        size = path.stat().st_size
+        print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
+        figures: list[Figure] = compare(ways(path), arguments.repeats)
+    printed = table(figures, events)
+    print(machine())
+    print(printed)
+    if arguments.write:
+        target = ROOT / "docs" / "benchmarks.md"
+        target.write_text(page(figures, events, size, made, arguments.repeats))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,68 @@
+# The ways that are measured from inside: `python -m benchmarks.in_process WAY CAPTURE [CPU]` prints
+# its seconds as JSON.
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+def decode(path: str) -> int:
+    """All events to typed Arrow columns."""
+    import pyarrow as pa
+    from netcost_analysis._native import Capture
+
+    tables = {name: pa.table(table) for name, table in Capture(path).all_events().items()}
+    return sum(table.num_rows for table in tables.values())
+
+
+def timeline(path: str) -> int:
+    """Decode, ledger, and segments, softirqs and polls as DataFrames."""
+    import netcost_analysis
+
+    told = netcost_analysis.open_capture(path).timeline().load("segments", "softirqs", "polls")
+    return len(told.segments) + len(told.softirqs) + len(told.polls)
+
+
+# What people do today: the text of perf script through a regular expression into a DataFrame.
+LINE = re.compile(
+    r"^\s*(?P<comm>.+?)\s+(?P<tid>\d+)\s+\[(?P<cpu>\d+)\]\s+(?P<time>[\d.]+):\s+(?P<event>\S+):\s?(?P<rest>.*)$",
+    re.MULTILINE,
+)
+
+
+def script_regex(path: str) -> int:
+    """`perf script` and a regular expression, into a DataFrame."""
+    import pandas as pd
+
+    text = subprocess.run(
+        ["perf", "script", "-i", path], capture_output=True, text=True, check=True
+    ).stdout
+    columns = ["comm", "tid", "cpu", "time", "event", "rest"]
+    frame = pd.DataFrame.from_records(LINE.findall(text), columns=columns)
+    return len(frame.astype({"tid": int, "cpu": int, "time": float}))
+
+
+WAYS = {"decode": decode, "timeline": timeline, "script_regex": script_regex}
+
+
+def main(way: str, path: str, cpu: str | None = None) -> None:
+    if cpu is not None:
+        os.sched_setaffinity(0, {int(cpu)})
+    import pandas as pd  # noqa: F401
+    import pyarrow as pa  # noqa: F401
+
+    import netcost_analysis  # noqa: F401
+
+    # A capture that is in the page cache and a warmed-up allocator: what a second look costs.
+    Path(path).read_bytes()
+    start = time.perf_counter()
+    rows = WAYS[way](path)
+    print(json.dumps({"seconds": time.perf_counter() - start, "rows": rows}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

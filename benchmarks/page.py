@@ -1,0 +1,94 @@
+# The figures as a markdown table, and as docs/benchmarks.md.
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from benchmarks.measure import Figure
+
+
+# The kind of machine, without its name.
+def machine() -> str:
+    model = "unknown CPU"
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    virtual = "hypervisor" in Path("/proc/cpuinfo").read_text()
+    perf = subprocess.run(
+        ["perf", "version"], capture_output=True, text=True, check=False
+    ).stdout.split()
+    release = ".".join(platform.release().split("-")[0].split(".")[:2])
+    where = " (virtual machine)" if virtual else ""
+    version = ".".join(perf[-1].split(".")[:2]) if perf else "absent"
+    return f"{model}, {os.cpu_count()} CPUs{where}, Linux {release}, perf {version}"
+
+
+def table(figures: list[Figure], events: int) -> str:
+    seconds = {one.way.name: one.seconds for one in figures}
+    script, kwork = seconds["perf script"], seconds["perf kwork report"]
+    lines = [
+        "| way | time (s) | spread | M events/s | of perf script | of perf kwork | peak (MiB) |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {one.way.name} | {one.seconds:.3f} | {one.spread:.3f} "
+        f"| {events / one.seconds / 1e6:.1f} | {one.seconds / script:.3f} | {one.seconds / kwork:.2f} | {one.peak_mib:.0f} |"
+        for one in figures
+    ]
+    return "\n".join(lines)
+
+
+def targets(figures: list[Figure], events: int) -> str:
+    seconds = {one.way.name: one.seconds for one in figures}
+    rate = events / seconds["netcost: decode, one core"] / 1e6
+    share = seconds["netcost: timeline"] / seconds["perf kwork report"]
+    process = seconds["netcost ledger (process)"] / seconds["perf script"]
+
+    def verdict(met: bool) -> str:
+        return "met" if met else "**missed**"
+
+    return "\n".join(
+        (
+            "| target | wanted | measured | |",
+            "|---|---|---|---|",
+            f"| decode, per core | 25 M events/s | {rate:.1f} M events/s | {verdict(rate >= 25)} |",
+            f"| timeline, of perf kwork | 0.75 (goal 0.5) | {share:.2f} | {verdict(share <= 0.75)} |",
+            f"| netcost ledger, of perf script | 0.5 | {process:.3f} | {verdict(process <= 0.5)} |",
+        )
+    )
+
+
+def page(figures: list[Figure], events: int, size: int, made: str, repeats: int) -> str:
+    return f"""# Benchmarks
+
+Side by side on one capture, in one run, by this command, which also writes this page:
+
+```
+make bench BENCH_ARGS=--write
+```
+
+Machine: {machine()}. Capture: {events:,} events, {size / 2**20:.0f} MiB, {made}.
+Median of {repeats} rounds after one to warm up, every way once a round; spread is the slowest
+minus the fastest. The capture is in the page cache. Peak is the largest resident set of the
+process or of one of its children.
+
+{table(figures, events)}
+
+## Targets
+
+{targets(figures, events)}
+
+## What each way does
+
+- **perf script**, **perf kwork report**: the whole process, output thrown away. `perf kwork` gives
+  a sum per softirq vector and irq, without task or device.
+- **perf script + regex into pandas**: its text through a regular expression into a DataFrame,
+  imports not counted.
+- **netcost: decode**: every event to typed Arrow columns, imports not counted; "one core" is
+  pinned to one CPU.
+- **netcost: timeline**: decode, the ledger, and segments, softirqs and polls as DataFrames,
+  imports not counted.
+- **netcost ledger (process)**: the command from start to exit, imports and all.
+"""
