@@ -136,15 +136,19 @@ class Capture:
         return Timeline(self, start=start, end=end, cpus=cpus)
 
     def victim_timeline(self) -> "Timeline":
-        """The timeline of the bundle's victim: its run, on the CPU it was pinned to.
+        """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
 
-        Raises CaptureError for a recording without a victim, or whose victim has no times.
+        Where the bundle does not say when it ran, the whole capture. Raises CaptureError for a
+        recording without a victim.
         """
-        victim = (self.bundle.victim if self.bundle else None) or {}
-        started, ended, cpu = victim.get("start_ns"), victim.get("end_ns"), victim.get("cpu")
-        if not isinstance(started, int) or not isinstance(ended, int):
-            raise CaptureError(f"{self.path}: no victim with times in it: record one with --victim")
-        start, end = ((at - self.start_ns) / 1e9 for at in (started, ended))
+        victim = self.bundle.victim if self.bundle else None
+        if victim is None:
+            raise CaptureError(f"{self.path} has no victim: record one with --victim")
+        start, end = (
+            (at - self.start_ns) / 1e9 if isinstance(at, int) else None
+            for at in (victim.get("start_ns"), victim.get("end_ns"))
+        )
+        cpu = victim.get("cpu")
         return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
 
     def __repr__(self) -> str:

@@ -51,8 +51,12 @@ def cli() -> None:
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
     try:
-        cli(standalone_mode=False)
+        # Not cli(): click answers a closed pipe with exit status 1.
+        with cli.make_context("netcost", sys.argv[1:]) as context:
+            cli.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
     except click.UsageError as error:
         error.show()
         sys.exit(2)

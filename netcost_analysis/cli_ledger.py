@@ -4,8 +4,8 @@ from typing import Any, get_args
 
 import click
 
+from .by import By
 from .cli import json_option, path_argument, print_json, window_options
-from .tally import By
 
 
 @click.command("ledger")

@@ -4,18 +4,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from .by import By, check_by, victim_keys
 from .tables import ledger_html, ledger_text
-from .tally import (
-    INTERRUPT_CONTEXTS,
-    By,
-    check_by,
-    known_if,
-    of_tasks,
-    per_victim,
-    per_victim_and,
-    tally,
-    victim_keys,
-)
+from .tally import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and, tally
 from .timeline import Timeline
 
 

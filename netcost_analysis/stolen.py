@@ -5,17 +5,8 @@ import re
 import pandas as pd
 
 from .accounting import Accounting, accounting
-from .tally import (
-    INTERRUPT_CONTEXTS,
-    By,
-    check_by,
-    known_if,
-    of_tasks,
-    per_victim,
-    per_victim_and,
-    tally,
-    victim_keys,
-)
+from .by import By, check_by, victim_keys
+from .tally import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and, tally
 from .timeline import Timeline
 
 _STOLEN = ("stolen", "stolen_or_synchronous")

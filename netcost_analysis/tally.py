@@ -1,26 +1,14 @@
 # The sums table read as victims and thieves: what ledger() and stolen() share. Pure functions of
 # frames.
 
-from typing import Literal, get_args
-
 import pandas as pd
 
-By = Literal["comm", "tid", "cpu", "device"]
+from .by import By
 
 # Contexts that run on top of whatever task is current.
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
 _THIEF_KEYS = ["context", "id", "name", "device"]
 _NOBODY = "(unknown)"
-
-
-def check_by(by: str) -> None:
-    if by not in get_args(By):
-        raise ValueError(f"by={by!r}: one of {', '.join(get_args(By))}")
-
-
-def victim_keys(by: By) -> list[str]:
-    # Thieves gathered by device are set against the same victims as by command.
-    return {"comm": ["comm"], "tid": ["tid", "comm"], "cpu": ["cpu"], "device": ["comm"]}[by]
 
 
 def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:

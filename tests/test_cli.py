@@ -1,0 +1,307 @@
+# What the command line promises: exit codes, one line on error, documented JSON.
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+from perfdata import cpu, recording
+from perfdata import happenings as h
+from told import NET_RX, OPENSSL, TIMER, UDPSINK
+
+from netcost_analysis import cli
+
+NETCOST = [sys.executable, "-m", "netcost_analysis"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    told = recording(
+        cpu(
+            0,
+            h.IrqEntry(1_000, 32),
+            h.SoftirqRaise(1_200, NET_RX),
+            h.IrqExit(2_000, 32),
+            h.SoftirqEntry(3_000, NET_RX),
+            h.NapiPoll(7_000, "eth0", 8),
+            h.SoftirqExit(8_000, NET_RX),
+            h.SoftirqRaise(9_000, TIMER),
+            h.SoftirqEntry(9_500, TIMER),
+            h.SoftirqExit(10_000, TIMER),
+            h.Waking(19_000, UDPSINK),
+            h.Switch(20_000, UDPSINK),
+            h.Switch(30_000, OPENSSL),
+            task=OPENSSL,
+        )
+    )
+    return str(told.write(tmp_path_factory.mktemp("capture") / "perf.data"))
+
+
+class Run:
+    def __init__(self, code: object, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*words: str) -> Run:
+        monkeypatch.setattr(sys, "argv", ["netcost", *words])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code
+        return Run(code, *capsys.readouterr())
+
+    return run
+
+
+def documented(command: str) -> set[str]:
+    # The names in the first column of docs/cli.md's JSON tables.
+    text = (ROOT / "docs" / "cli.md").read_text().split("## JSON")[1]
+    section = text.split(f"### {command}")[1].split("###")[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+
+
+def columns(table: str) -> set[str]:
+    text = (ROOT / "docs" / "tables.md").read_text().split(f"\n## {table}\n")[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    return {name for cell in cells for name in re.findall(r"`([\w<>]+)\??`", cell)}
+
+
+def test_info_json_has_the_documented_fields(netcost: Any, path: str) -> None:
+    info = netcost("info", path, "--json").json
+    assert documented("info") <= set(info)
+    assert info["format"] == "perf.data"
+    assert (info["start_ns"], info["end_ns"]) == (1_000, 30_000)
+    assert info["cpus"] == [0]
+    assert info["events"]["irq:softirq_entry"] == 2
+    assert info["lost_events"] == 0
+    assert info["covered"] == 1.0
+
+
+def test_info_text_says_the_same(netcost: Any, path: str) -> None:
+    text = netcost("info", path).out
+    assert re.search(r"^window +29.0 µs$", text, re.MULTILINE)
+    assert re.search(
+        r"^events .* 2  irq:softirq_entry$|^ +2  irq:softirq_entry$", text, re.MULTILINE
+    )
+    assert re.search(r"^lost +0 events$", text, re.MULTILINE)
+
+
+def test_events_as_json_csv_and_parquet(netcost: Any, path: str, tmp_path: Path) -> None:
+    rows = netcost("events", path, "napi:napi_poll", "--json").json
+    assert [(row["time_ns"], row["work"], row["dev_name"]) for row in rows] == [(7_000, 8, "eth0")]
+    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
+        target = tmp_path / f"events{suffix}"
+        assert netcost("events", path, "irq:softirq_entry", "-o", str(target)).code == 0
+        made = read(target)
+        assert made["time_ns"].tolist() == [3_000, 9_500]
+        assert made["vec"].tolist() == [NET_RX, TIMER]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["events.csv", "events.parquet"]
+
+
+def test_events_limit(netcost: Any, path: str) -> None:
+    assert len(netcost("events", path, "irq:softirq_entry", "--json", "--limit", "1").json) == 1
+    assert netcost("events", path, "irq:softirq_entry", "--json", "--limit", "0").json == []
+    text = netcost("events", path, "irq:softirq_entry", "--limit", "1").out.splitlines()
+    assert len(text) == 2
+    assert text[1].startswith("0.000002000")
+
+
+def test_a_near_miss_is_named(netcost: Any, path: str) -> None:
+    run = netcost("events", path, "napi:napi_pol")
+    assert (run.code, run.out) == (1, "")
+    assert "napi:napi_poll" in run.err
+    assert "irq:softirq_entry" in netcost("events", path, "softirq_entry").err
+
+
+def test_ledger_json(netcost: Any, path: str) -> None:
+    answer = netcost("ledger", path, "--json").json
+    (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
+    thieves = {one["thief"]: one["ns"] for one in victim["thieves"]}
+    assert thieves["eth0 poll"] == 4_000
+    assert thieves["NET_RX"] == 1_000
+    assert victim["stolen_ns"] == sum(thieves.values())
+    assert victim["on_cpu_ns"] == 19_000
+    assert answer["by"] == "comm"
+    assert (answer["start_ns"], answer["end_ns"], answer["cpus"]) == (1_000, 30_000, [0])
+    for name in ("has_switches", "lost_events", "lost_unplaced", "notes", "covered", "elsewhere"):
+        assert name in answer
+
+
+@pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
+def test_ledger_by(netcost: Any, path: str, by: str) -> None:
+    victims = netcost("ledger", path, "--json", "--by", by).json["victims"]
+    key = {"device": "comm"}.get(by, by)
+    assert victims[0][key] == {"comm": "openssl", "tid": OPENSSL.tid, "cpu": 0}[key]
+    assert netcost("ledger", path, "--by", by).code == 0
+
+
+def test_stolen_json_has_the_documented_columns(netcost: Any, path: str) -> None:
+    answer = netcost("stolen", path, "--json").json
+    (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
+    fixed = {name for name in columns("stolen") if "<" not in name}
+    assert fixed <= set(victim)
+    assert victim["stolen_softirq_NET_RX_ns"] == 5_000
+    assert victim["monitor_ns"] is None
+    assert answer["accounting"] is None
+
+
+def test_one_victim_in_full(netcost: Any, path: str) -> None:
+    text = netcost("stolen", path, "--victim", "openssl").out
+    assert re.search(r"by softirq NET_RX +5.00 µs", text)
+    assert "udpsink" not in text
+    run = netcost("stolen", path, "--victim", "openss")
+    assert run.code == 1
+    assert "openssl" in run.err
+
+
+def test_a_window_and_a_cpu(netcost: Any, path: str) -> None:
+    answer = netcost("ledger", path, "--json", "--start", "0.000002", "--end", "0.000004").json
+    assert answer["end_ns"] - answer["start_ns"] == 2_000
+    assert netcost("ledger", path, "--cpu", "0").code == 0
+    run = netcost("ledger", path, "--start", "2", "--end", "1")
+    assert run.code == 1
+    assert "before its start" in run.err
+
+
+def test_every_column_of_the_docs_is_in_its_table(path: str) -> None:
+    from netcost_analysis import open_capture
+
+    timeline = open_capture(path).timeline()
+    text = (ROOT / "docs" / "tables.md").read_text()
+    for line in text.splitlines():
+        match = re.match(r"\| `(\w+)(\(\))?` \|[^|]*\|(.*)\|$", line)
+        if match and (match[1] in ("sums", "displaced", "irqs") or match[1] in dir(timeline)):
+            found = getattr(timeline, match[1])
+            frame = found() if match[2] else found
+            names = [one for one in re.findall(r"`([\w<>]+)\??`", match[3]) if "<" not in one]
+            assert names == [one for one in frame.columns if not re.match(r"softirq_.*_ns", one)
+                             or one in names], match[1]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["info", "ledger", "stolen"])
+@pytest.mark.parametrize("what", ["missing", "text", "empty", "folder", "cut"])
+def test_bad_input_is_one_line_and_exit_1(
+    netcost: Any, path: str, tmp_path: Path, command: str, what: str
+) -> None:
+    bad = tmp_path / what
+    if what == "folder":
+        bad.mkdir()
+    elif what != "missing":
+        contents = {"text": b"#!/bin/sh\necho no capture\n" * 9, "empty": b""}
+        bad.write_bytes(contents.get(what) or Path(path).read_bytes()[:150])
+    if what == "empty":
+        bad.write_bytes(b"")
+    run = netcost(command, str(bad))
+    assert (run.code, run.out) == (1, "")
+    assert re.fullmatch(r"netcost: [^\n]+\n", run.err)
+    assert "Error(" not in run.err
+    assert "a bug" not in run.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["info"],
+        ["nonsense", "x"],
+        ["ledger", "x", "--by", "task"],
+        ["ledger", "x", "--cpu", "-1"],
+        ["events", "x", "y", "-o", "out.txt"],
+        ["report", "x"],
+        ["report", "-", "-o", "x.html"],
+        ["info", "x", "--nonsense"],
+    ],
+)
+def test_wrong_usage_is_exit_2(netcost: Any, words: list[str]) -> None:
+    run = netcost(*words)
+    assert run.code == 2
+    assert "Traceback" not in run.err
+
+
+def test_help_and_version(netcost: Any) -> None:
+    assert netcost("--help").code == 0
+    for command in ("info", "events", "ledger", "stolen", "report"):
+        assert command in netcost("--help").out
+        assert "Usage" in netcost(command, "--help").out
+    assert re.match(r"netcost, version \d", netcost("--version").out)
+
+
+def test_report_refuses_before_it_starts_a_kernel(netcost: Any, path: str, tmp_path: Path) -> None:
+    run = netcost("report", path, "-o", str(tmp_path / "no" / "where.html"))
+    assert run.code == 1
+    assert "no directory" in run.err
+    run = netcost("report", path, "-o", str(tmp_path / "x.html"), "--notebook", "none.ipynb")
+    assert run.code == 1
+    assert "none.ipynb" in run.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_is_read_through_its_manifest(netcost: Any, path: str, tmp_path: Path) -> None:
+    (tmp_path / "trace.perf.data").write_bytes(Path(path).read_bytes())
+    (tmp_path / "kernel_config").write_text("CONFIG_TICK_CPU_ACCOUNTING=y\n")
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text('{"netcost_bundle": 1, "trace": "trace.perf.data"}')
+    assert netcost("info", str(tmp_path), "--json").json["bundle"] is True
+    answer = netcost("stolen", str(tmp_path), "--json").json
+    assert answer["accounting"] == "tick"
+    (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
+    assert victim["monitor_ns"] == victim["on_cpu_ns"] == 19_000
+    assert "tick" in netcost("stolen", str(tmp_path), "--victim", "openssl").out
+    manifest.write_text('{"netcost_bundle": 1, "trace": "../trace.perf.data"}')
+    run = netcost("info", str(tmp_path))
+    assert run.code == 1
+    assert "outside the bundle" in run.err
+
+
+def test_standard_input(path: str) -> None:
+    with open(path, "rb") as capture:
+        done = subprocess.run([*NETCOST, "info", "-", "--json"], stdin=capture, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["events"]["irq:softirq_entry"] == 2
+
+
+def test_a_closed_pipe_is_no_error(path: str) -> None:
+    for words in (["info", path], ["ledger", path], ["events", path, "irq:softirq_entry"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        done = subprocess.run([*NETCOST, *words], stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        assert (done.returncode, done.stderr) == (0, b""), words
+
+
+def test_info_imports_nothing_heavy(path: str) -> None:
+    watch = (
+        "import sys; sys.argv = ['netcost', 'info', sys.argv[1]]\n"
+        "from netcost_analysis.cli import main; main()\n"
+        "print(*sorted(sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", watch, path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    heavy = {"pandas", "numpy", "pyarrow", "rich", "matplotlib", "IPython", "tqdm"}
+    assert not heavy & set(done.stderr.split())
+
+
+def test_info_answers_in_a_third_of_a_second(path: str) -> None:
+    # The best of five: the question is what the command needs, not what else the machine does.
+    def once() -> float:
+        started = time.perf_counter()
+        subprocess.run([*NETCOST, "info", path], check=True, capture_output=True)
+        return time.perf_counter() - started
+
+    assert min(once() for _ in range(5)) < 1 / 3
