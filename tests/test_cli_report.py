@@ -1,0 +1,53 @@
+# write_report on notebooks of a few cells: parameters, errors, one self-contained page.
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from netcost_analysis.report import NotebookError, write_report
+
+PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+
+
+def notebook(folder: Path, *sources: str) -> Path:
+    cells = [
+        new_markdown_cell("# Stolen time of <someone>"),
+        new_code_cell("capture_path = 'default'", metadata={"tags": ["parameters"]}),
+        *(new_code_cell(source) for source in sources),
+    ]
+    path = folder / "book.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def test_one_page_with_the_pictures_inside(tmp_path: Path) -> None:
+    book = notebook(tmp_path, PICTURE, "print('capture is', capture_path)")
+    before = book.read_bytes()
+    page = tmp_path / "report.html"
+    write_report(book, "a & b.data", str(page))
+    text = page.read_text()
+    assert "capture is a &amp; b.data" in text
+    assert "<title>Stolen time of &lt;someone&gt;</title>" in text
+    assert 'src="data:image/png;base64,' in text
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?https?:""", text)
+    assert "plt.plot" not in text
+    assert book.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
+
+
+def test_code_is_kept_when_asked_for(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    write_report(notebook(tmp_path, "answer = 6 * 7"), "x", str(page), with_code=True)
+    assert "answer" in page.read_text()
+
+
+def test_a_cell_that_fails_leaves_the_old_report(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("old")
+    with pytest.raises(NotebookError, match=r"^the notebook stopped: ValueError: no such thing$"):
+        write_report(notebook(tmp_path, "raise ValueError('no such thing')"), "x", str(page))
+    assert page.read_text() == "old"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
