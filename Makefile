@@ -9,6 +9,7 @@ MAKEFLAGS += --no-builtin-rules
 
 VENV := .venv
 BIN := $(VENV)/bin
+PYTHON ?=
 CAPTURE ?= sample-data/nic-stolen-time
 REPORT ?= build/report.html
 PYTEST_ARGS ?=
@@ -16,7 +17,7 @@ BENCH_ARGS ?=
 
 NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
 	native/Cargo.toml $(wildcard native/Cargo.lock)
-SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/run $$(find capture benchmarks -type f) 2>/dev/null)
+SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
 
 # cargo test links libpython; this is the interpreter it asks where that is.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -51,20 +52,20 @@ bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
 .PHONY: lint lint-python lint-rust lint-shell
 lint: lint-python lint-rust lint-shell ## ruff, mypy --strict, rustfmt, clippy, shellcheck
 
-lint-python: $(VENV)/.built
+lint-python: $(VENV)/.deps
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-lint-rust: $(VENV)/.built
+lint-rust: $(VENV)/.deps
 	cargo fmt --check --manifest-path native/Cargo.toml
 	cargo clippy --release --all-targets --manifest-path native/Cargo.toml --quiet -- -D warnings
 
-lint-shell: $(VENV)/.built
+lint-shell: $(VENV)/.deps
 	$(BIN)/shellcheck $(SHELL_SCRIPTS)
 
 .PHONY: format
-format: $(VENV)/.built ## rewrite the sources as lint wants them
+format: $(VENV)/.deps ## rewrite the sources as lint wants them
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	cargo fmt --manifest-path native/Cargo.toml
@@ -81,22 +82,29 @@ lab: $(VENV)/.built ## open JupyterLab on the notebooks
 clean: ## remove what was built; the next target builds it again
 	rm -rf $(VENV) build native/target netcost_analysis/_native*.so
 
-# A virtual environment made half is no virtual environment: its stamp comes last.
-$(VENV)/.made: constraints.txt
+# What is made half is not made: each stamp comes last.
+$(VENV)/.made:
 	@command -v cargo >/dev/null || { echo "netcost needs cargo to build its native module: install Rust from https://rustup.rs" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "netcost needs a C compiler to link its native module: apt install gcc (or your distribution's package)" >&2; exit 1; }
-	@python=$${PYTHON:-}; \
-	for candidate in $$python python3 python3.14 python3.13 python3.12 python3.11; do \
+	@python=; \
+	for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
 	    if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$candidate; break; fi; \
 	done; \
-	"$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo "netcost needs Python 3.11 or later: apt install python3 (or name one: make PYTHON=...)" >&2; exit 1; }; \
+	[ -n "$$python" ] || { echo "netcost needs Python 3.11 or later: apt install python3 (or name one: make PYTHON=...)" >&2; exit 1; }; \
 	"$$python" -c 'import ensurepip, venv' 2>/dev/null || { echo "netcost needs Python's venv: apt install python3-venv (or your distribution's package)" >&2; exit 1; }; \
 	echo "setting up $(VENV) with $$("$$python" --version)"; \
 	"$$python" -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --upgrade pip maturin
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.made pyproject.toml $(NATIVE)
-	@echo "installing the dependencies and building the native module (a first build takes minutes)"
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --extras dev,notebooks
+$(VENV)/.deps: $(VENV)/.made pyproject.toml constraints.txt
+	@echo "installing the dependencies"
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	    print(*project["dependencies"], *sum(project["optional-dependencies"].values(), []), sep="\n")' \
+	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.deps $(NATIVE)
+	@echo "building the native module (minutes at first, seconds after a change)"
+	@PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release
 	@touch $@
