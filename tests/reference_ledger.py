@@ -78,12 +78,31 @@ class Poll:
 
 
 @dataclass
+class Slice:
+    cpu: int
+    tid: int
+    in_ns: int
+    out_ns: int
+    parts: Counter[str] = field(default_factory=Counter)
+
+
+# The column of the slices table that a nanosecond belongs to.
+def part(owner: Owner) -> str:
+    if owner.context in ("hardirq", "vector"):
+        return "hardirq_ns"
+    if owner.run is not None:
+        return f"softirq_{t.ACTIONS[owner.id or 0]}_{owner.cost_class}_ns"
+    return "poll_ns" if owner.context == "poll" else "task_ns"
+
+
+@dataclass
 class Ledger:
     start_ns: int
     end_ns: int
     cells: dict[int, list[Owner]] = field(default_factory=dict)
     softirqs: list[Softirq] = field(default_factory=list)
     polls: list[Poll] = field(default_factory=list)
+    slices: list[Slice] = field(default_factory=list)
 
     # (cpu, start, end, context, tid, id, napi, cost_class), neighbours with one owner joined.
     def segments(self) -> list[tuple[object, ...]]:
@@ -120,7 +139,7 @@ class PaintedCpu:
         self.bh_off: Counter[int] = Counter()
         self.raises: defaultdict[int, list[Reason]] = defaultdict(list)
         self.thread_poll_from: int | None = None
-        self.painted = ledger.start_ns
+        self.painted = self.slice_from = ledger.start_ns
 
     @property
     def softirqs(self) -> list[Softirq]:
@@ -148,6 +167,10 @@ class PaintedCpu:
         for now in range(self.painted, min(until, self.ledger.end_ns)):
             self.cells[now - self.ledger.start_ns] = owner
         self.painted = max(self.painted, until)
+
+    def end_slice(self, now: int) -> None:
+        self.ledger.slices.append(Slice(self.number, self.task.tid, self.slice_from, now))
+        self.slice_from = now
 
     def cost_class(self, reason: Reason) -> str:
         base = self.base_class()
@@ -190,6 +213,7 @@ class PaintedCpu:
             case h.NapiPoll():
                 self.poll(what)
             case h.Switch(_, to):
+                self.end_slice(what.at)
                 self.task = to
                 self.thread_poll_from = what.at if to.comm.startswith("napi/") else None
 
@@ -236,9 +260,15 @@ def reference(told: Recording) -> Ledger:
         for what in (*cpu.unseen, *cpu.happenings):
             painted.happen(what)
         painted.paint(ledger.end_ns)
+        painted.end_slice(ledger.end_ns)
     for softirq in ledger.softirqs:
         cells = ledger.cells[softirq.cpu]
         softirq.self_ns = sum(owner.run == softirq.run for owner in cells)
+    for stay in ledger.slices:
+        cells = ledger.cells[stay.cpu]
+        stay.parts.update(
+            map(part, cells[stay.in_ns - ledger.start_ns : stay.out_ns - ledger.start_ns])
+        )
     return ledger
 
 

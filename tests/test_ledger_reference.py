@@ -48,6 +48,28 @@ def check_polls(got: Answer, wanted: Ledger) -> None:
     assert mine == theirs
 
 
+# Idle is no victim: its stays are not compared, nor those that took no time.
+def check_slices(got: Answer, wanted: Ledger) -> None:
+    mine = sorted(
+        (
+            *(row["cpu"], row["tid"], row["in_ns"], row["out_ns"]),
+            sorted((name, row[name]) for name in row if is_part(name) and row[name]),
+        )
+        for row in got.slices
+        if row["tid"] and row["out_ns"] > row["in_ns"]
+    )
+    theirs = sorted(
+        (row.cpu, row.tid, row.in_ns, row.out_ns, sorted(row.parts.items()))
+        for row in wanted.slices
+        if row.tid and row.out_ns > row.in_ns
+    )
+    assert mine == theirs
+
+
+def is_part(name: str) -> bool:
+    return name in ("task_ns", "hardirq_ns", "poll_ns", "unknown_ns") or name.startswith("softirq_")
+
+
 def check(told: Recording, path: Path, mode: str = "file") -> None:
     got, wanted = Answer(told.write(path, mode)), reference(told)
     assert got.window == (wanted.start_ns, wanted.end_ns)
@@ -56,6 +78,7 @@ def check(told: Recording, path: Path, mode: str = "file") -> None:
     check_segments(got, wanted)
     check_softirqs(got, wanted)
     check_polls(got, wanted)
+    check_slices(got, wanted)
     sums = by(got.sums, ("cpu", "tid", "context", "id"), lambda row: row["ns"])
     assert sums == wanted.sums()
 

@@ -12,20 +12,35 @@ library=$1
 # a caught one is the default again in what is started from here.
 trap : TERM
 
+# One program is run in the shell's place, so that the pid reported is its own; for what takes a
+# shell, a list or a builtin, it is the shell's.
+newline='
+'
+command=$4
+case $command in
+*[\;\&\|\(\)\{\}\`]* | *"$newline"*) ;;
+*)
+	case $(command -v "${command%% *}") in
+	/*) command="exec $command" ;;
+	esac
+	;;
+esac
+
 read_clock
 started=$monotonic_ns
-taskset -c "$2" sh -c "$4" >"$3" 2>&1 </dev/null 3>&- 4>&- &
+taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 4>&- 5>&- &
 victim=$!
 echo "victim started $victim $started" >&3
 wait "$victim"
 status=$?
-while kill -0 "$victim" 2>/dev/null; do
+# A caught TERM ends the wait, not the victim.
+while [ "$status" -gt 128 ] && kill -0 "$victim" 2>/dev/null; do
 	wait "$victim"
 	status=$?
 done
 read_clock
-# `times` in a pipe would be the times of another shell.
-times >"$3.times"
-{ read -r _ && read -r user system; } <"$3.times"
-rm -f "$3.times"
+# `times` at the end of a pipe or in $(...) would be those of another shell, and a file takes a disk
+# that is not full: descriptor 5 is a fifo that nobody else uses.
+times >&5
+{ read -r _ && read -r user system; } <&5
 echo "victim ended $status $monotonic_ns $user $system" >&3

@@ -12,13 +12,20 @@ next_report() {
 end_session() {
 	[ -n "$1" ] || return 0
 	kill -TERM "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || return 0
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		group_runs "$1" || return 0
-		sleep 0.1
-	done
+	await_end "$1" && return
 	kill -KILL "-$1" 2>/dev/null
-	sleep 0.1
-	! group_runs "$1" || warn "$2 (process group $1) does not end"
+	await_end "$1" || warn "$2 (process group $1) does not end"
+}
+
+# await_end PGID: waits up to ten seconds. perf needs one or two to let go of its events, for the
+# kernel waits for a grace period with each.
+await_end() {
+	await_end_left=200
+	while group_runs "$1"; do
+		[ "$await_end_left" -gt 0 ] || return 1
+		await_end_left=$((await_end_left - 1))
+		sleep 0.05
+	done
 }
 
 # group_runs PGID: has the process group a member that is more than a zombie? kill -0 would not
@@ -40,7 +47,7 @@ start_load() {
 # start_limit SECONDS: a report "limit" after so many seconds, unless stop_limit comes first.
 start_limit() {
 	# shellcheck disable=SC2016 # for the inner shell to expand
-	setsid sh -c 'sleep "$1" && echo limit >&3' limit "$1" </dev/null >/dev/null 2>&1 &
+	setsid sh -c 'trap "exit 0" TERM; sleep "$1" && echo limit >&3' limit "$1" </dev/null >/dev/null 2>&1 &
 	limit_pid=$!
 }
 
@@ -66,6 +73,7 @@ run_victim() {
 		'victim ended '*)
 			# shellcheck disable=SC2086 # split into words on purpose
 			set -- "$1" $report
+			[ $# -eq 7 ] || die "the victim's times are not to be had: $report"
 			victim_status=$4 victim_ended_ns=$5 victim_user=$(seconds_of "$6") victim_system=$(seconds_of "$7")
 			victim_pid=''
 			break
