@@ -138,7 +138,7 @@ class PaintedCpu:
         self.running: defaultdict[int, list[Softirq]] = defaultdict(list)
         self.bh_off: Counter[int] = Counter()
         self.raises: defaultdict[int, list[Reason]] = defaultdict(list)
-        self.thread_poll_from: int | None = None
+        self.thread_poll_from: dict[int, int] = {}
         self.painted = self.slice_from = ledger.start_ns
 
     @property
@@ -212,10 +212,14 @@ class PaintedCpu:
                 self.softirqs.pop().exit_ns = what.at
             case h.NapiPoll():
                 self.poll(what)
-            case h.Switch(_, to):
+            case h.Switch(_, to, prev_state):
                 self.end_slice(what.at)
+                # A NAPI thread that is preempted resumes its poll; one that sleeps has ended it.
+                if prev_state != 0:
+                    self.thread_poll_from.pop(tid, None)
                 self.task = to
-                self.thread_poll_from = what.at if to.comm.startswith("napi/") else None
+                if to.comm.startswith("napi/"):
+                    self.thread_poll_from.setdefault(to.tid, what.at)
 
     def raised(self) -> Reason:
         if self.hardirqs:
@@ -233,8 +237,8 @@ class PaintedCpu:
             top.polls, top.packets = top.polls + 1, top.packets + what.work
             start, top.poll_from = top.poll_from, what.at
             self_ns = self.repaint(start, what, lambda owner: owner.run == top.run)
-        elif self.thread_poll_from is not None:
-            start, self.thread_poll_from = self.thread_poll_from, what.at
+        elif tid in self.thread_poll_from:
+            start, self.thread_poll_from[tid] = self.thread_poll_from[tid], what.at
             self_ns = self.repaint(start, what, lambda owner: owner.context == "task")
         row = (self.number, start, what.at, what.napi, what.device, what.work, what.budget, tid)
         self.ledger.polls.append(Poll(*row, self_ns))
