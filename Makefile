@@ -36,14 +36,24 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
 .PHONY: test
-test: $(VENV)/.built ## the tests of the crate and of the package
-	cargo test --release --manifest-path native/Cargo.toml --quiet
+test: cargo-test ## the tests of the crate and of the package
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
 
 .PHONY: test-all
-test-all: $(VENV)/.built ## the same with the slow tests
-	cargo test --release --manifest-path native/Cargo.toml --quiet
+test-all: cargo-test ## the same with the slow tests
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Cargo's test binaries link libpython, which a wheel must not and a system without python3-dev has not.
+.PHONY: cargo-test
+cargo-test: $(VENV)/.built
+	@read -r folder version < <($(BIN)/python -c 'import sysconfig; print(*sysconfig.get_config_vars("LIBDIR", "py_version_short"))'); \
+	if cc -x c - -L"$$folder" -lpython"$$version" -o /dev/null 2>/dev/null <<< 'int main(void) { return 0; }'; then \
+	    LD_LIBRARY_PATH="$$folder$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
+	        cargo test --release --quiet --manifest-path native/Cargo.toml; \
+	else \
+	    echo "the crate's own tests need libpython$$version to link with: apt install python3-dev" >&2; \
+	    [ -z "$${NETCOST_REQUIRE_TOOLS:-}" ]; \
+	fi
 
 .PHONY: bench
 bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
