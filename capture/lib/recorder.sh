@@ -126,6 +126,6 @@ stop_recorder() {
 		esac
 	done
 	recorder_pid=''
-	[ "$report" = 'recorder ended 0' ] || die "perf failed: $(last_line "$partial/recorder.txt")"
+	[ "$report" = 'recorder ended 0' ] || die "perf failed$(last_words "$partial/recorder.txt")"
 	[ -s "$partial/trace.perf.data" ] || die "perf wrote no trace"
 }

@@ -31,11 +31,12 @@ started=$monotonic_ns
 taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 4>&- 5>&- &
 victim=$!
 echo "victim started $victim $started" >&3
-wait "$victim"
+# Some shells tell the terminal how a child died.
+wait "$victim" 2>/dev/null
 status=$?
 # A caught TERM ends the wait, not the victim.
 while [ "$status" -gt 128 ] && kill -0 "$victim" 2>/dev/null; do
-	wait "$victim"
+	wait "$victim" 2>/dev/null
 	status=$?
 done
 read_clock

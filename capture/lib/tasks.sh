@@ -88,7 +88,7 @@ run_victim() {
 	if [ -n "$victim_limited" ]; then
 		note "the victim was ended by the recorder after $duration s"
 	elif [ "$victim_status" != 0 ]; then
-		die "the victim failed with exit status $victim_status: $(tail -n 1 "$1")"
+		die "the victim failed with exit status $victim_status$(last_words "$1")"
 	fi
 }
 
@@ -110,8 +110,8 @@ other_report() {
 		load_pid=''
 		note "the load ended by itself before the end of the recorded window"
 		;;
-	'load ended '*) die "the load failed with exit status ${report##* }: $(tail -n 1 "$partial/load.txt")" ;;
-	'recorder ended '*) die "perf ended early: $(last_line "$partial/recorder.txt")" ;;
+	'load ended '*) die "the load failed with exit status ${report##* }$(last_words "$partial/load.txt")" ;;
+	'recorder ended '*) die "perf ended early$(last_words "$partial/recorder.txt")" ;;
 	esac
 }
 
@@ -120,7 +120,12 @@ seconds_of() {
 	echo "$1" | awk '{ split($1, part, /[ms]/); printf "%.6f", part[1] * 60 + part[2] }'
 }
 
-# last_line FILE: the last line with something in it.
-last_line() {
-	grep -v '^ *$' "$1" | tail -n 1
+# last_words FILE: ", saying: ..." with the last line that has something in it.
+last_words() {
+	last_words_line=$(grep -v '^ *$' "$1" | tail -n 1)
+	if [ -n "$last_words_line" ]; then
+		echo ", saying: $last_words_line"
+	else
+		echo " and left no word; is there room for it on the disk of $output?"
+	fi
 }
