@@ -1,0 +1,265 @@
+//! Payloads into typed columns, by the recorded format.
+//!
+//! Rows are gathered a block at a time and a column at a time: the inner loops know their type,
+//! and the bytes are still in cache.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, BinaryArray, BooleanArray, ListArray, PrimitiveArray};
+use arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow::datatypes::{self as types, ArrowPrimitiveType, Field as ArrowField};
+
+use crate::bytes::{slice, u32_at, until_nul};
+use crate::format::{Element, Field, Format, Kind};
+use crate::intern::{dictionary, CommCache, Interner};
+
+/// One field of every row.
+#[derive(Debug)]
+pub struct Column {
+    /// Name, place and kind.
+    pub field: Field,
+    values: Values,
+}
+
+#[derive(Debug)]
+enum Values {
+    I8(Vec<i8>),
+    I16(Vec<i16>),
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    Bool(Vec<bool>),
+    Text { codes: Vec<u32>, strings: Interner, comms: CommCache },
+    Bytes { data: Vec<u8>, ends: Vec<i32>, element: Option<(usize, bool)> },
+}
+
+/// Where rows lie in a block: start and size of each payload. Sizes cover the fixed part.
+pub type Rows = [(u32, u32)];
+
+impl Column {
+    fn new(field: &Field) -> Column {
+        let values = match field.kind {
+            Kind::Bool => Values::Bool(Vec::new()),
+            Kind::Int { signed } => match (field.size, signed) {
+                (1, true) => Values::I8(Vec::new()),
+                (2, true) => Values::I16(Vec::new()),
+                (4, true) => Values::I32(Vec::new()),
+                (1, false) => Values::U8(Vec::new()),
+                (2, false) => Values::U16(Vec::new()),
+                (4, false) => Values::U32(Vec::new()),
+                (_, true) => Values::I64(Vec::new()),
+                (_, false) => Values::U64(Vec::new()),
+            },
+            Kind::Array(element) | Kind::DataLoc(element) | Kind::RelLoc(element) => match element {
+                Element::Char => {
+                    Values::Text { codes: Vec::new(), strings: Interner::default(), comms: CommCache::default() }
+                }
+                Element::Int { size, signed } => {
+                    Values::Bytes { data: Vec::new(), ends: Vec::new(), element: Some((size, signed)) }
+                }
+                Element::Bytes => Values::Bytes { data: Vec::new(), ends: Vec::new(), element: None },
+            },
+        };
+        Column { field: field.clone(), values }
+    }
+
+    fn gather(&mut self, block: &[u8], rows: &Rows) {
+        let at = self.field.offset;
+        macro_rules! integers {
+            ($values:expr, $type:ty) => {
+                $values.extend(rows.iter().map(|&(start, _)| {
+                    let bytes = slice(block, start as usize + at, size_of::<$type>());
+                    bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, <$type>::from_le_bytes)
+                }))
+            };
+        }
+        match &mut self.values {
+            Values::I8(values) => integers!(values, i8),
+            Values::I16(values) => integers!(values, i16),
+            Values::I32(values) => integers!(values, i32),
+            Values::I64(values) => integers!(values, i64),
+            Values::U8(values) => integers!(values, u8),
+            Values::U16(values) => integers!(values, u16),
+            Values::U32(values) => integers!(values, u32),
+            Values::U64(values) => integers!(values, u64),
+            Values::Bool(values) => {
+                values.extend(
+                    rows.iter().map(|&(start, _)| block.get(start as usize + at).is_some_and(|&byte| byte != 0)),
+                );
+            }
+            Values::Text { codes, strings, comms } => {
+                let field = &self.field;
+                codes.extend(rows.iter().map(|&row| {
+                    let bytes = field_bytes(field, block, row);
+                    if bytes.len() == 16 {
+                        comms.code(bytes, strings)
+                    } else {
+                        strings.code(until_nul(bytes))
+                    }
+                }));
+            }
+            Values::Bytes { data, ends, element } => {
+                for &row in rows {
+                    let bytes = field_bytes(&self.field, block, row);
+                    let whole = bytes.len() - bytes.len() % element.map_or(1, |element| element.0);
+                    data.extend_from_slice(&bytes[..whole]);
+                    ends.push(i32::try_from(data.len()).unwrap_or(i32::MAX));
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> ArrayRef {
+        fn primitive<T: ArrowPrimitiveType>(values: Vec<T::Native>) -> ArrayRef {
+            Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
+        }
+        match self.values {
+            Values::I8(values) => primitive::<types::Int8Type>(values),
+            Values::I16(values) => primitive::<types::Int16Type>(values),
+            Values::I32(values) => primitive::<types::Int32Type>(values),
+            Values::I64(values) => primitive::<types::Int64Type>(values),
+            Values::U8(values) => primitive::<types::UInt8Type>(values),
+            Values::U16(values) => primitive::<types::UInt16Type>(values),
+            Values::U32(values) => primitive::<types::UInt32Type>(values),
+            Values::U64(values) => primitive::<types::UInt64Type>(values),
+            Values::Bool(values) => Arc::new(BooleanArray::from(values)),
+            Values::Text { codes, strings, .. } => dictionary(codes, strings.values()),
+            Values::Bytes { data, ends, element: None } => {
+                let offsets = OffsetBuffer::new(ScalarBuffer::from_iter(std::iter::once(0).chain(ends)));
+                Arc::new(BinaryArray::new(offsets, data.into(), None))
+            }
+            Values::Bytes { data, ends, element: Some((size, signed)) } => {
+                let ends = ends.into_iter().map(|end| end / size as i32);
+                let offsets = OffsetBuffer::new(ScalarBuffer::from_iter(std::iter::once(0).chain(ends)));
+                macro_rules! elements {
+                    ($arrow:ty, $native:ty) => {
+                        primitive::<$arrow>(
+                            data.chunks_exact(size_of::<$native>())
+                                .filter_map(|chunk| chunk.try_into().ok().map(<$native>::from_le_bytes))
+                                .collect(),
+                        )
+                    };
+                }
+                let values = match (size, signed) {
+                    (1, true) => elements!(types::Int8Type, i8),
+                    (2, true) => elements!(types::Int16Type, i16),
+                    (4, true) => elements!(types::Int32Type, i32),
+                    (1, false) => elements!(types::UInt8Type, u8),
+                    (2, false) => elements!(types::UInt16Type, u16),
+                    (4, false) => elements!(types::UInt32Type, u32),
+                    (_, true) => elements!(types::Int64Type, i64),
+                    (_, false) => elements!(types::UInt64Type, u64),
+                };
+                let item = ArrowField::new("item", values.data_type().clone(), false);
+                Arc::new(ListArray::new(Arc::new(item), offsets, values, None))
+            }
+        }
+    }
+}
+
+/// The bytes a text or array field stands for; empty where its pointer leaves the payload.
+fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)) -> &'a [u8] {
+    let payload = slice(block, start as usize, size as usize).unwrap_or_default();
+    let found = match field.kind {
+        Kind::DataLoc(_) | Kind::RelLoc(_) => u32_at(payload, field.offset).and_then(|word| {
+            let base = if matches!(field.kind, Kind::RelLoc(_)) { field.offset + 4 } else { 0 };
+            slice(payload, base + (word & 0xffff) as usize, (word >> 16) as usize)
+        }),
+        _ => slice(payload, field.offset, field.size),
+    };
+    found.unwrap_or_default()
+}
+
+/// All rows of one tracepoint.
+#[derive(Debug)]
+pub struct EventColumns {
+    /// Time of each row; all zero where not recorded.
+    pub times: Vec<i64>,
+    cpus: Vec<u32>,
+    columns: Vec<Column>,
+    fixed_size: usize,
+    pending: Vec<(u32, u32)>,
+    has_time: bool,
+    has_cpu: bool,
+    /// Samples whose payload is shorter than the format says; they have no row.
+    pub short: u64,
+}
+
+impl EventColumns {
+    /// No rows yet.
+    pub fn new(format: &Format, has_time: bool, has_cpu: bool) -> EventColumns {
+        EventColumns {
+            times: Vec::new(),
+            cpus: Vec::new(),
+            columns: format.fields.iter().map(Column::new).collect(),
+            fixed_size: format.fixed_size(),
+            pending: Vec::new(),
+            has_time,
+            has_cpu,
+            short: 0,
+        }
+    }
+
+    /// Notes a row that lies in the current block.
+    #[inline(always)]
+    pub fn add(&mut self, time_ns: i64, cpu: u32, raw: u32, raw_size: u32) {
+        if (raw_size as usize) < self.fixed_size {
+            self.short += 1;
+            return;
+        }
+        self.times.push(time_ns);
+        self.cpus.push(cpu);
+        self.pending.push((raw, raw_size));
+    }
+
+    /// Rows noted so far.
+    pub fn len(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.times.is_empty()
+    }
+
+    /// Reads the noted rows out of the block they lie in.
+    pub fn gather(&mut self, block: &[u8]) {
+        if !self.pending.is_empty() {
+            for column in &mut self.columns {
+                column.gather(block, &self.pending);
+            }
+            self.pending.clear();
+        }
+    }
+
+    /// `common_pid` of every row, where the format has it.
+    pub fn pids(&self) -> Option<&[i32]> {
+        let column = self.columns.iter().find(|column| column.field.name == "common_pid")?;
+        match &column.values {
+            Values::I32(pids) => Some(pids),
+            _ => None,
+        }
+    }
+
+    /// Columns in the order of the events table: time_ns, common_cpu, common_pid, common_comm,
+    /// then every other field as the format orders them.
+    pub fn finish(self, comms: ArrayRef) -> Vec<(String, ArrayRef)> {
+        let rows = self.times.len();
+        let nulls = |known: bool| (!known).then(|| NullBuffer::new_null(rows));
+        let times = PrimitiveArray::<types::Int64Type>::new(ScalarBuffer::from(self.times), nulls(self.has_time));
+        let cpus = self.cpus.into_iter().map(|cpu| cpu as i32).collect::<Vec<i32>>();
+        let cpus = PrimitiveArray::<types::Int32Type>::new(ScalarBuffer::from(cpus), nulls(self.has_cpu));
+        let mut table: Vec<(String, ArrayRef)> =
+            vec![("time_ns".into(), Arc::new(times)), ("common_cpu".into(), Arc::new(cpus))];
+        let (pid, others): (Vec<Column>, Vec<Column>) =
+            self.columns.into_iter().partition(|column| column.field.name == "common_pid");
+        let with_name = |column: Column| (column.field.name.clone(), column.finish());
+        table.extend(pid.into_iter().map(with_name));
+        table.push(("common_comm".into(), comms));
+        table.extend(others.into_iter().map(with_name));
+        table
+    }
+}

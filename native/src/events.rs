@@ -1,0 +1,260 @@
+//! Passes that do not need the ledger: what is in a capture, and its events as tables.
+
+use std::ops::ControlFlow;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use rustc_hash::FxHashMap;
+
+use crate::bytes::i32_at;
+use crate::columns::EventColumns;
+use crate::error::{bad, Result};
+use crate::intern::{dictionary, NONE};
+use crate::names::Names;
+use crate::perf::record::{Sample, Side, What};
+use crate::perf::recording::Recording;
+use crate::perf::walk::{Tally, Visitor};
+use crate::progress::Progress;
+use crate::tables::batch;
+
+/// What one pass over a recording found in it.
+#[derive(Debug, Default, Clone)]
+pub struct Scan {
+    /// Times of the earliest and the latest sample.
+    pub window: Option<(i64, i64)>,
+    /// Samples per event, in the recording's order.
+    pub counts: Vec<u64>,
+    /// CPUs with samples.
+    pub cpus: Vec<u32>,
+    /// Lost samples by place: CPU, time of the ring's previous record, time of the LOST record.
+    pub gaps: Vec<(u32, i64, i64, u64)>,
+    /// Sum of LOST records.
+    pub lost: u64,
+    /// Sum of LOST_SAMPLES records, which count the same losses again.
+    pub lost_samples: u64,
+    /// Records by type and what was unreadable.
+    pub tally: Tally,
+}
+
+struct Scanner<'a, 'p> {
+    scan: Scan,
+    first: i64,
+    last: i64,
+    latest_by_cpu: Vec<i64>,
+    far_cpus: FxHashMap<u32, i64>,
+    timed: Vec<bool>,
+    placed: Vec<bool>,
+    progress: Progress<'p>,
+    _recording: &'a Recording,
+}
+
+/// CPUs below this are counted in an array.
+const NEAR_CPUS: usize = 4096;
+
+impl Visitor for Scanner<'_, '_> {
+    fn sample(&mut self, _block: &[u8], sample: &Sample) -> ControlFlow<()> {
+        let event = sample.event as usize;
+        self.scan.counts[event] += 1;
+        if self.timed[event] {
+            self.first = self.first.min(sample.time_ns);
+            self.last = self.last.max(sample.time_ns);
+            if self.placed[event] {
+                match self.latest_by_cpu.get_mut(sample.cpu as usize) {
+                    Some(latest) => *latest = (*latest).max(sample.time_ns),
+                    None => {
+                        self.far_cpus.insert(sample.cpu, sample.time_ns);
+                    }
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn side(&mut self, side: &Side) {
+        match side.what {
+            What::Lost(count) => {
+                self.scan.lost = self.scan.lost.saturating_add(count);
+                if let (Some(cpu), Some(time)) = (side.cpu, side.time_ns) {
+                    let known = self.latest_by_cpu.get(cpu as usize).copied().filter(|&latest| latest > i64::MIN);
+                    self.scan.gaps.push((cpu, known.unwrap_or(time).min(time), time, count));
+                }
+            }
+            What::LostSamples(count) => self.scan.lost_samples = self.scan.lost_samples.saturating_add(count),
+            _ => {}
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
+
+fn flow(go_on: bool) -> ControlFlow<()> {
+    if go_on {
+        ControlFlow::Continue(())
+    } else {
+        ControlFlow::Break(())
+    }
+}
+
+/// Counts everything.
+pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
+    let events = &recording.events;
+    let mut scanner = Scanner {
+        scan: Scan { counts: vec![0; events.len()], ..Default::default() },
+        first: i64::MAX,
+        last: i64::MIN,
+        latest_by_cpu: vec![i64::MIN; NEAR_CPUS],
+        far_cpus: FxHashMap::default(),
+        timed: events.iter().map(|event| event.attr.has_time()).collect(),
+        placed: events.iter().map(|event| event.attr.has_cpu()).collect(),
+        progress,
+        _recording: recording,
+    };
+    let tally = recording.walk(&mut scanner)?;
+    let mut scan = scanner.scan;
+    scan.window = (scanner.first <= scanner.last).then_some((scanner.first, scanner.last));
+    let near = scanner.latest_by_cpu.iter().enumerate().filter(|(_, &latest)| latest > i64::MIN);
+    scan.cpus = near.map(|(cpu, _)| cpu as u32).chain(scanner.far_cpus.into_keys()).collect();
+    scan.cpus.sort_unstable();
+    scan.tally = tally;
+    Ok(scan)
+}
+
+struct Decoder<'p> {
+    slots: Vec<Option<usize>>,
+    columns: Vec<EventColumns>,
+    names: Names,
+    switches: Vec<Option<Switch>>,
+    limit: usize,
+    progress: Progress<'p>,
+}
+
+/// Where a sched_switch keeps its two tasks: (pid, comm) offsets.
+#[derive(Clone, Copy)]
+struct Switch {
+    prev: (usize, usize),
+    next: (usize, usize),
+}
+
+impl Visitor for Decoder<'_> {
+    #[inline(always)]
+    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
+        if let Some(switch) = self.switches[sample.event as usize] {
+            let payload = sample.payload(block);
+            for (pid_at, comm_at) in [switch.prev, switch.next] {
+                if let (Some(pid), Some(comm)) = (i32_at(payload, pid_at), crate::bytes::slice(payload, comm_at, 16)) {
+                    if self.names.is_new(pid) {
+                        self.names.named(pid, sample.time_ns, crate::bytes::until_nul(comm));
+                    }
+                }
+            }
+        }
+        if let Some(slot) = self.slots[sample.event as usize] {
+            let columns = &mut self.columns[slot];
+            columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size);
+            if columns.len() >= self.limit {
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn side(&mut self, side: &Side) {
+        let time = side.time_ns.unwrap_or(0);
+        match &side.what {
+            What::Comm { tid, comm } => self.names.named(*tid, time, comm.as_bytes()),
+            What::Fork { tid, parent } => self.names.forked(*tid, *parent, time),
+            _ => {}
+        }
+    }
+
+    fn block_end(&mut self, block: &[u8]) {
+        for columns in &mut self.columns {
+            columns.gather(block);
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
+
+/// The events of these names as tables, in file order; every tracepoint where `wanted` is `None`.
+/// A name recorded by several events gives one table.
+pub fn tables(
+    recording: &Recording,
+    wanted: Option<&str>,
+    limit: Option<usize>,
+    progress: Progress<'_>,
+) -> Result<Vec<(String, RecordBatch)>> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut columns: Vec<EventColumns> = Vec::new();
+    let mut slots = Vec::new();
+    let all = |name: &str, has: fn(&crate::perf::attr::Attr) -> bool| {
+        recording.events.iter().filter(|event| event.name == name).all(|event| has(&event.attr))
+    };
+    for event in &recording.events {
+        let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted == event.name));
+        let Some(format) = chosen.filter(|_| event.attr.has_raw()) else {
+            slots.push(None);
+            continue;
+        };
+        let slot = names.iter().position(|name| *name == event.name).unwrap_or_else(|| {
+            names.push(&event.name);
+            let (timed, placed) = (all(&event.name, |attr| attr.has_time()), all(&event.name, |attr| attr.has_cpu()));
+            columns.push(EventColumns::new(format, timed, placed));
+            columns.len() - 1
+        });
+        slots.push(Some(slot));
+    }
+    if let (Some(wanted), true) = (wanted, names.is_empty()) {
+        return Err(missing(recording, wanted));
+    }
+    let switch = |event: &crate::perf::recording::Event| {
+        let format = event.format.as_ref().filter(|format| format.name == "sched_switch")?;
+        let at = |name: &str| format.field(name).map(|field| field.offset);
+        Some(Switch { prev: (at("prev_pid")?, at("prev_comm")?), next: (at("next_pid")?, at("next_comm")?) })
+    };
+    let mut decoder = Decoder {
+        slots,
+        columns,
+        names: Names::default(),
+        switches: recording.events.iter().map(switch).collect(),
+        limit: limit.unwrap_or(usize::MAX).max(1),
+        progress,
+    };
+    recording.walk(&mut decoder)?;
+    let mut task_names = decoder.names;
+    task_names.seal();
+    let finish = |(name, columns): (&str, EventColumns)| {
+        let comms = comm_column(&columns, &task_names);
+        Ok((name.to_owned(), batch(columns.finish(comms))?))
+    };
+    names.into_iter().zip(decoder.columns).map(finish).collect()
+}
+
+fn comm_column(columns: &EventColumns, names: &Names) -> ArrayRef {
+    let codes = match columns.pids() {
+        Some(pids) => {
+            let at = |(&pid, &time): (&i32, &i64)| names.at(pid, time).unwrap_or(NONE);
+            pids.iter().zip(&columns.times).map(at).collect()
+        }
+        None => vec![NONE; columns.len()],
+    };
+    dictionary(codes, names.strings.values())
+}
+
+fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {
+    if let Some(event) = recording.events.iter().find(|event| event.name == wanted) {
+        let why = if event.format.is_none() { "no format was recorded for it" } else { "its samples carry no payload" };
+        return bad!("event '{wanted}' cannot be shown as a table: {why}");
+    }
+    let mut names: Vec<&str> =
+        recording.events.iter().filter(|event| event.format.is_some()).map(|event| event.name.as_str()).collect();
+    names.dedup();
+    if names.is_empty() {
+        bad!("no event '{wanted}': this capture holds no tracepoints")
+    } else {
+        bad!("no event '{wanted}' in this capture; it holds {}", names.join(", "))
+    }
+}

@@ -1,0 +1,272 @@
+//! The `format` file of a tracepoint, as recorded in the capture: which field lies where.
+//!
+//! Offsets always come from here, never from a kernel version: distributions back-port.
+
+use crate::error::{bad, Result};
+
+/// One tracepoint's recorded layout.
+#[derive(Debug, Clone)]
+pub struct Format {
+    /// Subsystem, as in `irq:softirq_entry`.
+    pub system: String,
+    /// Event name without the subsystem.
+    pub name: String,
+    /// `common_type` and `perf_event_attr.config` of this event.
+    pub id: u64,
+    /// Common fields first, in the order recorded.
+    pub fields: Vec<Field>,
+    /// How the kernel prints the event; holds the symbolic names of enumerations.
+    pub print_fmt: String,
+}
+
+/// One field of a tracepoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// The kernel's name.
+    pub name: String,
+    /// Bytes from the start of the payload.
+    pub offset: usize,
+    /// Bytes taken in the fixed part (4 for a `__data_loc`).
+    pub size: usize,
+    /// What the bytes mean.
+    pub kind: Kind,
+}
+
+/// What a field's bytes mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Integer of 1, 2, 4 or 8 bytes; pointers are unsigned.
+    Int {
+        /// Two's complement if set.
+        signed: bool,
+    },
+    /// One byte, zero or not.
+    Bool,
+    /// A value stored in place.
+    Array(Element),
+    /// `__data_loc`: a u32 with length << 16 | offset from the start of the payload.
+    DataLoc(Element),
+    /// `__rel_loc`: the same, its offset counted from the end of this u32.
+    RelLoc(Element),
+}
+
+/// What an array is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Element {
+    /// NUL-terminated text.
+    Char,
+    /// Integers of `size` bytes (1, 2, 4 or 8).
+    Int {
+        /// Bytes of one element.
+        size: usize,
+        /// Two's complement if set.
+        signed: bool,
+    },
+    /// Structures and whatever has no simpler reading.
+    Bytes,
+}
+
+impl Format {
+    /// Parses the text of a `format` file. Unparsable lines are passed over; a file without a
+    /// name, an ID or any field is an error.
+    pub fn parse(system: &str, source: &str) -> Result<Format> {
+        let mut format = Format {
+            system: system.to_owned(),
+            name: String::new(),
+            id: u64::MAX,
+            fields: Vec::new(),
+            print_fmt: String::new(),
+        };
+        for line in source.lines() {
+            let line = line.trim();
+            if let Some(name) = line.strip_prefix("name:") {
+                format.name = name.trim().to_owned();
+            } else if let Some(id) = line.strip_prefix("ID:") {
+                format.id = id.trim().parse().unwrap_or(u64::MAX);
+            } else if let Some(text) = line.strip_prefix("print fmt:") {
+                format.print_fmt = text.trim().to_owned();
+            } else if line.starts_with("field:") || line.starts_with("field special:") {
+                format.fields.extend(Field::parse(line));
+            }
+        }
+        if format.name.is_empty() || format.id == u64::MAX || format.fields.is_empty() {
+            return Err(bad!("an event format of '{system}' has no name, ID or fields"));
+        }
+        Ok(format)
+    }
+
+    /// `system:name`, as perf spells events.
+    pub fn full_name(&self) -> String {
+        format!("{}:{}", self.system, self.name)
+    }
+
+    /// The field of that name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Bytes of the fixed part: where the last field ends.
+    pub fn fixed_size(&self) -> usize {
+        let ends = self.fields.iter().map(|field| field.offset + field.size);
+        ends.max().unwrap_or(0)
+    }
+
+    /// Value and name pairs of `__print_symbolic(REC->field, { 0, "HI" }, ...)` in the print
+    /// format. Values that are no number (unresolved enumerators of 3.x kernels) take the
+    /// position in the list, which is what an enumeration counts.
+    pub fn symbols(&self, field: &str) -> Vec<(i64, String)> {
+        let call = format!("__print_symbolic(REC->{field},");
+        let Some(at) = self.print_fmt.find(&call) else {
+            return Vec::new();
+        };
+        let mut rest = &self.print_fmt[at + call.len()..];
+        let mut symbols = Vec::new();
+        while let Some(pair) = rest.trim_start_matches([',', ' ']).strip_prefix('{') {
+            let Some(end) = pair.find('}') else { break };
+            if let Some((value, name)) = pair[..end].split_once(',') {
+                let value = integer(value.trim()).unwrap_or(symbols.len() as i64);
+                symbols.push((value, name.trim().trim_matches('"').to_owned()));
+            }
+            rest = &pair[end + 1..];
+        }
+        symbols
+    }
+}
+
+impl Field {
+    fn parse(line: &str) -> Option<Field> {
+        let mut parts = line.split(';').map(str::trim);
+        let declaration = parts.next()?.split_once(':')?.1.trim();
+        let (mut offset, mut size, mut signed) = (None, None, false);
+        for part in parts {
+            match part.split_once(':') {
+                Some(("offset", value)) => offset = value.trim().parse().ok(),
+                Some(("size", value)) => size = value.trim().parse().ok(),
+                Some(("signed", value)) => signed = value.trim() == "1",
+                _ => {}
+            }
+        }
+        let (offset, size): (usize, usize) = (offset?, size?);
+        // A payload holds at most 64 KiB; larger claims come from damaged files.
+        if offset > 1 << 16 || size > 1 << 16 {
+            return None;
+        }
+        let (name, kind) = declared(declaration, size, signed)?;
+        Some(Field { name, offset, size, kind })
+    }
+}
+
+/// Name and kind of `char comm[16]`, `__data_loc char[] name`, `void * location`.
+fn declared(declaration: &str, size: usize, signed: bool) -> Option<(String, Kind)> {
+    for (prefix, relative) in [("__data_loc ", false), ("__rel_loc ", true)] {
+        if let Some(rest) = declaration.strip_prefix(prefix) {
+            let (type_name, name) = rest.trim().rsplit_once(|c: char| c.is_whitespace())?;
+            let type_name = type_name.trim().trim_end_matches("[]").trim();
+            let element = dynamic_element(type_name, signed);
+            let kind = if relative { Kind::RelLoc(element) } else { Kind::DataLoc(element) };
+            return (size == 4).then(|| (name.to_owned(), kind));
+        }
+    }
+    if let Some((before, count)) = declaration.strip_suffix(']').and_then(|d| d.rsplit_once('[')) {
+        let (type_name, name) = before.rsplit_once(|c: char| c.is_whitespace() || c == '*')?;
+        let count = integer(count).and_then(|count| usize::try_from(count).ok());
+        let element = fixed_element(type_name.trim(), size, count, signed);
+        return Some((name.to_owned(), Kind::Array(element)));
+    }
+    let (type_name, name) = declaration.rsplit_once(|c: char| c.is_whitespace() || c == '*')?;
+    let kind = match (type_name.trim(), size) {
+        ("bool", 1) => Kind::Bool,
+        (_, 1 | 2 | 4 | 8) => Kind::Int { signed },
+        _ => Kind::Array(Element::Bytes),
+    };
+    Some((name.to_owned(), kind))
+}
+
+fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: bool) -> Element {
+    if matches!(type_name, "char" | "const char") {
+        return Element::Char;
+    }
+    let each = count.filter(|&count| count > 0 && size % count == 0).map(|count| size / count);
+    match each.or(integer_size(type_name)) {
+        Some(each @ (1 | 2 | 4 | 8)) if size % each == 0 && !type_name.starts_with("struct") => {
+            Element::Int { size: each, signed }
+        }
+        _ => Element::Bytes,
+    }
+}
+
+/// The `signed` flag beside a `__data_loc` speaks of its u32 or of the element, depending on the
+/// kernel; the element's type name does not change its mind.
+fn dynamic_element(type_name: &str, signed: bool) -> Element {
+    if matches!(type_name, "char" | "const char") {
+        return Element::Char;
+    }
+    match integer_size(type_name) {
+        Some(size) => {
+            let unsigned = type_name.contains("unsigned") || type_name.trim_start_matches('_').starts_with('u');
+            let plain = matches!(type_name, "int" | "short" | "long" | "pid_t" | "long long");
+            let signed = plain || type_name.trim_start_matches('_').starts_with('s') || signed;
+            Element::Int { size, signed: signed && !unsigned }
+        }
+        None => Element::Bytes,
+    }
+}
+
+fn integer_size(type_name: &str) -> Option<usize> {
+    let name = type_name.trim_start_matches("const ").trim();
+    let name = name.strip_prefix("unsigned ").or(name.strip_prefix("signed ")).unwrap_or(name);
+    Some(match name.trim_start_matches('_') {
+        "u8" | "s8" | "char" | "uint8_t" | "int8_t" | "bool" => 1,
+        "u16" | "s16" | "short" | "uint16_t" | "int16_t" | "be16" | "le16" => 2,
+        "u32" | "s32" | "int" | "unsigned" | "pid_t" | "uint32_t" | "int32_t" | "be32" | "le32" => 4,
+        "u64" | "s64" | "long" | "long long" | "uint64_t" | "int64_t" | "size_t" | "be64" | "le64" => 8,
+        _ => return None,
+    })
+}
+
+fn integer(text: &str) -> Option<i64> {
+    let text = text.trim();
+    match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(declaration: &str, size: usize, signed: bool) -> Kind {
+        declared(declaration, size, signed).expect("parses").1
+    }
+
+    #[test]
+    fn declarations_of_every_shape() {
+        assert_eq!(kind("unsigned short common_type", 2, false), Kind::Int { signed: false });
+        assert_eq!(kind("struct napi_struct * napi", 8, false), Kind::Int { signed: false });
+        assert_eq!(kind("const char *name", 8, false), Kind::Int { signed: false });
+        assert_eq!(kind("bool success", 1, false), Kind::Bool);
+        assert_eq!(kind("char prev_comm[16]", 16, false), Kind::Array(Element::Char));
+        assert_eq!(kind("char comm[TASK_COMM_LEN]", 16, true), Kind::Array(Element::Char));
+        let ints = Element::Int { size: 8, signed: false };
+        assert_eq!(kind("unsigned long args[6]", 48, false), Kind::Array(ints));
+        assert_eq!(kind("__data_loc char[] dev_name", 4, false), Kind::DataLoc(Element::Char));
+        assert_eq!(kind("__rel_loc u64[] arr", 4, false), Kind::RelLoc(ints));
+        assert_eq!(kind("struct timespec64 t", 16, false), Kind::Array(Element::Bytes));
+    }
+
+    #[test]
+    fn symbols_with_numbers_and_with_enumerators() {
+        let mut format = Format {
+            system: "irq".into(),
+            name: "softirq_entry".into(),
+            id: 1,
+            fields: Vec::new(),
+            print_fmt: r#""vec=%u [action=%s]", REC->vec, __print_symbolic(REC->vec, { 0, "HI" }, { 3, "NET_RX" })"#
+                .into(),
+        };
+        assert_eq!(format.symbols("vec"), vec![(0, "HI".into()), (3, "NET_RX".into())]);
+        format.print_fmt = "__print_symbolic(REC->vec, { HI_SOFTIRQ, \"HI\" }, { TIMER_SOFTIRQ, \"TIMER\" })".into();
+        assert_eq!(format.symbols("vec"), vec![(0, "HI".into()), (1, "TIMER".into())]);
+    }
+}

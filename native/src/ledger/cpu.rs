@@ -1,0 +1,382 @@
+//! One CPU's state machine: from its events, in ring order, to exclusive segments.
+//!
+//! Hardirqs nest on the CPU; a softirq belongs to the task it runs in and waits for it when that
+//! task is switched out (PREEMPT_RT):
+//!
+//! ```text
+//!   time   ------------------------------------------------------------------>
+//!   event  switch    irq     irq    softirq          irq  irq   poll  softirq   switch
+//!          A->B     entry    exit    entry          entry exit         exit     B->A
+//!   owner  |   B    | irq 25 |  B  |  NET_RX (poll)  | 25 | (poll) |RX |   B    |  A
+//!   depth  |   0    |   1    |  0  |      1          |  2 |   1    | 1 |   0    |  0
+//! ```
+//! Every event also witnesses: its `common_pid` is the running task, its `common_flags` the
+//! context. Where they contradict the stack, the stretch since the last witness is unknown and the
+//! stack follows them.
+
+use crate::ledger::raise::{Origin, Raises};
+use crate::ledger::segment::{Finished, Segment, Tail};
+use crate::ledger::shape::Kind;
+use crate::ledger::task::{Role, NOBODY};
+use crate::ledger::thief::{Class, IDLE, NET_RX, TASK, UNKNOWN};
+use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
+use rustc_hash::FxHashMap;
+
+/// `TRACE_FLAG_HARDIRQ` in common_flags.
+pub const FLAG_HARDIRQ: u8 = 0x08;
+/// `TRACE_FLAG_SOFTIRQ`: serving a softirq, not merely bottom halves off.
+pub const FLAG_SOFTIRQ: u8 = 0x10;
+/// `TRACE_FLAG_NMI`.
+pub const FLAG_NMI: u8 = 0x40;
+
+/// An interrupt handler that is running.
+#[derive(Debug, Clone, Copy)]
+pub struct Hardirq {
+    /// irq, or vector number of the tracepoint list; told apart by `is_vector`.
+    pub key: i64,
+    /// Whether it is no device's.
+    pub is_vector: bool,
+    /// Its thief.
+    pub thief: u32,
+    /// Class of its time.
+    pub class: Class,
+    /// When it began.
+    pub entry_ns: i64,
+    /// Own time so far.
+    pub self_ns: i64,
+    /// Its entry's flags said hardirq: later events in it must too.
+    pub flagged: bool,
+}
+
+/// A softirq that is running, or parked with its task.
+#[derive(Debug, Clone)]
+pub struct Softirq {
+    pub vec: i64,
+    pub thief: u32,
+    pub class: Class,
+    pub origin: Origin,
+    pub inherited: bool,
+    pub ordinal: i64,
+    pub raise_ns: Option<i64>,
+    pub entry_ns: i64,
+    pub self_ns: i64,
+    pub poll_ns: i64,
+    pub polls: i64,
+    pub packets: i64,
+    /// Where the next poll begins.
+    pub poll_from: i64,
+    /// Segments since then, and their time in the window.
+    pub pending: Vec<u64>,
+    pub pending_ns: i64,
+    pub flagged: bool,
+}
+
+/// A NAPI thread's poll in the making.
+#[derive(Debug, Clone, Default)]
+pub struct ThreadPoll {
+    pub from: i64,
+    pub pending: Vec<u64>,
+    pub pending_ns: i64,
+}
+
+/// What a task left behind when it was switched out in the middle of it.
+#[derive(Debug)]
+pub struct Parked {
+    pub softirq: Option<Softirq>,
+    pub poll: Option<ThreadPoll>,
+}
+
+/// The stay of the running task.
+#[derive(Debug, Clone, Default)]
+pub struct Stay {
+    pub row: usize,
+    pub task_ns: i64,
+    pub hardirq_ns: i64,
+    pub softirq_ns: i64,
+    pub poll_ns: i64,
+    pub unknown_ns: i64,
+    pub by_softirq: Vec<(u8, Class, i64)>,
+}
+
+/// Whether the present owner is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Nothing recorded yet.
+    Never,
+    /// Records were lost up to this time; the next event tells who runs.
+    Lost(i64),
+    /// Known.
+    Clear,
+    /// A needed event is throttled since this time.
+    Throttled(i64),
+}
+
+/// The stretch from the window's start to a CPU's first event.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    pub end_ns: i64,
+    pub victim: u32,
+    pub thief: u32,
+    pub class: Class,
+    pub unknown: bool,
+    pub slice: Option<usize>,
+}
+
+/// One CPU.
+#[derive(Debug)]
+pub struct Cpu {
+    pub number: u32,
+    pub sight: Sight,
+    pub head: Option<Head>,
+    pub last_ns: i64,
+    pub since: i64,
+    pub tid: i32,
+    pub victim: u32,
+    pub role: Role,
+    pub own: u32,
+    pub hardirqs: Vec<Hardirq>,
+    pub softirq: Option<Softirq>,
+    pub thread_poll: Option<ThreadPoll>,
+    pub parked: FxHashMap<i32, Parked>,
+    pub raises: [Raises; SOFTIRQ_VECTORS],
+    pub net_irqs: Vec<i64>,
+    pub last_irq_exit: Option<i64>,
+    pub ordinal: i64,
+    pub stay: Stay,
+    pub tail: Tail,
+    pub finished: Finished,
+    /// Last time an event showed the context absent: no orphan began before.
+    pub no_hardirq_ns: i64,
+    pub no_softirq_ns: i64,
+    pub waking: i32,
+    pub migrating: Option<(usize, i32)>,
+}
+
+impl Cpu {
+    pub fn new(number: u32) -> Cpu {
+        Cpu {
+            number,
+            sight: Sight::Never,
+            head: None,
+            last_ns: i64::MIN,
+            since: i64::MIN,
+            tid: -1,
+            victim: NOBODY,
+            role: Role::Ordinary,
+            own: TASK,
+            hardirqs: Vec::new(),
+            softirq: None,
+            thread_poll: None,
+            parked: FxHashMap::default(),
+            raises: [Raises::default(); SOFTIRQ_VECTORS],
+            net_irqs: Vec::new(),
+            last_irq_exit: None,
+            ordinal: 0,
+            stay: Stay::default(),
+            tail: Tail::default(),
+            finished: Finished::default(),
+            no_hardirq_ns: i64::MIN,
+            no_softirq_ns: i64::MIN,
+            waking: -1,
+            migrating: None,
+        }
+    }
+
+    /// One event of this CPU's ring.
+    #[inline(always)]
+    pub fn step(&mut self, kind: Kind, event: &Event, world: &mut World) {
+        let mut event = *event;
+        if event.time_ns < self.last_ns {
+            world.counters.backwards += 1;
+            event.time_ns = self.last_ns;
+        }
+        let now = event.time_ns;
+        if event.flags & FLAG_NMI != 0 || matches!(self.sight, Sight::Throttled(_)) {
+            return;
+        }
+        if self.sight != Sight::Clear {
+            self.first_sight(&event, world);
+        }
+        self.check(kind, &event, world);
+        match kind {
+            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, &event, world),
+            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, &event, world),
+            Kind::SoftirqRaise => self.softirq_raise(&event, world),
+            Kind::SoftirqEntry => self.softirq_entry(&event, world),
+            Kind::SoftirqExit => self.softirq_exit(&event, world),
+            Kind::NapiPoll => self.napi_poll(&event, world),
+            Kind::Switch => self.switch(&event, world),
+            Kind::Wakeup | Kind::Waking => self.wakeup(kind, &event, world),
+            Kind::Migrate => self.migrate(&event, world),
+            Kind::Exec => world.rows.execs.push((now, event.pid)),
+            Kind::Witness | Kind::Ignored => {}
+        }
+        let opens = matches!(kind, Kind::IrqEntry | Kind::VectorEntry(_)) && self.hardirqs.len() == 1;
+        let closes = matches!(kind, Kind::IrqExit | Kind::VectorExit(_)) && self.hardirqs.is_empty();
+        if event.flags & FLAG_HARDIRQ == 0 || opens || closes {
+            self.no_hardirq_ns = now;
+        }
+        if event.flags & FLAG_SOFTIRQ == 0 || matches!(kind, Kind::SoftirqEntry | Kind::SoftirqExit) {
+            self.no_softirq_ns = now;
+        }
+        if kind != Kind::IrqExit {
+            self.last_irq_exit = None;
+        }
+        self.last_ns = now;
+        if self.tail.is_full() {
+            self.drain(false, world);
+        }
+    }
+
+    /// The flags and the pid overrule the stack.
+    #[inline(always)]
+    fn check(&mut self, kind: Kind, event: &Event, world: &mut World) {
+        let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
+        let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
+        if let Some(top) = self.hardirqs.last() {
+            let ended = matches!(kind, Kind::Switch | Kind::SoftirqEntry | Kind::SoftirqExit | Kind::NapiPoll);
+            if (top.flagged && !in_hardirq) || ended {
+                self.abandon_hardirqs(0, event.time_ns, world);
+            }
+        } else if in_hardirq && self.since < self.no_hardirq_ns {
+            // An interrupt that may prove unrecorded: if its exit comes alone, this is its border.
+            self.close(self.no_hardirq_ns, world);
+        }
+        if let Some(softirq) = &self.softirq {
+            if softirq.flagged && !in_softirq {
+                self.abandon_softirq(event.time_ns, world);
+            }
+        } else if in_softirq && self.since < self.no_softirq_ns {
+            self.close(self.no_softirq_ns, world);
+        }
+        if event.pid != self.tid {
+            self.another_task(kind, event, world);
+        }
+    }
+
+    /// Who owns the CPU: thief, class, depth.
+    #[inline(always)]
+    fn owner(&self) -> (u32, Class, u8) {
+        let depth = (self.hardirqs.len() + usize::from(self.softirq.is_some())).min(255) as u8;
+        if let Some(hardirq) = self.hardirqs.last() {
+            return (hardirq.thief, hardirq.class, depth);
+        }
+        if let Some(softirq) = &self.softirq {
+            return (softirq.thief, softirq.class, depth);
+        }
+        let class = if self.role == Role::Ordinary { Class::None } else { Class::Scheduled };
+        (if self.tid == 0 { IDLE } else { self.own }, class, depth)
+    }
+
+    /// Class of an interrupt on top of the running task.
+    pub fn hardirq_class(&self) -> Class {
+        match (self.tid, self.role) {
+            (0, _) => Class::FromIdle,
+            (_, Role::Ordinary) => Class::Stolen,
+            _ => Class::Scheduled,
+        }
+    }
+
+    /// Ends the open segment at `now` and books it to its owner.
+    #[inline(always)]
+    pub fn close(&mut self, now: i64, world: &mut World) {
+        if now <= self.since {
+            return;
+        }
+        let (mut thief, class, depth) = self.owner();
+        let mut victim = self.victim;
+        if depth == 0 && !world.shapes.has_switch {
+            (thief, victim) = (TASK, NOBODY);
+        }
+        let ns = world.clip(self.since, now);
+        let index = self.tail.push(Segment { start: self.since, end: now, victim, thief, class, depth });
+        self.book(ns, Some(index));
+        self.since = now;
+    }
+
+    /// Adds time to the running context, or takes it back (then without a segment).
+    fn book(&mut self, ns: i64, segment: Option<u64>) {
+        if let Some(hardirq) = self.hardirqs.last_mut() {
+            hardirq.self_ns += ns;
+            self.stay.hardirq_ns += ns;
+        } else if let Some(softirq) = &mut self.softirq {
+            softirq.self_ns += ns;
+            if softirq.vec == NET_RX {
+                softirq.pending_ns += ns;
+                softirq.pending.extend(segment);
+            }
+            self.stay.softirq_ns += ns;
+            let key = (softirq.vec as u8, softirq.class);
+            match self.stay.by_softirq.iter_mut().find(|entry| (entry.0, entry.1) == key) {
+                Some(entry) => entry.2 += ns,
+                None => self.stay.by_softirq.push((key.0, key.1, ns)),
+            }
+        } else {
+            self.stay.task_ns += ns;
+            if let Some(poll) = &mut self.thread_poll {
+                poll.pending_ns += ns;
+                poll.pending.extend(segment);
+            }
+        }
+    }
+
+    /// The stretch up to `now` is nobody's: books it as unknown, inside the running stay.
+    pub fn unknown_until(&mut self, now: i64, why: &'static str, world: &mut World) {
+        if now > self.since {
+            self.stay.unknown_ns += world.clip(self.since, now);
+            let victim = if world.shapes.has_switch { self.victim } else { NOBODY };
+            self.tail.push(Segment {
+                start: self.since,
+                end: now,
+                victim,
+                thief: UNKNOWN,
+                class: Class::None,
+                depth: 0,
+            });
+            world.uncovered(self.number, self.since, now, why, 0);
+            self.since = now;
+        }
+    }
+
+    /// An exit came without its entry: what the running context was booked since `from`, when the
+    /// context was last seen absent, may have been the exiting one's.
+    pub fn doubt(&mut self, from: i64, now: i64, why: &'static str, world: &mut World) {
+        world.counters.orphan_exits += 1;
+        self.close(from, world);
+        let (thief, victim) = (self.owner().0, self.victim);
+        let (mut earliest, mut taken) = (now, 0);
+        for segment in self.tail.newest_first() {
+            if segment.start < from || segment.end <= from {
+                break;
+            }
+            if segment.thief == thief && segment.victim == victim {
+                (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
+                taken += world.clip(segment.start, segment.end);
+                earliest = segment.start;
+            }
+        }
+        self.book(-taken, None);
+        self.stay.unknown_ns += taken;
+        if earliest < self.since {
+            world.uncovered(self.number, earliest, self.since, why, 0);
+        }
+        self.unknown_until(now, why, world);
+        if let Some(head) = self.head.as_mut().filter(|head| from == i64::MIN && !head.unknown) {
+            head.unknown = true;
+        }
+    }
+
+    /// Moves settled segments on to sums and table.
+    pub fn drain(&mut self, all: bool, world: &mut World) {
+        let mut pending: Option<u64> = None;
+        let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
+        self.softirq.iter().for_each(|softirq| hold(&softirq.pending));
+        self.thread_poll.iter().for_each(|poll| hold(&poll.pending));
+        for parked in self.parked.values() {
+            parked.softirq.iter().for_each(|softirq| hold(&softirq.pending));
+            parked.poll.iter().for_each(|poll| hold(&poll.pending));
+        }
+        let (number, finished) = (self.number, &mut self.finished);
+        self.tail.drain(pending, all, |segment| world.finish_segment(number, finished, segment));
+    }
+}

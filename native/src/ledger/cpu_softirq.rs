@@ -1,0 +1,225 @@
+//! Softirqs, their raises, and the polls in them.
+
+use crate::ledger::cpu::{Cpu, Softirq, FLAG_HARDIRQ, FLAG_SOFTIRQ};
+use crate::ledger::raise::Origin;
+use crate::ledger::rows::{PollRow, SoftirqRow};
+use crate::ledger::task::Role;
+use crate::ledger::thief::{Class, NET_RX, RPS_DISPATCH};
+use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
+
+impl Cpu {
+    pub fn softirq_raise(&mut self, event: &Event, world: &mut World) {
+        let vec = event.a as usize % SOFTIRQ_VECTORS;
+        let (from, inherited) = if event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty() {
+            (Origin::Irq, false)
+        } else if event.flags & FLAG_SOFTIRQ != 0 || self.softirq.is_some() {
+            (self.softirq.as_ref().map_or(Origin::Unknown, |softirq| softirq.origin), true)
+        } else {
+            (Origin::Task(event.pid), false)
+        };
+        self.raises[vec].add(event.time_ns, from, inherited);
+        if event.a == NET_RX {
+            let device_irq = self.hardirqs.last().filter(|hardirq| !hardirq.is_vector).map(|hardirq| hardirq.key);
+            let thread_irq = match self.role {
+                Role::IrqThread(irq) if self.hardirqs.is_empty() => Some(irq),
+                _ => None,
+            };
+            if let Some(irq) = device_irq.or(thread_irq) {
+                self.leads_to_net_rx(irq, world);
+            }
+        }
+    }
+
+    fn leads_to_net_rx(&mut self, irq: i64, world: &mut World) {
+        world.irqs.raised_net_rx(irq);
+        if !self.net_irqs.contains(&irq) {
+            self.net_irqs.push(irq);
+        }
+    }
+
+    pub fn softirq_entry(&mut self, event: &Event, world: &mut World) {
+        let (now, vec) = (event.time_ns, event.a);
+        if self.softirq.is_some() {
+            self.abandon_softirq(now, world);
+        }
+        self.close(now, world);
+        let raise = &mut self.raises[vec as usize % SOFTIRQ_VECTORS];
+        let raise_ns = raise.first_ns;
+        let (mut origin, inherited) = raise.take();
+        if !world.shapes.has_raise {
+            // One level of preempt count at entry means an interrupt's exit (or ksoftirqd); more
+            // means local_bh_enable, where either may have raised it.
+            origin = if event.preempt == Some(1) { Origin::Irq } else { Origin::Unknown };
+            if let (NET_RX, Some(irq)) = (vec, self.last_irq_exit) {
+                self.leads_to_net_rx(irq, world);
+            }
+        }
+        let class = match (self.hardirq_class(), origin) {
+            (Class::Stolen, Origin::Task(tid)) if tid == self.tid => Class::Synchronous,
+            (Class::Stolen, Origin::Mixed | Origin::Unknown) => Class::Either,
+            (class, _) => class,
+        };
+        self.ordinal += 1;
+        self.softirq = Some(Softirq {
+            vec,
+            thief: world.softirq_thief(vec),
+            class,
+            origin,
+            inherited,
+            ordinal: self.ordinal,
+            raise_ns: raise_ns.map(|raise_ns| raise_ns.min(now)),
+            entry_ns: now,
+            self_ns: 0,
+            poll_ns: 0,
+            polls: 0,
+            packets: 0,
+            poll_from: now,
+            pending: Vec::new(),
+            pending_ns: 0,
+            flagged: event.flags & FLAG_SOFTIRQ != 0,
+        });
+    }
+
+    pub fn softirq_exit(&mut self, event: &Event, world: &mut World) {
+        let (now, vec) = (event.time_ns, event.a);
+        match &self.softirq {
+            Some(softirq) if softirq.vec == vec => {
+                self.close(now, world);
+                if let Some(softirq) = self.softirq.take() {
+                    self.end_softirq(softirq, Some(now), world);
+                }
+            }
+            open => {
+                if open.is_some() {
+                    self.abandon_softirq(now, world);
+                }
+                self.doubt(self.no_softirq_ns, now, "softirq exit without its entry", world);
+                if world.want.softirqs && world.touches(now, now) {
+                    world.rows.softirqs.push(SoftirqRow {
+                        cpu: self.number,
+                        ordinal: self.ordinal,
+                        raise_ns: None,
+                        entry_ns: None,
+                        exit_ns: Some(now),
+                        vec,
+                        victim: self.victim,
+                        origin: Origin::Unknown,
+                        inherited: false,
+                        in_kthread: self.role != Role::Ordinary,
+                        class: Class::None,
+                        self_ns: 0,
+                        poll_ns: 0,
+                        polls: 0,
+                        packets: 0,
+                    });
+                }
+            }
+        }
+    }
+
+    /// The softirq ended unseen, somewhere between the last event and `now`.
+    pub fn abandon_softirq(&mut self, now: i64, world: &mut World) {
+        world.counters.disagreements += 1;
+        self.close(self.last_ns, world);
+        if let Some(softirq) = self.softirq.take() {
+            self.end_softirq(softirq, None, world);
+        }
+        self.unknown_until(now, "softirq entry without its exit", world);
+    }
+
+    pub fn end_softirq(&mut self, softirq: Softirq, exit_ns: Option<i64>, world: &mut World) {
+        if softirq.vec == NET_RX {
+            self.net_irqs.clear();
+            if softirq.polls == 0 && world.shapes.has_poll && exit_ns.is_some() {
+                self.relabel(&softirq.pending, softirq.thief, RPS_DISPATCH);
+            }
+        }
+        if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
+            world.rows.softirqs.push(SoftirqRow {
+                cpu: self.number,
+                ordinal: softirq.ordinal,
+                raise_ns: softirq.raise_ns,
+                entry_ns: Some(softirq.entry_ns),
+                exit_ns,
+                vec: softirq.vec,
+                victim: self.victim,
+                origin: softirq.origin,
+                inherited: softirq.inherited,
+                in_kthread: self.role != Role::Ordinary,
+                class: softirq.class,
+                self_ns: softirq.self_ns,
+                poll_ns: softirq.poll_ns,
+                polls: softirq.polls,
+                packets: softirq.packets,
+            });
+        }
+    }
+
+    /// Gives pending segments to another thief; those that have become unknown stay so.
+    fn relabel(&mut self, pending: &[u64], from: u32, to: u32) {
+        for &index in pending {
+            if let Some(segment) = self.tail.get_mut(index).filter(|segment| segment.thief == from) {
+                segment.thief = to;
+            }
+        }
+    }
+
+    /// napi_poll comes when the poll is over: it owns what ran since the softirq's entry, or since
+    /// the poll before it; in a NAPI thread since the thread was switched in.
+    pub fn napi_poll(&mut self, event: &Event, world: &mut World) {
+        let now = event.time_ns;
+        let thief = world.poll_thief(event.a as u64, event.text);
+        self.close(now, world);
+        let mut row = PollRow {
+            cpu: self.number,
+            start_ns: None,
+            end_ns: now,
+            thief,
+            work: event.b,
+            budget: event.c,
+            self_ns: None,
+            softirq: None,
+            victim: self.victim,
+            class: Class::None,
+        };
+        if let Some(softirq) = self.softirq.as_mut().filter(|softirq| softirq.vec == NET_RX) {
+            let pending = std::mem::take(&mut softirq.pending);
+            let ns = std::mem::take(&mut softirq.pending_ns);
+            let from = softirq.thief;
+            softirq.poll_ns += ns;
+            softirq.polls += 1;
+            softirq.packets += event.b.unwrap_or(0).max(0);
+            row.start_ns = Some(softirq.poll_from);
+            row.self_ns = Some(ns);
+            row.softirq = Some(softirq.ordinal);
+            row.class = softirq.class;
+            softirq.poll_from = now;
+            self.relabel(&pending, from, thief);
+            if let Some(softirq) = &mut self.softirq {
+                softirq.pending = reuse(pending);
+            }
+            world.irqs.polled(&self.net_irqs, event.text, &world.strings);
+        } else if self.softirq.is_none() && event.flags & FLAG_SOFTIRQ == 0 && self.thread_poll.is_some() {
+            let poll = self.thread_poll.replace(crate::ledger::cpu::ThreadPoll { from: now, ..Default::default() });
+            let poll = poll.unwrap_or_default();
+            self.relabel(&poll.pending, self.own, thief);
+            self.stay.task_ns -= poll.pending_ns;
+            self.stay.poll_ns += poll.pending_ns;
+            row.start_ns = Some(poll.from);
+            row.self_ns = Some(poll.pending_ns);
+            row.class = Class::Scheduled;
+            world.irqs.polled(&self.net_irqs, event.text, &world.strings);
+        } else {
+            world.counters.polls_without_begin += 1;
+        }
+        if world.want.polls && world.touches(row.start_ns.unwrap_or(now), now) {
+            world.rows.polls.push(row);
+        }
+    }
+}
+
+/// The same allocation, emptied.
+fn reuse(mut pending: Vec<u64>) -> Vec<u64> {
+    pending.clear();
+    pending
+}

@@ -1,0 +1,315 @@
+//! Who runs: slices, switches, wake-ups, and the edges of what was recorded.
+
+use crate::intern::NONE;
+use crate::ledger::cpu::{Cpu, Head, Parked, Sight, Stay, ThreadPoll};
+use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
+use crate::ledger::segment::Segment;
+use crate::ledger::shape::Kind;
+use crate::ledger::task::{Role, NOBODY};
+use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
+use crate::ledger::wait::What;
+use crate::ledger::world::{Event, World};
+
+/// Zombie and dead, in every kernel's prev_state.
+const STATE_DEAD: i64 = 0x10 | 0x20;
+
+impl Cpu {
+    /// The first event, ever or after a loss. Nothing recorded means nothing changed, so the task
+    /// it witnesses has run since the window's start, or since the loss ended.
+    pub fn first_sight(&mut self, event: &Event, world: &mut World) {
+        let now = event.time_ns;
+        let victim = world.task(event.pid);
+        self.since = match self.sight {
+            Sight::Lost(until) => until.min(now),
+            _ => now,
+        };
+        self.become_task(event.pid, victim, world);
+        self.begin_stay(self.since, world);
+        if self.sight == Sight::Never {
+            let ordinary = self.role == Role::Ordinary;
+            let (thief, victim) = match (world.shapes.has_switch, event.pid) {
+                (false, _) => (TASK, NOBODY),
+                (true, 0) => (IDLE, self.victim),
+                (true, _) => (self.own, self.victim),
+            };
+            let class = if ordinary || !world.shapes.has_switch { Class::None } else { Class::Scheduled };
+            let slice = self.keeps_slices(world).then_some(self.stay.row);
+            self.head = Some(Head { end_ns: now, victim, thief, class, unknown: false, slice });
+        } else {
+            (self.no_hardirq_ns, self.no_softirq_ns) = (self.since, self.since);
+        }
+        self.sight = Sight::Clear;
+        self.last_ns = self.since;
+    }
+
+    fn become_task(&mut self, tid: i32, victim: u32, world: &World) {
+        let found = world.tasks.victims[victim as usize];
+        (self.tid, self.victim, self.role, self.own) = (tid, victim, found.role, found.own);
+        self.thread_poll = None;
+    }
+
+    /// A name for the running task arrived.
+    pub fn rename(&mut self, tid: i32, victim: u32, now: i64, world: &mut World) {
+        if tid == self.tid && victim != self.victim && self.sight == Sight::Clear {
+            self.close(now.max(self.last_ns), world);
+            let found = world.tasks.victims[victim as usize];
+            (self.victim, self.role, self.own) = (victim, found.role, found.own);
+        }
+    }
+
+    fn keeps_slices(&self, world: &World) -> bool {
+        world.shapes.has_switch && (world.want.slices || world.want.migrations)
+    }
+
+    fn begin_stay(&mut self, now: i64, world: &mut World) {
+        let by_softirq = std::mem::take(&mut self.stay.by_softirq);
+        self.stay = Stay { by_softirq, ..Stay::default() };
+        self.stay.by_softirq.clear();
+        if self.keeps_slices(world) {
+            self.stay.row = world.rows.slices.len();
+            world.rows.slices.push(SliceRow {
+                cpu: self.number,
+                victim: self.victim,
+                in_ns: now,
+                out_ns: now,
+                ..Default::default()
+            });
+        }
+        if world.want.slices || world.want.displaced {
+            world.waits.point(now, self.tid, What::In(self.number, self.stay.row, self.victim));
+        }
+        if self.role == Role::Napi {
+            self.thread_poll = Some(ThreadPoll { from: now, ..Default::default() });
+        }
+    }
+
+    fn end_stay(&mut self, out_ns: i64, prev_state: Option<i64>, world: &mut World) {
+        if self.keeps_slices(world) {
+            let row = &mut world.rows.slices[self.stay.row];
+            row.victim = self.victim;
+            (row.out_ns, row.prev_state) = (out_ns, prev_state);
+            (row.task_ns, row.hardirq_ns, row.softirq_ns) =
+                (self.stay.task_ns, self.stay.hardirq_ns, self.stay.softirq_ns);
+            (row.poll_ns, row.unknown_ns) = (self.stay.poll_ns, self.stay.unknown_ns);
+            row.by_softirq.clone_from(&self.stay.by_softirq);
+        }
+    }
+
+    pub fn switch(&mut self, event: &Event, world: &mut World) {
+        let now = event.time_ns;
+        self.close(now, world);
+        let state = event.c.unwrap_or(0);
+        let runnable = state & !world.shapes.preempted_bit == 0;
+        let named = world.named_task(self.tid, event.text2);
+        if named != self.victim {
+            let found = world.tasks.victims[named as usize];
+            (self.victim, self.role, self.own) = (named, found.role, found.own);
+        }
+        self.end_stay(now, event.c, world);
+        if world.want.slices || world.want.displaced {
+            world.waits.point(now, self.tid, What::Out(self.number, runnable));
+        }
+        if state & STATE_DEAD != 0 && !runnable {
+            world.tasks.died(self.tid);
+        }
+        let poll = self.thread_poll.take().filter(|_| runnable);
+        let softirq = self.softirq.take();
+        if poll.is_some() || softirq.is_some() {
+            self.parked.insert(self.tid, Parked { softirq, poll });
+        }
+        let next = event.a as i32;
+        let victim = world.named_task(next, event.text);
+        self.become_task(next, victim, world);
+        self.begin_stay(now, world);
+        if let Some(parked) = self.parked.remove(&next) {
+            self.softirq = parked.softirq;
+            self.thread_poll = parked.poll.or(self.thread_poll.take());
+        }
+    }
+
+    /// An event of a task that was not switched in: the switch was not seen.
+    pub fn another_task(&mut self, kind: Kind, event: &Event, world: &mut World) {
+        let now = event.time_ns;
+        let victim = world.task(event.pid);
+        if !world.shapes.has_switch || kind == Kind::Exec {
+            // Without sched_switch that is normal; an exec gives a thread its leader's tid.
+            self.close(if kind == Kind::Exec { now } else { self.last_ns }, world);
+            self.become_task(event.pid, victim, world);
+            return;
+        }
+        world.counters.disagreements += 1;
+        self.close(self.last_ns, world);
+        self.end_stay(self.last_ns, None, world);
+        self.softirq = None;
+        self.become_task(event.pid, victim, world);
+        self.gap(self.last_ns, now, "a switch was not recorded", 0, world);
+        self.begin_stay(now, world);
+    }
+
+    /// A stretch outside any stay.
+    fn gap(&mut self, from: i64, to: i64, why: &'static str, lost: u64, world: &mut World) {
+        let from = self.since.max(from).min(to);
+        if to > from {
+            self.tail.push(Segment {
+                start: from,
+                end: to,
+                victim: NOBODY,
+                thief: UNKNOWN,
+                class: Class::None,
+                depth: 0,
+            });
+        }
+        world.uncovered(self.number, from, to, why, lost);
+        self.since = to;
+    }
+
+    /// ```text
+    ///   ... r7 | LOST 120 | r8 ...      unknown from r7 to LOST; r8 tells who runs since LOST
+    /// ```
+    pub fn lose(&mut self, until: Option<i64>, lost: u64, why: &'static str, world: &mut World) {
+        let until = until.unwrap_or(self.last_ns).max(self.last_ns);
+        self.forget(world);
+        match self.sight {
+            Sight::Never => {
+                let nothing = Head {
+                    end_ns: until,
+                    victim: NOBODY,
+                    thief: UNKNOWN,
+                    class: Class::None,
+                    unknown: true,
+                    slice: None,
+                };
+                self.head = Some(nothing);
+                self.since = until;
+            }
+            Sight::Lost(from) => self.gap(from, until, why, lost, world),
+            Sight::Clear | Sight::Throttled(_) => self.gap(self.last_ns, until, why, lost, world),
+        }
+        self.raises.iter_mut().for_each(|raises| raises.lose());
+        (self.since, self.last_ns, self.sight) = (until, until, Sight::Lost(until));
+        world.waits.lose(until);
+    }
+
+    /// Closes everything that is open at the last event: what becomes of it is not known.
+    fn forget(&mut self, world: &mut World) {
+        if self.sight != Sight::Clear {
+            return;
+        }
+        self.close(self.last_ns, world);
+        while !self.hardirqs.is_empty() {
+            self.abandon_hardirqs(0, self.last_ns, world);
+        }
+        if self.softirq.is_some() {
+            self.abandon_softirq(self.last_ns, world);
+        }
+        self.parked.clear();
+        self.thread_poll = None;
+        self.end_stay(self.last_ns, None, world);
+    }
+
+    /// A needed event stops being recorded until the kernel resumes it.
+    pub fn throttle(&mut self, now: i64, world: &mut World) {
+        if self.sight == Sight::Clear {
+            self.forget(world);
+            self.sight = Sight::Throttled(now);
+        }
+    }
+
+    pub fn unthrottle(&mut self, now: i64, world: &mut World) {
+        if let Sight::Throttled(_) = self.sight {
+            self.lose(Some(now), 0, "an event was throttled", world);
+        }
+    }
+
+    pub fn wakeup(&mut self, kind: Kind, event: &Event, world: &mut World) {
+        let tid = event.a as i32;
+        if kind == Kind::Waking {
+            self.waking = tid;
+        } else if let Some((row, moved)) = self.migrating.take() {
+            if let Some(row) = world.rows.migrations.get_mut(row).filter(|_| moved == tid) {
+                row.cause = Cause::WakeUp;
+            }
+        }
+        if (kind == Kind::Wakeup) == world.shapes.has_wakeup && (world.want.slices || world.want.displaced) {
+            let cpu = event.b.unwrap_or(i64::from(self.number)) as u32;
+            world.waits.point(event.time_ns, tid, What::Wake(cpu));
+        }
+    }
+
+    pub fn migrate(&mut self, event: &Event, world: &mut World) {
+        let tid = event.a as i32;
+        let (orig_cpu, dest_cpu) = (event.b.unwrap_or(-1), event.c.unwrap_or(-1));
+        if world.want.slices || world.want.displaced {
+            world.waits.point(event.time_ns, tid, What::Migrate(dest_cpu as u32));
+        }
+        if !world.want.migrations || !world.touches(event.time_ns, event.time_ns) {
+            return;
+        }
+        let comm = world.tasks.victims[self.victim as usize].comm;
+        let cause = if self.waking == tid {
+            Cause::WakeUp
+        } else if world.strings.get(comm).starts_with("migration/") {
+            Cause::Stopper
+        } else {
+            Cause::Balance
+        };
+        self.waking = -1;
+        // Without sched_waking, a wake-up of the same task right after tells the same.
+        self.migrating = Some((world.rows.migrations.len(), tid));
+        let victim = world.named_task(tid, NONE);
+        world.rows.migrations.push(MigrationRow { time_ns: event.time_ns, tid, victim, orig_cpu, dest_cpu, cause });
+    }
+
+    /// The recording ends: what is open is carried to `end`, interrupt context excepted, whose end
+    /// must lie where events were already being switched off.
+    pub fn end(&mut self, start: i64, end: i64, world: &mut World) {
+        match self.sight {
+            Sight::Never => return,
+            Sight::Clear => {
+                let inside = !self.hardirqs.is_empty() || self.softirq.is_some();
+                if inside && end > self.last_ns {
+                    self.forget(world);
+                    self.gap(self.last_ns, end, "the recording ended inside an interrupt", 0, world);
+                } else {
+                    self.close(end, world);
+                    if let Some(softirq) = self.softirq.take() {
+                        self.end_softirq(softirq, None, world);
+                    }
+                    self.end_stay(end, None, world);
+                }
+            }
+            Sight::Lost(from) | Sight::Throttled(from) => {
+                self.gap(from, end, "the recording ended after a loss", 0, world)
+            }
+        }
+        self.drain(true, world);
+        self.patch_head(start, world);
+        if let Some(width) = world.bin_ns {
+            self.finished.sums.flush(self.number, width);
+        } else {
+            self.finished.sums.flush(self.number, 1);
+        }
+    }
+
+    /// The head was not counted while the window's start was unknown.
+    fn patch_head(&mut self, start: i64, world: &mut World) {
+        let Some(head) = self.head.take() else { return };
+        let (from, to) = (start.max(world.window.0), head.end_ns.min(world.window.1));
+        if to <= from {
+            return;
+        }
+        let (mut victim, mut thief, mut class) = (head.victim, head.thief, head.class);
+        if head.unknown {
+            (victim, thief, class) = (NOBODY, UNKNOWN, Class::None);
+            world.uncovered(self.number, from, to, "before the first event whose context is certain", 0);
+        } else if let Some(row) = head.slice {
+            let row = &mut world.rows.slices[row];
+            (row.in_ns, row.task_ns) = (start, row.task_ns + to - from);
+        }
+        let segment = Segment { start: from, end: to, victim, thief, class, depth: 0 };
+        self.finished.sums.add_early(self.number, &segment, world.bin_ns);
+        if world.want.segments {
+            self.finished.insert_head(segment);
+        }
+    }
+}

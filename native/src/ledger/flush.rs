@@ -1,0 +1,185 @@
+//! Records that perf wrote twice at a flush boundary.
+//!
+//! ```text
+//!   CPU 1's flush n    ... r7 r8 r9 |
+//!   CPU 1's flush n+1               | r8 r9 r10 ...      r8 r9 repeat the tail: dropped, counted
+//! ```
+//! A repeat can only begin with a record no later than the previous flush's last, so nearly every
+//! flush is settled by one comparison of times.
+
+use crate::bytes::slice;
+use crate::perf::record::Sample;
+
+/// The longest run that is looked for.
+const LONGEST: usize = 256;
+
+/// The last records of one CPU's previous flush, and those of the present one that may repeat them.
+#[derive(Debug, Default)]
+pub struct Flush {
+    /// Bytes of the last records, and where in them each lies.
+    bytes: Vec<u8>,
+    tail: Vec<(u32, u32)>,
+    tail_ns: i64,
+    recent: Vec<(u32, u32)>,
+    recent_ns: i64,
+    /// Starts in `tail` from which every held record has matched so far.
+    candidates: Vec<usize>,
+    held: Vec<(Sample, Box<[u8]>)>,
+    matched: usize,
+}
+
+/// What to do with a record.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is new.
+    Take,
+    /// It may repeat; ask again with `release` once `held` is settled.
+    Held,
+    /// The held ones (this one included) are settled: take those that `release` returns.
+    Settled,
+}
+
+impl Flush {
+    /// The next record of this CPU. `first` on the first one of a flush.
+    #[inline(always)]
+    pub fn record(&mut self, block: &[u8], sample: &Sample, first: bool) -> Verdict {
+        if first && !self.tail.is_empty() && sample.time_ns <= self.tail_ns {
+            self.candidates = (self.tail.len().saturating_sub(LONGEST)..self.tail.len()).collect();
+            self.matched = 0;
+        }
+        if self.candidates.is_empty() {
+            self.remember(sample);
+            return Verdict::Take;
+        }
+        self.compare(block, sample)
+    }
+
+    fn compare(&mut self, block: &[u8], sample: &Sample) -> Verdict {
+        let bytes = sample.bytes(block);
+        let position = self.held.len();
+        let (tail, known) = (&self.tail, &self.bytes);
+        let same = |&(at, size): &(u32, u32)| slice(known, at as usize, size as usize) == Some(bytes);
+        self.candidates.retain(|&start| tail.get(start + position).is_some_and(same));
+        self.held.push((*sample, bytes.into()));
+        if self.candidates.iter().any(|&start| start + position + 1 == self.tail.len()) {
+            self.matched = position + 1;
+            self.candidates.retain(|&start| start + position + 1 < self.tail.len());
+        }
+        if self.candidates.is_empty() {
+            Verdict::Settled
+        } else {
+            Verdict::Held
+        }
+    }
+
+    /// Ends the doubt: how many records repeat, and the held ones that do not, as blocks of one.
+    pub fn release(&mut self) -> (u64, Vec<(Sample, Box<[u8]>)>) {
+        self.candidates.clear();
+        let held = std::mem::take(&mut self.held);
+        let repeated = std::mem::take(&mut self.matched);
+        let fresh: Vec<(Sample, Box<[u8]>)> = held.into_iter().skip(repeated).collect();
+        for (sample, bytes) in &fresh {
+            self.tail.push((self.bytes.len() as u32, bytes.len() as u32));
+            self.bytes.extend_from_slice(bytes);
+            self.tail_ns = sample.time_ns;
+        }
+        self.trim();
+        (repeated as u64, fresh)
+    }
+
+    /// Whether records are held back.
+    pub fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    #[inline(always)]
+    fn remember(&mut self, sample: &Sample) {
+        if self.recent.len() == 2 * LONGEST {
+            self.recent.drain(..LONGEST);
+        }
+        self.recent.push((sample.record, sample.record_size));
+        self.recent_ns = sample.time_ns;
+    }
+
+    /// Copies what may be repeated out of a block that goes away, or of a flush that ends.
+    pub fn keep(&mut self, block: &[u8]) {
+        let from = self.recent.len().saturating_sub(LONGEST);
+        let Some((&first, &last)) = self.recent.get(from).zip(self.recent.last()) else { return };
+        if self.recent.len() >= LONGEST {
+            self.bytes.clear();
+            self.tail.clear();
+        }
+        // Records of one flush lie side by side, so this is one copy.
+        let size = (last.0 + last.1 - first.0) as usize;
+        let base = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(slice(block, first.0 as usize, size).unwrap_or_default());
+        self.tail.extend(self.recent[from..].iter().map(|&(at, size)| (base + at - first.0, size)));
+        self.recent.clear();
+        self.tail_ns = self.recent_ns;
+        self.trim();
+    }
+
+    /// Forgets all but the longest run, once enough has gathered to make moving it cheap.
+    fn trim(&mut self) {
+        if self.tail.len() > 8 * LONGEST {
+            self.tail.drain(..self.tail.len() - LONGEST);
+            let start = self.tail[0].0;
+            self.bytes.drain(..start as usize);
+            for entry in &mut self.tail {
+                entry.0 -= start;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(number: u8) -> (Sample, [u8; 1]) {
+        let sample =
+            Sample { event: 0, time_ns: i64::from(number), cpu: 1, raw: 0, raw_size: 0, record: 0, record_size: 1 };
+        (sample, [number])
+    }
+
+    /// Feeds flushes of one-byte records; returns the records taken and the number dropped.
+    fn run(flushes: &[&[u8]]) -> (Vec<u8>, u64) {
+        let (mut flush, mut taken, mut dropped) = (Flush::default(), Vec::new(), 0);
+        for records in flushes {
+            for (index, &number) in records.iter().enumerate() {
+                let (sample, block) = sample(number);
+                match flush.record(&block, &sample, index == 0) {
+                    Verdict::Take => taken.push(number),
+                    Verdict::Held => {}
+                    Verdict::Settled => {
+                        let (repeated, fresh) = flush.release();
+                        dropped += repeated;
+                        taken.extend(fresh.iter().map(|(_, bytes)| bytes[0]));
+                    }
+                }
+                flush.keep(&block);
+            }
+            if flush.is_holding() {
+                let (repeated, fresh) = flush.release();
+                dropped += repeated;
+                taken.extend(fresh.iter().map(|(_, bytes)| bytes[0]));
+            }
+        }
+        (taken, dropped)
+    }
+
+    #[test]
+    fn a_repeated_tail_is_dropped_once() {
+        assert_eq!(run(&[&[6, 7, 8, 9], &[8, 9, 10]]), (vec![6, 7, 8, 9, 10], 2));
+    }
+
+    #[test]
+    fn a_flush_that_is_all_repeat_is_dropped() {
+        assert_eq!(run(&[&[6, 7, 8], &[7, 8]]), (vec![6, 7, 8], 2));
+    }
+
+    #[test]
+    fn what_only_begins_like_the_tail_is_kept() {
+        assert_eq!(run(&[&[6, 7, 8], &[7, 9]]), (vec![6, 7, 8, 7, 9], 0));
+    }
+}

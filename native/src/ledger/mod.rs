@@ -1,0 +1,319 @@
+//! The ledger: every nanosecond of every recorded CPU has exactly one owner.
+//!
+//! One pass in file order feeds each CPU's state machine (`cpu`); finished segments go to integer
+//! sums and, where asked for, to tables. `world` is what the CPUs share.
+
+mod cpu;
+mod cpu_hardirq;
+mod cpu_softirq;
+mod cpu_task;
+mod flush;
+mod irqs;
+mod output;
+mod raise;
+#[allow(missing_docs)]
+mod rows;
+#[allow(missing_docs)]
+mod segment;
+mod shape;
+mod task;
+mod thief;
+mod wait;
+mod world;
+
+#[cfg(test)]
+mod tests;
+
+use std::ops::ControlFlow;
+
+use crate::error::{bad, Result};
+use crate::intern::NONE;
+use crate::perf::record::{Sample, Side, What};
+use crate::perf::recording::Recording;
+use crate::perf::walk::Visitor;
+use crate::progress::Progress;
+use cpu::Cpu;
+use flush::{Flush, Verdict};
+use shape::{Kind, Shape, Shapes};
+use world::{Event, World};
+
+pub use output::Output;
+pub use world::Want;
+
+/// What a pass is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Tables besides the sums.
+    pub want: Want,
+    /// Absolute times; `None`: the whole capture.
+    pub window: Option<(i64, i64)>,
+    /// CPUs to show; `None`: all.
+    pub cpus: Option<Vec<u32>>,
+    /// Width of the sums' time bins; `None`: one bin.
+    pub bin_ns: Option<i64>,
+}
+
+struct Lane {
+    cpu: Cpu,
+    flush: Flush,
+}
+
+struct Ledger<'p> {
+    world: World,
+    lanes: Vec<Lane>,
+    /// CPU number to lane.
+    lane_of: Vec<u32>,
+    present: Option<usize>,
+    new_flush: bool,
+    window: (i64, i64),
+    lost: u64,
+    lost_samples: u64,
+    progress: Progress<'p>,
+}
+
+/// More CPUs than any kernel supports: a larger number is damage.
+const MOST_CPUS: u32 = 1 << 16;
+const ABSENT: u32 = u32::MAX;
+
+/// Runs the ledger over a recording.
+pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
+    let shapes = Shapes::of(recording);
+    refuse(recording, &shapes)?;
+    let world = World::new(shapes, request.want, request.window, request.bin_ns);
+    let mut ledger = Ledger {
+        world,
+        lanes: Vec::new(),
+        lane_of: Vec::new(),
+        present: None,
+        new_flush: true,
+        window: (i64::MAX, i64::MIN),
+        lost: 0,
+        lost_samples: 0,
+        progress,
+    };
+    let tally = recording.walk(&mut ledger)?;
+    ledger.settle_present();
+    let (start, end) = ledger.window;
+    if start > end {
+        return Err(bad!(
+            "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
+        ));
+    }
+    for lane in &mut ledger.lanes {
+        lane.cpu.end(start, end, &mut ledger.world);
+    }
+    ledger.world.waits.settle(i64::MAX);
+    let mut notes = recording.notes.clone();
+    notes.extend(tally.notes);
+    if tally.unreadable > 0 {
+        notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
+    }
+    let cpus = ledger.lanes.into_iter().map(|lane| lane.cpu).collect();
+    output::build(ledger.world, cpus, request, (start, end), (ledger.lost, ledger.lost_samples), notes)
+}
+
+/// What cannot give true numbers gives none.
+fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
+    if !shapes.can_account() {
+        return Err(bad!(
+            "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats"
+        ));
+    }
+    for (event, shape) in recording.events.iter().zip(&shapes.events) {
+        let (name, attr) = (&event.name, &event.attr);
+        if shape.kind == Kind::Ignored {
+            continue;
+        }
+        let why = if attr.sampled() {
+            "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
+        } else if !attr.has_time() {
+            "has no timestamps: record with --timestamp or -a"
+        } else if !attr.has_cpu() {
+            "does not say on which CPU it happened: record with -a"
+        } else if attr.follows_command() {
+            "followed one command only, so other tasks' time is missing: record with -a"
+        } else if !attr.has_raw() {
+            "has no payload: record with -R or as a tracepoint"
+        } else {
+            continue;
+        };
+        return Err(bad!("no ledger: {name} {why}"));
+    }
+    Ok(())
+}
+
+impl Ledger<'_> {
+    fn lane(&mut self, cpu: u32) -> Option<usize> {
+        if cpu >= MOST_CPUS {
+            return None;
+        }
+        if self.lane_of.len() <= cpu as usize {
+            self.lane_of.resize(cpu as usize + 1, ABSENT);
+        }
+        let lane = &mut self.lane_of[cpu as usize];
+        if *lane == ABSENT {
+            *lane = self.lanes.len() as u32;
+            self.lanes.push(Lane { cpu: Cpu::new(cpu), flush: Flush::default() });
+        }
+        Some(*lane as usize)
+    }
+
+    /// The present CPU's flush is over.
+    fn end_flush(&mut self, block: &[u8]) {
+        if let Some(present) = self.present {
+            self.lanes[present].flush.keep(block);
+            self.settle_present();
+        }
+        self.new_flush = true;
+    }
+
+    fn settle_present(&mut self) {
+        let Some(present) = self.present else { return };
+        if self.lanes[present].flush.is_holding() {
+            let (repeated, fresh) = self.lanes[present].flush.release();
+            self.world.counters.repeats += repeated;
+            for (mut sample, bytes) in fresh {
+                sample.raw -= sample.record;
+                self.take(present, &bytes, &sample);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, lane: usize, block: &[u8], sample: &Sample) {
+        let shape = self.world.shapes.events[sample.event as usize];
+        if shape.kind == Kind::Ignored {
+            return;
+        }
+        let Some(event) = read(&shape, sample, block, &mut self.world) else { return };
+        self.window.0 = self.window.0.min(sample.time_ns);
+        self.window.1 = self.window.1.max(sample.time_ns);
+        self.world.tasks.now_ns = event.time_ns;
+        self.lanes[lane].cpu.step(shape.kind, &event, &mut self.world);
+    }
+}
+
+/// The fields the ledger needs; `None` where the payload is too short for them.
+#[inline(always)]
+fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Option<Event> {
+    let payload = sample.payload(block);
+    let mut event = Event {
+        time_ns: sample.time_ns,
+        flags: shape.flags.read(payload)? as u8,
+        preempt: shape.preempt.read(payload).map(|count| count as u8),
+        pid: shape.pid.read(payload)? as i32,
+        a: shape.a.read(payload).unwrap_or(-1),
+        b: shape.b.read(payload),
+        c: shape.c.read(payload),
+        text: NONE,
+        text2: NONE,
+    };
+    match shape.kind {
+        Kind::Switch => {
+            for (place, text) in [(shape.text, &mut event.text), (shape.text2, &mut event.text2)] {
+                if let Some(comm) = Shape::comm(place, payload) {
+                    *text = world.comms.code(comm, &mut world.strings);
+                }
+            }
+        }
+        Kind::IrqEntry | Kind::NapiPoll => {
+            event.text = Shape::string(shape.text, payload).map_or(NONE, |text| world.strings.code(text));
+        }
+        _ => {}
+    }
+    Some(event)
+}
+
+impl Visitor for Ledger<'_> {
+    #[inline(always)]
+    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
+        if self.world.shapes.events[sample.event as usize].kind == Kind::Ignored {
+            return ControlFlow::Continue(());
+        }
+        let same = self.present.is_some_and(|present| self.lanes[present].cpu.number == sample.cpu);
+        if !same {
+            self.end_flush(block);
+            self.present = self.lane(sample.cpu);
+        }
+        let Some(present) = self.present else { return ControlFlow::Continue(()) };
+        let first = std::mem::take(&mut self.new_flush);
+        match self.lanes[present].flush.record(block, sample, first) {
+            Verdict::Take => self.take(present, block, sample),
+            Verdict::Held => {}
+            Verdict::Settled => self.settle_present(),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn side(&mut self, side: &Side) {
+        let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);
+        let time = side.time_ns.unwrap_or(0);
+        match &side.what {
+            What::Comm { tid, comm } => {
+                self.settle_present();
+                let world = &mut self.world;
+                world.tasks.now_ns = time;
+                let comm = world.strings.code(comm.as_bytes());
+                let victim = world.named_task(*tid, comm);
+                if let Some(lane) = lane {
+                    self.lanes[lane as usize].cpu.rename(*tid, victim, time, world);
+                }
+            }
+            What::Fork { tid, parent } if tid != parent => {
+                let World { tasks, strings, thieves, .. } = &mut self.world;
+                tasks.forked(*tid, *parent, time, strings, thieves);
+            }
+            What::Lost(count) => {
+                self.settle_present();
+                self.lost = self.lost.saturating_add(*count);
+                let lane = match side.cpu {
+                    Some(cpu) => self.lane(cpu),
+                    None => self.present,
+                };
+                if let Some(lane) = lane {
+                    self.lanes[lane].cpu.lose(side.time_ns, *count, "records were lost", &mut self.world);
+                }
+            }
+            What::LostSamples(count) => self.lost_samples = self.lost_samples.saturating_add(*count),
+            What::Throttle(begins, event) => {
+                let needed = event.is_none_or(|event| {
+                    self.world.shapes.events.get(event as usize).is_some_and(|shape| shape.kind != Kind::Ignored)
+                });
+                if let (true, Some(lane)) = (needed, lane) {
+                    let cpu = &mut self.lanes[lane as usize].cpu;
+                    if *begins {
+                        cpu.throttle(time, &mut self.world);
+                    } else {
+                        cpu.unthrottle(time, &mut self.world);
+                    }
+                }
+            }
+            What::Round => {
+                self.settle_present();
+                self.new_flush = true;
+                if self.world.want.slices || self.world.want.displaced {
+                    for lane in &mut self.lanes {
+                        lane.cpu.drain(false, &mut self.world);
+                    }
+                    self.world.waits.round();
+                    self.world.take_answers();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn block_end(&mut self, block: &[u8]) {
+        if let Some(present) = self.present {
+            self.lanes[present].flush.keep(block);
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        if (self.progress)(fraction) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+}

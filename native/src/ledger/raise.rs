@@ -1,0 +1,109 @@
+//! Where a softirq comes from: all raises of its vector since it last ran.
+//!
+//! ```text
+//!   raise in hardirq, raise in task A          entry: origin mixed (stolen or synchronous)
+//!   raise in task A                            entry: origin task  (synchronous while A runs)
+//!   raise in a softirq that came from an irq   entry: origin irq   (inherited)
+//!   a loss since the last entry                entry: origin unknown
+//! ```
+
+/// Where a softirq comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Origin {
+    /// Only interrupts raised it.
+    Irq,
+    /// Only one task did; its tid.
+    Task(i32),
+    /// A softirq whose own origin is known raised it; kept as that origin.
+    Mixed,
+    /// No raise was seen, or some may be missing.
+    Unknown,
+}
+
+impl Origin {
+    /// The name in the tables. `inherited`: every raise came from a softirq.
+    pub fn name(self, inherited: bool) -> &'static str {
+        match self {
+            _ if inherited && self != Origin::Unknown => "softirq",
+            Origin::Irq => "irq",
+            Origin::Task(_) => "task",
+            Origin::Mixed => "mixed",
+            Origin::Unknown => "unknown",
+        }
+    }
+}
+
+/// The raises of one vector on one CPU since its last entry.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Raises {
+    /// Time of the first.
+    pub first_ns: Option<i64>,
+    irq: bool,
+    task: Option<i32>,
+    several_tasks: bool,
+    direct: bool,
+    incomplete: bool,
+}
+
+impl Raises {
+    /// One more raise, at a time, from a context.
+    pub fn add(&mut self, time_ns: i64, from: Origin, inherited: bool) {
+        self.first_ns.get_or_insert(time_ns);
+        self.direct |= !inherited;
+        match from {
+            Origin::Irq => self.irq = true,
+            Origin::Task(tid) => {
+                self.several_tasks |= self.task.is_some_and(|known| known != tid);
+                self.task = Some(tid);
+            }
+            Origin::Mixed => (self.irq, self.several_tasks) = (true, true),
+            Origin::Unknown => self.incomplete = true,
+        }
+    }
+
+    /// Raises may be missing: records were lost.
+    pub fn lose(&mut self) {
+        self.incomplete = true;
+        self.first_ns = None;
+    }
+
+    /// The origin of the softirq that enters now, and whether it was inherited; forgets the raises.
+    pub fn take(&mut self) -> (Origin, bool) {
+        let raises = std::mem::take(self);
+        let origin = match (raises.irq, raises.task) {
+            _ if raises.incomplete => Origin::Unknown,
+            _ if raises.several_tasks => Origin::Mixed,
+            (true, None) => Origin::Irq,
+            (false, Some(tid)) => Origin::Task(tid),
+            (true, Some(_)) => Origin::Mixed,
+            (false, None) => Origin::Unknown,
+        };
+        (origin, !raises.direct)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(raises: &[(Origin, bool)]) -> (Origin, bool) {
+        let mut set = Raises::default();
+        for (time, &(from, inherited)) in raises.iter().enumerate() {
+            set.add(time as i64, from, inherited);
+        }
+        set.take()
+    }
+
+    #[test]
+    fn the_drawn_cases() {
+        assert_eq!(origin(&[(Origin::Irq, false), (Origin::Task(7), false)]), (Origin::Mixed, false));
+        assert_eq!(origin(&[(Origin::Task(7), false), (Origin::Task(7), false)]), (Origin::Task(7), false));
+        assert_eq!(origin(&[(Origin::Irq, true)]), (Origin::Irq, true));
+        assert_eq!(origin(&[]).0, Origin::Unknown);
+        let mut lossy = Raises::default();
+        lossy.lose();
+        lossy.add(5, Origin::Irq, false);
+        assert_eq!(lossy.take().0, Origin::Unknown);
+    }
+}

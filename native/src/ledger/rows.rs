@@ -1,0 +1,128 @@
+//! Rows of the tables, as the walk finds them. Names and devices are resolved when it is over.
+
+use crate::ledger::raise::Origin;
+use crate::ledger::thief::Class;
+
+/// One softirq invocation.
+#[derive(Debug, Clone)]
+pub struct SoftirqRow {
+    pub cpu: u32,
+    pub ordinal: i64,
+    pub raise_ns: Option<i64>,
+    pub entry_ns: Option<i64>,
+    pub exit_ns: Option<i64>,
+    pub vec: i64,
+    pub victim: u32,
+    pub origin: Origin,
+    pub inherited: bool,
+    pub in_kthread: bool,
+    pub class: Class,
+    pub self_ns: i64,
+    pub poll_ns: i64,
+    pub polls: i64,
+    pub packets: i64,
+}
+
+/// One interrupt: a device's or a vector's.
+#[derive(Debug, Clone)]
+pub struct HardirqRow {
+    pub cpu: u32,
+    pub entry_ns: Option<i64>,
+    pub exit_ns: Option<i64>,
+    pub thief: u32,
+    pub victim: u32,
+    pub self_ns: i64,
+}
+
+/// One NAPI poll; without a start where no begin can be known.
+#[derive(Debug, Clone)]
+pub struct PollRow {
+    pub cpu: u32,
+    pub start_ns: Option<i64>,
+    pub end_ns: i64,
+    pub thief: u32,
+    pub work: Option<i64>,
+    pub budget: Option<i64>,
+    pub self_ns: Option<i64>,
+    pub softirq: Option<i64>,
+    pub victim: u32,
+    pub class: Class,
+}
+
+/// One stay of a task on a CPU.
+#[derive(Debug, Clone, Default)]
+pub struct SliceRow {
+    pub cpu: u32,
+    pub victim: u32,
+    pub in_ns: i64,
+    pub out_ns: i64,
+    pub task_ns: i64,
+    pub hardirq_ns: i64,
+    pub softirq_ns: i64,
+    pub poll_ns: i64,
+    pub unknown_ns: i64,
+    pub wake_ns: Option<i64>,
+    pub wait_ns: Option<i64>,
+    pub prev_state: Option<i64>,
+    /// Softirq time by (vec, class); few per slice.
+    pub by_softirq: Vec<(u8, Class, i64)>,
+}
+
+/// Why a task was moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// Placed while being woken.
+    WakeUp,
+    /// By load balancing.
+    Balance,
+    /// By the stopper thread: affinity, active balance.
+    Stopper,
+    /// By the stopper thread on exec.
+    Exec,
+}
+
+impl Cause {
+    /// The name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::WakeUp => "wake-up",
+            Cause::Balance => "balance",
+            Cause::Stopper => "stopper",
+            Cause::Exec => "stopper: exec",
+        }
+    }
+}
+
+/// One sched_migrate_task.
+#[derive(Debug, Clone)]
+pub struct MigrationRow {
+    pub time_ns: i64,
+    pub tid: i32,
+    pub victim: u32,
+    pub orig_cpu: i64,
+    pub dest_cpu: i64,
+    pub cause: Cause,
+}
+
+/// A stretch that the capture cannot account for.
+#[derive(Debug, Clone)]
+pub struct CoverageRow {
+    pub cpu: u32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub why: &'static str,
+    pub lost: u64,
+}
+
+/// All rows of a pass.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub softirqs: Vec<SoftirqRow>,
+    pub hardirqs: Vec<HardirqRow>,
+    pub polls: Vec<PollRow>,
+    pub slices: Vec<SliceRow>,
+    pub migrations: Vec<MigrationRow>,
+    pub coverage: Vec<CoverageRow>,
+    /// Time and tid of every exec, to tell why a stopper moved a task.
+    pub execs: Vec<(i64, i32)>,
+}

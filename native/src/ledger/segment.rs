@@ -1,0 +1,184 @@
+//! A CPU's finished segments, on their way into sums and the segments table.
+//!
+//! A poll or an RPS dispatch is known only when it ends, so the last segments stay changeable:
+//!
+//! ```text
+//!   NET_RX entered      napi_poll            softirq exit
+//!        |  softirq  irq  softirq |  softirq  |
+//!        |    ->poll      ->poll  |           |        relabelled when napi_poll says so
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
+
+/// An exclusive stretch of one CPU's time.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    pub start: i64,
+    pub end: i64,
+    pub victim: u32,
+    pub thief: u32,
+    pub class: Class,
+    pub depth: u8,
+}
+
+/// Time and number of segments of one owner in one bin.
+#[derive(Debug, Clone, Copy)]
+pub struct SumRow {
+    pub cpu: u32,
+    pub bin_ns: i64,
+    pub victim: u32,
+    pub thief: u32,
+    pub class: Class,
+    pub ns: i64,
+    pub episodes: i64,
+}
+
+/// Sums of one CPU: victim x thief x class x time bin.
+#[derive(Debug, Default)]
+pub struct Sums {
+    cells: FxHashMap<(u32, u32, u8), (Class, i64, i64)>,
+    bin: i64,
+    /// Finished bins.
+    pub rows: Vec<SumRow>,
+}
+
+impl Sums {
+    /// Adds a segment, split at bin borders.
+    #[inline(always)]
+    pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>) {
+        let Some(width) = bin_ns else {
+            self.cell(segment, segment.end - segment.start, 1);
+            return;
+        };
+        let (mut from, mut first) = (segment.start, 1);
+        while from < segment.end {
+            let bin = from.div_euclid(width);
+            if bin != self.bin {
+                self.flush(cpu, width);
+                self.bin = bin;
+            }
+            let to = segment.end.min((bin + 1) * width);
+            self.cell(segment, to - from, first);
+            (from, first) = (to, 0);
+        }
+    }
+
+    #[inline(always)]
+    fn cell(&mut self, segment: &Segment, ns: i64, episodes: i64) {
+        let key = (segment.victim, segment.thief, segment.class as u8);
+        let cell = self.cells.entry(key).or_insert((segment.class, 0, 0));
+        cell.1 += ns;
+        cell.2 += episodes;
+    }
+
+    /// Adds a segment of a time that has been passed: the bins so far are closed first.
+    pub fn add_early(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>) {
+        if let Some(width) = bin_ns {
+            self.flush(cpu, width);
+        }
+        self.add(cpu, segment, bin_ns);
+    }
+
+    /// Closes the current bin.
+    pub fn flush(&mut self, cpu: u32, width: i64) {
+        let bin_ns = self.bin * width;
+        let row =
+            |((victim, thief, _), (class, ns, episodes))| SumRow { cpu, bin_ns, victim, thief, class, ns, episodes };
+        let mut rows: Vec<SumRow> = self.cells.drain().map(row).collect();
+        rows.sort_unstable_by_key(|row| (row.victim, row.thief, row.class as u8));
+        self.rows.append(&mut rows);
+    }
+}
+
+/// The changeable tail of a CPU's segments.
+#[derive(Debug, Default)]
+pub struct Tail {
+    base: u64,
+    segments: Vec<Segment>,
+}
+
+/// Segments kept changeable at least.
+const KEEP: usize = 64;
+/// Beyond this even a pending softirq gives up relabelling: memory stays bounded.
+const MOST: usize = 1 << 16;
+
+impl Tail {
+    /// Appends; the answer names the segment until it is drained.
+    #[inline(always)]
+    pub fn push(&mut self, segment: Segment) -> u64 {
+        self.segments.push(segment);
+        self.base + self.segments.len() as u64 - 1
+    }
+
+    /// A segment that is still here.
+    #[inline(always)]
+    pub fn get_mut(&mut self, index: u64) -> Option<&mut Segment> {
+        self.segments.get_mut(index.checked_sub(self.base)? as usize)
+    }
+
+    /// Newest first.
+    pub fn newest_first(&mut self) -> impl Iterator<Item = &mut Segment> {
+        self.segments.iter_mut().rev()
+    }
+
+    /// Whether there is enough to be worth draining.
+    #[inline(always)]
+    pub fn is_full(&self) -> bool {
+        self.segments.len() >= 1024
+    }
+
+    /// Removes the segments before `pending` (and all but the newest few) and shows them in order.
+    pub fn drain(&mut self, pending: Option<u64>, all: bool, mut show: impl FnMut(&Segment)) {
+        let length = self.segments.len();
+        let mut count = if all { length } else { length.saturating_sub(KEEP) };
+        if let Some(pending) = pending.filter(|_| !all && length < MOST) {
+            count = count.min(pending.saturating_sub(self.base) as usize);
+        }
+        for segment in self.segments.drain(..count) {
+            show(&segment);
+        }
+        self.base += count as u64;
+    }
+}
+
+impl Finished {
+    /// Puts the head before all others, as part of the first one where both have one owner.
+    pub fn insert_head(&mut self, head: Segment) {
+        match self.table.first_mut() {
+            Some(first) if (first.start, first.thief, first.victim) == (head.end, head.thief, head.victim) => {
+                first.start = head.start;
+            }
+            _ => self.table.insert(0, head),
+        }
+    }
+}
+
+/// Finished segments of one CPU, clipped to the window.
+#[derive(Debug, Default)]
+pub struct Finished {
+    /// The table's rows.
+    pub table: Vec<Segment>,
+    /// The sums.
+    pub sums: Sums,
+}
+
+impl Finished {
+    /// Takes one segment. Neighbours of one owner that were cut only in case of doubt become one.
+    #[inline(always)]
+    pub fn take(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, keep: bool) {
+        self.sums.add(cpu, segment, bin_ns);
+        if keep {
+            if segment.depth == 0 && matches!(segment.thief, TASK | IDLE | UNKNOWN) {
+                if let Some(last) = self.table.last_mut() {
+                    if last.end == segment.start && last.victim == segment.victim && last.thief == segment.thief {
+                        last.end = segment.end;
+                        return;
+                    }
+                }
+            }
+            self.table.push(*segment);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Which recorded events the ledger reads, and where their fields lie.
+
+use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
+use crate::format::Format;
+use crate::perf::recording::Recording;
+
+/// What an event does to the ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Not read.
+    Ignored,
+    /// irq:softirq_raise.
+    SoftirqRaise,
+    /// irq:softirq_entry.
+    SoftirqEntry,
+    /// irq:softirq_exit.
+    SoftirqExit,
+    /// irq:irq_handler_entry.
+    IrqEntry,
+    /// irq:irq_handler_exit.
+    IrqExit,
+    /// Entry of interrupt vector number n of `Shapes::vectors`.
+    VectorEntry(u16),
+    /// Its exit.
+    VectorExit(u16),
+    /// napi:napi_poll.
+    NapiPoll,
+    /// sched:sched_switch.
+    Switch,
+    /// sched:sched_wakeup or sched_wakeup_new.
+    Wakeup,
+    /// sched:sched_waking.
+    Waking,
+    /// sched:sched_migrate_task.
+    Migrate,
+    /// sched:sched_process_exec.
+    Exec,
+    /// Other scheduler events: they witness context and task, no more.
+    Witness,
+}
+
+/// Offset and size of an integer field; size 0 where the format lacks it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Place {
+    offset: u16,
+    size: u8,
+}
+
+impl Place {
+    fn of(format: &Format, name: &str) -> Place {
+        let field = format.field(name).filter(|field| matches!(field.size, 1 | 2 | 4 | 8));
+        field.map_or(Place::default(), |field| Place { offset: field.offset as u16, size: field.size as u8 })
+    }
+
+    /// The value, sign-extended from four bytes as the kernel's ints are; `None` where absent.
+    #[inline(always)]
+    pub fn read(self, payload: &[u8]) -> Option<i64> {
+        let at = self.offset as usize;
+        match self.size {
+            4 => i32_at(payload, at).map(i64::from),
+            8 => u64_at(payload, at).map(|value| value as i64),
+            2 => u16_at(payload, at).map(i64::from),
+            1 => payload.get(at).map(|&value| i64::from(value)),
+            _ => None,
+        }
+    }
+}
+
+/// One event's fields, by their use.
+#[derive(Debug, Clone, Copy)]
+pub struct Shape {
+    /// What the event does.
+    pub kind: Kind,
+    /// common_flags.
+    pub flags: Place,
+    /// common_preempt_count.
+    pub preempt: Place,
+    /// common_pid.
+    pub pid: Place,
+    /// vec, irq, vector, napi, next_pid or the woken pid.
+    pub a: Place,
+    /// work, prev_pid, target_cpu or orig_cpu.
+    pub b: Place,
+    /// budget, prev_state or dest_cpu.
+    pub c: Place,
+    /// name, dev_name (`__data_loc`) or next_comm (in place).
+    pub text: Place,
+    /// prev_comm, in place.
+    pub text2: Place,
+}
+
+/// Every event of a recording, and what its set of events allows.
+#[derive(Debug)]
+pub struct Shapes {
+    /// By number of the event.
+    pub events: Vec<Shape>,
+    /// Names of the interrupt vectors with entry and exit.
+    pub vectors: Vec<String>,
+    /// sched_switch is recorded: tasks between interrupts have names.
+    pub has_switch: bool,
+    /// softirq_raise is recorded: origins come from it.
+    pub has_raise: bool,
+    /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
+    pub has_poll: bool,
+    /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
+    pub has_wakeup: bool,
+    /// Names of the softirq vectors.
+    pub softirqs: Vec<(i64, String)>,
+    /// The bit of prev_state that says "preempted, still runnable".
+    pub preempted_bit: i64,
+    /// What the set of events hides.
+    pub notes: Vec<String>,
+}
+
+const SOFTIRQS: [&str; 10] =
+    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
+
+impl Shapes {
+    /// Reads the recording's formats.
+    pub fn of(recording: &Recording) -> Shapes {
+        let mut shapes = Shapes {
+            events: Vec::new(),
+            vectors: Vec::new(),
+            has_switch: false,
+            has_raise: false,
+            has_poll: false,
+            has_wakeup: false,
+            softirqs: SOFTIRQS.iter().enumerate().map(|(vec, name)| (vec as i64, (*name).to_owned())).collect(),
+            preempted_bit: 0,
+            notes: Vec::new(),
+        };
+        let mut seen: Vec<&str> = Vec::new();
+        for event in &recording.events {
+            let first = !seen.contains(&event.name.as_str());
+            seen.push(&event.name);
+            let shape = match &event.format {
+                Some(format) if first => shapes.shape(format),
+                Some(_) => {
+                    shapes.notes.push(format!("{} is recorded more than once: the ledger reads the first", event.name));
+                    IGNORED
+                }
+                None => IGNORED,
+            };
+            if let (true, Some(filter)) = (shape.kind != Kind::Ignored, &event.filter) {
+                shapes.notes.push(format!("{} was filtered by '{filter}': what that hides is unrecorded", event.name));
+            }
+            shapes.events.push(shape);
+        }
+        shapes.drop_unpaired();
+        let has = |shapes: &Shapes, kind: Kind| shapes.events.iter().any(|shape| shape.kind == kind);
+        shapes.has_switch = has(&shapes, Kind::Switch);
+        shapes.has_raise = has(&shapes, Kind::SoftirqRaise);
+        shapes.has_poll = has(&shapes, Kind::NapiPoll);
+        shapes.has_wakeup = has(&shapes, Kind::Wakeup);
+        shapes.say_what_is_missing();
+        shapes
+    }
+
+    fn shape(&mut self, format: &Format) -> Shape {
+        let at = |name: &str| Place::of(format, name);
+        let mut shape =
+            Shape { flags: at("common_flags"), preempt: at("common_preempt_count"), pid: at("common_pid"), ..IGNORED };
+        match (format.system.as_str(), format.name.as_str()) {
+            ("irq", name @ ("softirq_raise" | "softirq_entry" | "softirq_exit")) => {
+                shape.kind = match name {
+                    "softirq_raise" => Kind::SoftirqRaise,
+                    "softirq_entry" => Kind::SoftirqEntry,
+                    _ => Kind::SoftirqExit,
+                };
+                shape.a = at("vec");
+                let symbols = format.symbols("vec");
+                if !symbols.is_empty() {
+                    self.softirqs = symbols;
+                }
+            }
+            ("irq", "irq_handler_entry") => {
+                (shape.kind, shape.a, shape.text) = (Kind::IrqEntry, at("irq"), at("name"));
+            }
+            ("irq", "irq_handler_exit") => (shape.kind, shape.a) = (Kind::IrqExit, at("irq")),
+            ("napi", "napi_poll") => {
+                (shape.kind, shape.a, shape.b) = (Kind::NapiPoll, at("napi"), at("work"));
+                (shape.c, shape.text) = (at("budget"), at("dev_name"));
+            }
+            ("sched", "sched_switch") => {
+                (shape.kind, shape.a, shape.b, shape.c) =
+                    (Kind::Switch, at("next_pid"), at("prev_pid"), at("prev_state"));
+                self.preempted_bit = preempted_bit(&format.print_fmt);
+                shape.text = in_place(format, "next_comm");
+                shape.text2 = in_place(format, "prev_comm");
+            }
+            ("sched", "sched_wakeup" | "sched_wakeup_new") => {
+                (shape.kind, shape.a, shape.b) = (Kind::Wakeup, at("pid"), at("target_cpu"));
+            }
+            ("sched", "sched_waking") => (shape.kind, shape.a, shape.b) = (Kind::Waking, at("pid"), at("target_cpu")),
+            ("sched", "sched_migrate_task") => {
+                (shape.kind, shape.a, shape.b, shape.c) = (Kind::Migrate, at("pid"), at("orig_cpu"), at("dest_cpu"));
+            }
+            ("sched", "sched_process_exec") => (shape.kind, shape.a) = (Kind::Exec, at("pid")),
+            ("sched", "sched_process_fork" | "sched_process_exit") => shape.kind = Kind::Witness,
+            ("irq_vectors" | "csd" | "ipi", name) => {
+                let entry = name.strip_suffix("_entry").filter(|_| !name.starts_with("vector_"));
+                let exit = name.strip_suffix("_exit").filter(|_| !name.starts_with("vector_"));
+                if let Some(vector) = entry.or(exit) {
+                    let number = self.vectors.iter().position(|known| known == vector).unwrap_or_else(|| {
+                        self.vectors.push(vector.to_owned());
+                        self.vectors.len() - 1
+                    }) as u16;
+                    shape.kind = if entry.is_some() { Kind::VectorEntry(number) } else { Kind::VectorExit(number) };
+                    shape.a = at("vector");
+                }
+            }
+            _ => {}
+        }
+        shape
+    }
+
+    /// An entry without its exit event (or the reverse) cannot bound anything.
+    fn drop_unpaired(&mut self) {
+        let mut pairs = vec![
+            (Kind::SoftirqEntry, Kind::SoftirqExit, "irq:softirq".to_owned()),
+            (Kind::IrqEntry, Kind::IrqExit, "irq:irq_handler".to_owned()),
+        ];
+        let vectors = self.vectors.iter().enumerate();
+        pairs.extend(vectors.map(|(n, name)| (Kind::VectorEntry(n as u16), Kind::VectorExit(n as u16), name.clone())));
+        for (entry, exit, name) in pairs {
+            let has = |kind| self.events.iter().any(|shape| shape.kind == kind);
+            if has(entry) != has(exit) {
+                let missing = if has(entry) { "exit" } else { "entry" };
+                self.notes.push(format!("{name}_{missing} was not recorded: that context is left out"));
+                for shape in self.events.iter_mut().filter(|shape| shape.kind == entry || shape.kind == exit) {
+                    shape.kind = Kind::Witness;
+                }
+            }
+        }
+    }
+
+    fn say_what_is_missing(&mut self) {
+        if !self.has_switch {
+            self.notes.push(
+                "sched:sched_switch was not recorded: time between interrupts has no name, and there are no shares"
+                    .into(),
+            );
+        }
+        if !self.has_raise {
+            self.notes.push(
+                "irq:softirq_raise was not recorded: origins come from common_preempt_count where it tells".into(),
+            );
+        }
+        let has_irqs = self.events.iter().any(|shape| shape.kind == Kind::IrqEntry);
+        if has_irqs && !self.vectors.iter().any(|name| name == "local_timer") {
+            self.notes.push("irq_vectors were not recorded: timer and inter-processor interrupts are in no row, so interrupt time is a lower bound".into());
+        }
+    }
+
+    /// Whether any event bounds interrupt context or a task's stay.
+    pub fn can_account(&self) -> bool {
+        let bounds = |kind| {
+            matches!(kind, Kind::SoftirqEntry | Kind::IrqEntry | Kind::VectorEntry(_) | Kind::Switch | Kind::NapiPoll)
+        };
+        self.events.iter().any(|shape| bounds(shape.kind))
+    }
+}
+
+/// The mask behind `? "+" : ""` in sched_switch's print format: 0x200 in 3.4, 0x400, 0x800 and
+/// 0x1000 later, 0x100 since 4.14, where it is spelled `(((0x0 | ... | 0x40) + 1) << 1)`.
+fn preempted_bit(print_fmt: &str) -> i64 {
+    const NEWEST: i64 = 0x100;
+    let Some(end) = print_fmt.find("? \"+\"") else { return NEWEST };
+    let Some(start) = print_fmt[..end].rfind("prev_state &") else { return NEWEST };
+    let mask = &print_fmt[start + "prev_state &".len()..end];
+    let number = |text: &str| match text.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    };
+    let word = |text: &'_ str| number(text.trim_matches(|c: char| !c.is_ascii_alphanumeric()));
+    match mask.split_once('+') {
+        None => word(mask.trim()).unwrap_or(NEWEST),
+        Some((bits, _)) => (bits.split('|').filter_map(word).fold(0, |all, bit| all | bit) + 1) << 1,
+    }
+}
+
+const NOWHERE: Place = Place { offset: 0, size: 0 };
+const IGNORED: Shape = Shape {
+    kind: Kind::Ignored,
+    flags: NOWHERE,
+    preempt: NOWHERE,
+    pid: NOWHERE,
+    a: NOWHERE,
+    b: NOWHERE,
+    c: NOWHERE,
+    text: NOWHERE,
+    text2: NOWHERE,
+};
+
+fn in_place(format: &Format, name: &str) -> Place {
+    let field = format.field(name).filter(|field| field.size == 16);
+    field.map_or(NOWHERE, |field| Place { offset: field.offset as u16, size: 16 })
+}
+
+impl Shape {
+    /// A 16-byte task name stored in place.
+    #[inline(always)]
+    pub fn comm(place: Place, payload: &[u8]) -> Option<&[u8]> {
+        (place.size == 16).then(|| slice(payload, place.offset as usize, 16)).flatten()
+    }
+
+    /// The text a `__data_loc` points to.
+    #[inline(always)]
+    pub fn string(place: Place, payload: &[u8]) -> Option<&[u8]> {
+        if place.size != 4 {
+            return None;
+        }
+        let word = u32_at(payload, place.offset as usize)?;
+        let bytes = slice(payload, (word & 0xffff) as usize, (word >> 16) as usize)?;
+        Some(crate::bytes::until_nul(bytes))
+    }
+}

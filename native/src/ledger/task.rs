@@ -1,0 +1,168 @@
+//! Tasks: one per (tid, start), by the names they had at the time.
+
+use rustc_hash::FxHashMap;
+
+use crate::intern::{Interner, NONE};
+use crate::ledger::thief::{Thieves, KTHREAD_ANY, KTHREAD_NETWORK, KTHREAD_OTHER, TASK};
+
+/// What a task exists for, as its name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// An ordinary task: can be a victim.
+    Ordinary,
+    /// ksoftirqd/N: softirqs that were put off.
+    Ksoftirqd,
+    /// Threaded NAPI and backlog threads.
+    Napi,
+    /// irq/N-name: a threaded interrupt handler.
+    IrqThread(i64),
+    /// vhost: a guest's packets.
+    Vhost,
+    /// ktimers, rcuc: timers and RCU on PREEMPT_RT.
+    Other,
+}
+
+impl Role {
+    /// The role that a name implies.
+    pub fn of(comm: &str) -> Role {
+        let starts = |prefix: &str| comm.starts_with(prefix);
+        if starts("ksoftirqd/") {
+            Role::Ksoftirqd
+        } else if starts("napi/") || starts("backlog_napi/") {
+            Role::Napi
+        } else if starts("vhost-") {
+            Role::Vhost
+        } else if starts("ktimers/") || starts("ktimersoftd/") || starts("rcuc/") {
+            Role::Other
+        } else if let Some(rest) = comm.strip_prefix("irq/") {
+            let number = rest.split('-').next().and_then(|number| number.parse().ok());
+            number.map_or(Role::Ordinary, Role::IrqThread)
+        } else {
+            Role::Ordinary
+        }
+    }
+}
+
+/// A task under one of its names: what segments and sums are charged to.
+#[derive(Debug, Clone, Copy)]
+pub struct Victim {
+    /// Thread id.
+    pub tid: i32,
+    /// Which task of that id.
+    pub task: u32,
+    /// Interned name, or `NONE` until one is known.
+    pub comm: u32,
+    /// What its name says it is for.
+    pub role: Role,
+    /// The thief that its own time counts as.
+    pub own: u32,
+}
+
+/// Victim number of time that belongs to nobody known.
+pub const NOBODY: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy)]
+struct Current {
+    victim: u32,
+    comm: u32,
+    dead: bool,
+    /// When it was first seen.
+    since_ns: i64,
+}
+
+/// Every task seen, under every name.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    /// By number.
+    pub victims: Vec<Victim>,
+    known: FxHashMap<(u32, u32), u32>,
+    by_tid: FxHashMap<i32, Current>,
+    next_task: u32,
+    /// Time of the event at hand.
+    pub now_ns: i64,
+}
+
+impl Tasks {
+    /// The task that has this tid now, under its present name.
+    #[inline(always)]
+    pub fn current(&mut self, tid: i32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
+        match self.by_tid.get(&tid) {
+            Some(current) if !current.dead => current.victim,
+            _ => self.begin(tid, NONE, strings, thieves),
+        }
+    }
+
+    /// The same, when an event says the name.
+    #[inline(always)]
+    pub fn named(&mut self, tid: i32, comm: u32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
+        match self.by_tid.get(&tid) {
+            Some(current) if !current.dead && (current.comm == comm || tid == 0) => current.victim,
+            Some(current) if !current.dead => {
+                let task = self.victims[current.victim as usize].task;
+                self.rename(tid, task, comm, strings, thieves)
+            }
+            _ => self.begin(tid, comm, strings, thieves),
+        }
+    }
+
+    /// A new task under an old or new tid.
+    pub fn begin(&mut self, tid: i32, comm: u32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
+        let comm = if tid == 0 { strings.code(b"swapper") } else { comm };
+        self.next_task += 1;
+        self.rename(tid, self.next_task, comm, strings, thieves)
+    }
+
+    fn rename(&mut self, tid: i32, task: u32, comm: u32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
+        let victims = &mut self.victims;
+        let victim = *self.known.entry((task, comm)).or_insert_with(|| {
+            let role = if tid == 0 { Role::Ordinary } else { Role::of(strings.get(comm)) };
+            let own = match role {
+                Role::Ordinary => TASK,
+                Role::Ksoftirqd => KTHREAD_ANY,
+                Role::Napi | Role::Vhost => KTHREAD_NETWORK,
+                Role::Other => KTHREAD_OTHER,
+                Role::IrqThread(irq) => thieves.irq_thread(irq),
+            };
+            victims.push(Victim { tid, task, comm, role, own });
+            victims.len() as u32 - 1
+        });
+        let known = self.by_tid.get(&tid).filter(|known| self.victims[known.victim as usize].task == task);
+        let since_ns = known.map_or(self.now_ns, |known| known.since_ns);
+        self.by_tid.insert(tid, Current { victim, comm, dead: false, since_ns });
+        victim
+    }
+
+    /// The task will not run again; its tid may come back as another.
+    pub fn died(&mut self, tid: i32) {
+        if let Some(current) = self.by_tid.get_mut(&tid) {
+            current.dead = tid != 0;
+        }
+    }
+
+    /// A task was created under the name of its parent. Its CPU's ring may have been read before
+    /// its parent's: then it is known since after its birth, and not another.
+    pub fn forked(&mut self, tid: i32, parent: i32, time_ns: i64, strings: &mut Interner, thieves: &mut Thieves) {
+        self.now_ns = time_ns;
+        let comm = self.by_tid.get(&parent).map_or(NONE, |parent| parent.comm);
+        match self.by_tid.get(&tid) {
+            Some(known) if !known.dead && known.since_ns >= time_ns => {
+                if known.comm == NONE && comm != NONE {
+                    self.named(tid, comm, strings, thieves);
+                }
+            }
+            _ => {
+                self.begin(tid, comm, strings, thieves);
+            }
+        }
+    }
+
+    /// Name of a victim: its own, or the first that its task was given later.
+    pub fn comm(&self, victim: u32) -> u32 {
+        let Some(found) = self.victims.get(victim as usize) else { return NONE };
+        if found.comm != NONE {
+            return found.comm;
+        }
+        let same = self.victims.iter().find(|other| other.task == found.task && other.comm != NONE);
+        same.map_or(NONE, |other| other.comm)
+    }
+}

@@ -1,0 +1,214 @@
+//! What all CPUs share during a pass.
+
+use crate::intern::{CommCache, Interner, NONE};
+use crate::ledger::irqs::Irqs;
+use crate::ledger::rows::{CoverageRow, Rows};
+use crate::ledger::segment::{Finished, Segment};
+use crate::ledger::shape::Shapes;
+use crate::ledger::task::Tasks;
+use crate::ledger::thief::{Class, Context, Network, Thieves};
+use crate::ledger::wait::Waits;
+
+/// What a pass is to produce besides the sums.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Want {
+    /// The segments table.
+    pub segments: bool,
+    /// The softirqs table.
+    pub softirqs: bool,
+    /// The hardirqs table.
+    pub hardirqs: bool,
+    /// The polls table.
+    pub polls: bool,
+    /// The slices table (migrations need it too).
+    pub slices: bool,
+    /// The migrations table.
+    pub migrations: bool,
+    /// Displaced time.
+    pub displaced: bool,
+}
+
+/// What went wrong, counted.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct Counters {
+    /// Events whose flags or task contradict what came before.
+    pub disagreements: u64,
+    /// Exits whose entry was not seen.
+    pub orphan_exits: u64,
+    /// Records that perf had written twice.
+    pub repeats: u64,
+    /// Timestamps earlier than the ring's previous one.
+    pub backwards: u64,
+    /// Polls outside softirqs and NAPI threads.
+    pub polls_without_begin: u64,
+}
+
+/// One event, its fields read.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    /// Time.
+    pub time_ns: i64,
+    /// common_flags.
+    pub flags: u8,
+    /// common_preempt_count, where recorded.
+    pub preempt: Option<u8>,
+    /// common_pid.
+    pub pid: i32,
+    /// See `Shape`.
+    pub a: i64,
+    /// See `Shape`.
+    pub b: Option<i64>,
+    /// See `Shape`.
+    pub c: Option<i64>,
+    /// Interned name, device or next_comm.
+    pub text: u32,
+    /// Interned prev_comm.
+    pub text2: u32,
+}
+
+/// Shared state.
+#[derive(Debug)]
+pub struct World {
+    /// Every string.
+    pub strings: Interner,
+    /// Fast path to task names.
+    pub comms: CommCache,
+    /// Tasks.
+    pub tasks: Tasks,
+    /// Thieves.
+    pub thieves: Thieves,
+    /// Interrupt lines.
+    pub irqs: Irqs,
+    /// Waiting tasks.
+    pub waits: Waits,
+    /// Table rows.
+    pub rows: Rows,
+    /// Recorded events.
+    pub shapes: Shapes,
+    /// What to produce.
+    pub want: Want,
+    /// Counters.
+    pub counters: Counters,
+    /// Times outside this are not counted.
+    pub window: (i64, i64),
+    /// Width of the bins of the sums.
+    pub bin_ns: Option<i64>,
+    softirq_thieves: Vec<u32>,
+    /// Last poll's (napi, device): the next is usually the same.
+    poll_cache: (u64, u32, u32),
+}
+
+/// Softirq vectors are single bits of a 32-bit mask.
+pub const SOFTIRQ_VECTORS: usize = 32;
+
+impl World {
+    /// Nothing has happened yet.
+    pub fn new(shapes: Shapes, want: Want, window: Option<(i64, i64)>, bin_ns: Option<i64>) -> World {
+        let mut strings = Interner::default();
+        let mut thieves = Thieves::new(&mut strings);
+        let softirq_thieves = (0..SOFTIRQ_VECTORS as i64)
+            .map(|vec| {
+                let name = shapes.softirqs.iter().find(|symbol| symbol.0 == vec);
+                let name = name.map_or_else(|| format!("softirq {vec}"), |symbol| symbol.1.clone());
+                let name = strings.code(name.as_bytes());
+                thieves.softirq(vec, name)
+            })
+            .collect();
+        World {
+            strings,
+            comms: CommCache::default(),
+            tasks: Tasks::default(),
+            thieves,
+            irqs: Irqs::default(),
+            waits: Waits::default(),
+            rows: Rows::default(),
+            shapes,
+            want,
+            counters: Counters::default(),
+            window: window.unwrap_or((i64::MIN, i64::MAX)),
+            bin_ns,
+            softirq_thieves,
+            poll_cache: (0, NONE, NONE),
+        }
+    }
+
+    /// How much of a stretch lies in the window.
+    #[inline(always)]
+    pub fn clip(&self, start: i64, end: i64) -> i64 {
+        (end.min(self.window.1) - start.max(self.window.0)).max(0)
+    }
+
+    /// Whether a stretch touches the window.
+    #[inline(always)]
+    pub fn touches(&self, start: i64, end: i64) -> bool {
+        start <= self.window.1 && end >= self.window.0
+    }
+
+    /// The thief of a softirq vector.
+    #[inline(always)]
+    pub fn softirq_thief(&self, vec: i64) -> u32 {
+        self.softirq_thieves[vec as usize % SOFTIRQ_VECTORS]
+    }
+
+    /// The thief of a NAPI instance.
+    #[inline(always)]
+    pub fn poll_thief(&mut self, napi: u64, device: u32) -> u32 {
+        if (self.poll_cache.0, self.poll_cache.1) != (napi, device) {
+            let thief = self.thieves.poll(napi, device, NONE);
+            self.poll_cache = (napi, device, thief);
+        }
+        self.poll_cache.2
+    }
+
+    /// The task that has a tid now.
+    pub fn task(&mut self, tid: i32) -> u32 {
+        self.tasks.current(tid, &mut self.strings, &mut self.thieves)
+    }
+
+    /// The same, under the name an event gives it.
+    pub fn named_task(&mut self, tid: i32, comm: u32) -> u32 {
+        if comm == NONE {
+            return self.task(tid);
+        }
+        self.tasks.named(tid, comm, &mut self.strings, &mut self.thieves)
+    }
+
+    /// Writes what is known of waits into the slices.
+    pub fn take_answers(&mut self) {
+        for answer in self.waits.answers.drain(..) {
+            if let Some(row) = self.rows.slices.get_mut(answer.row) {
+                (row.wake_ns, row.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
+            }
+        }
+    }
+
+    /// Notes a stretch that cannot be accounted for.
+    pub fn uncovered(&mut self, cpu: u32, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
+        self.rows.coverage.push(CoverageRow { cpu, start_ns, end_ns, why, lost });
+    }
+
+    /// Hands a finished segment to sums and table, clipped to the window.
+    #[inline(always)]
+    pub fn finish_segment(&mut self, cpu: u32, finished: &mut Finished, segment: &Segment) {
+        let mut segment = *segment;
+        segment.start = segment.start.max(self.window.0);
+        segment.end = segment.end.min(self.window.1);
+        if segment.start >= segment.end {
+            return;
+        }
+        if self.want.displaced || self.want.slices {
+            self.note_scheduled(cpu, &segment);
+        }
+        finished.take(cpu, &segment, self.bin_ns, self.want.segments);
+    }
+
+    fn note_scheduled(&mut self, cpu: u32, segment: &Segment) {
+        if segment.class == Class::Scheduled {
+            let thief = &self.thieves.all[segment.thief as usize];
+            let works = matches!(thief.context, Context::Softirq | Context::Poll | Context::Task);
+            if works && thief.network == Network::Yes {
+                self.waits.hold(cpu, segment.start, segment.end);
+            }
+        }
+    }
+}

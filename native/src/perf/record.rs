@@ -1,0 +1,186 @@
+//! Record types, and the few records besides samples that carry meaning here.
+
+use crate::bytes::{i32_at, text, u32_at, u64_at};
+
+/// `enum perf_event_type` and perf's own user records.
+pub mod kind {
+    #![allow(missing_docs)]
+    pub const LOST: u32 = 2;
+    pub const COMM: u32 = 3;
+    pub const EXIT: u32 = 4;
+    pub const THROTTLE: u32 = 5;
+    pub const UNTHROTTLE: u32 = 6;
+    pub const FORK: u32 = 7;
+    pub const SAMPLE: u32 = 9;
+    pub const LOST_SAMPLES: u32 = 13;
+    pub const HEADER_ATTR: u32 = 64;
+    pub const TRACING_DATA: u32 = 66;
+    pub const FINISHED_ROUND: u32 = 68;
+    pub const AUXTRACE: u32 = 71;
+    pub const EVENT_UPDATE: u32 = 78;
+    pub const HEADER_FEATURE: u32 = 80;
+    pub const COMPRESSED: u32 = 81;
+    pub const COMPRESSED2: u32 = 83;
+}
+
+const NAMES: [&str; 23] = [
+    "0",
+    "MMAP",
+    "LOST",
+    "COMM",
+    "EXIT",
+    "THROTTLE",
+    "UNTHROTTLE",
+    "FORK",
+    "READ",
+    "SAMPLE",
+    "MMAP2",
+    "AUX",
+    "ITRACE_START",
+    "LOST_SAMPLES",
+    "SWITCH",
+    "SWITCH_CPU_WIDE",
+    "NAMESPACES",
+    "KSYMBOL",
+    "BPF_EVENT",
+    "CGROUP",
+    "TEXT_POKE",
+    "AUX_OUTPUT_HW_ID",
+    "CALLCHAIN_DEFERRED",
+];
+const USER_NAMES: [&str; 20] = [
+    "HEADER_ATTR",
+    "HEADER_EVENT_TYPE",
+    "HEADER_TRACING_DATA",
+    "HEADER_BUILD_ID",
+    "FINISHED_ROUND",
+    "ID_INDEX",
+    "AUXTRACE_INFO",
+    "AUXTRACE",
+    "AUXTRACE_ERROR",
+    "THREAD_MAP",
+    "CPU_MAP",
+    "STAT_CONFIG",
+    "STAT",
+    "STAT_ROUND",
+    "EVENT_UPDATE",
+    "TIME_CONV",
+    "HEADER_FEATURE",
+    "COMPRESSED",
+    "FINISHED_INIT",
+    "COMPRESSED2",
+];
+
+/// The name perf gives a record type; unknown ones by number.
+pub fn name(kind: u32) -> String {
+    let known = match kind {
+        64.. => USER_NAMES.get(kind as usize - 64),
+        _ => NAMES.get(kind as usize),
+    };
+    known.map_or_else(|| format!("type {kind}"), |name| (*name).to_owned())
+}
+
+/// One sample. Positions count from the start of the block of records that it lies in.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Number of the event in the recording's list.
+    pub event: u32,
+    /// Time on the capture's clock; 0 where the event has none (`Attr::has_time`).
+    pub time_ns: i64,
+    /// CPU; 0 where the event has none (`Attr::has_cpu`).
+    pub cpu: u32,
+    /// Where the tracepoint's payload starts.
+    pub raw: u32,
+    /// Bytes of payload; 0 where there is none.
+    pub raw_size: u32,
+    /// Where the record starts.
+    pub record: u32,
+    /// Bytes of the record.
+    pub record_size: u32,
+}
+
+impl Sample {
+    /// The tracepoint's payload.
+    #[inline(always)]
+    pub fn payload<'a>(&self, block: &'a [u8]) -> &'a [u8] {
+        crate::bytes::slice(block, self.raw as usize, self.raw_size as usize).unwrap_or_default()
+    }
+
+    /// The whole record.
+    #[inline(always)]
+    pub fn bytes<'a>(&self, block: &'a [u8]) -> &'a [u8] {
+        crate::bytes::slice(block, self.record as usize, self.record_size as usize).unwrap_or_default()
+    }
+}
+
+/// A record that is no sample, with the trailer's time and CPU where there is one.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// `PERF_RECORD_*`.
+    pub kind: u32,
+    /// Time of the record.
+    pub time_ns: Option<i64>,
+    /// CPU whose ring held it.
+    pub cpu: Option<u32>,
+    /// What it says, for the kinds that are read.
+    pub what: What,
+}
+
+/// Contents of the side records that are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A task got a name (`exec` if by exec rather than prctl).
+    Comm {
+        /// Thread id.
+        tid: i32,
+        /// New name.
+        comm: String,
+    },
+    /// A task was created.
+    Fork {
+        /// The new thread.
+        tid: i32,
+        /// The thread that made it.
+        parent: i32,
+    },
+    /// Samples the ring had no room for, at this place.
+    Lost(u64),
+    /// Samples lost in all, without a place.
+    LostSamples(u64),
+    /// An event was throttled (true) or resumed (false); its number.
+    Throttle(bool, Option<u32>),
+    /// End of one pass over all rings.
+    Round,
+    /// Anything else.
+    Other,
+}
+
+impl What {
+    /// Reads what a record says; `find` maps ids to events.
+    pub fn parse(kind: u32, record: &[u8], find: impl Fn(u64) -> Option<u32>) -> What {
+        let parsed = match kind {
+            kind::COMM => i32_at(record, 12).map(|tid| {
+                let comm = text(record.get(16..(16 + 16).min(record.len())).unwrap_or_default());
+                What::Comm { tid, comm }
+            }),
+            kind::FORK => match (i32_at(record, 16), i32_at(record, 20)) {
+                (Some(tid), Some(parent)) => Some(What::Fork { tid, parent }),
+                _ => None,
+            },
+            kind::LOST => u64_at(record, 16).map(What::Lost),
+            kind::LOST_SAMPLES => u64_at(record, 8).map(What::LostSamples),
+            kind::THROTTLE | kind::UNTHROTTLE => {
+                u64_at(record, 16).map(|id| What::Throttle(kind == kind::THROTTLE, find(id)))
+            }
+            kind::FINISHED_ROUND => Some(What::Round),
+            _ => None,
+        };
+        parsed.unwrap_or(What::Other)
+    }
+}
+
+/// Type and size of the record at the start of `bytes`.
+#[inline(always)]
+pub fn header(bytes: &[u8]) -> Option<(u32, usize)> {
+    Some((u32_at(bytes, 0)?, crate::bytes::u16_at(bytes, 6)? as usize))
+}

@@ -1,0 +1,285 @@
+//! One pass over all records, in file order.
+//!
+//! Within a CPU's ring file order is time order; across CPUs it is not, and nothing here sorts.
+
+use std::ops::ControlFlow;
+
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::error::{bad, Result};
+use crate::perf::input::Window;
+use crate::perf::record::{self, kind, Sample, Side, What};
+use crate::perf::recording::{Part, Recording};
+
+/// Times beyond this (146 years) are damage; below it differences cannot overflow.
+const LATEST_NS: u64 = 1 << 62;
+
+/// What a pass shows to its user.
+pub trait Visitor {
+    /// A sample, in a block of whole records. `Break` ends the pass.
+    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()>;
+    /// A record that is no sample.
+    fn side(&mut self, _side: &Side) {}
+    /// The bytes of `block` are about to go away.
+    fn block_end(&mut self, _block: &[u8]) {}
+    /// Called now and then with the fraction done; `Break` ends the pass.
+    fn progress(&mut self, _fraction: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a pass met besides what it showed.
+#[derive(Debug, Default, Clone)]
+pub struct Tally {
+    /// Records by type.
+    pub records: std::collections::BTreeMap<u32, u64>,
+    /// Samples whose event or fields could not be found.
+    pub unreadable: u64,
+    /// Where and why reading stopped early.
+    pub notes: Vec<String>,
+}
+
+impl Recording {
+    /// Shows every record to `visitor`.
+    pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
+        let mut walk = Walk { recording: self, counts: vec![0; 256], unreadable: 0, notes: Vec::new() };
+        let total: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
+        let mut before = 0;
+        for part in &self.parts {
+            if walk.part(part, visitor, before, total)?.is_break() {
+                break;
+            }
+            before += part.end - part.start;
+        }
+        let counted = walk.counts.iter().enumerate().filter(|(_, &count)| count > 0);
+        Ok(Tally {
+            records: counted.map(|(kind, &count)| (kind as u32, count)).collect(),
+            unreadable: walk.unreadable,
+            notes: walk.notes,
+        })
+    }
+}
+
+struct Walk<'a> {
+    recording: &'a Recording,
+    counts: Vec<u64>,
+    unreadable: u64,
+    notes: Vec<String>,
+}
+
+/// Why a block's records were not walked to its end.
+enum Stop {
+    /// The next record is not whole.
+    Short,
+    /// A record holds compressed records; its payload, in the block.
+    Compressed(usize, usize),
+    /// Bytes that are no records follow the last one.
+    Skip(u64),
+    /// A record smaller than its own header.
+    Damaged,
+    /// The visitor wants no more.
+    Enough,
+}
+
+impl Walk<'_> {
+    fn part<V: Visitor>(&mut self, part: &Part, visitor: &mut V, before: u64, total: u64) -> Result<ControlFlow<()>> {
+        let mut window = Window::new(&part.file, part.start, part.end);
+        let mut unpacked: Option<Unpacked> = None;
+        let mut want = 8;
+        loop {
+            let offset = window.offset();
+            let block = window.peek(want)?;
+            let available = block.len();
+            if available < 8 {
+                if available > 0 {
+                    self.notes
+                        .push(format!("file cut short at byte {offset}: {available} bytes of a record left over"));
+                }
+                break;
+            }
+            let (used, stop) = self.block(block, visitor);
+            visitor.block_end(&block[..used]);
+            let mut skip = 0;
+            want = 8;
+            match stop {
+                Stop::Short => {
+                    want = block.get(used..).and_then(|rest| u16_at(rest, 6)).map_or(8, usize::from).max(8);
+                    if used == 0 && available < want {
+                        self.notes
+                            .push(format!("file cut short at byte {offset}: a record of {want} bytes has {available}"));
+                        break;
+                    }
+                }
+                Stop::Compressed(from, to) => {
+                    let unpacked = unpacked.get_or_insert_with(Unpacked::new);
+                    match unpacked.feed(&block[from..to], |bytes| self.inner(bytes, visitor)) {
+                        Ok(ControlFlow::Continue(())) => {}
+                        Ok(ControlFlow::Break(())) => return Ok(ControlFlow::Break(())),
+                        Err(reason) => {
+                            self.notes.push(format!(
+                                "compressed record at byte {} is damaged ({reason}): the records after it are lost",
+                                offset + from as u64
+                            ));
+                            break;
+                        }
+                    }
+                }
+                Stop::Skip(size) => skip = size,
+                Stop::Damaged => {
+                    self.notes.push(format!(
+                        "record at byte {} has a size smaller than its header: the {} bytes from there on are not read",
+                        offset + used as u64,
+                        part.end.saturating_sub(offset + used as u64)
+                    ));
+                    break;
+                }
+                Stop::Enough => return Ok(ControlFlow::Break(())),
+            }
+            window.advance(used as u64);
+            window.advance(skip);
+            let done = before + window.offset() - part.start;
+            if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
+                return Err(bad!("interrupted"));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Records that came out of a compressed one: bytes used, or a stop.
+    fn inner<V: Visitor>(
+        &mut self,
+        bytes: &[u8],
+        visitor: &mut V,
+    ) -> std::result::Result<(usize, ControlFlow<()>), String> {
+        let (used, stop) = self.block(bytes, visitor);
+        visitor.block_end(&bytes[..used]);
+        match stop {
+            Stop::Short => Ok((used, ControlFlow::Continue(()))),
+            Stop::Enough => Ok((used, ControlFlow::Break(()))),
+            Stop::Compressed(..) | Stop::Skip(_) | Stop::Damaged => Err("what it holds is no plain record".to_owned()),
+        }
+    }
+
+    fn block<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> (usize, Stop) {
+        let mut at = 0;
+        while let Some(rest) = block.get(at..) {
+            let Some((kind, size)) = record::header(rest) else { break };
+            if size < 8 {
+                return (at, Stop::Damaged);
+            }
+            let Some(bytes) = rest.get(..size) else { break };
+            self.counts[(kind as usize).min(255)] += 1;
+            if kind == kind::SAMPLE {
+                match self.sample(bytes, at) {
+                    Some(sample) => {
+                        if visitor.sample(block, &sample).is_break() {
+                            return (at + size, Stop::Enough);
+                        }
+                    }
+                    None => self.unreadable += 1,
+                }
+            } else if let Some(stop) = self.side(kind, bytes, at, visitor) {
+                return (at + size, stop);
+            }
+            at += size;
+        }
+        (at, Stop::Short)
+    }
+
+    #[inline(always)]
+    fn sample(&self, bytes: &[u8], at: usize) -> Option<Sample> {
+        let event = self.recording.event_of_sample(bytes)?;
+        let layout = &self.recording.events.get(event as usize)?.layout;
+        let time_ns = match layout.time {
+            Some(at) => u64_at(bytes, at).filter(|&time| time < LATEST_NS)? as i64,
+            None => 0,
+        };
+        let cpu = match layout.cpu {
+            Some(at) => u32_at(bytes, at)?,
+            None => 0,
+        };
+        let (raw, raw_size) = layout.raw(bytes).unwrap_or_default();
+        Some(Sample {
+            event,
+            time_ns,
+            cpu,
+            raw: (at + raw) as u32,
+            raw_size: raw_size as u32,
+            record: at as u32,
+            record_size: bytes.len() as u32,
+        })
+    }
+
+    fn side<V: Visitor>(&mut self, kind: u32, bytes: &[u8], at: usize, visitor: &mut V) -> Option<Stop> {
+        match kind {
+            kind::COMPRESSED => return Some(Stop::Compressed(at + 8, at + bytes.len())),
+            kind::COMPRESSED2 => {
+                let size = u64_at(bytes, 8).and_then(|size| usize::try_from(size).ok())?;
+                let from = at + 16.min(bytes.len());
+                return Some(Stop::Compressed(from, from.saturating_add(size).min(at + bytes.len())));
+            }
+            kind::AUXTRACE => return Some(Stop::Skip(u64_at(bytes, 8)?)),
+            kind::TRACING_DATA => return Some(Stop::Skip(u64::from(u32_at(bytes, 8)?))),
+            _ => {}
+        }
+        let find = |id| self.recording.ids.find(id);
+        let mut side = Side { kind, time_ns: None, cpu: None, what: What::parse(kind, bytes, find) };
+        let layout = self.recording.events[0].layout;
+        if kind < kind::HEADER_ATTR {
+            let from_end = |back: usize| bytes.len().checked_sub(back).filter(|&at| at >= 8);
+            let time = layout.trailer_time.and_then(from_end).and_then(|at| u64_at(bytes, at));
+            side.time_ns = time.filter(|&time| time < LATEST_NS).map(|time| time as i64);
+            side.cpu = layout.trailer_cpu.and_then(from_end).and_then(|at| u32_at(bytes, at));
+        }
+        visitor.side(&side);
+        None
+    }
+}
+
+/// Records that compressed records hold: one zstd stream, cut anywhere.
+struct Unpacked {
+    decoder: Option<Decoder<'static>>,
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+/// Room for one largest record beside what one call of the decoder gives.
+const UNPACKED: usize = (1 << 18) + (1 << 16);
+
+impl Unpacked {
+    fn new() -> Unpacked {
+        Unpacked { decoder: Decoder::new().ok(), buffer: vec![0; UNPACKED], filled: 0 }
+    }
+
+    /// Decompresses `packed` and hands whole records to `consume`, which says how much it used.
+    fn feed(
+        &mut self,
+        packed: &[u8],
+        mut consume: impl FnMut(&[u8]) -> std::result::Result<(usize, ControlFlow<()>), String>,
+    ) -> std::result::Result<ControlFlow<()>, String> {
+        let decoder = self.decoder.as_mut().ok_or("zstd could not start")?;
+        let mut input = InBuffer::around(packed);
+        loop {
+            let before = input.pos();
+            let mut output = OutBuffer::around(&mut self.buffer[self.filled..]);
+            decoder.run(&mut input, &mut output).map_err(|error| error.to_string())?;
+            let room = output.capacity();
+            let produced = output.pos();
+            self.filled += produced;
+            let (used, flow) = consume(&self.buffer[..self.filled])?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            self.buffer.copy_within(used..self.filled, 0);
+            self.filled -= used;
+            // A full output may have left more inside the decoder.
+            if input.pos() >= packed.len() && produced < room {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if produced == 0 && used == 0 && input.pos() == before {
+                return Err("it makes no progress".to_owned());
+            }
+        }
+    }
+}

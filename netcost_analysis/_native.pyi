@@ -1,0 +1,37 @@
+"""The Rust decoder and ledger. Tables arrive as Arrow (`pyarrow.table(x)` takes them without a copy)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+__version__: str
+IS_DEBUG_BUILD: bool
+
+class ArrowTable(Protocol):
+    """Anything with the Arrow PyCapsule stream interface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+Progress = Callable[[float], object]
+
+class CaptureError(Exception):
+    """A capture that cannot give what was asked. The message is one line: what is wrong, where, what to do."""
+
+class Capture:
+    """An opened capture: headers are read at once, samples by each call that needs them."""
+
+    def __init__(self, path: str) -> None: ...
+    def header(self) -> dict[str, Any]: ...
+    def scan(self, progress: Progress | None = None) -> dict[str, Any]: ...
+    def events(
+        self, name: str, limit: int | None = None, progress: Progress | None = None
+    ) -> ArrowTable: ...
+    def all_events(self, progress: Progress | None = None) -> dict[str, ArrowTable]: ...
+    def timeline(
+        self,
+        tables: Sequence[str],
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        cpus: Sequence[int] | None = None,
+        bin_ns: int | None = None,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]: ...
