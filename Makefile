@@ -95,6 +95,8 @@ clean: ## remove what was built; the next target builds it again
 # What is made half is not made: each stamp comes last.
 $(VENV)/.made:
 	@command -v cargo >/dev/null || { echo "netcost needs cargo to build its native module: install Rust from https://rustup.rs" >&2; exit 1; }
+	@need=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' native/Cargo.toml); have=$$(cargo --version | cut -d' ' -f2); \
+	printf '%s\n' "$$need" "$$have" | sort -CV || { echo "netcost needs cargo $$need or later, this is $$have: rustup update (https://rustup.rs)" >&2; exit 1; }
 	@command -v cc >/dev/null || { echo "netcost needs a C compiler to link its native module: apt install gcc (or your distribution's package)" >&2; exit 1; }
 	@python=; \
 	for candidate in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
