@@ -11,7 +11,7 @@ use arrow::datatypes::{self as types, ArrowPrimitiveType, Field as ArrowField};
 
 use crate::bytes::{slice, u32_at, until_nul};
 use crate::format::{Element, Field, Format, Kind};
-use crate::intern::{dictionary, CommCache, Interner};
+use crate::intern::{CommCache, Interner, Labels};
 
 /// One field of every row.
 #[derive(Debug)]
@@ -126,7 +126,7 @@ impl Column {
             Values::U32(values) => primitive::<types::UInt32Type>(values),
             Values::U64(values) => primitive::<types::UInt64Type>(values),
             Values::Bool(values) => Arc::new(BooleanArray::from(values)),
-            Values::Text { codes, strings, .. } => dictionary(codes, strings.values()),
+            Values::Text { codes, strings, .. } => Labels::new(strings.values()).column(codes.into_iter()),
             Values::Bytes { data, ends, element: None } => {
                 let offsets = OffsetBuffer::new(ScalarBuffer::from_iter(std::iter::once(0).chain(ends)));
                 Arc::new(BinaryArray::new(offsets, data.into(), None))

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::bytes::i32_at;
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
-use crate::intern::{dictionary, NONE};
+use crate::intern::{Labels, NONE};
 use crate::names::Names;
 use crate::perf::record::{Sample, Side, What};
 use crate::perf::recording::Recording;
@@ -234,14 +234,14 @@ pub fn tables(
 }
 
 fn comm_column(columns: &EventColumns, names: &Names) -> ArrayRef {
-    let codes = match columns.pids() {
+    let labels = Labels::new(names.strings.values());
+    match columns.pids() {
         Some(pids) => {
             let at = |(&pid, &time): (&i32, &i64)| names.at(pid, time).unwrap_or(NONE);
-            pids.iter().zip(&columns.times).map(at).collect()
+            labels.column(pids.iter().zip(&columns.times).map(at))
         }
-        None => vec![NONE; columns.len()],
-    };
-    dictionary(codes, names.strings.values())
+        None => labels.column(std::iter::repeat_n(NONE, columns.len())),
+    }
 }
 
 fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {

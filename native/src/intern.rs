@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, DictionaryArray, Int32Array, StringArray};
-use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::Int32Type;
+use arrow::array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray};
+use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
+use arrow::datatypes::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int8Type};
 use rustc_hash::FxHashMap;
 
 use crate::bytes::until_nul;
+use crate::tables::gather;
 
 /// A code that stands for "no string".
 pub const NONE: u32 = u32::MAX;
@@ -73,36 +74,51 @@ impl CommCache {
     }
 }
 
-/// A dictionary column from codes; `NONE` becomes null. `values` may hold a string twice.
-pub fn dictionary(codes: Vec<u32>, values: &[String]) -> ArrayRef {
-    let mut known: FxHashMap<&str, i32> = FxHashMap::default();
-    let mut unique: Vec<&str> = Vec::new();
-    let moved: Vec<i32> = values
-        .iter()
-        .map(|value| {
-            *known.entry(value).or_insert_with(|| {
-                unique.push(value);
-                unique.len() as i32 - 1
-            })
-        })
-        .collect();
-    let nulls = codes.contains(&NONE).then(|| NullBuffer::from_iter(codes.iter().map(|&code| code != NONE)));
-    let keys: Vec<i32> = if moved.len() == unique.len() {
-        codes.into_iter().map(|code| if code == NONE { 0 } else { code as i32 }).collect()
-    } else {
-        codes.into_iter().map(|code| if code == NONE { 0 } else { moved[code as usize] }).collect()
-    };
-    let keys = Int32Array::new(ScalarBuffer::from(keys), nulls);
-    let values: ArrayRef = Arc::new(StringArray::from(unique));
-    match DictionaryArray::<Int32Type>::try_new(keys, Arc::clone(&values)) {
-        Ok(array) => Arc::new(array),
-        // Only a code outside the dictionary gets here: show the column as unknown, never fail.
-        Err(_) => arrow::array::new_null_array(
-            &arrow::datatypes::DataType::Dictionary(
-                Box::new(arrow::datatypes::DataType::Int32),
-                Box::new(arrow::datatypes::DataType::Utf8),
-            ),
-            0,
-        ),
+/// The strings of a dictionary column, each once, and the key that a code has in it.
+#[derive(Debug)]
+pub struct Labels {
+    values: ArrayRef,
+    keys: Vec<i32>,
+    distinct: usize,
+}
+
+impl Labels {
+    /// For codes that count through `values`, which may hold a string twice.
+    pub fn new<S: AsRef<str>>(values: &[S]) -> Labels {
+        let mut known: FxHashMap<&str, i32> = FxHashMap::default();
+        let mut distinct: Vec<&str> = Vec::new();
+        let mut keys = Vec::new();
+        for value in values {
+            keys.push(*known.entry(value.as_ref()).or_insert_with(|| {
+                distinct.push(value.as_ref());
+                distinct.len() as i32 - 1
+            }));
+        }
+        Labels { distinct: distinct.len(), values: Arc::new(StringArray::from(distinct)), keys }
+    }
+
+    /// The key of a code; -1 for `NONE`.
+    #[inline(always)]
+    fn key(&self, code: u32) -> i32 {
+        self.keys.get(code as usize).copied().unwrap_or(-1)
+    }
+
+    /// A column of these codes, its keys as narrow as the number of strings allows. Nulls hold -1,
+    /// as pandas' categories do, which saves it a pass over them.
+    pub fn column(&self, codes: impl Iterator<Item = u32>) -> ArrayRef {
+        match self.distinct {
+            0..=127 => self.typed::<Int8Type>(gather(codes.map(|code| self.key(code) as i8))),
+            128..=32767 => self.typed::<Int16Type>(gather(codes.map(|code| self.key(code) as i16))),
+            _ => self.typed::<Int32Type>(gather(codes.map(|code| self.key(code)))),
+        }
+    }
+
+    fn typed<K: ArrowDictionaryKeyType>(&self, keys: Vec<K::Native>) -> ArrayRef {
+        let zero = K::Native::default();
+        let some_null = keys.iter().any(|key| *key < zero);
+        let nulls =
+            some_null.then(|| NullBuffer::new(BooleanBuffer::collect_bool(keys.len(), |row| keys[row] >= zero)));
+        let keys = PrimitiveArray::<K>::new(ScalarBuffer::from(keys), nulls);
+        Arc::new(DictionaryArray::<K>::new(keys, Arc::clone(&self.values)))
     }
 }

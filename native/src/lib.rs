@@ -3,6 +3,7 @@
 //! Bytes become records (`perf`), records typed columns (`events`, `columns`) or owners of time
 //! (`ledger`); `python` shows both to Python as Arrow tables. Data moves one way.
 
+mod alloc;
 pub mod bytes;
 pub mod columns;
 pub mod error;
@@ -17,6 +18,9 @@ mod python;
 pub mod tables;
 
 use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: alloc::HugePages = alloc::HugePages;
 
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
+use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, PrimitiveArray, RecordBatch};
 use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowPrimitiveType, Field, Schema};
+
+use rayon::prelude::*;
 
 use crate::error::{bad, Result};
 
@@ -18,15 +20,60 @@ pub fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
     RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| bad!("a table could not be built: {error}"))
 }
 
+/// Rows that lie in several slices, as one iterator. It knows its length and walks inside, which
+/// a plain `flat_map` does not: tables have millions of rows.
+pub fn each<'a, R>(rows: &'a [&'a [R]]) -> Each<'a, R> {
+    Each { rows, left: rows.iter().map(|rows| rows.len()).sum(), present: [].iter() }
+}
+
+/// See `each`.
+#[derive(Debug)]
+pub struct Each<'a, R> {
+    rows: &'a [&'a [R]],
+    left: usize,
+    present: std::slice::Iter<'a, R>,
+}
+
+impl<'a, R> Iterator for Each<'a, R> {
+    type Item = &'a R;
+
+    fn next(&mut self) -> Option<&'a R> {
+        loop {
+            if let Some(row) = self.present.next() {
+                self.left -= 1;
+                return Some(row);
+            }
+            let (first, rest) = self.rows.split_first()?;
+            (self.present, self.rows) = (first.iter(), rest);
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+
+    fn fold<B, F: FnMut(B, &'a R) -> B>(self, start: B, mut step: F) -> B {
+        let so_far = self.present.fold(start, &mut step);
+        self.rows.iter().fold(so_far, |so_far, rows| rows.iter().fold(so_far, &mut step))
+    }
+}
+
+/// The values of an iterator that knows its length and may be faster from inside.
+pub fn gather<T>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut gathered = Vec::with_capacity(values.size_hint().0);
+    values.for_each(|value| gathered.push(value));
+    gathered
+}
+
 /// A column without nulls.
 pub fn plain<T: ArrowPrimitiveType>(values: impl Iterator<Item = T::Native>) -> ArrayRef {
-    let values: Vec<T::Native> = values.collect();
+    let values = gather(values);
     Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), None))
 }
 
 /// A column of booleans without nulls.
 pub fn booleans(values: impl Iterator<Item = bool>) -> ArrayRef {
-    Arc::new(BooleanArray::from(values.collect::<Vec<bool>>()))
+    Arc::new(BooleanArray::from(gather(values)))
 }
 
 /// A nullable column.
@@ -34,8 +81,37 @@ pub fn optional<T: ArrowPrimitiveType>(values: impl Iterator<Item = Option<T::Na
 where
     T::Native: Default,
 {
-    let values: Vec<Option<T::Native>> = values.collect();
-    let nulls: NullBuffer = values.iter().map(Option::is_some).collect();
-    let values: Vec<T::Native> = values.into_iter().map(Option::unwrap_or_default).collect();
+    let mut known = BooleanBufferBuilder::new(values.size_hint().0);
+    let note = |value: Option<T::Native>| {
+        known.append(value.is_some());
+        value.unwrap_or_default()
+    };
+    let values = gather(values.map(note));
+    let nulls = NullBuffer::new(known.finish());
     Arc::new(PrimitiveArray::<T>::new(ScalarBuffer::from(values), Some(nulls)))
+}
+
+/// Columns yet to be built, so that all cores can build them.
+pub struct Plan<'a> {
+    columns: Vec<(String, Build<'a>)>,
+}
+
+type Build<'a> = Box<dyn Fn() -> ArrayRef + Send + Sync + 'a>;
+
+impl<'a> Plan<'a> {
+    /// No columns.
+    pub fn new() -> Plan<'a> {
+        Plan { columns: Vec::new() }
+    }
+
+    /// One more column.
+    pub fn add(&mut self, name: impl Into<String>, build: impl Fn() -> ArrayRef + Send + Sync + 'a) -> &mut Self {
+        self.columns.push((name.into(), Box::new(build)));
+        self
+    }
+
+    /// Builds them.
+    pub fn batch(self) -> Result<RecordBatch> {
+        batch(self.columns.into_par_iter().map(|(name, build)| (name, build())).collect())
+    }
 }

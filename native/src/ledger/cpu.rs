@@ -15,6 +15,7 @@
 //! stack follows them.
 
 use crate::ledger::raise::{Origin, Raises};
+use crate::ledger::rows::CpuRows;
 use crate::ledger::segment::{Finished, Segment, Tail};
 use crate::ledger::shape::Kind;
 use crate::ledger::task::{Role, NOBODY};
@@ -145,6 +146,7 @@ pub struct Cpu {
     pub stay: Stay,
     pub tail: Tail,
     pub finished: Finished,
+    pub rows: CpuRows,
     /// Last time an event showed the context absent: no orphan began before.
     pub no_hardirq_ns: i64,
     pub no_softirq_ns: i64,
@@ -175,6 +177,7 @@ impl Cpu {
             stay: Stay::default(),
             tail: Tail::default(),
             finished: Finished::default(),
+            rows: CpuRows::default(),
             no_hardirq_ns: i64::MIN,
             no_softirq_ns: i64::MIN,
             waking: -1,

@@ -70,7 +70,7 @@ impl Cpu {
                         victim: self.victim,
                         self_ns: 0,
                     };
-                    world.rows.hardirqs.push(row);
+                    self.rows.hardirqs.push(row);
                 }
             }
         }
@@ -78,7 +78,7 @@ impl Cpu {
 
     fn hardirq_row(&mut self, hardirq: &Hardirq, exit_ns: Option<i64>, world: &mut World) {
         if world.want.hardirqs && world.touches(hardirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
-            world.rows.hardirqs.push(HardirqRow {
+            self.rows.hardirqs.push(HardirqRow {
                 cpu: self.number,
                 entry_ns: Some(hardirq.entry_ns),
                 exit_ns,

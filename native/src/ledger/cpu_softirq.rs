@@ -95,7 +95,7 @@ impl Cpu {
                 }
                 self.doubt(self.no_softirq_ns, now, "softirq exit without its entry", world);
                 if world.want.softirqs && world.touches(now, now) {
-                    world.rows.softirqs.push(SoftirqRow {
+                    self.rows.softirqs.push(SoftirqRow {
                         cpu: self.number,
                         ordinal: self.ordinal,
                         raise_ns: None,
@@ -135,7 +135,7 @@ impl Cpu {
             }
         }
         if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
-            world.rows.softirqs.push(SoftirqRow {
+            self.rows.softirqs.push(SoftirqRow {
                 cpu: self.number,
                 ordinal: softirq.ordinal,
                 raise_ns: softirq.raise_ns,
@@ -213,7 +213,7 @@ impl Cpu {
             world.counters.polls_without_begin += 1;
         }
         if world.want.polls && world.touches(row.start_ns.unwrap_or(now), now) {
-            world.rows.polls.push(row);
+            self.rows.polls.push(row);
         }
     }
 }

@@ -8,9 +8,12 @@ mod cpu_hardirq;
 mod cpu_softirq;
 mod cpu_task;
 mod flush;
+#[allow(missing_docs)]
+mod frames;
 mod irqs;
 mod output;
 mod raise;
+mod resolve;
 #[allow(missing_docs)]
 mod rows;
 #[allow(missing_docs)]

@@ -114,12 +114,17 @@ pub struct CoverageRow {
     pub lost: u64,
 }
 
-/// All rows of a pass.
+/// Rows that one CPU gathers alone, nearly in the order of its time.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct CpuRows {
     pub softirqs: Vec<SoftirqRow>,
     pub hardirqs: Vec<HardirqRow>,
     pub polls: Vec<PollRow>,
+}
+
+/// Rows that are looked up across CPUs.
+#[derive(Debug, Default)]
+pub struct Rows {
     pub slices: Vec<SliceRow>,
     pub migrations: Vec<MigrationRow>,
     pub coverage: Vec<CoverageRow>,

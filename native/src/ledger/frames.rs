@@ -1,0 +1,239 @@
+//! Rows to Arrow tables, one function a table.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Int16Type, Int32Type, Int64Type, UInt64Type};
+
+use crate::error::Result;
+use crate::intern::{Labels, NONE};
+use crate::ledger::cpu::Cpu;
+use crate::ledger::resolve::{network_label, Names, NETWORKS};
+use crate::ledger::rows::{Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::segment::{Segment, SumRow};
+use crate::ledger::thief::{Class, Context};
+use crate::tables::{booleans, each, optional, plain, Plan};
+
+const ORIGINS: [&str; 5] = ["irq", "task", "softirq", "mixed", "unknown"];
+
+/// A column of i64 over rows that lie in several slices.
+macro_rules! number {
+    ($plan:expr, $name:expr, $rows:expr, $value:expr) => {
+        $plan.add($name, move || plain::<Int64Type>(each($rows).map($value)))
+    };
+}
+
+/// The same, nullable.
+macro_rules! maybe {
+    ($plan:expr, $name:expr, $rows:expr, $value:expr) => {
+        $plan.add($name, move || optional::<Int64Type>(each($rows).map($value)))
+    };
+}
+
+pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+    let tables: Vec<&[Segment]> = cpus.iter().map(|cpu| cpu.finished.table.as_slice()).collect();
+    let rows = tables.as_slice();
+    let mut plan = Plan::new();
+    plan.add("cpu", move || {
+        let numbers = cpus.iter().flat_map(|cpu| std::iter::repeat_n(cpu.number as i32, cpu.finished.table.len()));
+        plain::<Int32Type>(numbers)
+    });
+    number!(plan, "start_ns", rows, |row| row.start);
+    number!(plan, "end_ns", rows, |row| row.end);
+    names.owners(&mut plan, rows, |row| row.victim, |row| row.thief, |row| row.class);
+    plan.add("depth", move || plain::<Int16Type>(each(rows).map(|row| i16::from(row.depth))));
+    plan.batch()
+}
+
+pub fn sums(names: &Names, cpus: &[Cpu], start_ns: i64) -> Result<RecordBatch> {
+    let tables: Vec<&[SumRow]> = cpus.iter().map(|cpu| cpu.finished.sums.rows.as_slice()).collect();
+    let rows = tables.as_slice();
+    let binned = names.world.bin_ns.is_some();
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
+    number!(plan, "bin_ns", rows, move |row| if binned { row.bin_ns } else { start_ns });
+    names.owners(&mut plan, rows, |row| row.victim, |row| row.thief, |row| row.class);
+    number!(plan, "ns", rows, |row| row.ns);
+    number!(plan, "episodes", rows, |row| row.episodes);
+    plan.batch()
+}
+
+pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+    let tables: Vec<&[SoftirqRow]> = cpus.iter().map(|cpu| cpu.rows.softirqs.as_slice()).collect();
+    let rows = tables.as_slice();
+    let origins = Labels::new(&ORIGINS);
+    let origin = |name: &str| ORIGINS.iter().position(|known| *known == name).map_or(NONE, |index| index as u32);
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
+    number!(plan, "ordinal", rows, |row| row.ordinal);
+    maybe!(plan, "raise_ns", rows, |row| row.raise_ns);
+    maybe!(plan, "entry_ns", rows, |row| row.entry_ns);
+    maybe!(plan, "exit_ns", rows, |row| row.exit_ns);
+    number!(plan, "vec", rows, |row| row.vec);
+    plan.add("action", move || names.texts(each(rows).map(|row| names.action(row.vec))))
+        .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
+        .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
+        .add("origin", || origins.column(each(rows).map(|row| origin(row.origin.name(row.inherited)))))
+        .add("in_kthread", move || booleans(each(rows).map(|row| row.in_kthread)))
+        .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));
+    number!(plan, "self_ns", rows, |row| row.self_ns);
+    number!(plan, "core_ns", rows, |row| row.self_ns - row.poll_ns);
+    number!(plan, "polls", rows, |row| row.polls);
+    number!(plan, "packets", rows, |row| row.packets);
+    plan.batch()
+}
+
+pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+    let tables: Vec<&[HardirqRow]> = cpus.iter().map(|cpu| cpu.rows.hardirqs.as_slice()).collect();
+    let rows = tables.as_slice();
+    let irq = |thief: u32| {
+        let thief = names.thief(thief);
+        thief.id.filter(|_| thief.context == Context::Hardirq)
+    };
+    let thieves = move || each(rows).map(|row| row.thief);
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
+    maybe!(plan, "entry_ns", rows, |row| row.entry_ns);
+    maybe!(plan, "exit_ns", rows, |row| row.exit_ns);
+    plan.add("irq", move || optional::<Int64Type>(thieves().map(irq)))
+        .add("name", move || names.names(thieves()))
+        .add("context", move || names.contexts(thieves()))
+        .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
+        .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
+        .add("device", move || names.devices(thieves()));
+    number!(plan, "self_ns", rows, |row| row.self_ns);
+    plan.batch()
+}
+
+pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+    let tables: Vec<&[PollRow]> = cpus.iter().map(|cpu| cpu.rows.polls.as_slice()).collect();
+    let rows = tables.as_slice();
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
+    maybe!(plan, "start_ns", rows, |row| row.start_ns);
+    number!(plan, "end_ns", rows, |row| row.end_ns);
+    plan.add("napi", move || plain::<UInt64Type>(each(rows).map(|row| names.thief(row.thief).napi.unwrap_or(0))))
+        .add("device", move || names.devices(each(rows).map(|row| row.thief)));
+    maybe!(plan, "work", rows, |row| row.work);
+    maybe!(plan, "budget", rows, |row| row.budget);
+    maybe!(plan, "self_ns", rows, |row| row.self_ns);
+    maybe!(plan, "softirq_ordinal", rows, |row| row.softirq);
+    plan.add("tid", move || names.tids(each(rows).map(|row| row.victim)))
+        .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
+        .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));
+    plan.batch()
+}
+
+pub fn slices(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
+    let kept: Vec<&SliceRow> = names.world.rows.slices.iter().filter(|row| shown(row.cpu)).collect();
+    let rows = kept.as_slice();
+    let mut plan = Plan::new();
+    let number = |value: fn(&SliceRow) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(row)));
+    let maybe = |value: fn(&SliceRow) -> Option<i64>| move || optional::<Int64Type>(rows.iter().map(|row| value(row)));
+    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.cpu as i32)))
+        .add("tid", move || names.tids(rows.iter().map(|row| row.victim)))
+        .add("comm", move || names.comms(rows.iter().map(|row| row.victim)))
+        .add("in_ns", number(|row| row.in_ns))
+        .add("out_ns", number(|row| row.out_ns))
+        .add("task_ns", number(|row| row.task_ns))
+        .add("hardirq_ns", number(|row| row.hardirq_ns))
+        .add("softirq_ns", number(|row| row.softirq_ns))
+        .add("poll_ns", number(|row| row.poll_ns))
+        .add("unknown_ns", number(|row| row.unknown_ns));
+    let mut kinds: Vec<(u8, Class)> = Vec::new();
+    for entry in rows.iter().flat_map(|row| &row.by_softirq) {
+        if !kinds.contains(&(entry.0, entry.1)) {
+            kinds.push((entry.0, entry.1));
+        }
+    }
+    kinds.sort_by_key(|kind| (kind.0, kind.1 as u8));
+    for kind in kinds {
+        let action = names.world.strings.get(names.action(i64::from(kind.0)));
+        let name = format!("softirq_{action}_{}_ns", Class::NAMES[kind.1 as usize]);
+        let of = move |row: &&SliceRow| {
+            row.by_softirq.iter().find(|entry| (entry.0, entry.1) == kind).map_or(0, |entry| entry.2)
+        };
+        plan.add(name, move || plain::<Int64Type>(rows.iter().map(of)));
+    }
+    plan.add("wake_ns", maybe(|row| row.wake_ns))
+        .add("wait_ns", maybe(|row| row.wait_ns))
+        .add("prev_state", maybe(|row| row.prev_state));
+    plan.batch()
+}
+
+/// Who held a CPU at a time, from the slices (sorted by CPU and time).
+fn holder(slices: &[SliceRow], cpu: i64, time_ns: i64) -> u32 {
+    let after = slices.partition_point(|row| (i64::from(row.cpu), row.in_ns) <= (cpu, time_ns));
+    let row = after.checked_sub(1).map(|index| &slices[index]);
+    row.filter(|row| i64::from(row.cpu) == cpu && time_ns <= row.out_ns).map_or(NONE, |row| row.victim)
+}
+
+pub fn migrations(names: &Names) -> Result<RecordBatch> {
+    /// A stopper that moves a task on exec runs just before the exec is recorded.
+    const EXEC_WITHIN_NS: i64 = 50_000_000;
+    let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec].map(Cause::name);
+    let labels = Labels::new(&causes);
+    let rows = names.world.rows.migrations.as_slice();
+    let slices = names.world.rows.slices.as_slice();
+    let cause = |row: &MigrationRow| {
+        let soon = |exec: &(i64, i32)| exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns));
+        let on_exec = row.cause == Cause::Stopper && names.world.rows.execs.iter().any(soon);
+        let name = if on_exec { Cause::Exec } else { row.cause }.name();
+        causes.iter().position(|known| *known == name).map_or(NONE, |index| index as u32)
+    };
+    let orig = move || rows.iter().map(|row| holder(slices, row.orig_cpu, row.time_ns));
+    let dest = move || rows.iter().map(|row| holder(slices, row.dest_cpu, row.time_ns));
+    let mut plan = Plan::new();
+    plan.add("time_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.time_ns)))
+        .add("tid", move || plain::<Int32Type>(rows.iter().map(|row| row.tid)))
+        .add("comm", move || names.comms(rows.iter().map(|row| row.victim)))
+        .add("orig_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.orig_cpu)))
+        .add("dest_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.dest_cpu)))
+        .add("cause", || labels.column(rows.iter().map(cause)))
+        .add("orig_holder_tid", move || names.tids(orig()))
+        .add("orig_holder_comm", move || names.comms(orig()))
+        .add("dest_holder_tid", move || names.tids(dest()))
+        .add("dest_holder_comm", move || names.comms(dest()));
+    plan.batch()
+}
+
+pub fn coverage(names: &Names, window: (i64, i64), shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
+    let inside = |row: &&CoverageRow| shown(row.cpu) && row.end_ns >= window.0 && row.start_ns <= window.1;
+    let kept: Vec<&CoverageRow> = names.world.rows.coverage.iter().filter(inside).collect();
+    let rows = kept.as_slice();
+    let mut reasons: Vec<&str> = rows.iter().map(|row| row.why).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let labels = Labels::new(&reasons);
+    let why = |row: &&CoverageRow| reasons.binary_search(&row.why).map_or(NONE, |index| index as u32);
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.cpu as i32)))
+        .add("start_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.start_ns.max(window.0))))
+        .add("end_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.end_ns.min(window.1))))
+        .add("why", || labels.column(rows.iter().map(why)))
+        .add("lost", move || plain::<Int64Type>(rows.iter().map(|row| row.lost.min(i64::MAX as u64) as i64)));
+    plan.batch()
+}
+
+pub fn displaced(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
+    let all = names.world.waits.displaced.iter().map(|(&(cpu, victim), &ns)| (cpu, victim, ns));
+    let mut kept: Vec<(u32, u32, i64)> = all.filter(|row| shown(row.0)).collect();
+    kept.sort_unstable();
+    let rows = kept.as_slice();
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.0 as i32)))
+        .add("tid", move || names.tids(rows.iter().map(|row| row.1)))
+        .add("comm", move || names.comms(rows.iter().map(|row| row.1)))
+        .add("ns", move || plain::<Int64Type>(rows.iter().map(|row| row.2)));
+    plan.batch()
+}
+
+pub fn irq_lines(names: &Names) -> Result<RecordBatch> {
+    let rows = names.irqs.as_slice();
+    let networks = Labels::new(&NETWORKS);
+    let mut plan = Plan::new();
+    plan.add("irq", move || plain::<Int64Type>(rows.iter().map(|row| row.irq)))
+        .add("name", move || names.texts(rows.iter().map(|row| row.name)))
+        .add("device", move || names.texts(rows.iter().map(|row| row.device)))
+        .add("is_network", || networks.column(rows.iter().map(|row| network_label(row.network))))
+        .add("count", move || plain::<Int64Type>(rows.iter().map(|row| row.count)));
+    plan.batch()
+}

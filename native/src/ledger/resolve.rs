@@ -1,0 +1,172 @@
+//! Numbers back to names: tasks, interrupt lines, devices, when all of them are known.
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::{Int32Type, Int64Type, UInt64Type};
+
+use crate::intern::{Labels, NONE};
+use crate::ledger::irqs::IrqRow;
+use crate::ledger::thief::{Class, Context, Network, Thief};
+use crate::ledger::world::World;
+use crate::tables::{each, optional, Plan};
+
+/// Labels of `is_network`, by the numbers that `network` gives.
+pub const NETWORKS: [&str; 3] = ["yes", "no", "unknown"];
+
+/// Everything that rows refer to by number.
+#[derive(Debug)]
+pub struct Names {
+    /// The finished pass.
+    pub world: World,
+    /// Every interrupt line.
+    pub irqs: Vec<IrqRow>,
+    strings: Labels,
+    contexts: Labels,
+    classes: Labels,
+    networks: Labels,
+    /// Per thief.
+    known: Vec<Known>,
+    /// Per victim: tid and name.
+    victims: Vec<(i32, u32)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    context: u32,
+    id: Option<i64>,
+    name: u32,
+    napi: Option<u64>,
+    device: u32,
+    network: u32,
+}
+
+impl Names {
+    /// Resolves everything once.
+    pub fn new(world: World) -> Names {
+        let irqs = world.irqs.resolve(&world.strings, world.shapes.has_raise);
+        let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs)).collect();
+        let victims = world.tasks.victims.iter().enumerate();
+        let victims = victims.map(|(number, victim)| (victim.tid, world.tasks.comm(number as u32))).collect();
+        Names {
+            strings: Labels::new(world.strings.values()),
+            contexts: Labels::new(&Context::NAMES),
+            classes: Labels::new(&Class::NAMES),
+            networks: Labels::new(&NETWORKS),
+            world,
+            irqs,
+            known,
+            victims,
+        }
+    }
+
+    /// A thief.
+    pub fn thief(&self, thief: u32) -> &Thief {
+        &self.world.thieves.all[thief as usize]
+    }
+
+    /// Interned name of a softirq vector.
+    pub fn action(&self, vec: i64) -> u32 {
+        self.thief(self.world.softirq_thief(vec)).name
+    }
+
+    /// A column of interned strings.
+    pub fn texts(&self, codes: impl Iterator<Item = u32>) -> ArrayRef {
+        self.strings.column(codes)
+    }
+
+    /// Thread ids of victims; null for nobody.
+    pub fn tids(&self, victims: impl Iterator<Item = u32>) -> ArrayRef {
+        optional::<Int32Type>(victims.map(|victim| self.victims.get(victim as usize).map(|found| found.0)))
+    }
+
+    /// Their names.
+    pub fn comms(&self, victims: impl Iterator<Item = u32>) -> ArrayRef {
+        self.strings.column(victims.map(|victim| self.victims.get(victim as usize).map_or(NONE, |found| found.1)))
+    }
+
+    /// Contexts of thieves.
+    pub fn contexts(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
+        self.contexts.column(thieves.map(|thief| self.known[thief as usize].context))
+    }
+
+    /// irq, vector or vec of thieves.
+    pub fn ids(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
+        optional::<Int64Type>(thieves.map(|thief| self.known[thief as usize].id))
+    }
+
+    /// Names of thieves.
+    pub fn names(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
+        self.strings.column(thieves.map(|thief| self.known[thief as usize].name))
+    }
+
+    /// NAPI instances of thieves.
+    pub fn napis(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
+        optional::<UInt64Type>(thieves.map(|thief| self.known[thief as usize].napi))
+    }
+
+    /// Devices of thieves.
+    pub fn devices(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
+        self.strings.column(thieves.map(|thief| self.known[thief as usize].device))
+    }
+
+    /// Whether thieves are network work.
+    pub fn networks(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
+        self.networks.column(thieves.map(|thief| self.known[thief as usize].network))
+    }
+
+    /// Cost classes.
+    pub fn classes(&self, classes: impl Iterator<Item = Class>) -> ArrayRef {
+        self.classes.column(classes.map(|class| if class == Class::None { NONE } else { class as u32 }))
+    }
+
+    /// Adds the columns that say who owned a stretch: tid to is_network.
+    pub fn owners<'a, R: Sync>(
+        &'a self,
+        plan: &mut Plan<'a>,
+        rows: &'a [&'a [R]],
+        victim: fn(&R) -> u32,
+        thief: fn(&R) -> u32,
+        class: fn(&R) -> Class,
+    ) {
+        let victims = move || each(rows).map(victim);
+        let thieves = move || each(rows).map(thief);
+        let classes = move || each(rows).map(class);
+        plan.add("context", move || self.contexts(thieves()))
+            .add("tid", move || self.tids(victims()))
+            .add("comm", move || self.comms(victims()))
+            .add("id", move || self.ids(thieves()))
+            .add("name", move || self.names(thieves()))
+            .add("napi", move || self.napis(thieves()))
+            .add("device", move || self.devices(thieves()))
+            .add("cost_class", move || self.classes(classes()))
+            .add("is_network", move || self.networks(thieves()));
+    }
+}
+
+impl Known {
+    fn of(thief: &Thief, irqs: &[IrqRow]) -> Known {
+        let line = |irq: i64| irqs.binary_search_by_key(&irq, |row| row.irq).ok().map(|index| &irqs[index]);
+        let own_line = thief.id.filter(|_| thief.context == Context::Hardirq).and_then(line);
+        let network = match thief.network {
+            Network::OfIrq(irq) => line(i64::from(irq)).map_or(Network::Unknown, |row| row.network),
+            network => network,
+        };
+        Known {
+            context: thief.context as u32,
+            id: thief.id,
+            name: if thief.name == NONE { own_line.map_or(NONE, |row| row.name) } else { thief.name },
+            napi: thief.napi,
+            device: own_line.map_or(thief.device, |row| row.device),
+            network: network_label(network),
+        }
+    }
+}
+
+/// Number of a label in `NETWORKS`, or `NONE`.
+pub fn network_label(network: Network) -> u32 {
+    match network {
+        Network::Yes => 0,
+        Network::No => 1,
+        Network::Unknown | Network::OfIrq(_) => 2,
+        Network::NotApplicable => NONE,
+    }
+}
