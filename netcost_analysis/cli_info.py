@@ -1,5 +1,6 @@
 # netcost info: what is in a capture.
 
+from textwrap import wrap
 from typing import Any
 
 import click
@@ -52,11 +53,17 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
         ("covered", share(info["covered"]) or "unknown"),
     ]
     counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
+    tracepoints = {event["name"] for event in info["event_attrs"] if event["tracepoint"]}
+    silent = [name for name, count in counts if not count and name in tracepoints]
+    counts = [(name, count) for name, count in counts if count]
     width = max((len(f"{count:,}") for _, count in counts), default=0)
     lines += [
         ("events" if i == 0 else "", f"{count:>{width},}  {name}")
         for i, (name, count) in enumerate(counts)
     ]
+    if silent:
+        text = wrap("none of " + ", ".join(silent), 89)
+        lines += [("", line) for line in text]
     lines += [
         (
             "gap",

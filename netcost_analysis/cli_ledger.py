@@ -1,5 +1,6 @@
 # netcost ledger: the victim x thief matrix.
 
+import shutil
 from typing import Any, get_args
 
 import click
@@ -33,7 +34,8 @@ def command(
         print_json(_json(matrix, timeline.summary))
         return
     print(ledger_title(matrix) + "\n")
-    show(ledger_table(matrix))
+    width = shutil.get_terminal_size((132, 24)).columns
+    show(ledger_table(matrix, width))
     lines = ledger_elsewhere(matrix)
     if lines:
         print("\nNot stolen from a task:")

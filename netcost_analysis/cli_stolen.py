@@ -79,46 +79,45 @@ def _no_such_victim(name: str, known: list[str]) -> str:
 
 
 def _overview(frame: "pd.DataFrame") -> "Table":
-    from .tables import Table, between, share_between
+    from .tables import Table
 
-    header = [
-        "victim",
-        "on CPU",
-        "itself",
-        "stolen",
-        "share",
-        "of it network",
-        "displaced",
-        "monitor says",
-    ]
-    rows = [
-        [
-            str(comm),
-            duration(row["on_cpu_ns"]),
-            duration(row["task_ns"]),
-            between(row["stolen_ns"], row["stolen_max_ns"]),
-            share_between(row["stolen_share"], row["stolen_max_share"]),
-            between(row["stolen_network_ns"], row["stolen_network_max_ns"]),
-            duration(row["displaced_ns"]),
-            duration(row["monitor_ns"]),
-        ]
-        for comm, row in frame[:_ROWS].iterrows()
-    ]
+    rows = [[str(comm), *_cells(row)] for comm, row in frame[:_ROWS].iterrows()]
     if len(frame) > _ROWS:
+        # A column that is unknown for one is unknown for their sum.
         rest = frame[_ROWS:].sum(skipna=False)
-        rows.append(
-            [
-                f"{len(frame) - _ROWS} others",
-                duration(rest["on_cpu_ns"]),
-                duration(rest["task_ns"]),
-                between(rest["stolen_ns"], rest["stolen_max_ns"]),
-                "",
-                between(rest["stolen_network_ns"], rest["stolen_network_max_ns"]),
-                duration(rest["displaced_ns"]),
-                duration(rest["monitor_ns"]),
-            ]
-        )
-    return Table(header, rows)
+        for part in ("stolen", "stolen_max"):
+            rest[f"{part}_share"] = rest[f"{part}_ns"] / rest["on_cpu_ns"]
+        rows.append([f"{len(frame) - _ROWS} others", *_cells(rest)])
+    header = ["task", *_COLUMNS]
+    # A column of blanks says nothing.
+    kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
+    return Table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
+
+
+_COLUMNS = (
+    *("on CPU", "itself", "stolen", "share", "of it network"),
+    *("own traffic", "scheduled", "displaced", "unknown", "monitor says"),
+)
+
+
+def _cells(row: "pd.Series[Any]") -> list[str]:
+    from .tables import between, share_between
+
+    def figure(name: str) -> str:
+        value = row[name]
+        return duration(value) if absent(value) or value else ""
+
+    return [
+        figure("on_cpu_ns"),
+        figure("task_ns"),
+        between(row["stolen_ns"], row["stolen_max_ns"]),
+        share_between(row["stolen_share"], row["stolen_max_share"])
+        if row["stolen_max_ns"] and not absent(row["stolen_share"])
+        else "",
+        between(row["stolen_network_ns"], row["stolen_network_max_ns"]),
+        *map(figure, ("synchronous_ns", "scheduled_ns", "displaced_ns", "unknown_ns")),
+        figure("monitor_ns"),
+    ]
 
 
 def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":

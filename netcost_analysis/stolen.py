@@ -6,7 +6,15 @@ import pandas as pd
 
 from .accounting import Accounting, accounting
 from .by import By, check_by, victim_keys
-from .tally import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and, tally
+from .tally import (
+    INTERRUPT_CONTEXTS,
+    is_device,
+    known_if,
+    of_tasks,
+    per_victim,
+    per_victim_and,
+    tally,
+)
 from .timeline import Timeline
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
@@ -41,10 +49,12 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     sums.
     """
     check_by(by)
+    # Waiting is followed only when it is asked for; the same pass brings the sums.
+    displaced = timeline.displaced
     rows = tally(timeline.sums(), by)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
-    return stolen_from(rows, timeline.displaced, victim_keys(by), timeline.has_switches, regime)
+    return stolen_from(rows, displaced, victim_keys(by), timeline.has_switches, regime)
 
 
 def stolen_from(
@@ -80,7 +90,7 @@ def stolen_from(
         frame[f"stolen_{context}_ns"] = total(taken[taken["context"] == context])
     softirqs = taken[taken["context"].isin(["softirq", "poll"])]
     frame = frame.join(_by_softirq(softirqs, keys, index))
-    frame = frame.join(_by_device(taken[taken["device"].notna()], keys, index))
+    frame = frame.join(_by_device(taken[taken["device"].map(is_device).astype(bool)], keys, index))
     frame["synchronous_ns"] = total(interrupts[interrupts["cost_class"] == "synchronous"])
     frame["scheduled_ns"] = total(tasks[tasks["cost_class"] == "scheduled"])
     frame["displaced_ns"] = total(waiting)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .units import absent, duration, share
+from .units import duration, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,16 +71,21 @@ def show(table: Table) -> None:
 
 
 def between(low_ns: Any, high_ns: Any) -> str:
-    # A cell whose truth lies between two values.
-    if high_ns == low_ns:
-        return duration(low_ns) if low_ns else ""
-    return f"≤ {duration(high_ns)}" if not low_ns else f"{duration(low_ns)} – {duration(high_ns)}"
+    # A cell whose truth lies between two values; nothing for nothing.
+    if not high_ns:
+        return ""
+    low, high = duration(low_ns), duration(high_ns)
+    return _range(low, high, low_ns)
 
 
 def share_between(low: Any, high: Any) -> str:
-    if low == high or share(low) == share(high):
-        return share(low) if low else ""
-    return f"≤ {share(high)}" if not low else f"{share(low)} – {share(high)}"
+    return _range(share(low), share(high), low) if high else ""
+
+
+def _range(low: str, high: str, lowest: Any) -> str:
+    if low == high or high.startswith("<"):
+        return high
+    return f"{low} – {high}" if lowest else f"≤ {high}"
 
 
 def plain(value: Any) -> Any:
@@ -92,6 +97,10 @@ def plain(value: Any) -> Any:
     return None if pd.isna(value) else value.item() if hasattr(value, "item") else value
 
 
+def plain_key(key: Any) -> Any:
+    return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
+
+
 def label(key: Any) -> str:
     # A victim's index entry as text: "openssl", "openssl (1234)", "CPU 0".
     if isinstance(key, tuple):
@@ -100,34 +109,53 @@ def label(key: Any) -> str:
     return f"CPU {key}" if isinstance(key, int) else str(key)
 
 
-def ledger_table(ledger: "Ledger", victims: int = 4) -> Table:
-    # Thieves down, victims across: thieves have the long names. The victims beyond the first few
-    # share a column.
-    shown = list(ledger.max_ns.index[:victims])
-    rest = list(ledger.max_ns.index[victims:])
-    groups = [
-        (label(plain(key) if not isinstance(key, tuple) else key), [key]) for key in shown
-    ] + ([(f"{len(rest)} others", rest)] if rest else [])
-    header = ["thief", *(cell for name, _ in groups for cell in (name, ""))]
-    rows: list[Sequence[str]] = []
+def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
+    # Thieves down, victims across: thieves have the long names. As many victims as the width takes,
+    # those who lost most first; the others share the last column.
+    known = bool(ledger.on_cpu_ns.notna().all())
+    names = [*(("on CPU", "the task itself") if known else ()), *map(str, ledger.max_ns.columns)]
+    names.append("stolen in all")
+    # Plain integers from here: a column per victim, a cell for each name.
+    low = [_column(ledger, i, ledger.ns, known) for i in range(len(ledger.ns))]
+    high = [_column(ledger, i, ledger.max_ns, known) for i in range(len(ledger.ns))]
+    victims = [label(plain_key(key)) for key in ledger.max_ns.index]
+    for count in range(min(len(victims), 8), -1, -1):
+        groups = [[i] for i in range(count)]
+        header = ["thief", *(cell for name in victims[:count] for cell in (name, ""))]
+        if count < len(victims):
+            groups.append(list(range(count, len(victims))))
+            header += [f"{len(victims) - count} others" if count else "all tasks", ""]
+        columns = [
+            _cells(
+                [sum(low[i][row] for i in group) for row in range(len(names))],
+                [sum(high[i][row] for i in group) for row in range(len(names))],
+                known,
+            )
+            for group in groups
+        ]
+        rows = [
+            [name, *(cell for column in columns for cell in column[row])]
+            for row, name in enumerate(names)
+        ]
+        table = Table(header, rows, strong={len(rows) - 1})
+        if count <= 1 or max(map(len, table.text().splitlines())) <= width:
+            break
+    return table
 
-    def add(name: str, low: "pd.Series[int]", high: "pd.Series[int]", of: bool = True) -> None:
-        cells = [name]
-        for _, keys in groups:
-            whole = ledger.on_cpu_ns[keys].sum(skipna=False)
-            low_ns, high_ns = low[keys].sum(skipna=False), high[keys].sum(skipna=False)
-            unknown = not of or absent(whole) or not whole
-            part = "" if unknown else share_between(low_ns / whole, high_ns / whole)
-            cells += [between(low_ns, high_ns), part]
-        rows.append(cells)
 
-    if bool(ledger.on_cpu_ns.notna().all()):
-        add("on CPU", ledger.on_cpu_ns, ledger.on_cpu_ns, of=False)
-        add("the task itself", ledger.task_ns, ledger.task_ns)
-    for thief in ledger.max_ns.columns:
-        add(str(thief), ledger.ns[thief], ledger.max_ns[thief])
-    add("stolen in all", ledger.ns.sum(axis=1), ledger.max_ns.sum(axis=1))
-    return Table(header, rows, strong={len(rows) - 1})
+def _column(ledger: "Ledger", victim: int, ns: "pd.DataFrame", known: bool) -> list[int]:
+    cells: list[int] = ns.iloc[victim].tolist()
+    whole = (int(ledger.on_cpu_ns.iloc[victim]), int(ledger.task_ns.iloc[victim])) if known else ()
+    return [*whole, *cells, sum(cells)]
+
+
+def _cells(low: list[int], high: list[int], known: bool) -> list[tuple[str, str]]:
+    # Times, and shares of the first, which is the time on CPU.
+    whole = low[0] if known else 0
+    return [
+        (between(a, b), share_between(a / whole, b / whole) if whole and row else "")
+        for row, (a, b) in enumerate(zip(low, high, strict=True))
+    ]
 
 
 def ledger_title(ledger: "Ledger") -> str:
@@ -142,7 +170,7 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
     # What interrupts and kthreads took from nobody, or did for the task itself: a line per class.
     names = {
         "from_idle": "from idle",
-        "scheduled": "scheduled (ksoftirqd and other network threads)",
+        "scheduled": "scheduled (in ksoftirqd and other kernel threads)",
         "synchronous": "synchronous (the tasks' own traffic)",
     }
     lines = []
@@ -167,4 +195,4 @@ def ledger_html(ledger: "Ledger") -> str:
     notes = [*ledger_elsewhere(ledger), *(f"note: {note}" for note in ledger.notes)]
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     title = escape(ledger_title(ledger))
-    return f"<p><b>{title}</b></p>{ledger_table(ledger, 6).html()}<ul>{items}</ul>"
+    return f"<p><b>{title}</b></p>{ledger_table(ledger).html()}<ul>{items}</ul>"

@@ -49,6 +49,11 @@ def per_victim_and(
     return wide[wide.sum().sort_values(ascending=False, kind="stable").index]
 
 
+def is_device(name: object) -> bool:
+    # The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
+    return isinstance(name, str) and name not in ("", "(no_device)")
+
+
 def _thieves(frame: pd.DataFrame, by: By) -> "pd.Series[str]":
     # One label per distinct (context, id, name, device), not per row.
     group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
@@ -71,7 +76,7 @@ def _thieves(frame: pd.DataFrame, by: By) -> "pd.Series[str]":
 def thief_label(context: str, id_: object, name: object, device: object, by: By = "comm") -> str:
     # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; by device "eth0" for
     # all that is eth0's.
-    known_device = isinstance(device, str) and bool(device)
+    known_device = is_device(device)
     if by == "device" and known_device:
         return str(device)
     named = name if isinstance(name, str) and name else None

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
     from .capture import Capture
 
-TABLES = ("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage")
+TABLES = (
+    *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
+    "displaced",
+)
 # Every pass returns these, whatever else it was asked for.
-_ALWAYS = ("sums", "displaced", "irqs")
+_ALWAYS = ("sums", "irqs")
 
 
 class Timeline:
@@ -48,8 +51,8 @@ class Timeline:
     def load(self, *tables: str) -> "Timeline":
         """Compute the named tables, those not yet there, in one pass; returns the timeline.
 
-        tables: any of segments, softirqs, hardirqs, polls, slices, migrations, coverage. Raises
-        ValueError for others.
+        tables: any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
+        Raises ValueError for others.
         """
         unknown = set(tables) - set(TABLES)
         if unknown:
@@ -61,6 +64,8 @@ class Timeline:
             result = self._pass(missing)
             self._frames |= {name: to_frame(table) for name, table in result["tables"].items()}
             self._frames |= {name: to_frame(result[name]) for name in _ALWAYS}
+            if "displaced" in missing:
+                self._frames["displaced"] = to_frame(result["displaced"])
             self._summary = result["summary"]
         return self
 
