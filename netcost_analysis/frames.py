@@ -62,20 +62,19 @@ def _values(array: Any) -> Any:
 
 
 def _mask(array: Any) -> Any:
+    # True where null, from Arrow's validity bits, which are 1 where valid.
     if not array.null_count:
         return np.zeros(len(array), dtype=bool)
-    return pc.is_null(array).to_numpy(zero_copy_only=False)
+    bits = ~np.frombuffer(array.buffers()[0], dtype="u1")
+    nulls = np.unpackbits(bits, count=array.offset + len(array), bitorder="little")
+    return nulls[array.offset :].view(bool)
 
 
 def _categorical(array: Any) -> pd.Categorical:
-    codes = array.indices
-    if codes.null_count:
-        values = _values(codes)
-        # Native writes -1, pandas' code for a null, under its nulls; codes from elsewhere are
-        # rewritten.
-        if values.dtype.kind != "i" or np.count_nonzero(values < 0) != codes.null_count:
-            values = np.where(_mask(codes), -1, values.astype(np.int32))
-    else:
-        values = codes.to_numpy()
+    codes = _values(array.indices)
+    if array.indices.null_count:
+        # pandas' code for a null is -1, all ones; an unsigned code has no room for it.
+        codes = codes if codes.dtype.kind == "i" else codes.astype("i8")
+        codes = codes | np.negative(_mask(array.indices).view("i1"), dtype=codes.dtype)
     dtype = pd.CategoricalDtype(array.dictionary.to_pandas())
-    return pd.Categorical.from_codes(values, dtype=dtype, validate=False)
+    return pd.Categorical.from_codes(codes, dtype=dtype, validate=False)
