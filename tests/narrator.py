@@ -166,8 +166,9 @@ def recordings(realtime: bool = False) -> st.SearchStrategy[Recording]:
     tapes = st.lists(tape, min_size=1, max_size=3)
 
     def told(tapes: list[bytes]) -> Recording:
-        cpus = (Narrator(number, one, realtime).tell() for number, one in enumerate(tapes))
-        return Recording(tuple(cpus))
+        narrators = [Narrator(number, one, realtime) for number, one in enumerate(tapes)]
+        cpus = tuple(one.tell() for one in narrators)
+        return Recording(cpus, known=tuple(task for one in narrators for task in one.tasks[1:]))
 
     def timed(one: Recording) -> bool:
         return all(len(one_cpu.happenings) > 1 for one_cpu in one.cpus)

@@ -138,7 +138,10 @@ class PaintedCpu:
         self.running: defaultdict[int, list[Softirq]] = defaultdict(list)
         self.bh_off: Counter[int] = Counter()
         self.raises: defaultdict[int, list[Reason]] = defaultdict(list)
+        # By tid: when the poll that a NAPI thread is in, or will be next, began.
         self.thread_poll_from: dict[int, int] = {}
+        if self.task.comm.startswith("napi/"):
+            self.thread_poll_from[self.task.tid] = ledger.start_ns
         self.painted = self.slice_from = ledger.start_ns
 
     @property
@@ -249,7 +252,8 @@ class PaintedCpu:
         for now in range(start, what.at):
             owner = self.cells[now - self.ledger.start_ns]
             if owner.tid == self.task.tid and owner.napi is None and mine(owner):  # type: ignore[operator]
-                poll = replace(owner, context="poll", napi=what.napi)
+                # A poll is NET_RX's work, also in a thread.
+                poll = replace(owner, context="poll", id=3, napi=what.napi)
                 self.cells[now - self.ledger.start_ns] = poll
                 count += 1
         return count

@@ -140,7 +140,7 @@ IN_HARDIRQ = (
     ],
 )
 def test_the_class_follows_who_was_current(tmp_path: Path, task: h.Task, cost_class: str) -> None:
-    got = answer(tmp_path, cpu(0, *IN_HARDIRQ, h.Waking(160, UDPSINK), task=task))
+    got = answer(tmp_path, cpu(0, *IN_HARDIRQ, h.Waking(160, UDPSINK), task=task), known=(task,))
     interrupts = [row for row in got.segments if row["context"] not in ("task", "idle")]
     assert {row["cost_class"] for row in interrupts} == {cost_class}
     assert {row["context"] for row in interrupts} == {"hardirq", "softirq", "poll"}
@@ -176,7 +176,8 @@ def test_net_rx_without_a_poll_is_rps_dispatch(tmp_path: Path) -> None:
 
 # openssl |waking ksoftirqd|softirqs deferred|switch ksoftirqd: NET_RX, poll|switch openssl
 #                                            200                           300
-# openssl is runnable all the while: displaced by 100 ns.
+# openssl is runnable all the while: displaced by the NET_RX, 85 ns. What ksoftirqd does between
+# softirqs could be for any of them and is not called network.
 def test_work_in_ksoftirqd_displaces_who_waits(tmp_path: Path) -> None:
     got = answer(
         tmp_path,
@@ -193,7 +194,7 @@ def test_work_in_ksoftirqd_displaces_who_waits(tmp_path: Path) -> None:
             task=OPENSSL,
         ),
     )
-    assert [(row["tid"], row["ns"]) for row in got.displaced if row["ns"]] == [(500, 100)]
+    assert [(row["tid"], row["ns"]) for row in got.displaced if row["ns"]] == [(500, 85)]
     slices = {(row["tid"], row["in_ns"]): row for row in got.slices}
     assert slices[(20, 200)]["wait_ns"] == 99
     assert slices[(500, 300)]["wait_ns"] == 100

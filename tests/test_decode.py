@@ -43,6 +43,8 @@ INTEGERS = [
     ("struct net_device *", 8, False),
     ("const void *", 8, False),
 ]
+# A dynamic array's format says nothing of its elements' size but their type's name.
+UNSIZED = ("char", "gfp_t", "enum skb_drop_reason")
 TEXT = st.text(
     st.characters(min_codepoint=1, max_codepoint=0x2FFF, exclude_categories=["Cs"]), max_size=24
 )
@@ -81,9 +83,10 @@ def fields(draw: st.DrawFn, name: str) -> Field:
             return Field("char", name, 1, draw(st.booleans()), draw(st.integers(1, 24)))
         case "texts":
             return Field("char", name, 1, False, None, draw(st.sampled_from(["data", "rel"])))
-        case "array" | "data" | "rel" if type_ != "char" and "*" not in type_:
-            count = draw(st.integers(1, 5)) if shape == "array" else None
-            return Field(type_, name, size, signed, count, None if shape == "array" else shape)
+        case "array" if type_ != "char" and "*" not in type_:
+            return Field(type_, name, size, signed, draw(st.integers(1, 5)))
+        case "data" | "rel" if type_ not in UNSIZED and "*" not in type_:
+            return Field(type_, name, size, signed, None, shape)
     return Field(type_, name, size, signed)
 
 

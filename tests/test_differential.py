@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pytest
 from live import record
 from native_tables import Answer, assert_conserved, rows
-from netcost_analysis._native import Capture
 from oracle import Seen, perf_handler, perf_kwork, perf_script_counts, perf_timehist
+
+from netcost_analysis._native import Capture
 
 ACTIONS = (
     "HI",
@@ -24,6 +26,11 @@ ACTIONS = (
     "HRTIMER",
     "RCU",
 )
+
+
+@pytest.fixture(scope="module")
+def seen(live: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:
+    return perf_handler(live, tmp_path_factory.mktemp("handler"))
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +61,24 @@ def flat(events: list[Seen]) -> Counter[tuple[Any, ...]]:
             one.time,
             one.cpu,
             one.pid,
-            *((name, unsigned(one.fields[name])) for name in sorted(one.fields)),
+            *(
+                (name, unsigned(one.fields[name]))
+                for name in sorted(one.fields)
+                if name != "common_comm"
+            ),
         )
         for one in events
     )
 
 
-def test_raw_fields_equal_those_of_a_perf_script_handler(live: Path, tmp_path: Path) -> None:
+def test_raw_fields_equal_those_of_a_perf_script_handler(live: Path, seen: list[Seen]) -> None:
     theirs: defaultdict[str, list[Seen]] = defaultdict(list)
-    for one in perf_handler(live, tmp_path):
+    for one in seen:
         theirs[one.event].append(one)
     tables = {name: rows(table) for name, table in Capture(str(live)).all_events().items()}
     compared = 0
     for event, wanted in theirs.items():
-        names = {"common_comm", *wanted[0].fields} - {"common_comm"}
+        names = set(wanted[0].fields) - {"common_comm"}
         # perf's handler knows no type and no padding among the common fields.
         mine = [
             Seen(
@@ -79,8 +90,6 @@ def test_raw_fields_equal_those_of_a_perf_script_handler(live: Path, tmp_path: P
             )
             for row in tables[event]
         ]
-        for one in wanted:
-            one.fields.pop("common_comm", None)
         assert flat(mine) == flat(wanted), event
         compared += len(mine)
     assert compared == sum(len(table) for table in tables.values())
@@ -117,28 +126,53 @@ def test_softirqs_and_hardirqs_agree_with_perf_kwork(live: Path, answer: Answer)
         assert abs(total - theirs[key].total_ns) <= 1000, key
 
 
-def test_slices_agree_with_perf_sched_timehist(live: Path, answer: Answer) -> None:
+# Not every switch is in every recording: on some hosts perf records nothing while one CPU's idle
+# task is current. The events themselves tell, by the pid of who is current.
+@dataclass
+class Chain:
+    breaks: int = 0
+    # (cpu, us) of switch-outs of tasks whose switch-in is there too.
+    whole: set[tuple[int, int]] = field(default_factory=set)
+
+
+@pytest.fixture(scope="module")
+def chain(seen: list[Seen]) -> Chain:
+    result, running, entered = Chain(), dict[int, int](), set[int]()
+    for one in seen:
+        if running.get(one.cpu, one.pid) != one.pid:
+            result.breaks += 1
+            entered.discard(one.cpu)
+        running[one.cpu] = one.pid
+        if one.event == "sched:sched_switch":
+            if one.cpu in entered:
+                result.whole.add((one.cpu, one.time // 1000))
+            running[one.cpu] = one.fields["next_pid"]
+            entered.add(one.cpu)
+    return result
+
+
+def test_slices_agree_with_perf_sched_timehist(live: Path, answer: Answer, chain: Chain) -> None:
     ends: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for row in answer.slices:
         ends[(row["cpu"], row["out_ns"] // 1000)].append((row["out_ns"] - row["in_ns"]) // 1000)
     compared = 0
-    first = set()
     for cpu, out, run_time in perf_timehist(live):
-        if cpu not in first:
-            # perf does not know since when a CPU's first task was on it, and says 0.
-            first.add(cpu)
-            continue
-        assert ends[(cpu, out)], f"no slice of CPU {cpu} ends at {out} us"
-        assert min(abs(one - run_time) for one in ends[(cpu, out)]) <= 1, (cpu, out, run_time)
-        compared += 1
-    assert compared >= answer.scan["events"]["sched:sched_switch"] * 0.9
+        if (cpu, out) in chain.whole:
+            assert ends[(cpu, out)], f"no slice of CPU {cpu} ends at {out} us"
+            assert min(abs(one - run_time) for one in ends[(cpu, out)]) <= 1, (cpu, out, run_time)
+            compared += 1
+    assert compared >= 0.9 * len(chain.whole) > 50
 
 
 def test_a_live_capture_conserves(answer: Answer) -> None:
     assert_conserved(answer)
-    start, end = answer.window
-    (end - start) // 3
-    assert answer.summary["disagreements"] == 0
+
+
+# The ledger's check against the flags and pids finds the missing switches and nothing else, the
+# edges aside, where events are switched on and off one at a time.
+def test_disagreements_are_the_missing_switches(answer: Answer, chain: Chain) -> None:
+    edges = 2 * len(answer.summary["cpus"]) * 3
+    assert chain.breaks <= answer.summary["disagreements"] <= chain.breaks + edges
 
 
 def test_windows_of_a_live_capture_conserve(live: Path, answer: Answer) -> None:

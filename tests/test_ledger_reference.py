@@ -67,7 +67,9 @@ def check_slices(got: Answer, wanted: Ledger) -> None:
 
 
 def is_part(name: str) -> bool:
-    return name in ("task_ns", "hardirq_ns", "poll_ns", "unknown_ns") or name.startswith("softirq_")
+    if name in ("task_ns", "hardirq_ns", "poll_ns", "unknown_ns"):
+        return True
+    return name.startswith("softirq_") and name != "softirq_ns"
 
 
 def check(told: Recording, path: Path, mode: str = "file") -> None:

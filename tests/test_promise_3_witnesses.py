@@ -27,6 +27,7 @@ def test_a_task_that_never_switches_is_a_victim(tmp_path: Path) -> None:
             task=OPENSSL,
         ),
         cpu(1, h.Switch(60, UDPSINK), h.Switch(70, h.idle(1))),
+        known=(OPENSSL,),
     )
     stolen = [row for row in got.sums if row["cpu"] == 0 and row["context"] == "hardirq"]
     assert [(row["tid"], row["comm"], row["ns"]) for row in stolen] == [(500, "openssl", 60)]
