@@ -170,7 +170,11 @@ class Capture:
 
     def _lines(self) -> list[tuple[str, str]]:
         info = self.info
-        events = sorted(info["events"].items(), key=lambda item: -item[1])
+        counts = sorted(info["events"].items(), key=lambda item: -item[1])
+        events = [f"{name} {count:,}" for name, count in counts[:8] if count]
+        more = sum(count > 0 for _, count in counts[8:])
+        if more:
+            events.append(f"{more} more")
         lines = [
             ("", f"Capture {self.path}"),
             (
@@ -185,12 +189,12 @@ class Capture:
             ),
             (
                 "events",
-                f"{sum(info['events'].values()):,}: "
-                + ", ".join(f"{name} {count:,}" for name, count in events),
+                f"{sum(info['events'].values()):,}: {', '.join(events)}",
             ),
             (
                 "lost",
-                f"{info['lost_events']:,} events; {share(info['covered'])} of CPU time covered",
+                f"{info['lost_events']:,} events; {share(info['covered']) or 'an unknown part'} "
+                "of CPU time outside losses",
             ),
         ]
         if self.bundle:

@@ -50,7 +50,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
                 else ""
             ),
         ),
-        ("covered", share(info["covered"]) or "unknown"),
+        ("covered", f"{share(info['covered']) or 'unknown part'} of CPU time outside losses"),
     ]
     counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
     tracepoints = {event["name"] for event in info["event_attrs"] if event["tracepoint"]}

@@ -1,7 +1,8 @@
 """What the victim itself says it got, and three ways to estimate it."""
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
     from .bundle import Bundle
     from .timeline import Timeline
 
+# TASK_COMM_LEN without its NUL.
+_COMM_LENGTH = 15
 # "Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s"; "'s in"
 # before OpenSSL 3.
 _DOING = re.compile(
@@ -119,12 +122,17 @@ def _work(bundle: "Bundle") -> float | None:
 
 def _traced(bundle: "Bundle", timeline: "Timeline") -> float | None:
     victim = bundle.victim or {}
-    if not timeline.has_switches or victim.get("pid") is None or not timeline.duration_ns:
+    if not timeline.has_switches or not timeline.duration_ns:
         return None
     sums = timeline.sums()
-    # The recorded pid may be that of taskset or a shell which became the victim: same task, another
-    # name.
-    own = sums[
-        (sums["context"] == "task") & (sums["tid"] == int(victim["pid"])).fillna(False).astype(bool)
-    ]
+    # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
+    name = Path(str(victim.get("command", "")).split(" ")[0]).name[:_COMM_LENGTH]
+    own = sums[(sums["context"] == "task") & ((sums["comm"] == name) | _is_tid(sums, victim))]
     return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
+
+
+def _is_tid(sums: pd.DataFrame, victim: dict[str, Any]) -> "pd.Series[bool]":
+    pid = victim.get("pid")
+    if not isinstance(pid, int):
+        return pd.Series(False, index=sums.index)
+    return (sums["tid"] == pid).fillna(False).astype(bool)

@@ -1,4 +1,10 @@
-from netcost_analysis import parse_openssl_speed
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from netcost_analysis import estimates, parse_openssl_speed
 
 OPENSSL_1 = """\
 Doing aes-256 cbc for 10s on 16 size blocks: 26596388 aes-256 cbc's in 4.01s
@@ -44,3 +50,55 @@ def test_a_run_that_was_cut_off_has_no_result() -> None:
 def test_a_result_is_not_given_to_the_wrong_question() -> None:
     lone = MACHINE_READABLE.replace("+DT:aes-256-cbc:3:1024\n", "")
     assert [run.size_bytes for run in parse_openssl_speed(lone)] == [8192]
+
+
+def bundle(output: str, idle: str | None = None, **victim: Any) -> Any:
+    baseline = None if idle is None else SimpleNamespace(speed_runs=parse_openssl_speed(idle))
+    return SimpleNamespace(
+        speed_runs=parse_openssl_speed(output), baseline=baseline, victim=victim or None
+    )
+
+
+def timeline(task_ns: int, comm: str = "openssl", tid: int = 7, switches: bool = True) -> Any:
+    sums = pd.DataFrame(
+        {
+            "context": ["task", "poll", "task"],
+            "tid": pd.array([tid, tid, 9], "Int64"),
+            "comm": pd.Categorical([comm, comm, "sshd"]),
+            "ns": [task_ns, 300, 50],
+        }
+    )
+    return SimpleNamespace(sums=lambda: sums, has_switches=switches, duration_ns=1000)
+
+
+LOADED = "Doing sha256 for 4s on 1024 size blocks: 600 sha256's in 2.00s\n"
+IDLE = "Doing sha256 for 2s on 1024 size blocks: 1000 sha256's in 2.00s\n"
+
+
+def test_three_estimates() -> None:
+    made = estimates(bundle(LOADED, IDLE, command="openssl speed", pid=7), timeline(400))
+    assert made["got_share"].to_dict() == pytest.approx({"ticks": 0.5, "work": 0.3, "traced": 0.4})
+    assert made["lost_share"].to_dict() == pytest.approx({"ticks": 0.5, "work": 0.7, "traced": 0.6})
+
+
+def test_each_estimate_is_absent_without_its_source() -> None:
+    assert estimates(bundle("", IDLE), timeline(400))["got_share"].isna().all()
+    made = estimates(bundle(LOADED, command="openssl"), timeline(400, switches=False))
+    assert made["got_share"].isna().to_dict() == {"ticks": False, "work": True, "traced": True}
+
+
+def test_work_compares_only_the_same_work() -> None:
+    other = IDLE.replace("1024", "8192")
+    assert pd.isna(estimates(bundle(LOADED, other), timeline(1)).loc["work", "got_share"])
+
+
+def test_another_victim_has_its_times_in_the_manifest() -> None:
+    made = estimates(bundle("", user_s=1.5, wall_s=2.0, command="stress", pid=7), timeline(400))
+    assert made.loc["ticks", "got_share"] == 0.75
+    assert made.loc["traced", "got_share"] == 0.4
+
+
+@pytest.mark.parametrize(("comm", "tid"), [("openssl", 8), ("taskset", 7)])
+def test_the_victim_is_found_by_name_or_by_pid(comm: str, tid: int) -> None:
+    victim = bundle("", command="/usr/bin/openssl speed sha256", pid=7)
+    assert estimates(victim, timeline(400, comm, tid)).loc["traced", "got_share"] == 0.4
