@@ -34,7 +34,7 @@ clock_note() {
 # snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of the clock
 # between which its counters were read.
 snapshot() {
-	{ mkdir -p "$1" && write_snapshot "$1" >"$1/stamp"; } || die "cannot write the counters to $1"
+	{ mkdir -p "$1" && write_snapshot "$1" >"$1/stamp"; } 2>/dev/null || die "cannot write the counters to $1: is there room?"
 }
 
 write_snapshot() {
@@ -109,8 +109,8 @@ cpu_list() {
 	'' | *[!0-9,-]*) return 1 ;;
 	esac
 	echo "$1" | tr ',' '\n' | awk -F- '
-		NF > 2 || $1 == "" || (NF == 2 && ($2 == "" || $2 + 0 < $1 + 0)) { bad = 1; exit }
-		{ for (cpu = $1 + 0; cpu <= $NF + 0 && cpu < 65536; cpu++) print cpu }
+		NF > 2 || $1 == "" || (NF == 2 && ($2 == "" || $2 + 0 < $1 + 0)) || $NF > 65535 { bad = 1; exit }
+		{ for (cpu = $1 + 0; cpu <= $NF + 0; cpu++) print cpu }
 		END { exit bad }' >"$workspace/cpu_list" || return 1
 	sort -nu "$workspace/cpu_list"
 }

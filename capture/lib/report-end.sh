@@ -3,7 +3,15 @@
 # Runs as the leader of its own session, so that the command and all it starts can be ended together.
 name=$1
 shift
-# Who is ended with the command still says so, and is no "Terminated" on the user's screen.
+
+# The fifo by which the recording is held open is the caller's alone: when the caller is gone, its
+# end of it must be the last.
+exec 4>&- 5>&-
+
+# Who is ended with the command still says so.
 trap : TERM
-"$@"
+
+# Some shells write how a child died; what the command itself writes still goes where it should.
+exec 6>&2 2>/dev/null
+(exec "$@" 2>&6 6>&-)
 echo "$name ended $?" >&3

@@ -8,6 +8,9 @@ library=$1
 # shellcheck source=host.sh
 . "$library/host.sh"
 
+# The caller's alone, as report-end.sh explains.
+exec 4>&-
+
 # A victim that is ended early is still accounted for: the signal goes to the whole session, and
 # a caught one is the default again in what is started from here.
 trap : TERM
@@ -28,7 +31,7 @@ esac
 
 read_clock
 started=$monotonic_ns
-taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 4>&- 5>&- &
+taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 5>&- &
 victim=$!
 echo "victim started $victim $started" >&3
 # Some shells tell the terminal how a child died.

@@ -47,7 +47,7 @@ start_load() {
 # start_limit SECONDS: a report "limit" after so many seconds, unless stop_limit comes first.
 start_limit() {
 	# shellcheck disable=SC2016 # for the inner shell to expand
-	setsid sh -c 'trap "exit 0" TERM; sleep "$1" && echo limit >&3' limit "$1" </dev/null >/dev/null 2>&1 &
+	setsid sh -c 'trap "exit 0" TERM; sleep "$1" && echo limit >&3' limit "$1" </dev/null >/dev/null 2>&1 4>&- 5>&- &
 	limit_pid=$!
 }
 
