@@ -40,14 +40,19 @@ snapshot() {
 write_snapshot() {
 	read_clock
 	echo "monotonic_ns $monotonic_ns" || return 1
-	case $(date +%N) in
-	*[!0-9]* | '') echo "realtime_ns $(date +%s)000000000" ;;
-	*) echo "realtime_ns $(date +%s%N)" ;;
+	write_snapshot_realtime=$(date +%s%N)
+	case $write_snapshot_realtime in
+	# Not every date knows nanoseconds.
+	*[!0-9]* | ??????????) write_snapshot_realtime=$(date +%s)000000000 ;;
 	esac
+	echo "realtime_ns $write_snapshot_realtime" || return 1
 	for snapshot_file in $snapshot_files; do
 		# schedstat is absent where scheduler statistics are compiled out.
 		[ -r "/proc/$snapshot_file" ] || continue
-		snapshot_name=$(echo "$snapshot_file" | tr / _)
+		case $snapshot_file in
+		*/*) snapshot_name=${snapshot_file%%/*}_${snapshot_file#*/} ;;
+		*) snapshot_name=$snapshot_file ;;
+		esac
 		read_clock
 		snapshot_begin=$monotonic_ns
 		case $snapshot_file in
