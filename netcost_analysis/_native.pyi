@@ -1,4 +1,7 @@
-"""The Rust decoder and ledger. Tables arrive as Arrow (`pyarrow.table(x)` takes them without a copy)."""
+"""The Rust decoder and ledger.
+
+Tables arrive as Arrow: `pyarrow.table(x)` takes them without a copy.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -14,7 +17,7 @@ class ArrowTable(Protocol):
 Progress = Callable[[float], object]
 
 class CaptureError(Exception):
-    """A capture that cannot give what was asked. The message is one line: what is wrong, where, what to do."""
+    """A capture that cannot give what was asked; one line: what is wrong, where, what to do."""
 
 class Capture:
     """An opened capture: headers are read at once, samples by each call that needs them."""

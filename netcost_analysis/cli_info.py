@@ -24,7 +24,7 @@ def command(path: str, as_json: bool) -> None:
 
 
 def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
-    cpus = info["cpus"]
+    cpus, covered = info["cpus"], share(info["covered"])
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
         (
@@ -39,7 +39,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
             f"{info.get('arch') or 'unknown architecture'}",
         ),
         ("clock", info["clock"]),
-        ("cpus", f"{len(cpus)} with events: {_ranges(cpus)}" if cpus else "none with events"),
+        ("cpus", f"{len(cpus)} with events: {_ranges(cpus)}" if cpus else "no event says its CPU"),
         ("window", duration(info["duration_ns"])),
         (
             "lost",
@@ -50,7 +50,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
                 else ""
             ),
         ),
-        ("covered", f"{share(info['covered']) or 'unknown part'} of CPU time outside losses"),
+        ("covered", f"{covered} of CPU time outside losses" if covered else "unknown"),
     ]
     counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
     tracepoints = {event["name"] for event in info["event_attrs"] if event["tracepoint"]}

@@ -72,14 +72,14 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     stolen = interrupts[interrupts["cost_class"] == "stolen"]
     doubtful = interrupts[interrupts["cost_class"] == "stolen_or_synchronous"]
     tasks = of_tasks(rows)
-    victims = pd.concat([tasks, stolen, doubtful])
-    loss = pd.concat([stolen, doubtful]).groupby(keys, dropna=False)["ns"].sum()
-    index = victims.groupby(keys, dropna=False)["ns"].sum().index
-    index = pd.Index(
-        loss.reindex(index, fill_value=0).sort_values(ascending=False, kind="stable").index
+    loss = pd.concat([stolen, doubtful])
+    everyone = pd.concat([tasks, loss])[keys].drop_duplicates().set_index(keys).index
+    order = pd.DataFrame(
+        {name: per_victim(part, keys, everyone) for name, part in (("a", loss), ("b", tasks))}
     )
+    index = order.sort_values(["a", "b"], ascending=False, kind="stable").index
 
-    maximum = per_victim_and("thief", pd.concat([stolen, doubtful]), keys, index)
+    maximum = per_victim_and("thief", loss, keys, index)
     others = interrupts[~interrupts["cost_class"].isin(["stolen", "stolen_or_synchronous"])]
     own = tasks[tasks["context"] == "task"]
     known = timeline.has_switches
