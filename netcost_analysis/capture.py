@@ -2,7 +2,6 @@
 
 from difflib import get_close_matches
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from . import _native
 from ._native import CaptureError
 from .bundle import Bundle, is_bundle
 from .progress import progress
+from .tables import summary_html, summary_text
 from .units import duration, share
 
 if TYPE_CHECKING:
@@ -38,7 +38,12 @@ class Capture:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self.bundle = Bundle(path) if self.path != "-" and is_bundle(Path(path)) else None
-        self.native = _native.Capture(str(self.bundle.trace) if self.bundle else self.path)
+        trace = str(self.bundle.trace) if self.bundle else self.path
+        try:
+            self.native = _native.Capture(trace)
+        except OSError as error:
+            # Native says what went wrong, not with which file.
+            raise type(error)(f"{trace}: {error}") from None
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -152,24 +157,16 @@ class Capture:
         return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
 
     def __repr__(self) -> str:
-        try:
-            return "\n".join(f"{key}: {value}" if key else value for key, value in self._lines())
-        except CaptureError as error:
-            return f"Capture {self.path}: {error}"
+        return summary_text(self._lines())
 
     def _repr_html_(self) -> str:
-        try:
-            lines = self._lines()
-        except CaptureError as error:
-            return f"<p>Capture {escape(self.path)}: {escape(str(error))}</p>"
-        title, *rest = lines
-        rows = "".join(
-            f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in rest
-        )
-        return f"<p><b>{escape(title[1])}</b></p><table>{rows}</table>"
+        return summary_html(self._lines())
 
     def _lines(self) -> list[tuple[str, str]]:
-        info = self.info
+        try:
+            info = self.info
+        except CaptureError as error:
+            return [("", f"Capture {self.path}"), ("error", str(error))]
         counts = sorted(info["events"].items(), key=lambda item: -item[1])
         events = [f"{name} {count:,}" for name, count in counts[:8] if count]
         more = sum(count > 0 for _, count in counts[8:])

@@ -75,9 +75,9 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     loss = pd.concat([stolen, doubtful])
     everyone = pd.concat([tasks, loss])[keys].drop_duplicates().set_index(keys).index
     order = pd.DataFrame(
-        {name: per_victim(part, keys, everyone) for name, part in (("a", loss), ("b", tasks))}
+        {"loss": per_victim(loss, keys, everyone), "on_cpu": per_victim(tasks, keys, everyone)}
     )
-    index = order.sort_values(["a", "b"], ascending=False, kind="stable").index
+    index = order.sort_values(["loss", "on_cpu"], ascending=False, kind="stable").index
 
     maximum = per_victim_and("thief", loss, keys, index)
     others = interrupts[~interrupts["cost_class"].isin(["stolen", "stolen_or_synchronous"])]

@@ -3,6 +3,7 @@
 import os
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .files import replacing
@@ -64,15 +65,15 @@ def _set_parameters(book: Any, values: dict[str, str]) -> None:
 
 
 def _execute(book: Any) -> None:
-    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
+    from traitlets.config import Config
 
     # A progress bar in a kernel's output would stay in the page.
     os.environ["NETCOST_PROGRESS"] = "0"
     cells = sum(cell.cell_type == "code" for cell in book.cells) or 1
     done = 0
-    with progress("executing the notebook") as advance:
+    with progress("executing the notebook") as advance, TemporaryDirectory() as sockets:
 
         def count(**_: Any) -> None:
             nonlocal done
@@ -80,9 +81,15 @@ def _execute(book: Any) -> None:
             if advance:
                 advance(min(done / cells, 1.0))
 
-        # Over a socket file, not over TCP, where other users of the host could reach the kernel.
-        manager = AsyncKernelManager(kernel_name="python3", transport="ipc")
-        client = NotebookClient(book, km=manager, timeout=_CELL_TIMEOUT_S, on_cell_executed=count)
+        # Over sockets in a folder of our own, not over TCP, where others on the host reach the kernel.
+        kernel = {"transport": "ipc", "ip": f"{sockets}/kernel"}
+        client = NotebookClient(
+            book,
+            config=Config({"KernelManager": kernel}),
+            kernel_name="python3",
+            timeout=_CELL_TIMEOUT_S,
+            on_cell_executed=count,
+        )
         try:
             client.execute(cwd=os.getcwd())
         except CellExecutionError as error:

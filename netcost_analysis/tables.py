@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from .ledger import Ledger
 
 
+# Characters that fit into a report's page.
+_PAGE = 110
+
+
 @dataclass
 class Table:
     # header: one per column; the first column is left-aligned, the others right. strong: rows to
@@ -48,6 +52,22 @@ class Table:
 
         body = "".join(row(cells, "td", i in self.strong) for i, cells in enumerate(self.rows))
         return f"<table><thead>{row(self.header, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+def summary_html(lines: Sequence[tuple[str, str]]) -> str:
+    # A heading, then rows of name and text.
+    (_, title), *rest = lines
+    style = ' style="text-align:left;white-space:normal;vertical-align:top"'
+    rows = "".join(
+        f"<tr><th{style}>{escape(name)}</th><td{style}>{escape(text)}</td></tr>"
+        for name, text in rest
+    )
+    return f"<p><b>{escape(title)}</b></p><table><tbody>{rows}</tbody></table>"
+
+
+def summary_text(lines: Sequence[tuple[str, str]]) -> str:
+    (_, title), *rest = lines
+    return "\n".join([title, *(f"{name:<9} {text}" for name, text in rest)])
 
 
 def show(table: Table) -> None:
@@ -195,4 +215,4 @@ def ledger_html(ledger: "Ledger") -> str:
     notes = [*ledger_elsewhere(ledger), *(f"note: {note}" for note in ledger.notes)]
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     title = escape(ledger_title(ledger))
-    return f"<p><b>{title}</b></p>{ledger_table(ledger).html()}<ul>{items}</ul>"
+    return f"<p><b>{title}</b></p>{ledger_table(ledger, _PAGE).html()}<ul>{items}</ul>"

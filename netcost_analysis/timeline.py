@@ -1,11 +1,11 @@
 """Who had each CPU when: the tables of the ledger, computed natively when they are asked for."""
 
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .frames import to_frame
 from .progress import progress
+from .tables import summary_html, summary_text
 from .units import duration, share
 
 if TYPE_CHECKING:
@@ -200,11 +200,7 @@ class Timeline:
         return lines
 
     def __repr__(self) -> str:
-        return "\n".join(f"{key}: {value}" if key else value for key, value in self._lines())
+        return summary_text(self._lines())
 
     def _repr_html_(self) -> str:
-        title, *rest = self._lines()
-        rows = "".join(
-            f"<tr><th>{escape(key)}</th><td>{escape(value)}</td></tr>" for key, value in rest
-        )
-        return f"<p><b>{escape(title[1])}</b></p><table>{rows}</table>"
+        return summary_html(self._lines())

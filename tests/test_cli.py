@@ -216,6 +216,7 @@ def test_bad_input_is_one_line_and_exit_1(
     assert (run.code, run.out) == (1, "")
     assert re.fullmatch(r"netcost: [^\n]+\n", run.err)
     assert "Error(" not in run.err
+    assert what != "missing" or str(bad) in run.err
     assert "a bug" not in run.err
 
 

@@ -23,10 +23,11 @@ def notebook(folder: Path, *sources: str) -> Path:
     return path
 
 
-def test_one_page_with_the_pictures_inside(tmp_path: Path) -> None:
+def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     book = notebook(tmp_path, PICTURE, "print('capture is', capture_path)")
     before = book.read_bytes()
     page = tmp_path / "report.html"
+    monkeypatch.chdir(tmp_path)
     write_report(book, "a & b.data", str(page))
     text = page.read_text()
     assert "capture is a &amp; b.data" in text
