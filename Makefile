@@ -14,6 +14,7 @@ CAPTURE ?= sample-data/nic-stolen-time
 REPORT ?= build/report.html
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+LAB_ARGS ?=
 
 NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
 	native/Cargo.toml $(wildcard native/Cargo.lock)
@@ -86,7 +87,7 @@ notebooks: $(VENV)/.built ## execute every notebook from its percent script, out
 
 .PHONY: lab
 lab: $(VENV)/.built ## open JupyterLab on the notebooks
-	$(BIN)/jupyter lab --notebook-dir notebooks
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) --notebook-dir notebooks $(LAB_ARGS)
 
 .PHONY: clean
 clean: ## remove what was built; the next target builds it again

@@ -154,10 +154,15 @@ class Bundle:
         return Snapshot({file: self.text(f"{name}/{file}") or "" for file in Snapshot.FILES})
 
     def __repr__(self) -> str:
-        host = self._part("host") or {}
-        victim = (self.victim or {}).get("command", "none")
-        return (
-            f"Bundle {self.path}: profile {self.manifest.get('profile', 'unknown')}, "
-            f"kernel {host.get('kernel', 'unknown')}, victim {victim}"
-            f"{', with a baseline' if self.manifest.get('baseline') else ''}"
-        )
+        return f"Bundle {self.path}: {self.summary}"
+
+    @property
+    def summary(self) -> str:
+        """What is in it, in a line."""
+        host, victim = self._part("host") or {}, self.victim or {}
+        parts = [
+            f"kernel {host.get('kernel') or 'unknown'}",
+            f"victim: {victim.get('command') or 'none'}",
+            "with a baseline" if self.manifest.get("baseline") else "no baseline",
+        ]
+        return ", ".join(parts)

@@ -195,7 +195,7 @@ class Capture:
             ),
         ]
         if self.bundle:
-            lines.append(("bundle", repr(self.bundle)))
+            lines.append(("bundle", self.bundle.summary))
         lines.extend(("note", note) for note in info["notes"])
         return lines
 

@@ -81,7 +81,7 @@ def _execute(book: Any) -> None:
             if advance:
                 advance(min(done / cells, 1.0))
 
-        # Over sockets in a folder of our own, not over TCP, where others on the host reach the kernel.
+        # Sockets in a folder of our own: over TCP others on this host could reach the kernel.
         kernel = {"transport": "ipc", "ip": f"{sockets}/kernel"}
         client = NotebookClient(
             book,
