@@ -162,7 +162,7 @@ fn declared(declaration: &str, size: usize, signed: bool) -> Option<(String, Kin
         if let Some(rest) = declaration.strip_prefix(prefix) {
             let (type_name, name) = rest.trim().rsplit_once(|c: char| c.is_whitespace())?;
             let type_name = type_name.trim().trim_end_matches("[]").trim();
-            let element = dynamic_element(type_name, signed);
+            let element = dynamic_element(type_name);
             let kind = if relative { Kind::RelLoc(element) } else { Kind::DataLoc(element) };
             return (size == 4).then(|| (name.to_owned(), kind));
         }
@@ -196,17 +196,17 @@ fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: boo
 }
 
 /// The `signed` flag beside a `__data_loc` speaks of its u32 or of the element, depending on the
-/// kernel; the element's type name does not change its mind.
-fn dynamic_element(type_name: &str, signed: bool) -> Element {
+/// kernel; the element's type name says always the same.
+fn dynamic_element(type_name: &str) -> Element {
     if matches!(type_name, "char" | "const char") {
         return Element::Char;
     }
     match integer_size(type_name) {
         Some(size) => {
-            let unsigned = type_name.contains("unsigned") || type_name.trim_start_matches('_').starts_with('u');
-            let plain = matches!(type_name, "int" | "short" | "long" | "pid_t" | "long long");
-            let signed = plain || type_name.trim_start_matches('_').starts_with('s') || signed;
-            Element::Int { size, signed: signed && !unsigned }
+            let plain = type_name.trim_start_matches('_');
+            let by_name = matches!(plain, "int" | "short" | "long" | "long long" | "pid_t" | "ssize_t")
+                || matches!(plain, "s8" | "s16" | "s32" | "s64" | "int8_t" | "int16_t" | "int32_t" | "int64_t");
+            Element::Int { size, signed: by_name || type_name.starts_with("signed ") }
         }
         None => Element::Bytes,
     }
@@ -219,7 +219,7 @@ fn integer_size(type_name: &str) -> Option<usize> {
         "u8" | "s8" | "char" | "uint8_t" | "int8_t" | "bool" => 1,
         "u16" | "s16" | "short" | "uint16_t" | "int16_t" | "be16" | "le16" => 2,
         "u32" | "s32" | "int" | "unsigned" | "pid_t" | "uint32_t" | "int32_t" | "be32" | "le32" => 4,
-        "u64" | "s64" | "long" | "long long" | "uint64_t" | "int64_t" | "size_t" | "be64" | "le64" => 8,
+        "u64" | "s64" | "long" | "long long" | "uint64_t" | "int64_t" | "size_t" | "ssize_t" | "be64" | "le64" => 8,
         _ => return None,
     })
 }

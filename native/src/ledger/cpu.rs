@@ -77,7 +77,10 @@ pub struct Softirq {
 pub struct ThreadPoll {
     pub from: i64,
     pub pending: Vec<u64>,
+    /// Time in the present stay.
     pub pending_ns: i64,
+    /// Time in earlier stays, by slice row: the thread was preempted in the middle.
+    pub earlier: Vec<(usize, i64)>,
 }
 
 /// What a task left behind when it was switched out in the middle of it.
@@ -194,11 +197,15 @@ impl Cpu {
             event.time_ns = self.last_ns;
         }
         let now = event.time_ns;
-        if event.flags & FLAG_NMI != 0 || matches!(self.sight, Sight::Throttled(_)) {
+        if matches!(self.sight, Sight::Throttled(_)) {
             return;
         }
         if self.sight != Sight::Clear {
             self.first_sight(&event, world);
+        }
+        if event.flags & FLAG_NMI != 0 {
+            // It says who runs, but its context bits are those of the NMI.
+            return;
         }
         self.check(kind, &event, world);
         match kind {
@@ -231,9 +238,12 @@ impl Cpu {
         }
     }
 
-    /// The flags and the pid overrule the stack.
+    /// The pid and the flags overrule the stack.
     #[inline(always)]
     fn check(&mut self, kind: Kind, event: &Event, world: &mut World) {
+        if event.pid != self.tid {
+            self.another_task(kind, event, world);
+        }
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
         if let Some(top) = self.hardirqs.last() {
@@ -251,9 +261,6 @@ impl Cpu {
             }
         } else if in_softirq && self.since < self.no_softirq_ns {
             self.close(self.no_softirq_ns, world);
-        }
-        if event.pid != self.tid {
-            self.another_task(kind, event, world);
         }
     }
 

@@ -93,11 +93,16 @@ impl Cpu {
     pub fn abandon_hardirqs(&mut self, position: usize, now: i64, world: &mut World) {
         world.counters.disagreements += 1;
         self.close(self.last_ns, world);
+        self.drop_hardirqs(position, world);
+        self.unknown_until(now, "interrupt entry without its exit", world);
+    }
+
+    /// Ends interrupts from `position` up without an exit.
+    pub fn drop_hardirqs(&mut self, position: usize, world: &mut World) {
         while self.hardirqs.len() > position {
             if let Some(hardirq) = self.hardirqs.pop() {
                 self.hardirq_row(&hardirq, None, world);
             }
         }
-        self.unknown_until(now, "interrupt entry without its exit", world);
     }
 }

@@ -205,8 +205,13 @@ impl Cpu {
             self.relabel(&poll.pending, self.own, thief);
             self.stay.task_ns -= poll.pending_ns;
             self.stay.poll_ns += poll.pending_ns;
+            for &(slice, ns) in &poll.earlier {
+                if let Some(slice) = world.rows.slices.get_mut(slice) {
+                    (slice.task_ns, slice.poll_ns) = (slice.task_ns - ns, slice.poll_ns + ns);
+                }
+            }
             row.start_ns = Some(poll.from);
-            row.self_ns = Some(poll.pending_ns);
+            row.self_ns = Some(poll.pending_ns + poll.earlier.iter().map(|earlier| earlier.1).sum::<i64>());
             row.class = Class::Scheduled;
             world.irqs.polled(&self.net_irqs, event.text, &world.strings);
         } else {

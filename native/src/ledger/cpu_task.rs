@@ -112,7 +112,10 @@ impl Cpu {
         if state & STATE_DEAD != 0 && !runnable {
             world.tasks.died(self.tid);
         }
-        let poll = self.thread_poll.take().filter(|_| runnable);
+        let mut poll = self.thread_poll.take().filter(|_| runnable);
+        if let Some(poll) = &mut poll {
+            poll.earlier.push((self.stay.row, std::mem::take(&mut poll.pending_ns)));
+        }
         let softirq = self.softirq.take();
         if poll.is_some() || softirq.is_some() {
             self.parked.insert(self.tid, Parked { softirq, poll });
@@ -139,8 +142,11 @@ impl Cpu {
         }
         world.counters.disagreements += 1;
         self.close(self.last_ns, world);
+        self.drop_hardirqs(0, world);
+        if let Some(softirq) = self.softirq.take() {
+            self.end_softirq(softirq, None, world);
+        }
         self.end_stay(self.last_ns, None, world);
-        self.softirq = None;
         self.become_task(event.pid, victim, world);
         self.gap(self.last_ns, now, "a switch was not recorded", 0, world);
         self.begin_stay(now, world);
@@ -196,11 +202,9 @@ impl Cpu {
             return;
         }
         self.close(self.last_ns, world);
-        while !self.hardirqs.is_empty() {
-            self.abandon_hardirqs(0, self.last_ns, world);
-        }
-        if self.softirq.is_some() {
-            self.abandon_softirq(self.last_ns, world);
+        self.drop_hardirqs(0, world);
+        if let Some(softirq) = self.softirq.take() {
+            self.end_softirq(softirq, None, world);
         }
         self.parked.clear();
         self.thread_poll = None;

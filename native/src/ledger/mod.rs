@@ -24,9 +24,6 @@ mod thief;
 mod wait;
 mod world;
 
-#[cfg(test)]
-mod tests;
-
 use std::ops::ControlFlow;
 
 use crate::error::{bad, Result};
@@ -240,6 +237,9 @@ impl Visitor for Ledger<'_> {
         }
         let Some(present) = self.present else { return ControlFlow::Continue(()) };
         let first = std::mem::take(&mut self.new_flush);
+        if first {
+            self.lanes[present].flush.keep(block);
+        }
         match self.lanes[present].flush.record(block, sample, first) {
             Verdict::Take => self.take(present, block, sample),
             Verdict::Held => {}

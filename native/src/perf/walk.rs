@@ -101,15 +101,16 @@ impl Walk<'_> {
             let (used, stop) = self.block(block, visitor);
             visitor.block_end(&block[..used]);
             let mut skip = 0;
-            want = 8;
+            let asked = std::mem::replace(&mut want, 8);
             match stop {
                 Stop::Short => {
-                    want = block.get(used..).and_then(|rest| u16_at(rest, 6)).map_or(8, usize::from).max(8);
-                    if used == 0 && available < want {
+                    let size = block.get(used..).and_then(|rest| u16_at(rest, 6)).map_or(8, usize::from).max(8);
+                    if used == 0 && asked >= size {
                         self.notes
-                            .push(format!("file cut short at byte {offset}: a record of {want} bytes has {available}"));
+                            .push(format!("file cut short at byte {offset}: a record of {size} bytes has {available}"));
                         break;
                     }
+                    want = size;
                 }
                 Stop::Compressed(from, to) => {
                     let unpacked = unpacked.get_or_insert_with(Unpacked::new);
