@@ -217,6 +217,7 @@ def test_every_file_of_the_bundle(bundle: Path) -> None:
     [
         ([], "-o DIR"),
         (["-o"], "needs a value"),
+        (["-o", "."], "-o wants"),
         (["-o", "x", "--frequency", "99"], "no such option"),
         (["-o", "x", "stray"], "unexpected argument"),
         (["-o", "x", "--duration", "soon"], "--duration"),
@@ -263,6 +264,31 @@ def test_an_existing_bundle_is_left_alone(
     assert done.returncode == 1
     assert "exists already" in done.stderr
     assert (tmp_path / "kept" / "file").read_text() == "mine"
+
+
+def test_where_nothing_can_be_written_is_one_line(
+    perf: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    (tmp_path / "b.partial").mkdir()
+    for output, said in (
+        (tmp_path / "b", "another netcost-record"),
+        (tmp_path / "no" / "b", "No such file"),
+    ):
+        done = ended([RECORD, "-o", output], env=temporary)
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+        assert said in done.stderr
+    assert (tmp_path / "b.partial").exists()
+
+
+def test_a_missing_perf_is_one_line(tmp_path: Path, temporary: dict[str, str]) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "dirname", "basename", "readlink", "paste", "mktemp", "rm", "sed", "awk"):
+        (tools / name).symlink_to(require_tool(name))
+    done = ended([RECORD, "-o", tmp_path / "b"], env={**temporary, "PATH": str(tools)})
+    assert done.returncode == 1
+    assert done.stderr == "netcost-record: perf is not installed, and needed\n"
 
 
 @pytest.mark.parametrize(
