@@ -85,9 +85,10 @@ def show(table: Table) -> None:
         rich.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
     for i, row in enumerate(table.rows):
         rich.add_row(*row, style="bold" if i in table.strong else None)
-    # A name such as "[napi]" is text, not markup; a table wider than the terminal is not cut.
-    console = Console(markup=False, highlight=False, emoji=False)
-    console.print(rich, crop=False, no_wrap=True, soft_wrap=True)
+    # A name such as "[napi]" is text, not markup. As wide as the table is: a terminal that is
+    # narrower wraps it, where rich would cut the figures.
+    width = max(map(len, table.text().splitlines())) + 2
+    Console(markup=False, highlight=False, emoji=False, width=width).print(rich)
 
 
 def between(low_ns: Any, high_ns: Any) -> str:
