@@ -134,6 +134,9 @@ class PaintedCpu:
         self.cells = ledger.cells[cpu.number]
         self.task = cpu.first_task
         self.hardirqs: list[Owner] = []
+        # Open, but not in the recording: they own nothing, and what is raised in them is known to
+        # be by the flags.
+        self.unseen_hardirqs = 0
         # A task's softirqs stay with it when it is switched out (PREEMPT_RT).
         self.running: defaultdict[int, list[Softirq]] = defaultdict(list)
         self.bh_off: Counter[int] = Counter()
@@ -215,6 +218,10 @@ class PaintedCpu:
                 self.softirqs.pop().exit_ns = what.at
             case h.NapiPoll():
                 self.poll(what)
+            case h.Unrecorded(_, h.IrqEntry() | h.VectorEntry()):
+                self.unseen_hardirqs += 1
+            case h.Unrecorded(_, h.IrqExit() | h.VectorExit()):
+                self.unseen_hardirqs -= 1
             case h.Switch(_, to, prev_state):
                 self.end_slice(what.at)
                 # A NAPI thread that is preempted resumes its poll; one that sleeps has ended it.
@@ -225,7 +232,7 @@ class PaintedCpu:
                     self.thread_poll_from.setdefault(to.tid, what.at)
 
     def raised(self) -> Reason:
-        if self.hardirqs:
+        if self.hardirqs or self.unseen_hardirqs:
             return Reason("irq")
         if self.softirqs:
             return replace(self.softirqs[-1].reason, inherited=True)
