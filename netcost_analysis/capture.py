@@ -79,7 +79,7 @@ class Capture:
             "lost_unplaced": scan["lost_unplaced"],
             "covered": _covered(start, end, scan["cpus"], coverage),
             "coverage": coverage,
-            "notes": scan["notes"],
+            "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"]])),
         }
         formats = {event["name"]: event for event in header.get("events", ())}
         rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
@@ -109,7 +109,7 @@ class Capture:
         """
         from .frames import to_frame
 
-        known = [event["name"] for event in self.header.get("events", ())]
+        known = [one["name"] for one in self.header.get("events", ()) if one["tracepoint"]]
         if known and name not in known:
             raise CaptureError(_no_such_event(name, known))
         with progress(f"decoding {name}") as advance:

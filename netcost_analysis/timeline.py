@@ -1,6 +1,7 @@
 """Who had each CPU when: the tables of the ledger, computed natively when they are asked for."""
 
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from .frames import to_frame
@@ -39,6 +40,8 @@ class Timeline:
         end: float | None = None,
         cpus: list[int] | None = None,
     ) -> None:
+        if not all(isfinite(at) for at in (start, end) if at is not None):
+            raise ValueError(f"a window is in seconds, not from {start} to {end}")
         if start is not None and end is not None and end <= start:
             raise ValueError(f"the window ends at {end} s, at or before its start at {start} s")
         self.capture = capture
@@ -70,6 +73,10 @@ class Timeline:
         return self
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
+        for cpu in self.cpus or ():
+            if cpu not in (recorded := self.capture.info["cpus"]):
+                has = ", ".join(map(str, recorded)) or "no CPU"
+                raise ValueError(f"CPU {cpu} was not recorded; the capture has {has}")
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,

@@ -177,6 +177,11 @@ def test_a_window_and_a_cpu(netcost: Any, path: str) -> None:
     run = netcost("ledger", path, "--start", "2", "--end", "1")
     assert run.code == 1
     assert "before its start" in run.err
+    run = netcost("ledger", path, "--cpu", "7")
+    assert run.code == 1
+    assert "CPU 7 was not recorded; the capture has 0" in run.err
+    assert netcost("ledger", path, "--start", "nan").code == 1
+    assert netcost("ledger", path, "--start", "9").code == 1
 
 
 def test_the_docs_name_every_column_of_every_table_in_order(path: str) -> None:
