@@ -85,7 +85,9 @@ def main() -> None:
 
 
 def _fail(message: str) -> None:
-    print("netcost: " + " ".join(message.split()), file=sys.stderr)
+    from .units import printable
+
+    print("netcost: " + printable(" ".join(message.split())), file=sys.stderr)
     sys.exit(1)
 
 

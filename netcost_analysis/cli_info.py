@@ -7,7 +7,7 @@ import click
 
 from .capture import open_capture
 from .cli import json_option, path_argument, print_json
-from .units import duration, share
+from .units import duration, printable, share
 
 
 @click.command("info")
@@ -20,7 +20,7 @@ def command(path: str, as_json: bool) -> None:
         print_json(info)
         return
     for key, value in _lines(info):
-        click.echo(f"{key:<10} {value}")
+        click.echo(f"{key:<10} {printable(value)}")
 
 
 def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ def command(
     """Show who lost CPU time to what."""
     from .capture import open_capture
     from .ledger import ledger
-    from .tables import ledger_elsewhere, ledger_table, ledger_title, show
+    from .tables import ledger_footer, ledger_table, ledger_title, show
 
     timeline = open_capture(path).timeline(start=start, end=end, cpus=list(cpus) or None)
     matrix = ledger(timeline, by=by)
@@ -36,12 +36,7 @@ def command(
     print(ledger_title(matrix) + "\n")
     width = shutil.get_terminal_size((132, 24)).columns
     show(ledger_table(matrix, width))
-    lines = ledger_elsewhere(matrix)
-    if lines:
-        print("\nNot stolen from a task:")
-        print("\n".join(f"  {line}" for line in lines))
-    for note in matrix.notes:
-        print(f"note: {note}")
+    print(ledger_footer(matrix))
 
 
 def _json(matrix: Any, summary: dict[str, Any]) -> dict[str, Any]:

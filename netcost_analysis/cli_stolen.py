@@ -7,7 +7,7 @@ import click
 
 from .cli import json_option, path_argument, print_json, window_options
 from .cli_ledger import victim_fields, window_fields
-from .units import absent, duration
+from .units import absent, duration, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,14 +57,14 @@ def command(
         )
         return
     if victim is not None:
-        print(f"{victim}, in a window of {duration(timeline.duration_ns)}\n")
+        print(f"{printable(victim)}, in a window of {duration(timeline.duration_ns)}\n")
         show(_detail(frame.iloc[0], regime))
     else:
         show(_overview(frame))
         if regime:
             print(f"\naccounting {regime.text}")
     for note in timeline.notes:
-        print(f"note: {note}")
+        print(f"note: {printable(note)}")
 
 
 def _plain(row: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .units import duration, share
+from .units import duration, printable, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,10 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     strong: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.header = [printable(cell) for cell in self.header]
+        self.rows = [[printable(cell) for cell in row] for row in self.rows]
 
     def text(self) -> str:
         widths = [
@@ -67,7 +71,7 @@ def summary_html(lines: Sequence[tuple[str, str]]) -> str:
 
 def summary_text(lines: Sequence[tuple[str, str]]) -> str:
     (_, title), *rest = lines
-    return "\n".join([title, *(f"{name:<9} {text}" for name, text in rest)])
+    return "\n".join([printable(title), *(f"{name:<9} {printable(text)}" for name, text in rest)])
 
 
 def show(table: Table) -> None:
@@ -200,16 +204,21 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
             f"{thief} {duration(ns)}" for thief, ns in row.nlargest(3).items() if ns
         )
         name = names.get(str(cost_class), str(cost_class) or "no class")
-        lines.append(f"{name}: {duration(row.sum())} ({largest})")
+        lines.append(printable(f"{name}: {duration(row.sum())} ({largest})"))
     return lines
 
 
+def ledger_footer(ledger: "Ledger") -> str:
+    # What stands below the table.
+    elsewhere = ledger_elsewhere(ledger)
+    lines = (
+        ["", "Not stolen from a task:", *(f"  {line}" for line in elsewhere)] if elsewhere else []
+    )
+    return "\n".join([*lines, *(f"note: {printable(note)}" for note in ledger.notes)])
+
+
 def ledger_text(ledger: "Ledger") -> str:
-    lines = [ledger_title(ledger), "", ledger_table(ledger).text()]
-    if len(ledger.elsewhere):
-        lines += ["", "Not stolen:", *(f"  {line}" for line in ledger_elsewhere(ledger))]
-    lines += [f"note: {note}" for note in ledger.notes]
-    return "\n".join(lines)
+    return "\n".join([ledger_title(ledger), "", ledger_table(ledger).text(), ledger_footer(ledger)])
 
 
 def ledger_html(ledger: "Ledger") -> str:

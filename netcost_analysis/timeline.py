@@ -73,10 +73,10 @@ class Timeline:
         return self
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
-        for cpu in self.cpus or ():
-            if cpu not in (recorded := self.capture.info["cpus"]):
-                has = ", ".join(map(str, recorded)) or "no CPU"
-                raise ValueError(f"CPU {cpu} was not recorded; the capture has {has}")
+        recorded = self.capture.info["cpus"] if self.cpus else []
+        for cpu in set(self.cpus or ()).difference(recorded):
+            has = ", ".join(map(str, recorded)) or "none"
+            raise ValueError(f"CPU {cpu} was not recorded; the capture has {has}")
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,

@@ -38,6 +38,13 @@ def share(fraction: Any) -> str:
     return f"{percent:.1f} %" if percent < 99.95 else "100 %"
 
 
+def printable(text: str) -> str:
+    # Names in a capture are a stranger's: nothing in them may steer the terminal they are shown on.
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else f"\\x{ord(one):02x}" for one in text)
+
+
 def absent(value: Any) -> bool:
     # True for None, pandas' NA and NaN alike, without importing pandas: NA != NA is NA, which has
     # no truth value.
