@@ -210,10 +210,9 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
 
 def ledger_footer(ledger: "Ledger") -> str:
     # What stands below the table.
-    elsewhere = ledger_elsewhere(ledger)
-    lines = (
-        ["", "Not stolen from a task:", *(f"  {line}" for line in elsewhere)] if elsewhere else []
-    )
+    lines = [f"  {line}" for line in ledger_elsewhere(ledger)]
+    if lines:
+        lines = ["", "Not stolen from a task:", *lines]
     return "\n".join([*lines, *(f"note: {printable(note)}" for note in ledger.notes)])
 
 

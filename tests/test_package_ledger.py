@@ -147,6 +147,14 @@ def test_names_from_a_capture_are_escaped_in_html() -> None:
     assert "<b>&lt;" not in html
 
 
+def test_names_from_a_capture_do_not_steer_the_terminal() -> None:
+    rows = [row(0, (7, "\x1b[2J\n"), "softirq", 5, 3, "\x9bX", None, STOLEN, "yes")]
+    rows.append(row(0, (0, "swapper/0"), "softirq", 5, 3, "\x07", None, "from_idle", "yes"))
+    text = repr(ledger(timeline(rows)))
+    assert all(line.isprintable() for line in text.split("\n"))
+    assert "\\x1b[2J\\x0a" in text
+
+
 def test_stolen_adds_up() -> None:
     one = stolen(timeline()).loc["openssl"]
     assert one["on_cpu_ns"] == ON_CPU
