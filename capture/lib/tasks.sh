@@ -79,8 +79,10 @@ run_victim() {
 			break
 			;;
 		limit)
+			[ -z "$victim_limited" ] || die "the victim does not end when it is told to (TERM)"
 			victim_limited=yes
 			kill -TERM "-$victim_pid" 2>/dev/null
+			start_limit 5
 			;;
 		*) other_report ;;
 		esac
