@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .victim import SpeedRun
 
 _FORMAT = 1
+# TASK_COMM_LEN without its NUL.
+_COMM_LENGTH = 15
 # Text beside a trace is read whole; a bundle that holds more than this there is not one of ours.
 _TEXT_LIMIT_BYTES = 64 << 20
 
@@ -95,6 +97,12 @@ class Bundle:
         Keys: command, cpu, pid, start_ns, end_ns, user_s, system_s, wall_s, output.
         """
         return self._part("victim")
+
+    @property
+    def victim_comm(self) -> str | None:
+        """The name the kernel gives the victim's task, from its command; None without one."""
+        words = str((self.victim or {}).get("command") or "").split()
+        return Path(words[0]).name[:_COMM_LENGTH] if words else None
 
     @property
     def load(self) -> dict[str, Any] | None:

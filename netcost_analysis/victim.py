@@ -1,7 +1,6 @@
 """What the victim itself says it got, and three ways to estimate it."""
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -10,8 +9,6 @@ if TYPE_CHECKING:
     from .bundle import Bundle
     from .timeline import Timeline
 
-# TASK_COMM_LEN without its NUL.
-_COMM_LENGTH = 15
 # "Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s"; "'s in"
 # before OpenSSL 3.
 _DOING = re.compile(
@@ -126,8 +123,9 @@ def _traced(bundle: "Bundle", timeline: "Timeline") -> float | None:
         return None
     sums = timeline.sums()
     # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
-    name = Path(str(victim.get("command", "")).split(" ")[0]).name[:_COMM_LENGTH]
-    own = sums[(sums["context"] == "task") & ((sums["comm"] == name) | _is_tid(sums, victim))]
+    own = sums[
+        (sums["context"] == "task") & ((sums["comm"] == bundle.victim_comm) | _is_tid(sums, victim))
+    ]
     return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
 
 

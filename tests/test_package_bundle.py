@@ -79,3 +79,17 @@ def test_parts_of_the_wrong_type_count_as_absent(tmp_path: Path) -> None:
     assert made.victim is None
     assert made.load is None
     assert "unknown" in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("command", "comm"),
+    [
+        ("openssl speed -evp sha256", "openssl"),
+        ("/usr/bin/openssl speed", "openssl"),
+        ("a-name-of-twenty-char", "a-name-of-twent"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_victims_comm(tmp_path: Path, command: str | None, comm: str | None) -> None:
+    assert bundle(tmp_path, victim={"command": command}).victim_comm == comm

@@ -54,8 +54,12 @@ def test_a_result_is_not_given_to_the_wrong_question() -> None:
 
 def bundle(output: str, idle: str | None = None, **victim: Any) -> Any:
     baseline = None if idle is None else SimpleNamespace(speed_runs=parse_openssl_speed(idle))
+    comm = str(victim.get("command", "")).split(" ")[0].rpartition("/")[2]
     return SimpleNamespace(
-        speed_runs=parse_openssl_speed(output), baseline=baseline, victim=victim or None
+        speed_runs=parse_openssl_speed(output),
+        baseline=baseline,
+        victim=victim or None,
+        victim_comm=comm or None,
     )
 
 
