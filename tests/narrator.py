@@ -64,8 +64,9 @@ class Narrator:
         if self.hardirqs > 2:
             return
         vector = self.choice(2)
-        name = ("local_timer", "call_function_single", "reschedule")[self.choice(3)]
-        irq = 30 + self.choice(3)
+        # No line and no vector interrupts itself.
+        name = ("local_timer", "call_function_single", "reschedule")[self.hardirqs]
+        irq = 30 + 3 * self.hardirqs + self.choice(3)
         entry, exit_ = (h.VectorEntry, h.VectorExit) if vector else (h.IrqEntry, h.IrqExit)
         self.say(entry, *((name,) if vector else (irq, f"virtio{irq}-input.0")))
         self.hardirqs += 1

@@ -144,7 +144,9 @@ class PaintedCpu:
         # By tid: when the poll that a NAPI thread is in, or will be next, began.
         self.thread_poll_from: dict[int, int] = {}
         if self.task.comm.startswith("napi/"):
-            self.thread_poll_from[self.task.tid] = ledger.start_ns
+            # Its switch-in is not in the recording: the first event that sees it there stands in.
+            first = next((one.at for one in cpu.happenings if not silent(one)), ledger.end_ns)
+            self.thread_poll_from[self.task.tid] = first
         self.painted = self.slice_from = ledger.start_ns
 
     @property

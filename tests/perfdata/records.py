@@ -188,7 +188,8 @@ class Encoder:
                 return self._framed(9, self._sample(record), misc=1)
             case Comm(pid, tid, comm, where):
                 name = padded(comm.encode() + b"\0", 8)
-                return self._framed(3, pack("II", pid, tid) + name + self._tail(where))
+                ids = self.machine.integer(pid, 4) + self.machine.integer(tid, 4)
+                return self._framed(3, ids + name + self._tail(where))
             case Fork(pid, ppid, tid, ptid, time, where, exits):
                 body = pack("IIIIQ", pid, ppid, tid, ptid, time)
                 return self._framed(4 if exits else 7, body + self._tail(where))
