@@ -92,6 +92,7 @@ where
 }
 
 /// Columns yet to be built, so that all cores can build them.
+#[derive(Default)]
 pub struct Plan<'a> {
     columns: Vec<(String, Build<'a>)>,
 }
@@ -101,7 +102,7 @@ type Build<'a> = Box<dyn Fn() -> ArrayRef + Send + Sync + 'a>;
 impl<'a> Plan<'a> {
     /// No columns.
     pub fn new() -> Plan<'a> {
-        Plan { columns: Vec::new() }
+        Plan::default()
     }
 
     /// One more column.

@@ -139,6 +139,8 @@ pub struct Cpu {
     pub role: Role,
     pub own: u32,
     pub hardirqs: Vec<Hardirq>,
+    /// Tracepoint pairs whose exit has been seen here.
+    pub exits_seen: u64,
     pub softirq: Option<Softirq>,
     pub thread_poll: Option<ThreadPoll>,
     pub parked: FxHashMap<i32, Parked>,
@@ -170,6 +172,7 @@ impl Cpu {
             role: Role::Ordinary,
             own: TASK,
             hardirqs: Vec::new(),
+            exits_seen: 0,
             softirq: None,
             thread_poll: None,
             parked: FxHashMap::default(),

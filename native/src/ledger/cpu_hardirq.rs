@@ -4,6 +4,7 @@ use crate::intern::NONE;
 use crate::ledger::cpu::{Cpu, Hardirq, FLAG_HARDIRQ};
 use crate::ledger::rows::HardirqRow;
 use crate::ledger::shape::Kind;
+use crate::ledger::thief::{Class, UNKNOWN};
 use crate::ledger::world::{Event, World};
 
 fn key(kind: Kind, event: &Event) -> (bool, i64) {
@@ -13,11 +14,26 @@ fn key(kind: Kind, event: &Event) -> (bool, i64) {
     }
 }
 
+/// The bit of a tracepoint pair in `exits_seen`.
+fn pair_bit(is_vector: bool, key: i64) -> u64 {
+    1 << if is_vector { 1 + key % 63 } else { 0 }
+}
+
 impl Cpu {
+    /// A line does not interrupt itself: its exit was not seen. That is usual while a recorder is
+    /// still switching its events on, and then nothing says that any of these handlers went on:
+    ///
+    /// ```text
+    ///   irq 34 | (exit off) | irq 34 | (exit off) | irq 34 | exit 34      unknown between entries
+    /// ```
     pub fn hardirq_entry(&mut self, kind: Kind, event: &Event, world: &mut World) {
         let now = event.time_ns;
-        self.close(now, world);
         let (is_vector, key) = key(kind, event);
+        let itself = |open: &Hardirq| (open.is_vector, open.key) == (is_vector, key);
+        if let Some(position) = self.hardirqs.iter().position(itself) {
+            self.abandon_hardirqs(position, now, world);
+        }
+        self.close(now, world);
         let thief =
             if is_vector { self.vector_thief(key, event, world) } else { world.thieves.hardirq(key, event.text) };
         if !is_vector {
@@ -42,6 +58,7 @@ impl Cpu {
     pub fn hardirq_exit(&mut self, kind: Kind, event: &Event, world: &mut World) {
         let now = event.time_ns;
         let (is_vector, key) = key(kind, event);
+        self.exits_seen |= pair_bit(is_vector, key);
         let matching = self.hardirqs.iter().rposition(|open| (open.is_vector, open.key) == (is_vector, key));
         match matching {
             Some(position) => {
@@ -93,8 +110,33 @@ impl Cpu {
     pub fn abandon_hardirqs(&mut self, position: usize, now: i64, world: &mut World) {
         world.counters.disagreements += 1;
         self.close(self.last_ns, world);
+        let never_ends = |open: &Hardirq| self.exits_seen & pair_bit(open.is_vector, open.key) == 0;
+        if let Some(first) = self.hardirqs[position..].iter().position(never_ends) {
+            self.distrust_hardirqs(position + first, "before the first interrupt exit was recorded", world);
+        }
         self.drop_hardirqs(position, world);
         self.unknown_until(now, "interrupt entry without its exit", world);
+    }
+
+    /// Their exits are not recorded yet, or not any more: what was booked to the interrupts from
+    /// `position` up was not certainly theirs.
+    pub fn distrust_hardirqs(&mut self, position: usize, why: &'static str, world: &mut World) {
+        let Some(first) = self.hardirqs.get(position).copied() else { return };
+        let open: Vec<u32> = self.hardirqs[position..].iter().map(|hardirq| hardirq.thief).collect();
+        let (mut taken, mut earliest) = (0, self.since);
+        for segment in self.tail.newest_first().take_while(|segment| segment.start >= first.entry_ns) {
+            if open.contains(&segment.thief) {
+                (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
+                taken += world.clip(segment.start, segment.end);
+                earliest = segment.start;
+            }
+        }
+        self.hardirqs[position..].iter_mut().for_each(|hardirq| hardirq.self_ns = 0);
+        self.stay.hardirq_ns -= taken;
+        self.stay.unknown_ns += taken;
+        if earliest < self.since {
+            world.uncovered(self.number, earliest, self.since, why, 0);
+        }
     }
 
     /// Ends interrupts from `position` up without an exit.

@@ -272,6 +272,8 @@ impl Cpu {
             Sight::Clear => {
                 let inside = !self.hardirqs.is_empty() || self.softirq.is_some();
                 if inside && end > self.last_ns {
+                    self.close(self.last_ns, world);
+                    self.distrust_hardirqs(0, "the recording ended inside an interrupt", world);
                     self.forget(world);
                     self.gap(self.last_ns, end, "the recording ended inside an interrupt", 0, world);
                 } else {

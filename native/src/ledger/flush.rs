@@ -13,6 +13,9 @@ use crate::perf::record::Sample;
 /// The longest run that is looked for.
 const LONGEST: usize = 256;
 
+/// A record with its bytes: the block it lay in may be gone.
+pub type Owned = (Sample, Box<[u8]>);
+
 /// The last records of one CPU's previous flush, and those of the present one that may repeat them.
 #[derive(Debug, Default)]
 pub struct Flush {
@@ -24,7 +27,7 @@ pub struct Flush {
     recent_ns: i64,
     /// Starts in `tail` from which every held record has matched so far.
     candidates: Vec<usize>,
-    held: Vec<(Sample, Box<[u8]>)>,
+    held: Vec<Owned>,
     matched: usize,
 }
 
@@ -73,11 +76,11 @@ impl Flush {
     }
 
     /// Ends the doubt: how many records repeat, and the held ones that do not, as blocks of one.
-    pub fn release(&mut self) -> (u64, Vec<(Sample, Box<[u8]>)>) {
+    pub fn release(&mut self) -> (u64, Vec<Owned>) {
         self.candidates.clear();
         let held = std::mem::take(&mut self.held);
         let repeated = std::mem::take(&mut self.matched);
-        let fresh: Vec<(Sample, Box<[u8]>)> = held.into_iter().skip(repeated).collect();
+        let fresh: Vec<Owned> = held.into_iter().skip(repeated).collect();
         for (sample, bytes) in &fresh {
             self.tail.push((self.bytes.len() as u32, bytes.len() as u32));
             self.bytes.extend_from_slice(bytes);

@@ -92,7 +92,7 @@ impl Recording {
     fn from_directory(path: &Path) -> Result<Recording> {
         let main = path.join("data");
         if !main.is_file() {
-            let found = std::fs::read_dir(path)?.filter_map(|entry| Some(entry.ok()?.file_name().into_string().ok()?));
+            let found = std::fs::read_dir(path)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
             let mut found: Vec<String> = found.take(4).collect();
             found.sort();
             let found = if found.is_empty() {
@@ -233,8 +233,7 @@ impl Gathered {
     /// Reads a stream's own records up to its first sample.
     fn read_pipe(&mut self, file: &Arc<File>, length: u64) -> Result<Part> {
         let mut window = Window::new(file, 16, length);
-        loop {
-            let Some((kind, size)) = record::header(window.peek(8)?) else { break };
+        while let Some((kind, size)) = record::header(window.peek(8)?) {
             if size < 8 || matches!(kind, kind::SAMPLE | kind::COMPRESSED | kind::COMPRESSED2) {
                 break;
             }
