@@ -50,7 +50,7 @@ cargo-test: $(VENV)/.built
 	@read -r folder version < <($(BIN)/python -c 'import sysconfig; print(*sysconfig.get_config_vars("LIBDIR", "py_version_short"))'); \
 	if cc -x c - -L"$$folder" -lpython"$$version" -o /dev/null 2>/dev/null <<< 'int main(void) { return 0; }'; then \
 	    LD_LIBRARY_PATH="$$folder$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
-	        cargo test --release --quiet --manifest-path native/Cargo.toml; \
+	        cargo test --release --manifest-path native/Cargo.toml; \
 	else \
 	    echo "the crate's own tests need libpython$$version to link with: apt install python3-dev" >&2; \
 	    [ -z "$${NETCOST_REQUIRE_TOOLS:-}" ]; \
