@@ -227,7 +227,7 @@ class PaintedCpu:
             case h.Switch(_, to, prev_state):
                 self.end_slice(what.at)
                 # A NAPI thread that is preempted resumes its poll; one that sleeps has ended it.
-                if prev_state != 0:
+                if prev_state not in (0, 256):
                     self.thread_poll_from.pop(tid, None)
                 self.task = to
                 if to.comm.startswith("napi/"):

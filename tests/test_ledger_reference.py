@@ -1,5 +1,6 @@
 # The native ledger against the slow one, on well-formed timelines that a machine thought up.
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,60 @@ def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
     tmp_path_factory: pytest.TempPathFactory, told: Recording
 ) -> None:
     check(told, tmp_path_factory.mktemp("told") / "perf.data")
+
+
+# (cpu, tid, context, id) of the reference's cells from start to end.
+def cell_sums(wanted: Ledger, start: int, end: int) -> Counter[tuple[Any, ...]]:
+    result: Counter[tuple[Any, ...]] = Counter()
+    for cpu, cells in wanted.cells.items():
+        for owner in cells[start - wanted.start_ns : end - wanted.start_ns]:
+            result[(cpu, owner.tid, owner.context, owner.id)] += 1
+    return result
+
+
+SUM_OWNER = ("cpu", "tid", "context", "id")
+
+
+@given(recordings(), st.floats(0, 1), st.floats(0, 1))
+def test_a_window_is_the_reference_cut_out(
+    tmp_path_factory: pytest.TempPathFactory, told: Recording, one: float, other: float
+) -> None:
+    wanted = reference(told)
+    length = wanted.end_ns - wanted.start_ns
+    start, end = sorted(wanted.start_ns + round(share * length) for share in (one, other))
+    path = told.write(tmp_path_factory.mktemp("window") / "perf.data")
+    got = Answer(path, start_ns=start, end_ns=end)
+    assert got.window == (start, end)
+    assert_conserved(got)
+    assert by(got.sums, SUM_OWNER, lambda row: row["ns"]) == cell_sums(wanted, start, end)
+
+
+@given(recordings(), st.sampled_from([1, 7, 100, 1000, 10**9]))
+def test_bins_are_the_reference_cut_up(
+    tmp_path_factory: pytest.TempPathFactory, told: Recording, width: int
+) -> None:
+    wanted = reference(told)
+    path = told.write(tmp_path_factory.mktemp("bins") / "perf.data")
+    got = Answer(path, [], bin_ns=width)
+    bins = {row["bin_ns"] for row in got.sums}
+    for start in bins:
+        inside = (max(start, wanted.start_ns), min(start + width, wanted.end_ns))
+        mine = [row for row in got.sums if row["bin_ns"] == start]
+        assert by(mine, SUM_OWNER, lambda row: row["ns"]) == cell_sums(wanted, *inside)
+    assert sum(row["ns"] for row in got.sums) == len(wanted.cells) * (
+        wanted.end_ns - wanted.start_ns
+    )
+
+
+@given(recordings(), st.integers(0, 2))
+def test_one_cpu_alone_is_its_part_of_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, told: Recording, number: int
+) -> None:
+    path = told.write(tmp_path_factory.mktemp("cpus") / "perf.data")
+    if number not in {one.number for one in told.cpus}:
+        number = 0
+    whole, alone = Answer(path), Answer(path, cpus=[number])
+    assert alone.window == whole.window
+    assert alone.segments == whole.on(number)
+    assert alone.softirqs == whole.on(number, "softirqs")
+    assert_conserved(alone)
