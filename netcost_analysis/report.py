@@ -34,14 +34,14 @@ def default_notebook() -> Path:
 def write_report(notebook: Path, capture: str, output: str, with_code: bool = False) -> None:
     """Execute a notebook on a capture and export it.
 
-    notebook: an .ipynb with a cell tagged "parameters" that sets capture_path. capture: what
+    notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
     open_capture takes, from the working directory. output: the HTML file, written whole or not at
     all. Raises NotebookError when a cell does; OSError when a file cannot be read or written.
     """
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)
-    _set_parameters(book, {"capture_path": capture})
+    _set_parameters(book, {"path": capture})
     _execute(book)
     page = _page(book, title=_title(book, notebook), capture=capture, with_code=with_code)
     with replacing(output) as draft:
@@ -69,8 +69,6 @@ def _execute(book: Any) -> None:
     from nbclient.exceptions import CellExecutionError
     from traitlets.config import Config
 
-    # A progress bar in a kernel's output would stay in the page.
-    os.environ["NETCOST_PROGRESS"] = "0"
     cells = sum(cell.cell_type == "code" for cell in book.cells) or 1
     done = 0
     with progress("executing the notebook") as advance, TemporaryDirectory() as sockets:
@@ -91,7 +89,8 @@ def _execute(book: Any) -> None:
             on_cell_executed=count,
         )
         try:
-            client.execute(cwd=os.getcwd())
+            # A progress bar in a kernel's output would stay in the page.
+            client.execute(cwd=os.getcwd(), env={**os.environ, "NETCOST_PROGRESS": "0"})
         except CellExecutionError as error:
             raise NotebookError(f"the notebook stopped: {error.ename}: {error.evalue}") from None
 

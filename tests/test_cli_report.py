@@ -1,5 +1,6 @@
 # write_report on notebooks of a few cells: parameters, errors, one self-contained page.
 
+import os
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
 def notebook(folder: Path, *sources: str) -> Path:
     cells = [
         new_markdown_cell("# Stolen time of <someone>"),
-        new_code_cell("capture_path = 'default'", metadata={"tags": ["parameters"]}),
+        new_code_cell("path = 'default'", metadata={"tags": ["parameters"]}),
         *(new_code_cell(source) for source in sources),
     ]
     path = folder / "book.ipynb"
@@ -24,13 +25,15 @@ def notebook(folder: Path, *sources: str) -> Path:
 
 
 def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    book = notebook(tmp_path, PICTURE, "print('capture is', capture_path)")
+    book = notebook(tmp_path, PICTURE, "print('capture is', path)")
     before = book.read_bytes()
     page = tmp_path / "report.html"
     monkeypatch.chdir(tmp_path)
     write_report(book, "a & b.data", str(page))
     text = page.read_text()
     assert "capture is a &amp; b.data" in text
+    assert "progress 0" in text
+    assert "NETCOST_PROGRESS" not in os.environ
     assert "<title>Stolen time of &lt;someone&gt;</title>" in text
     assert 'src="data:image/png;base64,' in text
     assert not re.search(r"""(?:src|href)\s*=\s*["']?https?:""", text)
