@@ -13,8 +13,12 @@ _PATIENCE_S = 1.0
 def _watched() -> bool:
     if os.environ.get("NETCOST_PROGRESS") == "0":
         return False
+    if sys.stderr.isatty():
+        return True
     # A Jupyter kernel's stderr is no terminal, yet somebody watches it.
-    return sys.stderr.isatty() or "ipykernel" in sys.modules
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return getattr(shell, "kernel", None) is not None
 
 
 @contextmanager

@@ -25,7 +25,8 @@ def notebook(folder: Path, *sources: str) -> Path:
 
 
 def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    book = notebook(tmp_path, PICTURE, "print('capture is', path)")
+    watched = "import os\nprint('progress', os.environ['NETCOST_PROGRESS'])"
+    book = notebook(tmp_path, PICTURE, "print('capture is', capture_path)", watched)
     before = book.read_bytes()
     page = tmp_path / "report.html"
     monkeypatch.chdir(tmp_path)
