@@ -26,7 +26,7 @@ def notebook(folder: Path, *sources: str) -> Path:
 
 def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = "import os\nprint('progress', os.environ['NETCOST_PROGRESS'])"
-    book = notebook(tmp_path, PICTURE, "print('capture is', capture_path)", watched)
+    book = notebook(tmp_path, PICTURE, "print('capture is', path)", watched)
     before = book.read_bytes()
     page = tmp_path / "report.html"
     monkeypatch.chdir(tmp_path)
