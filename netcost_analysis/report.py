@@ -21,7 +21,14 @@ text-align: right; border: 0; white-space: nowrap; } th:first-child, td:first-ch
 left; } thead th { border-bottom: 1px solid #888; } tbody tr:nth-child(even) { background: #f4f5f6;
 } pre, code { font: .88rem/1.45 ui-monospace, monospace; } pre { overflow-x: auto; } .input_area pre
 { background: #f4f5f6; padding: .75rem; } .rendered_html, .output { overflow-x: auto; } img {
-max-width: 100%; height: auto; } .anchor-link, .prompt { display: none; } footer { margin-top: 3rem;
+max-width: 100%; height: auto; } table.facts th, table.facts td { text-align: left; white-space:
+normal; vertical-align: top; } table.facts th { font-weight: 600; white-space: nowrap; }
+table.ledger { font-size: .84rem; } table.ledger th, table.ledger td { padding: .2rem .5rem; }
+table.ledger th { text-align: center; } table.ledger tbody tr { background: none; border-bottom: 1px
+solid #eceef0; } table.ledger tr.total td { font-weight: 600; border-top: 1px solid #888; } .answer
+{ font-size: 1.4rem; line-height: 1.35; max-width: 60rem; } .missing { color: #555; border-left: 3px
+solid #bbb; padding-left: .75rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere;
+background: #f4f5f6; padding: .75rem; } .anchor-link, .prompt { display: none; } footer { margin-top: 3rem;
 border-top: 1px solid #ccc; color: #555; font-size: .85rem; }
 """
 
@@ -106,8 +113,14 @@ def _title(book: Any, notebook: Path) -> str:
 
 
 def _page(book: Any, title: str, capture: str, with_code: bool) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     from nbconvert import HTMLExporter
 
+    try:
+        release = version("netcost-analysis")
+    except PackageNotFoundError:
+        release = "(not installed)"
     exporter = HTMLExporter(
         template_name="basic",
         exclude_input=not with_code,
@@ -120,5 +133,6 @@ def _page(book: Any, title: str, capture: str, with_code: bool) -> str:
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>\n{body}\n"
-        f"<footer>netcost report {escape(capture)}</footer></body></html>\n"
+        f"<footer>netcost {escape(release)}: netcost report {escape(capture)}</footer>"
+        "</body></html>\n"
     )

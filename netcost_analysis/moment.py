@@ -1,0 +1,142 @@
+"""One interrupt as an example: which, and everything around it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .answer import kinds_of
+from .timeline import Timeline
+
+# Of what is shown, how much is the time before and after.
+_MARGIN = 0.3
+# An interrupt this much before a softirq's entry may still have raised it.
+_REACH_NS = 1_000_000
+_NEIGHBOURS = 3
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A short window of one CPU.
+
+    cpu; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it to the
+    softirq's exit; segments (with kind), softirqs, polls: the timeline's, in that window. others:
+    CPUs shown beside it, busiest with interrupts first. what: which interrupt this is, in words.
+    """
+
+    cpu: int
+    start_ns: int
+    end_ns: int
+    first_ns: int
+    last_ns: int
+    segments: pd.DataFrame
+    softirqs: pd.DataFrame
+    polls: pd.DataFrame
+    others: tuple[int, ...]
+    what: str
+
+    @property
+    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+        """segments, softirqs, polls."""
+        return self.segments, self.softirqs, self.polls
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """start_ns, end_ns."""
+        return self.start_ns, self.end_ns
+
+    @property
+    def taken(self) -> tuple[int, int, int]:
+        """first_ns, last_ns, interrupted_ns."""
+        return self.first_ns, self.last_ns, self.interrupted_ns
+
+    @property
+    def interrupted_ns(self) -> int:
+        """What was taken from the task between first_ns and last_ns on that CPU."""
+        rows = self.segments[self.segments["cpu"] == self.cpu]
+        inside = rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
+        taken = inside[~inside["kind"].isin(["task", "idle", "unknown"])]
+        return int((taken["end_ns"] - taken["start_ns"]).sum())
+
+
+def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]", str] | None:
+    """A typical network softirq: of median length among those like it.
+
+    softirqs: of a timeline. Prefers those stolen from the victim that polled a device, then any
+    that polled, then any network softirq, then any at all. Returns its row and which of these it
+    is, or None where no softirq was seen from entry to exit.
+    """
+    whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
+    network = whole[whole["action"].astype(object) == "NET_RX"]
+    polled = network[network["polls"] > 0]
+    own = polled[(polled["comm"].astype(object) == victim)]
+    wanted = (
+        (own[own["cost_class"] == "stolen"], f"a network softirq on top of {victim}"),
+        (own, f"a network softirq in the context of {victim}"),
+        (polled, "a network softirq that polled a device"),
+        (network, "a network softirq without a poll"),
+        (whole, "a softirq; no network softirq was seen"),
+    )
+    for rows, what in wanted:
+        if len(rows):
+            return _typical(rows), what
+    return None
+
+
+def _typical(rows: pd.DataFrame) -> "pd.Series[Any]":
+    length = (rows["exit_ns"] - rows["entry_ns"]).astype("int64").to_numpy()
+    return rows.iloc[int(np.abs(length - np.median(length)).argmin())]
+
+
+def moment(timeline: Timeline, victim: str | None) -> Moment | None:
+    """A typical interrupt of the victim and what surrounds it.
+
+    timeline: whose softirqs are chosen from. Where no softirq was recorded a hardirq or vector is
+    taken; None where neither was. One more pass over the capture, for the segments of the window.
+    """
+    chosen = choose(timeline.softirqs, victim)
+    if chosen:
+        row, what = chosen
+        cpu, entry, last = int(row["cpu"]), int(row["entry_ns"]), int(row["exit_ns"])
+        first = _began(timeline.hardirqs, row, entry)
+    else:
+        irqs = timeline.hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+        if not len(irqs):
+            return None
+        own = irqs[irqs["comm"].astype(object) == victim]
+        rows = own if len(own) else irqs
+        row = _typical(rows)
+        cpu, first, last = int(row["cpu"]), int(row["entry_ns"]), int(row["exit_ns"])
+        what = "an interrupt; no softirq was recorded"
+    margin = max(int((last - first) * _MARGIN), 500)
+    return _around(timeline, cpu, first, last, margin, what)
+
+
+def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
+    # The interrupt whose raise this is, or the softirq's own entry where none was recorded.
+    raised = row["raise_ns"]
+    if pd.isna(raised):
+        return entry
+    near = hardirqs[
+        (hardirqs["cpu"] == row["cpu"])
+        & (hardirqs["entry_ns"] <= raised).fillna(False)
+        & (hardirqs["entry_ns"] >= entry - _REACH_NS).fillna(False)
+        & (hardirqs["exit_ns"] >= raised).fillna(False)
+    ]
+    return int(near["entry_ns"].min()) if len(near) else entry
+
+
+def _around(timeline: Timeline, cpu: int, first: int, last: int, margin: int, what: str) -> Moment:
+    origin = timeline.capture.start_ns
+    bounds = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    start, end = max(first - margin, bounds[0]), min(last + margin, bounds[1])
+    near = timeline.capture.timeline((start - origin) / 1e9, max(end - origin, 1) / 1e9)
+    near.load("segments", "softirqs", "polls")
+    segments = near.segments.assign(kind=kinds_of(near.segments))
+    busy = segments[~segments["kind"].isin(["task", "idle", "unknown"])]
+    order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum().sort_values()
+    others = [int(number) for number in order.index[::-1] if number != cpu][:_NEIGHBOURS]
+    return Moment(
+        cpu, start, end, first, last, segments, near.softirqs, near.polls, tuple(others), what
+    )

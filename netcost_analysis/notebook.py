@@ -1,0 +1,46 @@
+"""How a notebook shows what it computes: prose, tables and pictures with a text for each."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .plots_palette import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Of the page; pictures are drawn at twice its pixels.
+_WIDTH_INCHES = 10.0
+
+
+def say(*html: str | None) -> None:
+    """Show HTML, for instance what the functions of story return; nothing for None."""
+    from IPython.display import HTML, display
+
+    text = "".join(part for part in html if part)
+    if text:
+        display(HTML(text))  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def picture(alt: str, height: float, **layout: Any) -> Iterator[tuple["Figure", Any]]:
+    """A figure of the page's width, for a `with` block that draws on it; shown at its end.
+
+    alt: what it shows, for readers who do not see it. height: inches. layout: as subplots takes it.
+    Yields the figure and its axes.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+    set_matplotlib_formats("retina")  # type: ignore[no-untyped-call]
+    with style(), warnings.catch_warnings():
+        # A task may have a name that the font has no letters for.
+        warnings.filterwarnings("ignore", message="Glyph")
+        figure, axes = plt.subplots(figsize=(_WIDTH_INCHES, height), **layout)
+        try:
+            yield figure, axes
+            display(figure, metadata={"image/png": {"alt": alt}})  # type: ignore[no-untyped-call]
+        finally:
+            plt.close(figure)

@@ -1,0 +1,144 @@
+# The headline: one victim's time on CPU beside what a monitor shows, and who took the rest.
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from .plots_palette import (
+    FAINT,
+    HATCH,
+    INK,
+    KIND,
+    KIND_NAMES,
+    PART,
+    PART_NAMES,
+    printable,
+    time_unit,
+)
+from .units import absent, duration, share
+
+# Of the axis; a label in a narrower piece would leave it.
+_LABEL_WIDTH = 0.085
+_BAR = 0.62
+
+
+def answer(
+    ax: Axes,
+    parts: pd.DataFrame,
+    victim: str,
+    monitor_ns: int | None = None,
+    displaced_ns: int = 0,
+) -> None:
+    """Draw where a victim's time on CPU went, under it what a monitor shows.
+
+    parts: as parts_of returns it. monitor_ns: utime + stime, None where unknown. displaced_ns: what
+    it waited off CPU for scheduled network work; drawn to the same scale where it is not 0.
+    """
+    total = int(parts["ns"].sum())
+    extent = max(total, monitor_ns or 0, displaced_ns, 1)
+    divisor, unit = time_unit(extent)
+    rows = [f"{printable(victim)} on CPU"]
+    left = 0
+    for part, ns in zip(parts["part"], map(int, parts["ns"]), strict=True):
+        _piece(ax, 0, left / divisor, ns / divisor, PART[part], part == "unknown")
+        if ns >= _LABEL_WIDTH * extent:
+            text = f"{duration(ns)}\n{share(ns / total)}"
+            dark = part in ("stolen_network", "stolen_other", "synchronous", "scheduled")
+            _inside(ax, (left + ns / 2) / divisor, 0, text, "white" if dark else INK)
+        left += ns
+    if not absent(monitor_ns):
+        rows.append("a monitor shows")
+        _piece(ax, len(rows) - 1, 0, int(monitor_ns or 0) / divisor, "white", False)
+        text = f"{duration(monitor_ns)} of CPU time charged to {printable(victim)}"
+        _inside(ax, 0.012 * extent / divisor, len(rows) - 1, text, INK, left=True)
+    if displaced_ns:
+        rows.append("waited, off CPU")
+        _piece(ax, len(rows) - 1, 0, displaced_ns / divisor, PART["scheduled"], False)
+        text = f"{duration(displaced_ns)} behind network work in kernel threads"
+        beside = displaced_ns < 0.5 * extent
+        at = (displaced_ns if beside else 0) + 0.012 * extent
+        _inside(ax, at / divisor, len(rows) - 1, text, INK if beside else "white", left=True)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_xlim(0, extent / divisor)
+    ax.set_xlabel(f"CPU time, {unit}")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    handles = [
+        Patch(
+            facecolor=PART[part],
+            edgecolor=FAINT,
+            linewidth=0.5,
+            label=f"{PART_NAMES[part]}: {duration(ns)}",
+            hatch=HATCH if part == "unknown" else None,
+        )
+        for part, ns in zip(parts["part"], parts["ns"], strict=True)
+    ]
+    if handles:
+        ax.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0, 1.01),
+            ncols=min(3, len(handles)),
+            handlelength=1.2,
+            columnspacing=1.5,
+            borderaxespad=0,
+        )
+
+
+def _piece(ax: Axes, row: int, left: float, width: float, color: str, unknown: bool) -> None:
+    ax.barh(
+        row,
+        width,
+        _BAR,
+        left=left,
+        color=color,
+        edgecolor=FAINT,
+        linewidth=0.5,
+        hatch=HATCH if unknown else None,
+    )
+
+
+def _inside(ax: Axes, x: float, row: int, text: str, color: str, left: bool = False) -> None:
+    side = "left" if left else "center"
+    ax.text(x, row, text, ha=side, va="center", color=color, linespacing=1.25)
+
+
+def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: int = 8) -> None:
+    """Draw what took a victim's time, a bar per thief.
+
+    rows: as thieves_of returns it. on_cpu_ns: for the shares, None where unknown. most: how many
+    have a bar of their own; the others share the last.
+    """
+    head, rest = rows.iloc[:most], rows.iloc[most:]
+    names = [printable(name) for name in head["thief"]]
+    values = [int(ns) for ns in head["max_ns"]]
+    colors = [KIND[kind] for kind in head["kind"]]
+    if len(rest):
+        names.append(f"{len(rest)} others")
+        values.append(int(rest["max_ns"].sum()))
+        colors.append("white")
+    largest = max(values, default=0)
+    divisor, unit = time_unit(largest)
+    places = range(len(values))
+    lengths = [value / divisor for value in values]
+    ax.barh(places, lengths, 0.66, color=colors, edgecolor=FAINT, linewidth=0.5)
+    for place, value in zip(places, values, strict=True):
+        of = f"  {share(value / on_cpu_ns)}" if on_cpu_ns else ""
+        ax.annotate(
+            f"{duration(value)}{of}",
+            (value / divisor, place),
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    ax.set_yticks(places, names)
+    ax.set_ylim(max(len(values), 1) - 0.4, -0.6)
+    ax.set_xlim(0, max(largest, 1) / divisor * 1.18)
+    ax.set_xlabel(f"time stolen, {unit}")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x")
+    kinds = list(dict.fromkeys(head["kind"]))
+    handles = [Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]) for kind in kinds]
+    if handles:
+        ax.legend(handles=handles, loc="lower right", handlelength=1.2)

@@ -1,0 +1,108 @@
+# One colour per meaning, the same in every picture. Blues say where the time was spent (context),
+# warm colours at whose cost (cost class). Told apart under deuteranopia and protanopia too:
+# tests/test_plots.py computes it.
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+
+TASK = "#b4c0ca"
+UNKNOWN = "#f4f4f4"
+INK = "#1a1a1a"
+FAINT = "#6b7280"
+
+# What ran. softirq is NET_RX and NET_TX outside their polls, softirq_other every other vector.
+KIND = {
+    "task": TASK,
+    "idle": "#eceff1",
+    "poll": "#56b4e9",
+    "softirq": "#0072b2",
+    "hardirq": "#332288",
+    "vector": "#ddcc77",
+    "softirq_other": "#117733",
+    "nmi": "#000000",
+    "unknown": UNKNOWN,
+}
+KIND_NAMES = {
+    "task": "the task itself",
+    "idle": "idle",
+    "poll": "NAPI polls",
+    "softirq": "network softirq outside its polls",
+    "hardirq": "hardirqs",
+    "vector": "vectors (timer, IPIs)",
+    "softirq_other": "other softirqs",
+    "nmi": "NMIs",
+    "unknown": "unknown",
+}
+
+# At whose cost.
+PART = {
+    "own": TASK,
+    "stolen_network": "#d55e00",
+    "stolen_maybe_network": "#f3b183",
+    "stolen_other": "#882255",
+    "stolen_or_synchronous": "#cc79a7",
+    "synchronous": "#009e73",
+    "scheduled": "#7f6a3f",
+    "unknown": UNKNOWN,
+}
+PART_NAMES = {
+    "own": "ran itself",
+    "stolen_network": "stolen, network",
+    "stolen_maybe_network": "stolen, perhaps network",
+    "stolen_other": "stolen, other",
+    "stolen_or_synchronous": "stolen or its own traffic",
+    "synchronous": "its own traffic",
+    "scheduled": "as a kernel thread",
+    "unknown": "unknown",
+}
+
+# Unknown is no colour but a hatch: nothing may pass for knowledge.
+HATCH = "////"
+
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.axisbelow": True,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "grid.color": "#e3e6e8",
+    "hatch.color": "#9aa3ab",
+    "hatch.linewidth": 0.6,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.use": True,
+    # A task may be called anything, "$x" too.
+    "text.parse_math": False,
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of every picture of the project, for a `with` block in which figures are made."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def printable(name: object) -> str:
+    """A name as it can be drawn: no control characters, no line breaks; "?" for them."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(name))
+
+
+def time_unit(span_ns: int) -> tuple[float, str]:
+    """The divisor and unit in which a span of nanoseconds has a readable axis."""
+    for divisor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if span_ns >= 2 * divisor:
+            return divisor, unit
+    return 1.0, "ns"

@@ -1,0 +1,87 @@
+# A victim's time on CPU over the window, by what ran, with the stretches nobody knows about.
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from .plots_palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES
+
+# From the bottom up: what was taken, what it did for its own traffic, what it had, what is unknown.
+_ORDER = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
+_REST = ("synchronous", "scheduled", "task", "unknown")
+_WIDEST_GAPS = 200
+
+
+def stolen_over_time(
+    ax: Axes,
+    bins: pd.DataFrame,
+    gaps: pd.DataFrame,
+    window: tuple[int, int],
+    bin_ns: int,
+    origin_ns: int = 0,
+    cpus: int = 1,
+) -> None:
+    """Draw a victim's time on CPU, bin by bin, as a share of one CPU.
+
+    bins: as over_time returns it. gaps: coverage of the victim's CPU (start_ns, end_ns). window:
+    from when to when, ns. bin_ns: the width of a bin; bins start on its multiples. origin_ns: what
+    the axis counts from. cpus: how many CPUs make 100 %.
+    """
+    start_ns, end_ns = window
+    first = start_ns // bin_ns * bin_ns
+    starts = np.arange(first, max(end_ns, first + 1), bin_ns, dtype="int64")
+    # The first and the last bin are cut by the window.
+    widths = np.minimum(starts + bin_ns, max(end_ns, start_ns + 1)) - np.maximum(starts, start_ns)
+    edges = (np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1)) - origin_ns) / 1e9
+    base = np.zeros(len(starts))
+    handles = []
+    for kind in (*_ORDER, *_REST):
+        of_kind = bins[bins["kind"] == kind].set_index("bin_ns")["ns"]
+        if not of_kind.sum():
+            continue
+        ns = of_kind.reindex(starts, fill_value=0).to_numpy()
+        top = base + 100 * ns / widths / cpus
+        color = KIND.get(kind) or PART[kind]
+        hatch = HATCH if kind == "unknown" else None
+        ax.stairs(top, edges, baseline=base, fill=True, facecolor=color, hatch=hatch, linewidth=0)
+        name = KIND_NAMES.get(kind) or PART_NAMES[kind]
+        edge = FAINT if hatch else None
+        handles.append(Patch(facecolor=color, hatch=hatch, label=name, edgecolor=edge))
+        base = top
+    handles += _gaps(ax, gaps, start_ns, end_ns, origin_ns)
+    ax.set_xlim(edges[0], edges[-1])
+    ax.set_ylim(0, 100 if base.max(initial=0) <= 100.5 else None)
+    ax.set_xlabel("time since the capture's start, s")
+    ax.set_ylabel("share of one CPU, %" if cpus == 1 else f"share of {cpus} CPUs, %")
+    ax.grid(axis="y")
+    if handles:
+        ax.legend(
+            handles=handles,
+            loc="lower left",
+            bbox_to_anchor=(0, 1.01),
+            ncols=4,
+            handlelength=1.2,
+            columnspacing=1.5,
+            borderaxespad=0,
+        )
+
+
+def _gaps(ax: Axes, gaps: pd.DataFrame, start_ns: int, end_ns: int, origin_ns: int) -> list[Patch]:
+    # A strip along the top edge: a gap of a microsecond must still be seen.
+    if not len(gaps):
+        return []
+    widest = gaps.assign(width=gaps["end_ns"] - gaps["start_ns"]).nlargest(_WIDEST_GAPS, "width")
+    least = (end_ns - start_ns) / 500
+    for start, end in zip(widest["start_ns"], widest["end_ns"], strict=True):
+        left = (max(int(start), start_ns) - origin_ns) / 1e9
+        width = max(min(int(end), end_ns) - max(int(start), start_ns), least) / 1e9
+        ax.axvspan(left, left + width, 0.965, 1, facecolor="black", linewidth=0)
+    return [Patch(facecolor="black", label="gap in the record")]
+
+
+def bin_width(span_ns: int, about: int = 120) -> int:
+    """A round width (1, 2 or 5 times a power of ten, in ns) that cuts a span into about so many."""
+    wanted = max(span_ns, 1) / about
+    power = 10 ** int(np.floor(np.log10(max(wanted, 1))))
+    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))

@@ -1,0 +1,232 @@
+"""What the report says in words, every figure computed. All return HTML, names escaped."""
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from .accounting import accounting
+from .tables import between, share_between
+from .units import absent, duration, share
+
+if TYPE_CHECKING:
+    from .capture import Capture
+    from .timeline import Timeline
+
+# From the help of the kernel's CONFIG_TRACEPOINT_BENCHMARK: hot and cold caches.
+_EVENT_NS = (300, 3_700)
+
+
+def filled(template: str, **values: Any) -> str:
+    """A template of HTML with values in it, escaped: names in a capture come from strangers."""
+    return template.format_map({name: escape(str(value)) for name, value in values.items()})
+
+
+def ranges(cpus: list[int]) -> str:
+    """CPU numbers as the kernel writes them: [0, 1, 2, 5] is "0-2,5"."""
+    runs: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 poll", "2,939 polls"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def facts(capture: "Capture", timeline: "Timeline") -> str:
+    """Which capture this is, as a table."""
+    info, bundle = capture.info, capture.bundle
+    host = bundle.manifest.get("host") if bundle else None
+    host = host if isinstance(host, dict) else {}
+    events = sum(info["events"].values())
+    regime = accounting(bundle.kernel_config) if bundle else None
+    recorded = f"{info['format']} by perf {info.get('tool_version') or 'of unknown version'}"
+    lines = {
+        "capture": f"{info['path']}{' (bundle)' if bundle else ''}, {recorded}",
+        "host": _joined(info.get("hostname"), host.get("cpu_model"), host.get("virtualization")),
+        "kernel": _joined(info.get("kernel"), info.get("arch")),
+        "CPUs": _joined(
+            f"{ranges(info['cpus'])} with events",
+            f"{info['nr_cpus']} in the host" if info.get("nr_cpus") else None,
+        ),
+        "window": f"{duration(info['duration_ns'])}, clock: {info['clock']}",
+        "events": f"{events:,}, {info['lost_events']:,} lost",
+        "covered": f"{share(timeline.covered) or 'an unknown part'} of CPU time has a known owner",
+        "accounting": regime.text if regime else "unknown: no kernel configuration was recorded",
+    }
+    if bundle and bundle.victim:
+        lines["victim"] = _joined(bundle.victim.get("command"), _pinned(bundle.victim))
+    if bundle and bundle.load:
+        lines["load"] = str(bundle.load.get("command"))
+    rows = "".join(
+        f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in lines.items() if text
+    )
+    return f'<table class="facts"><tbody>{rows}</tbody></table>'
+
+
+def _joined(*parts: Any) -> str:
+    return ", ".join(str(part) for part in parts if part)
+
+
+def _pinned(victim: dict[str, Any]) -> str | None:
+    return f"on CPU {victim['cpu']}" if isinstance(victim.get("cpu"), int) else None
+
+
+def answer(
+    victim: str | None, row: "pd.Series[Any] | None", thieves: pd.DataFrame, window_ns: int
+) -> str:
+    """The answer in a few sentences.
+
+    row: of stolen(), the victim's. thieves: as thieves_of returns it.
+    """
+    if victim is None or row is None:
+        return "<p>No task was seen in this capture, so nobody lost CPU time to interrupts.</p>"
+    on_cpu = row["on_cpu_ns"]
+    known = not absent(on_cpu) and int(on_cpu) > 0
+    low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
+    taken = between(low, high) or "nothing"
+    if known and high:
+        # Where both ends of the range print alike, so does their share.
+        least = high if duration(low) == duration(high) else low
+        text = filled(
+            "<p class='answer'>Packet processing took <b>{part}</b> of {victim}'s time on CPU: "
+            "{taken} of {on_cpu}.{devices}</p>",
+            part=share_between(least / on_cpu, high / on_cpu),
+            victim=victim,
+            taken=taken,
+            on_cpu=duration(on_cpu),
+            devices=_devices(thieves, high),
+        )
+    else:
+        text = filled(
+            "<p class='answer'>Packet processing took <b>{taken}</b> from {victim}.{devices}</p>",
+            taken=taken,
+            victim=victim,
+            devices=_devices(thieves, high),
+        )
+    if known:
+        text += filled(
+            "<p>In a window of {window}, {victim} was on a CPU for {on_cpu}, and ran for {own} of "
+            "it ({share}). Interrupts of every kind took {all}.{monitor}</p>",
+            window=duration(window_ns),
+            victim=victim,
+            on_cpu=duration(on_cpu),
+            own=duration(row["task_ns"]),
+            share=share(row["task_ns"] / on_cpu),
+            all=between(row["stolen_ns"], row["stolen_max_ns"]) or "none",
+            monitor=_monitor(row),
+        )
+    else:
+        text += filled(
+            "<p>Of how much is unknown: without sched:sched_switch nobody knows how long {victim} "
+            "was on a CPU, so there are times here but no shares.</p>",
+            victim=victim,
+        )
+    return text
+
+
+def _devices(thieves: pd.DataFrame, network_ns: int) -> str:
+    named = thieves[thieves["device"].notna() & (thieves["device"] != "(no_device)")]
+    by_device = named.groupby("device")["max_ns"].sum().sort_values(ascending=False)
+    if len(by_device):
+        text = ", ".join(f"{device} ({duration(ns)})" for device, ns in by_device[:3].items())
+        return f" The thief is {text}, in its interrupts and polls."
+    backlog = int(thieves.loc[thieves["device"] == "(no_device)", "max_ns"].sum())
+    if backlog:
+        return (
+            f" No device can be named: {duration(backlog)} of it went to polls of the backlog, "
+            "which receive packet steering, veth and loopback use and the kernel calls (no_device)."
+        )
+    return " No device can be named: no poll or hardirq of one was seen." if network_ns else ""
+
+
+def _monitor(row: "pd.Series[Any]") -> str:
+    shown = row["monitor_ns"]
+    if absent(shown):
+        return (
+            " What a monitor would show is unknown, for the kernel's configuration was not recorded"
+            " with the capture."
+        )
+    on_cpu, own = int(row["on_cpu_ns"]), int(row["task_ns"])
+    if int(shown) > own:
+        return (
+            f" A monitor (utime + stime, as top reads them) shows {duration(shown)}: "
+            f"{duration(int(shown) - own)} of that it did not run."
+        )
+    return (
+        f" A monitor (utime + stime, as top reads them) shows {duration(shown)}; the other "
+        f"{duration(on_cpu - int(shown))} of its time on CPU are charged to nobody, as if it slept."
+    )
+
+
+def missing(capture: "Capture", *names: str) -> str | None:
+    """Why there is nothing to draw: which events were not recorded, or never happened.
+
+    names: tracepoints, all of which are needed. None where each of them occurs.
+    """
+    counts = capture.info["events"]
+    recorded = {event["name"] for event in capture.info["event_attrs"]} | set(counts)
+    absent_ = [name for name in names if name not in recorded]
+    if absent_:
+        listed = " and ".join(absent_)
+        verb = "was" if len(absent_) == 1 else "were"
+        return filled(
+            "<p class='missing'>Not in this capture: {listed} {verb} not recorded. Add "
+            "<code>-e {events}</code>.</p>",
+            listed=listed,
+            verb=verb,
+            events=",".join(absent_),
+        )
+    silent = [name for name in names if not counts.get(name)]
+    if silent:
+        return filled(
+            "<p class='missing'>Nothing to show: {listed} recorded, and did not happen.</p>",
+            listed=" and ".join(silent) + (" was" if len(silent) == 1 else " were"),
+        )
+    return None
+
+
+def caveats(capture: "Capture", timeline: "Timeline") -> str:
+    """What a reader has to know before using the figures."""
+    info = capture.info
+    span = (info["duration_ns"] or 0) * len(info["cpus"])
+    lines = [*timeline.notes, *(note for note in info["notes"] if note not in timeline.notes)]
+    if info["lost_events"]:
+        lines.append(
+            f"{info['lost_events']:,} events were lost; what happened then is unknown, not idle"
+        )
+    if span:
+        hot, cold = (
+            share(ns * sum(info["events"].values()) / span) or "nothing" for ns in _EVENT_NS
+        )
+        lines.append(
+            f"tracing costs time of its own: {hot} of all CPU time at 0.3 µs an event, which is "
+            f"what the kernel's own benchmark gives with hot caches, {cold} at its 3.7 µs with "
+            "cold ones; estimated, not measured here, and within the figures above"
+        )
+    return _list(lines) + _recorder(capture)
+
+
+def _list(lines: list[Any]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(str(line))}</li>" for line in lines) + "</ul>"
+
+
+def _recorder(capture: "Capture") -> str:
+    # What the bundle's maker has to say, and the command to record another.
+    manifest = capture.bundle.manifest if capture.bundle else {}
+    notes = manifest.get("notes")
+    text = f"<p>The recorder's own notes:</p>{_list(notes)}" if isinstance(notes, list) else ""
+    command = manifest.get("record_command") or " ".join(capture.info.get("cmdline") or ())
+    if command:
+        text += filled("<p>Recorded with</p><pre>{command}</pre>", command=command)
+    return text
+
+
+def known(ns: Any) -> int | None:
+    """A masked integer as int, None where it is NA."""
+    return None if absent(ns) else int(ns)

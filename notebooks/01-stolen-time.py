@@ -1,0 +1,159 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Stolen time: who used the CPU while your task was on it?
+#
+# Linux processes packets on top of whatever task is running when the interrupt arrives, and most
+# kernels charge that task for it. **How much of its CPU time did packet processing take, and which
+# device took it?** Every figure below is computed from one recording of the kernel's own
+# tracepoints.
+
+# %% tags=["parameters"]
+path = "../sample-data/nic-stolen-time"  # what netcost.open_capture takes
+victim = None  # a task by name; None: the one the bundle names, else the one that lost most
+
+# %%
+import netcost_analysis as netcost
+from netcost_analysis import answer, explain, explain_estimates, ledger_page, moment, plots, story
+from netcost_analysis.notebook import picture, say
+
+capture = netcost.open_capture(path)
+timeline = capture.timeline()
+timeline.load("softirqs", "hardirqs", "polls", "coverage", "displaced")
+say(story.facts(capture, timeline))
+
+# %% [markdown]
+# ## The answer
+
+# %%
+losses = netcost.stolen(timeline)
+victim = answer.choose_victim(timeline, losses, victim)
+lost = losses.loc[victim] if victim else None
+thieves = answer.thieves_of(timeline.sums(), victim)
+say(story.answer(victim, lost, thieves, timeline.duration_ns))
+
+# %%
+if victim:
+    parts = answer.parts_of(timeline.sums(), victim)
+    with picture(f"Where the CPU time of {victim} went", 2.6) as (_, ax):
+        plots.answer(ax, parts, victim, story.known(lost["monitor_ns"]), int(lost["displaced_ns"]))
+
+# %%
+if len(thieves):
+    rows = min(len(thieves), 9)
+    with picture(f"What took time from {victim}, most first", 1.1 + 0.26 * rows) as (_, ax):
+        plots.thieves(ax, thieves, story.known(lost["on_cpu_ns"]))
+
+# %% [markdown]
+# ## One interrupt
+#
+# What one such robbery looks like. Full colour is who has the CPU; the pale spans are a softirq
+# that is open and a task that is current, while something above them runs. The monitor sees the
+# bottom lane only.
+
+# %%
+example = moment.moment(timeline, victim)
+if example:
+    caption = f"Interrupts, polls, softirqs and task on CPU {example.cpu}: {example.what}"
+    with picture(caption, 3.1 + 0.55 * len(example.others)) as (_, ax):
+        plots.lanes(ax, *example.tables, example.cpu, example.window, example.taken, example.others)
+say(explain.moment_text(capture, example), story.missing(capture, "napi:napi_poll"))
+
+# %% [markdown]
+# ## Victims and thieves
+#
+# Everybody who lost time, across; who took it, down. Shares are of the victim's time on CPU.
+
+# %%
+matrix = netcost.ledger(timeline)
+say(ledger_page.html(matrix))
+
+# %% [markdown]
+# ## Over time
+
+# %%
+bin_ns = plots.bin_width(timeline.duration_ns)
+cpus = answer.cpus_of(timeline.sums(), victim)
+gaps = timeline.coverage[timeline.coverage["cpu"].isin(cpus)]
+if cpus and timeline.duration_ns:
+    window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
+    bins = answer.over_time(timeline.sums(bin_ns), victim)
+    with picture(f"Time on CPU of {victim} by what ran, over the window", 3.0) as (_, ax):
+        plots.stolen_over_time(ax, bins, gaps, window, bin_ns, capture.start_ns)
+say(explain.over_time_text(timeline, victim, cpus, gaps, bin_ns))
+
+# %% [markdown]
+# ## Batches
+#
+# An interrupt costs less per packet the more packets it brings. A NAPI poll takes what has
+# arrived, up to its budget; a NET_RX softirq makes one poll after another. Hollow bars: none at
+# all.
+
+# %%
+lacking = story.missing(capture, "napi:napi_poll")
+devices = explain.busiest_devices(timeline.polls)
+for device in devices:
+    polls = timeline.polls[timeline.polls["device"] == device]
+    if polls["work"].notna().any():
+        with picture(f"Packets per poll of {device}, and time per packet", 2.7, ncols=2) as (
+            _,
+            axes,
+        ):
+            plots.batches(axes[0], polls, explain.budget_of(polls))
+            plots.cost_per_packet(axes[1], polls)
+            axes[0].set_title(device)
+    say(explain.batch_text(device, polls))
+say(lacking, explain.busy_polls(timeline))
+
+# %%
+net_rx = timeline.softirqs[timeline.softirqs["action"].astype(object) == "NET_RX"]
+if len(net_rx) and not lacking:
+    with picture("Packets per NET_RX softirq", 2.4) as (_, ax):
+        plots.packets_per_softirq(ax, net_rx)
+    say(explain.softirq_text(net_rx))
+say(story.missing(capture, "irq:softirq_entry", "irq:softirq_exit"))
+
+# %% [markdown]
+# ## Three estimates of what the victim got
+#
+# A program that only computes can be asked. Its clock counts ticks; the blocks it got done,
+# against those of the same run without the load, are what it really had; the trace says when
+# nothing else had its CPU. They disagree, and that is a result.
+
+# %%
+lacking = explain_estimates.how_to_record(capture)
+if capture.bundle and capture.bundle.victim:
+    run = capture.victim_timeline()
+    estimates = netcost.estimates(capture.bundle, run)
+    if estimates["got_share"].notna().any():
+        with picture("What the victim got by ticks, by trace, by work done", 1.7) as (_, ax):
+            plots.estimates(ax, estimates)
+        say(explain_estimates.estimates_text(capture.bundle, run, estimates))
+say(lacking)
+
+# %% [markdown]
+# ## Before you use these figures
+
+# %%
+say(story.caveats(capture, timeline))
+
+# %% [markdown]
+# **Words.** *On CPU*: from switch-in to switch-out, whoever used it. *Stolen*: interrupt-context
+# time on top of a task that came from an interrupt, whoever's traffic it was. *Its own traffic*
+# (synchronous): a softirq that the task raised itself, on its own send or receive path. *Perhaps
+# network*: inter-processor and shared interrupts, which carry network work among others.
+# *Scheduled*: network work in kernel threads such as ksoftirqd, which a monitor does show.
+# *Unknown*: the capture cannot say; never counted as anything else. Every nanosecond of a CPU has
+# one owner, and the owners add up to the window. A poll has no begin event: it begins where the
+# softirq or the poll before it ended. Full definitions: `docs/definitions.md`.
