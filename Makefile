@@ -32,7 +32,9 @@ help: ## list the targets
 .PHONY: report
 report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the sample): tables here, pictures in build/report.html
 	@$(BIN)/netcost ledger $(CAPTURE)
+	@echo
 	@$(BIN)/netcost stolen $(CAPTURE)
+	@echo
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 

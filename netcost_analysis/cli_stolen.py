@@ -36,7 +36,7 @@ def command(
     from .accounting import accounting
     from .capture import open_capture
     from .stolen import stolen
-    from .tables import show
+    from .tables import show, window_text
 
     capture = open_capture(path)
     timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
@@ -56,13 +56,15 @@ def command(
             }
         )
         return
-    if victim is not None:
-        print(f"{printable(victim)}, in a window of {duration(timeline.duration_ns)}\n")
-        show(_detail(frame.iloc[0], regime))
-    else:
+    window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.covered)
+    if victim is None:
+        print(f"Where each task's time on CPU went, in {window}\n")
         show(_overview(frame))
         if regime:
             print(f"\naccounting {regime.text}")
+    else:
+        print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
+        show(_detail(frame.iloc[0], regime))
     for note in timeline.notes:
         print(f"note: {printable(note)}")
 

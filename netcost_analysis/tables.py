@@ -183,12 +183,15 @@ def _cells(low: list[int], high: list[int], known: bool) -> list[tuple[str, str]
     ]
 
 
+def window_text(window_ns: int, cpus: Sequence[int], covered: float | None) -> str:
+    names = f"CPU{'s' if len(cpus) > 1 else ''} {', '.join(map(str, cpus))}"
+    known = f"{share(covered) or 'an unknown part'} of CPU time has a known owner"
+    return f"{duration(window_ns)} on {names} ({known})"
+
+
 def ledger_title(ledger: "Ledger") -> str:
-    cpus = f"CPU{'s' if len(ledger.cpus) > 1 else ''} {', '.join(map(str, ledger.cpus))}"
-    return (
-        f"Time stolen from tasks in {duration(ledger.window_ns)} on {cpus}"
-        f" ({share(ledger.covered) or 'an unknown part'} of CPU time has a known owner)"
-    )
+    window = window_text(ledger.window_ns, ledger.cpus, ledger.covered)
+    return f"Time stolen from tasks in {window}"
 
 
 def ledger_elsewhere(ledger: "Ledger") -> list[str]:
