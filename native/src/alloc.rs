@@ -3,37 +3,41 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, with a hint for blocks of many pages.
+/// The system's allocator; blocks of at least one huge page begin on one and ask for them.
 pub struct HugePages;
 
-/// Below this a block is not worth a system call.
-const LARGE: usize = 4 << 20;
-const PAGE: usize = 4096;
+const HUGE_PAGE: usize = 2 << 20;
+
+fn aligned(layout: Layout) -> Layout {
+    // Only a size near the address space's end fails, and that fails in the allocator anyway.
+    layout.align_to(HUGE_PAGE).unwrap_or(layout)
+}
 
 fn advise(block: *mut u8, size: usize) {
-    if size >= LARGE && !block.is_null() {
-        let start = (block as usize).next_multiple_of(PAGE);
-        let end = (block as usize + size) / PAGE * PAGE;
+    if !block.is_null() {
         // SAFETY: the range lies inside a block that this allocator just got; the advice changes
         // no contents, and a kernel that does not take it leaves all as it was.
         unsafe {
-            libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_HUGEPAGE);
+            libc::madvise(block.cast(), size, libc::MADV_HUGEPAGE);
         }
     }
 }
 
-// SAFETY: every call goes to `System` unchanged.
+// SAFETY: every block comes from `System` with at least the alignment asked for. `System` frees
+// by address alone, so the alignment need not be repeated to it.
 unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let block = System.alloc(layout);
+        if layout.size() < HUGE_PAGE {
+            return System.alloc(layout);
+        }
+        let block = System.alloc(aligned(layout));
         advise(block, layout.size());
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        let block = System.alloc_zeroed(layout);
-        advise(block, layout.size());
-        block
+        // Fresh pages are zero already, which the system's allocator knows and this one does not.
+        System.alloc_zeroed(layout)
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -41,8 +45,15 @@ unsafe impl GlobalAlloc for HugePages {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let block = System.realloc(block, layout, size);
-        advise(block, size);
-        block
+        if size < HUGE_PAGE || size <= layout.size() {
+            return System.realloc(block, layout, size);
+        }
+        let Ok(wanted) = Layout::from_size_align(size, layout.align()) else { return std::ptr::null_mut() };
+        let moved = self.alloc(wanted);
+        if !moved.is_null() {
+            std::ptr::copy_nonoverlapping(block, moved, layout.size());
+            self.dealloc(block, layout);
+        }
+        moved
     }
 }

@@ -5,6 +5,7 @@
 
 mod alloc;
 pub mod bytes;
+pub mod chunks;
 pub mod columns;
 pub mod error;
 pub mod events;

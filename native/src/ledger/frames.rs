@@ -29,7 +29,7 @@ macro_rules! maybe {
 }
 
 pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
-    let tables: Vec<&[Segment]> = cpus.iter().map(|cpu| cpu.finished.table.as_slice()).collect();
+    let tables: Vec<&[Segment]> = cpus.iter().flat_map(|cpu| cpu.finished.table.slices()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
     plan.add("cpu", move || {
@@ -57,7 +57,7 @@ pub fn sums(names: &Names, cpus: &[Cpu], start_ns: i64) -> Result<RecordBatch> {
 }
 
 pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
-    let tables: Vec<&[SoftirqRow]> = cpus.iter().map(|cpu| cpu.rows.softirqs.as_slice()).collect();
+    let tables: Vec<&[SoftirqRow]> = cpus.iter().flat_map(|cpu| cpu.rows.softirqs.slices()).collect();
     let rows = tables.as_slice();
     let origins = Labels::new(&ORIGINS);
     let origin = |name: &str| ORIGINS.iter().position(|known| *known == name).map_or(NONE, |index| index as u32);
@@ -82,7 +82,7 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 }
 
 pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
-    let tables: Vec<&[HardirqRow]> = cpus.iter().map(|cpu| cpu.rows.hardirqs.as_slice()).collect();
+    let tables: Vec<&[HardirqRow]> = cpus.iter().flat_map(|cpu| cpu.rows.hardirqs.slices()).collect();
     let rows = tables.as_slice();
     let irq = |thief: u32| {
         let thief = names.thief(thief);
@@ -104,7 +104,7 @@ pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 }
 
 pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
-    let tables: Vec<&[PollRow]> = cpus.iter().map(|cpu| cpu.rows.polls.as_slice()).collect();
+    let tables: Vec<&[PollRow]> = cpus.iter().flat_map(|cpu| cpu.rows.polls.slices()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));

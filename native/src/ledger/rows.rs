@@ -1,5 +1,6 @@
 //! Rows of the tables, as the walk finds them. Names and devices are resolved when it is over.
 
+use crate::chunks::Chunks;
 use crate::ledger::raise::Origin;
 use crate::ledger::thief::Class;
 
@@ -117,9 +118,9 @@ pub struct CoverageRow {
 /// Rows that one CPU gathers alone, nearly in the order of its time.
 #[derive(Debug, Default)]
 pub struct CpuRows {
-    pub softirqs: Vec<SoftirqRow>,
-    pub hardirqs: Vec<HardirqRow>,
-    pub polls: Vec<PollRow>,
+    pub softirqs: Chunks<SoftirqRow>,
+    pub hardirqs: Chunks<HardirqRow>,
+    pub polls: Chunks<PollRow>,
 }
 
 /// Rows that are looked up across CPUs.

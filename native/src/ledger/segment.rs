@@ -10,6 +10,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::chunks::Chunks;
 use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
 
 /// An exclusive stretch of one CPU's time.
@@ -150,7 +151,7 @@ impl Finished {
             Some(first) if (first.start, first.thief, first.victim) == (head.end, head.thief, head.victim) => {
                 first.start = head.start;
             }
-            _ => self.table.insert(0, head),
+            _ => self.table.push_front(head),
         }
     }
 }
@@ -159,7 +160,7 @@ impl Finished {
 #[derive(Debug, Default)]
 pub struct Finished {
     /// The table's rows.
-    pub table: Vec<Segment>,
+    pub table: Chunks<Segment>,
     /// The sums.
     pub sums: Sums,
 }

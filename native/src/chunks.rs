@@ -1,0 +1,89 @@
+//! Rows by the million, pushed one at a time: growth never moves what is there.
+
+/// Bytes of a full chunk: many pages, so that they can be huge ones.
+const FULL: usize = 16 << 20;
+const FIRST_ROWS: usize = 256;
+
+/// A list of rows in chunks, each twice as large as the one before up to a limit.
+#[derive(Debug)]
+pub struct Chunks<T> {
+    chunks: Vec<Vec<T>>,
+}
+
+impl<T> Default for Chunks<T> {
+    fn default() -> Self {
+        Chunks { chunks: Vec::new() }
+    }
+}
+
+impl<T> Chunks<T> {
+    /// Appends a row.
+    #[inline(always)]
+    pub fn push(&mut self, row: T) {
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < chunk.capacity() => chunk.push(row),
+            _ => self.push_in_new_chunk(row),
+        }
+    }
+
+    #[cold]
+    fn push_in_new_chunk(&mut self, row: T) {
+        let most = FULL / size_of::<T>().max(1);
+        let rows = self.chunks.last().map_or(FIRST_ROWS, |chunk| 2 * chunk.capacity()).min(most);
+        let mut chunk = Vec::with_capacity(rows);
+        chunk.push(row);
+        self.chunks.push(chunk);
+    }
+
+    /// The newest row.
+    #[inline(always)]
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        self.chunks.last_mut()?.last_mut()
+    }
+
+    /// The oldest row.
+    pub fn first_mut(&mut self) -> Option<&mut T> {
+        self.chunks.first_mut()?.first_mut()
+    }
+
+    /// Puts a row before all others.
+    pub fn push_front(&mut self, row: T) {
+        self.chunks.insert(0, vec![row]);
+    }
+
+    /// Rows in all.
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(Vec::len).sum()
+    }
+
+    /// The rows in order, as slices.
+    pub fn slices(&self) -> impl Iterator<Item = &[T]> {
+        self.chunks.iter().map(Vec::as_slice)
+    }
+
+    /// Orders the rows, keeping the order of equals; nothing moves where they are in order.
+    pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
+        if !self.chunks.iter().flatten().is_sorted_by_key(&key) {
+            let mut rows: Vec<T> = self.chunks.drain(..).flatten().collect();
+            rows.sort_by_key(key);
+            self.chunks = vec![rows];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chunks;
+
+    #[test]
+    fn rows_come_back_in_order_and_sorted() {
+        let mut rows = Chunks::default();
+        (0..10_000u32).for_each(|row| rows.push(row ^ 1));
+        rows.push_front(0);
+        assert_eq!(rows.len(), 10_001);
+        assert!(rows.slices().count() > 3);
+        assert_eq!(rows.slices().flatten().take(3).collect::<Vec<_>>(), [&0, &1, &0]);
+        rows.sort_by_key(|row| *row);
+        assert!(rows.slices().flatten().is_sorted());
+    }
+}
