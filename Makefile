@@ -85,7 +85,11 @@ format: $(VENV)/.deps ## rewrite the sources as lint wants them
 
 .PHONY: notebooks
 notebooks: $(VENV)/.built ## execute every notebook from its percent script, outputs included
-	for script in notebooks/[0-9]*.py; do $(BIN)/jupytext --quiet --to ipynb --set-kernel python3 --execute "$$script"; done
+	$(BIN)/python notebooks/execute.py notebooks/[0-9]*.py
+
+.PHONY: pictures
+pictures: $(VENV)/.built ## draw the README's picture from the sample
+	$(BIN)/python docs/images/stolen-time.py sample-data/nic-stolen-time docs/images/stolen-time.png
 
 .PHONY: lab
 lab: $(VENV)/.built ## open JupyterLab on the notebooks

@@ -89,7 +89,8 @@ def thieves_of(sums: pd.DataFrame, victim: str | None) -> pd.DataFrame:
 
     sums: of a timeline. victim: None for nobody. Returns a row per thief: thief (as in the ledger),
     kind (of kinds_of), device (None where it has none), is_network (yes, no, unknown), ns (int64,
-    stolen for certain), max_ns (with what may have been the victim's own traffic), episodes (stretches of time).
+    stolen for certain), max_ns (with what may have been the victim's own traffic), episodes
+    (stretches of time).
     """
     rows = _of(sums, victim)
     taken = rows[rows["context"].isin(INTERRUPT_CONTEXTS) & rows["cost_class"].isin(_STOLEN)]

@@ -19,9 +19,12 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[not
     type=click.Path(dir_okay=False),
     help="Execute this one instead of 01-stolen-time.",
 )
+@click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
 @json_option
-def command(path: str, output: str, notebook: str | None, code: bool, as_json: bool) -> None:
+def command(
+    path: str, output: str, notebook: str | None, victim: str | None, code: bool, as_json: bool
+) -> None:
     """Write the report on a capture as one HTML file that needs nothing else."""
     from .capture import open_capture
     from .report import NotebookError, default_notebook, write_report
@@ -36,7 +39,7 @@ def command(path: str, output: str, notebook: str | None, code: bool, as_json: b
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
     _ = open_capture(path).timeline().summary
     try:
-        write_report(source, path, output, with_code=code)
+        write_report(source, path, output, with_code=code, victim=victim)
     except ImportError as error:
         raise click.ClickException(f"{_EXTRA} (no module {error.name})") from None
     except NotebookError as error:

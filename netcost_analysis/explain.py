@@ -40,7 +40,8 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
     parts = ", ".join(f"{name} {duration(ns[kind])}" for kind, name in names.items() if kind in ns)
     text = filled(
         "<p>Of median length among its kind: {what} on CPU {cpu}, {at} into the capture. Of the "
-        "{span} from the first interrupt to the end of the softirq, {taken} were taken: {parts}.",
+        "{span} from the first interrupt to the end of the last, interrupts and softirqs had "
+        "{taken}: {parts}.",
         what=example.what,
         cpu=example.cpu,
         at=duration(example.first_ns - capture.start_ns),
@@ -53,6 +54,11 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
         text += (
             f" The {duration(between_ns)} in between, from an interrupt's exit to the softirq's "
             "entry, are booked to the task: no event says otherwise."
+        )
+    if example.scheduled:
+        text += (
+            " It ran in a kernel thread: that is scheduled work, stolen from nobody, though others "
+            "may have waited for the CPU."
         )
     return text + "</p>"
 

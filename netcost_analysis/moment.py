@@ -13,6 +13,7 @@ from .timeline import Timeline
 _MARGIN = 0.3
 # An interrupt this much before a softirq's entry may still have raised it.
 _REACH_NS = 1_000_000
+_LEAST_MARGIN_NS = 500
 _NEIGHBOURS = 3
 
 
@@ -22,7 +23,8 @@ class Moment:
 
     cpu; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it to the
     softirq's exit; segments (with kind), softirqs, polls: the timeline's, in that window. others:
-    CPUs shown beside it, busiest with interrupts first. what: which interrupt this is, in words.
+    CPUs shown beside it, busiest with interrupts first. what: which interrupt this is, in words;
+    scheduled: it ran in a kernel thread of the network's, so it was taken from nobody.
     """
 
     cpu: int
@@ -35,6 +37,7 @@ class Moment:
     polls: pd.DataFrame
     others: tuple[int, ...]
     what: str
+    scheduled: bool = False
 
     @property
     def tables(self) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -109,8 +112,7 @@ def moment(timeline: Timeline, victim: str | None) -> Moment | None:
         row = _typical(rows)
         cpu, first, last = int(row["cpu"]), int(row["entry_ns"]), int(row["exit_ns"])
         what = "an interrupt; no softirq was recorded"
-    margin = max(int((last - first) * _MARGIN), 500)
-    return _around(timeline, cpu, first, last, margin, what)
+    return _around(timeline, cpu, first, last, what)
 
 
 def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
@@ -127,16 +129,30 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
     return int(near["entry_ns"].min()) if len(near) else entry
 
 
-def _around(timeline: Timeline, cpu: int, first: int, last: int, margin: int, what: str) -> Moment:
+def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> Moment | None:
     origin = timeline.capture.start_ns
-    bounds = timeline.summary["start_ns"], timeline.summary["end_ns"]
-    start, end = max(first - margin, bounds[0]), min(last + margin, bounds[1])
-    near = timeline.capture.timeline((start - origin) / 1e9, max(end - origin, 1) / 1e9)
+    margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
+    start = max(first - margin, int(timeline.summary["start_ns"]))
+    end = min(last + margin, int(timeline.summary["end_ns"]))
+    if end <= start:
+        return None
+    near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
     near.load("segments", "softirqs", "polls")
     segments = near.segments.assign(kind=kinds_of(near.segments))
     busy = segments[~segments["kind"].isin(["task", "idle", "unknown"])]
     order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum().sort_values()
-    others = [int(number) for number in order.index[::-1] if number != cpu][:_NEIGHBOURS]
+    others = tuple(int(number) for number in order.index[::-1] if number != cpu)[:_NEIGHBOURS]
+    own = busy[(busy["cpu"] == cpu) & (busy["start_ns"] >= first) & (busy["end_ns"] <= last)]
     return Moment(
-        cpu, start, end, first, last, segments, near.softirqs, near.polls, tuple(others), what
+        cpu,
+        start,
+        end,
+        first,
+        last,
+        segments,
+        near.softirqs,
+        near.polls,
+        others,
+        what,
+        scheduled=bool((own["cost_class"] == "scheduled").any()),
     )

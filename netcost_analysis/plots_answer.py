@@ -20,6 +20,8 @@ from .units import absent, duration, share
 # Of the axis; a label in a narrower piece would leave it.
 _LABEL_WIDTH = 0.085
 _BAR = 0.62
+# A bar shorter than this would be a line.
+_SEEN = 0.005
 
 
 def answer(
@@ -32,7 +34,7 @@ def answer(
     """Draw where a victim's time on CPU went, under it what a monitor shows.
 
     parts: as parts_of returns it. monitor_ns: utime + stime, None where unknown. displaced_ns: what
-    it waited off CPU for scheduled network work; drawn to the same scale where it is not 0.
+    it waited off CPU for scheduled network work; drawn to the same scale where it can be seen.
     """
     total = int(parts["ns"].sum())
     extent = max(total, monitor_ns or 0, displaced_ns, 1)
@@ -51,7 +53,7 @@ def answer(
         _piece(ax, len(rows) - 1, 0, int(monitor_ns or 0) / divisor, "white", False)
         text = f"{duration(monitor_ns)} of CPU time charged to {printable(victim)}"
         _inside(ax, 0.012 * extent / divisor, len(rows) - 1, text, INK, left=True)
-    if displaced_ns:
+    if displaced_ns >= _SEEN * extent:
         rows.append("waited, off CPU")
         _piece(ax, len(rows) - 1, 0, displaced_ns / divisor, PART["scheduled"], False)
         text = f"{duration(displaced_ns)} behind network work in kernel threads"

@@ -6,6 +6,8 @@ from matplotlib.axes import Axes
 from .plots_palette import FAINT, HATCH, INK, TASK, UNKNOWN
 from .units import share
 
+# Per cent: left of this the note fits between a bar and the end of the axis.
+_ROOM = 52
 _NAMES = {
     "ticks": "ticks: what its clock says",
     "traced": "traced: when it ran",
@@ -43,9 +45,11 @@ def estimates(ax: Axes, rows: pd.DataFrame) -> None:
         ax.barh(
             place, width, 0.6, left=left, color=UNKNOWN, edgecolor=FAINT, linewidth=0.5, hatch=HATCH
         )
+        # Beside the bar where there is room, else at its root.
+        beside = left + width < _ROOM
         ax.annotate(
-            f"{width:.1f} points the trace does not explain",
-            (left + width, place),
+            f"{width:.1f} points more went than the trace accounts for",
+            (left + width if beside else 0, place),
             xytext=(6, 0),
             textcoords="offset points",
             va="center",

@@ -42,8 +42,8 @@ def lanes(
     segments: with kind (of kinds_of); softirqs, polls: of the same timeline. Full colour is where
     the CPU was; the pale span around it is a softirq that is open, or a task that is current, while
     something else runs. window: from when to when, ns. taken: mark from when to when the task was
-    interrupted, and how much of that was taken, ns; the axis counts from the first. others: CPUs
-    that get one strip each.
+    interrupted, and how much of that interrupts and softirqs had, ns; the axis counts from the
+    first. others: CPUs that get one strip each.
     """
     start_ns, end_ns = window
     origin = taken[0] if taken else start_ns
@@ -94,7 +94,7 @@ def lanes(
     ax.set_xlabel(f"time, {unit}")
     ax.grid(axis="x")
     if taken:
-        _bracket(ax, at(taken[0]), at(taken[1]), f"{duration(taken[2])} taken")
+        _bracket(ax, at(taken[0]), at(taken[1]), f"{duration(taken[2])} in interrupts and softirqs")
     _write(ax, labels)
 
 

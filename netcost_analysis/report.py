@@ -28,8 +28,8 @@ table.ledger th { text-align: center; } table.ledger tbody tr { background: none
 solid #eceef0; } table.ledger tr.total td { font-weight: 600; border-top: 1px solid #888; } .answer
 { font-size: 1.4rem; line-height: 1.35; max-width: 60rem; } .missing { color: #555; border-left: 3px
 solid #bbb; padding-left: .75rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere;
-background: #f4f5f6; padding: .75rem; } .anchor-link, .prompt { display: none; } footer { margin-top: 3rem;
-border-top: 1px solid #ccc; color: #555; font-size: .85rem; }
+background: #f4f5f6; padding: .75rem; } .anchor-link, .prompt { display: none; } footer {
+margin-top: 3rem; border-top: 1px solid #ccc; color: #555; font-size: .85rem; }
 """
 
 
@@ -38,18 +38,21 @@ def default_notebook() -> Path:
     return Path(__file__).resolve().parent.parent / "notebooks" / "01-stolen-time.ipynb"
 
 
-def write_report(notebook: Path, capture: str, output: str, with_code: bool = False) -> None:
+def write_report(
+    notebook: Path, capture: str, output: str, with_code: bool = False, victim: str | None = None
+) -> None:
     """Execute a notebook on a capture and export it.
 
     notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
     open_capture takes, from the working directory. output: the HTML file, written whole or not at
-    all. Raises NotebookError when a cell does; OSError when a file cannot be read or written.
+    all. with_code: keep the code cells. victim: the task the report is about; None leaves it to the
+    notebook. Raises NotebookError when a cell does; OSError when a file cannot be read or written.
     """
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)
-    _set_parameters(book, {"path": capture})
-    _execute(book)
+    _set_parameters(book, {"path": capture} | ({"victim": victim} if victim else {}))
+    execute(book, os.getcwd())
     page = _page(book, title=_title(book, notebook), capture=capture, with_code=with_code)
     with replacing(output) as draft:
         draft.write_text(page, encoding="utf-8")
@@ -71,7 +74,12 @@ def _set_parameters(book: Any, values: dict[str, str]) -> None:
     book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)
 
 
-def _execute(book: Any) -> None:
+def execute(book: Any, folder: str | Path) -> None:
+    """Execute a notebook's cells in a kernel, outputs into the notebook.
+
+    book: as nbformat reads it. folder: the kernel's working directory. Raises NotebookError when a
+    cell does.
+    """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
     from traitlets.config import Config
@@ -94,10 +102,12 @@ def _execute(book: Any) -> None:
             kernel_name="python3",
             timeout=_CELL_TIMEOUT_S,
             on_cell_executed=count,
+            # Times of execution would make every run another file.
+            record_timing=False,
         )
         try:
             # A progress bar in a kernel's output would stay in the page.
-            client.execute(cwd=os.getcwd(), env={**os.environ, "NETCOST_PROGRESS": "0"})
+            client.execute(cwd=str(folder), env={**os.environ, "NETCOST_PROGRESS": "0"})
         except CellExecutionError as error:
             raise NotebookError(f"the notebook stopped: {error.ename}: {error.evalue}") from None
 

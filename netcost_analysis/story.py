@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # From the help of the kernel's CONFIG_TRACEPOINT_BENCHMARK: hot and cold caches.
 _EVENT_NS = (300, 3_700)
+# Of the time on CPU: less than this waited is left to the tables.
+_WORTH_SAYING = 0.005
 
 
 def filled(template: str, **values: Any) -> str:
@@ -108,6 +110,13 @@ def answer(
             taken=taken,
             victim=victim,
             devices=_devices(thieves, high),
+        )
+    waited = int(row["displaced_ns"])
+    if waited and (not known or waited >= _WORTH_SAYING * on_cpu):
+        text += filled(
+            "<p class='answer'>For another <b>{waited}</b> it waited, off CPU, while network work "
+            "in kernel threads had its CPU.</p>",
+            waited=duration(waited),
         )
     if known:
         text += filled(

@@ -1,0 +1,30 @@
+# The picture of the README: python docs/images/stolen-time.py CAPTURE FILE.png (make pictures).
+
+import sys
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+
+import netcost_analysis as netcost
+from netcost_analysis import answer, moment, plots, story
+
+
+def main(path: str, output: str) -> None:
+    mpl.use("agg")
+    timeline = netcost.open_capture(path).timeline().load("softirqs", "hardirqs", "displaced")
+    losses = netcost.stolen(timeline)
+    victim = answer.choose_victim(timeline, losses)
+    example = moment.moment(timeline, victim)
+    if victim is None or example is None:
+        sys.exit(f"{path} has no task that lost time to an interrupt")
+    parts = answer.parts_of(timeline.sums(), victim)
+    with plots.style():
+        figure, axes = plt.subplots(2, figsize=(10, 5.4), height_ratios=[1, 1.5])
+        plots.answer(axes[0], parts, victim, story.known(losses.loc[victim, "monitor_ns"]))
+        plots.lanes(
+            axes[1], *example.tables, example.cpu, example.window, example.taken, example.others
+        )
+        figure.savefig(output, dpi=150, metadata={"Software": None})
+
+
+main(*sys.argv[1:3])

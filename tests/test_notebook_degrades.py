@@ -1,0 +1,118 @@
+# The report on captures that lack something: a sentence that names it, never a traceback.
+
+import re
+from pathlib import Path
+
+import pytest
+from perfdata import Cpu, cpu, recording
+from perfdata import happenings as h
+from perfdata import tracepoints as t
+from told import IDLE, NET_RX, OPENSSL, RCU, UDPSINK
+from told_notebook import Told, tell
+
+
+def robbed(number: int = 0, victim: h.Task = OPENSSL, rounds: int = 12, device: str = "eth0") -> Cpu:
+    told: list[h.Happening] = []
+    for start in range(1_000, 1_000 + rounds * 100_000, 100_000):
+        told += [
+            h.IrqEntry(start, 32, "eth0-rx-0"),
+            h.SoftirqRaise(start + 1_000, NET_RX),
+            h.IrqExit(start + 2_000, 32),
+            h.SoftirqEntry(start + 2_500, NET_RX),
+            h.NapiPoll(start + 12_500, device, 8),
+            h.NapiPoll(start + 14_500, device, 0),
+            h.SoftirqExit(start + 15_000, NET_RX),
+            h.Waking(start + 60_000, UDPSINK),
+        ]
+    return cpu(number, *told, task=victim)
+
+
+def written(folder: Path, *cpus: Cpu, **settings: object) -> Path:
+    known = tuple(one.first_task for one in cpus)
+    return recording(*cpus, known=known, **settings).write(folder / "perf.data")
+
+
+def names(told: Told) -> str:
+    return " ".join(told.pictures)
+
+
+def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tell(written(tmp_path, robbed()), monkeypatch)
+    # Twelve times 2 us of hardirq and 12.5 us of softirq in 1.16 ms: 15.0 %.
+    assert "Packet processing took <b>15.0 %</b> of openssl's time on CPU: 174 µs" in told.text
+    assert "eth0 (168 µs)" in told.text
+    assert "12 used" not in told.text
+    assert "<b>eth0</b>: 24 polls handled 96 packets: 4.0 in the mean" in told.text
+    assert "12 polls (50.0 %) received nothing" in told.text
+    assert "neither a victim&#x27;s output nor a baseline" in told.text
+    assert len(told.pictures) == 6
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence", "pictures"),
+    [
+        ((*t.IRQ_FORMATS, t.NAPI_POLL), "without sched:sched_switch nobody knows", 6),
+        (
+            tuple(one for one in t.FORMATS if one is not t.NAPI_POLL),
+            "napi:napi_poll was not recorded",
+            4,
+        ),
+        (
+            tuple(one for one in t.FORMATS if "softirq" not in one.name),
+            "irq:softirq_entry and irq:softirq_exit were not recorded",
+            5,
+        ),
+    ],
+    ids=["no switches", "no polls", "no softirqs"],
+)
+def test_events_that_were_not_recorded(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: tuple[object, ...],
+    sentence: str,
+    pictures: int,
+) -> None:
+    told = tell(written(tmp_path, robbed(), formats=kept), monkeypatch)
+    assert sentence in told.text
+    assert len(told.pictures) == pictures
+
+
+def test_only_an_idle_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tell(written(tmp_path, robbed(victim=IDLE)), monkeypatch)
+    assert "No task was seen" in told.text
+    assert "Packets per poll of eth0" in names(told)
+
+
+def test_a_window_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tell(written(tmp_path, cpu(0, h.SoftirqRaise(5, RCU), task=OPENSSL)), monkeypatch)
+    assert "The window is empty" in told.text
+    assert "irq:softirq_entry and irq:softirq_exit were recorded, and did not happen" in told.text
+
+
+def test_many_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [h.Task(1_000 + number, f"worker-{number % 40}") for number in range(128)]
+    cpus = [robbed(number, task, rounds=3) for number, task in enumerate(tasks)]
+    told = tell(written(tmp_path, *cpus), monkeypatch)
+    assert "0-127 with events" in told.text
+    assert "36 others" in told.text
+    assert "CPUs 0,40,80,120" in told.text
+
+
+@pytest.mark.parametrize("name", ["<script>x", "$x_{1", "a\tb\nc", "网络", "%(x)s{0}"])
+def test_names_from_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    told = tell(written(tmp_path, robbed(victim=h.Task(500, name), device=name)), monkeypatch)
+    assert "<script" not in told.text
+    assert re.search(r"took <b>15\.0 %</b>", told.text)
+
+
+def test_losses_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = robbed()
+    happenings = (*whole.happenings[:24], h.Lost(380_000, 7), *whole.happenings[24:])
+    told = tell(written(tmp_path, cpu(0, *happenings, task=OPENSSL)), monkeypatch)
+    assert "7 events were lost" in told.text
+    assert "Gaps in the record of these CPUs" in told.text
+
+
+def test_a_victim_that_did_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"^no task 'opensl' in the window; there are openssl$"):
+        tell(written(tmp_path, robbed()), monkeypatch, victim="opensl")
