@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -50,6 +51,11 @@ def script_regex(path: str) -> int:
 WAYS = {"decode": decode, "timeline": timeline, "script_regex": script_regex}
 
 
+def cpu_time() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 def main(way: str, path: str, cpu: str | None = None) -> None:
     if cpu is not None:
         os.sched_setaffinity(0, {int(cpu)})
@@ -62,9 +68,10 @@ def main(way: str, path: str, cpu: str | None = None) -> None:
     with Path(path).open("rb") as stream:
         while stream.read(1 << 20):
             pass
-    start = time.perf_counter()
+    wall, cpu = time.perf_counter(), cpu_time()
     rows = WAYS[way](path)
-    print(json.dumps({"seconds": time.perf_counter() - start, "rows": rows}))
+    wall, cpu = time.perf_counter() - wall, cpu_time() - cpu
+    print(json.dumps({"seconds": wall, "cpu_seconds": cpu, "rows": rows}))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from statistics import median
 @dataclass(frozen=True)
 class Run:
     seconds: float
+    cpu_seconds: float
     peak_mib: float
 
 
@@ -18,7 +19,7 @@ class Run:
 class Way:
     name: str
     command: tuple[str, ...]
-    # In-process ways print {"seconds": ...} themselves, so that imports are not in the figure.
+    # In-process ways print their seconds themselves, so that imports are not in the figure.
     in_process: bool = False
 
 
@@ -34,8 +35,9 @@ def run(way: Way) -> Run:
     if child.returncode != 0:
         raise RuntimeError(f"{' '.join(way.command)}: exit {child.returncode}")
     if way.in_process:
-        seconds = json.loads(printed)["seconds"]
-    return Run(seconds, usage.ru_maxrss / 1024)
+        told = json.loads(printed)
+        return Run(told["seconds"], told["cpu_seconds"], usage.ru_maxrss / 1024)
+    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Figure:
     way: Way
     seconds: float
     spread: float
+    cpu_seconds: float
     peak_mib: float
 
 
@@ -59,6 +62,7 @@ def compare(ways: list[Way], repeats: int) -> list[Figure]:
             way,
             median(one.seconds for one in runs[way.name]),
             max(one.seconds for one in runs[way.name]) - min(one.seconds for one in runs[way.name]),
+            median(one.cpu_seconds for one in runs[way.name]),
             max(one.peak_mib for one in runs[way.name]),
         )
         for way in ways

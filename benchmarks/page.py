@@ -29,14 +29,15 @@ def table(figures: list[Figure], events: int) -> str:
     seconds = {one.way.name: one.seconds for one in figures}
     script, kwork = seconds["perf script"], seconds["perf kwork report"]
     lines = [
-        "| way | time (s) | spread | M events/s | of perf script | of perf kwork | peak (MiB) |",
-        "|---|---|---|---|---|---|---|",
+        "| way | time (s) | spread | CPU (s) | M events/s | of script | of kwork | peak (MiB) |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for one in figures:
         cells = [
             one.way.name,
             f"{one.seconds:.3f}",
             f"{one.spread:.3f}",
+            f"{one.cpu_seconds:.3f}",
             f"{events / one.seconds / 1e6:.1f}",
             f"{one.seconds / script:.3f}",
             f"{one.seconds / kwork:.2f}",
@@ -75,7 +76,9 @@ make bench BENCH_ARGS=--write
 
 Machine: {machine()}. Capture: {events:,} events, {size / 2**20:.0f} MiB, {made}.
 Median of {repeats} rounds after one to warm up, every way once a round; spread is the slowest
-minus the fastest. The capture is in the page cache. Peak is the largest resident set of the
+minus the fastest. "of script" and "of kwork" are times over those of `perf script` and `perf kwork
+report`. CPU is user and system time of the same. The capture is in
+the page cache. Peak is the largest resident set of the
 process or of one of its children.
 
 {table(figures, events)}
