@@ -56,6 +56,11 @@ impl<T> Chunks<T> {
         self.chunks.iter().map(Vec::len).sum()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
     /// The rows in order, as slices.
     pub fn slices(&self) -> impl Iterator<Item = &[T]> {
         self.chunks.iter().map(Vec::as_slice)

@@ -70,6 +70,9 @@ impl Visitor for Scanner<'_, '_> {
     }
 
     fn side(&mut self, side: &Side) {
+        if let (What::Lost(_) | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
+            (self.first, self.last) = (self.first.min(time), self.last.max(time));
+        }
         match side.what {
             What::Lost(count) => {
                 self.scan.lost = self.scan.lost.saturating_add(count);

@@ -208,6 +208,7 @@ impl Cpu {
         }
         if event.flags & FLAG_NMI != 0 {
             // It says who runs, but its context bits are those of the NMI.
+            self.last_ns = now;
             return;
         }
         self.check(kind, &event, world);

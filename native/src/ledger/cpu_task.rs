@@ -214,8 +214,9 @@ impl Cpu {
     /// A needed event stops being recorded until the kernel resumes it.
     pub fn throttle(&mut self, now: i64, world: &mut World) {
         if self.sight == Sight::Clear {
+            self.last_ns = now.max(self.last_ns);
             self.forget(world);
-            self.sight = Sight::Throttled(now);
+            self.sight = Sight::Throttled(self.last_ns);
         }
     }
 

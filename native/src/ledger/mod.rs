@@ -251,6 +251,9 @@ impl Visitor for Ledger<'_> {
     fn side(&mut self, side: &Side) {
         let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);
         let time = side.time_ns.unwrap_or(0);
+        if let (What::Lost(_) | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
+            self.window = (self.window.0.min(time), self.window.1.max(time));
+        }
         match &side.what {
             What::Comm { tid, comm } => {
                 self.settle_present();
