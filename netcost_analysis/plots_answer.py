@@ -98,6 +98,8 @@ def _piece(ax: Axes, row: int, left: float, width: float, color: str, unknown: b
         edgecolor=FAINT,
         linewidth=0.5,
         hatch=HATCH if unknown else None,
+        # The last edge lies on the frame.
+        clip_on=False,
     )
 
 

@@ -87,11 +87,21 @@ def lanes(
         labels.append((left, right, 1, text, INK))
     for place, other in enumerate(others, start=len(_LANES)):
         _strip(ax, segments[segments["cpu"] == other].head(_MOST), place, at, start_ns, end_ns)
-    names = [f"CPU {cpu}  {_LANES[0]}", *_LANES[1:], *(f"CPU {other}" for other in others)]
+    names = [*_LANES, *(f"CPU {other}" for other in others)]
     ax.set_yticks(range(rows), names)
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
-    ax.set_xlabel(f"time, {unit}")
+    ax.annotate(
+        f"CPU {cpu}",
+        (0, -0.5),
+        xycoords=("axes fraction", "data"),
+        xytext=(-5, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontweight="bold",
+    )
+    ax.set_xlabel(f"time since the {'interrupt' if taken else 'start'}, {unit}")
     ax.grid(axis="x")
     if taken:
         _bracket(ax, at(taken[0]), at(taken[1]), f"{duration(taken[2])} in interrupts and softirqs")

@@ -43,7 +43,7 @@ PART = {
     "stolen_network": "#d55e00",
     "stolen_maybe_network": "#f3b183",
     "stolen_other": "#882255",
-    "stolen_or_synchronous": "#cc79a7",
+    "stolen_or_synchronous": "#c4629c",
     "synchronous": "#009e73",
     "scheduled": "#7f6a3f",
     "unknown": UNKNOWN,

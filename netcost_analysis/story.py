@@ -94,11 +94,11 @@ def answer(
     taken = between(low, high) or "nothing"
     if known and high:
         # Where both ends of the range print alike, so does their share.
-        least = high if duration(low) == duration(high) else low
+        most = low if duration(low) == duration(high) else high
         text = filled(
             "<p class='answer'>Packet processing took <b>{part}</b> of {victim}'s time on CPU: "
             "{taken} of {on_cpu}.{devices}</p>",
-            part=share_between(least / on_cpu, high / on_cpu),
+            part=share_between(low / on_cpu, most / on_cpu),
             victim=victim,
             taken=taken,
             on_cpu=duration(on_cpu),

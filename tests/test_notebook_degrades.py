@@ -11,7 +11,9 @@ from told import IDLE, NET_RX, OPENSSL, RCU, UDPSINK
 from told_notebook import Told, tell
 
 
-def robbed(number: int = 0, victim: h.Task = OPENSSL, rounds: int = 12, device: str = "eth0") -> Cpu:
+def robbed(
+    number: int = 0, victim: h.Task = OPENSSL, rounds: int = 12, device: str = "eth0"
+) -> Cpu:
     told: list[h.Happening] = []
     for start in range(1_000, 1_000 + rounds * 100_000, 100_000):
         told += [

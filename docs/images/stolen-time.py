@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 
 import netcost_analysis as netcost
 from netcost_analysis import answer, moment, plots, story
+from netcost_analysis.units import share
 
 
 def main(path: str, output: str) -> None:
@@ -19,11 +20,20 @@ def main(path: str, output: str) -> None:
         sys.exit(f"{path} has no task that lost time to an interrupt")
     parts = answer.parts_of(timeline.sums(), victim)
     with plots.style():
-        figure, axes = plt.subplots(2, figsize=(10, 5.4), height_ratios=[1, 1.5])
+        figure, axes = plt.subplots(2, figsize=(10, 6), height_ratios=[1, 1.5])
         plots.answer(axes[0], parts, victim, story.known(losses.loc[victim, "monitor_ns"]))
         plots.lanes(
             axes[1], *example.tables, example.cpu, example.window, example.taken, example.others
         )
+        taken = parts.loc[parts["part"] == "stolen_network", "ns"].sum()
+        figure.suptitle(
+            f"{victim}: packet processing took {share(taken / parts['ns'].sum())} of its CPU time",
+            x=0.01,
+            ha="left",
+            fontweight="bold",
+            fontsize=12,
+        )
+        axes[1].set_title("One of its interrupts", pad=20)
         figure.savefig(output, dpi=150, metadata={"Software": None})
 
 
