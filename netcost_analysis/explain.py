@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 _DEVICES = 3
 
 
+def detail_text(timeline: "Timeline", detail: "Timeline") -> str:
+    """Which stretch single interrupts and batches are of, where it is not all; else empty."""
+    if detail is timeline:
+        return ""
+    origin = timeline.capture.start_ns
+    return filled(
+        "<p class='missing'>This is a large capture. Single interrupts and batches, below, are of "
+        "{width} from its middle, {start} after its start; every sum is of all of it.</p>",
+        width=duration(detail.duration_ns),
+        start=duration(int(detail.summary["start_ns"]) - origin),
+    )
+
+
 def moment_text(capture: "Capture", example: "Moment | None") -> str:
     """What the picture of one interrupt shows, or why there is none."""
     if example is None:

@@ -1,6 +1,6 @@
 """Why the three estimates of what the victim got differ, computed; HTML as in story."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -92,6 +92,7 @@ def _gap(timeline: "Timeline", traced: float, work: float, same_run: bool) -> st
             f"{-points:.1f} points: a baseline that was disturbed, or a window that holds more "
             "than the victim's run.</p>"
         )
+    what_else = ": hidden cost" if same_run else ". What is not due to that is hidden cost"
     text = (
         f"<p><b>Work</b> is what counts: {share(1 - work)} of what the victim does undisturbed was "
         f"not done. <b>Traced</b> accounts for {share(1 - traced)}: then an interrupt or another "
@@ -103,16 +104,19 @@ def _gap(timeline: "Timeline", traced: float, work: float, same_run: bool) -> st
         each = f", {duration(hidden_ns / irqs)} for each of {irqs:,} {what}" if irqs else ""
         text += f" or {duration(hidden_ns)}{each}"
     return text + (
-        ": hidden cost, which no pair of tracepoints brackets. Entry and exit of an interrupt, "
+        f"{what_else}, which no pair of tracepoints brackets. Entry and exit of an interrupt, "
         "caches that it leaves cold, exits to a hypervisor and the tracing itself lie in it; this "
         "capture cannot tell them apart.</p>"
     )
 
 
 def _interruptions(timeline: "Timeline") -> tuple[int, str]:
-    irqs: Any = timeline.hardirqs
-    number = int((irqs["tid"] != 0).fillna(False).sum())
-    if number:
-        vectors = bool((irqs["context"] == "vector").any())
-        return number, "interrupts" if vectors else "hardirqs, timers and IPIs not counted"
-    return int((timeline.softirqs["tid"] != 0).fillna(False).sum()), "softirqs"
+    # From the sums: the tables of a long run need not fit in memory. One that was interrupted
+    # itself counts twice; those are few.
+    sums = timeline.sums()
+    tasks = sums[(sums["tid"] != 0).fillna(False).astype(bool)]
+    by_context = tasks.groupby(tasks["context"].astype(object))["episodes"].sum()
+    irqs, vectors = int(by_context.get("hardirq", 0)), int(by_context.get("vector", 0))
+    if irqs + vectors:
+        return irqs + vectors, "interrupts" if vectors else "hardirqs, timers and IPIs not counted"
+    return int(by_context.get("softirq", 0)), "softirqs"

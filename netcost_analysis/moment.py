@@ -15,6 +15,8 @@ _MARGIN = 0.3
 _REACH_NS = 1_000_000
 _LEAST_MARGIN_NS = 500
 _NEIGHBOURS = 3
+# Softirqs, hardirqs and polls of so many take some 400 MB.
+_MOST_EVENTS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,21 @@ class Moment:
         inside = rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
         taken = inside[~inside["kind"].isin(["task", "idle", "unknown"])]
         return int((taken["end_ns"] - taken["start_ns"]).sum())
+
+
+def detail(timeline: Timeline) -> Timeline:
+    """The stretch of which single interrupts, softirqs and polls are looked at.
+
+    Returns the timeline itself, or of a capture whose tables would not fit in memory a window from
+    its middle, with about as many events as do.
+    """
+    capture, span = timeline.capture, timeline.duration_ns
+    events = sum(capture.info["events"].values())
+    if events <= _MOST_EVENTS or not span:
+        return timeline
+    width = max(span * _MOST_EVENTS // events, 1)
+    start = int(timeline.summary["start_ns"]) - capture.start_ns + (span - width) // 2
+    return capture.timeline(start / 1e9, (start + width) / 1e9, timeline.cpus)
 
 
 def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]", str] | None:

@@ -30,7 +30,8 @@ from netcost_analysis.notebook import picture, say
 
 capture = netcost.open_capture(path)
 timeline = capture.timeline()
-timeline.load("softirqs", "hardirqs", "polls", "coverage", "displaced")
+detail = moment.detail(timeline)  # all of it, unless the capture is very large
+detail.load("softirqs", "hardirqs", "polls", "coverage", "displaced")
 say(story.facts(capture, timeline))
 
 # %% [markdown]
@@ -63,11 +64,12 @@ if len(thieves):
 # bottom lane only.
 
 # %%
-example = moment.moment(timeline, victim)
+example = moment.moment(detail, victim)
 if example:
     caption = f"Interrupts, polls, softirqs and task on CPU {example.cpu}: {example.what}"
     with picture(caption, 3.1 + 0.55 * len(example.others)) as (_, ax):
         plots.lanes(ax, *example.tables, example.cpu, example.window, example.taken, example.others)
+say(explain.detail_text(timeline, detail))
 say(explain.moment_text(capture, example), story.missing(capture, "napi:napi_poll"))
 
 # %% [markdown]
@@ -102,9 +104,9 @@ say(explain.over_time_text(timeline, victim, cpus, gaps, bin_ns))
 
 # %%
 lacking = story.missing(capture, "napi:napi_poll")
-devices = explain.busiest_devices(timeline.polls)
+devices = explain.busiest_devices(detail.polls)
 for device in devices:
-    polls = timeline.polls[timeline.polls["device"] == device]
+    polls = detail.polls[detail.polls["device"] == device]
     if polls["work"].notna().any():
         with picture(f"Packets per poll of {device}, and time per packet", 2.7, ncols=2) as (
             _,
@@ -114,10 +116,10 @@ for device in devices:
             plots.cost_per_packet(axes[1], polls)
             axes[0].set_title(device)
     say(explain.batch_text(device, polls))
-say(lacking, explain.busy_polls(timeline))
+say(lacking, explain.busy_polls(detail))
 
 # %%
-net_rx = timeline.softirqs[timeline.softirqs["action"].astype(object) == "NET_RX"]
+net_rx = detail.softirqs[detail.softirqs["action"].astype(object) == "NET_RX"]
 if len(net_rx) and not lacking:
     with picture("Packets per NET_RX softirq", 2.4) as (_, ax):
         plots.packets_per_softirq(ax, net_rx)

@@ -118,3 +118,15 @@ def test_losses_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_victim_that_did_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"^no task 'opensl' in the window; there are openssl$"):
         tell(written(tmp_path, robbed()), monkeypatch, victim="opensl")
+
+
+def test_a_large_capture_is_shown_in_part_and_summed_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path, robbed(rounds=40))
+    monkeypatch.setattr("netcost_analysis.moment._MOST_EVENTS", 80)
+    told = tell(path, monkeypatch)
+    # 320 events in 3.96 ms: a quarter of it.
+    assert "are of 990 µs from its middle, 1.49 ms after its start" in told.text
+    assert "<b>eth0</b>: 20 polls handled 80 packets" in told.text
+    assert "580 µs of 3.96 ms" in told.text
