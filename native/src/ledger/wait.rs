@@ -64,6 +64,16 @@ impl Held {
         }
     }
 
+    /// Drops what ended before `at`: nobody who waits now began to wait earlier.
+    fn forget(&mut self, at: i64) {
+        const WORTH_MOVING: usize = 1 << 12;
+        let count = self.stretches.partition_point(|stretch| stretch.1 < at);
+        if count > WORTH_MOVING {
+            // The last of them stays, for its running sum.
+            self.stretches.drain(..count - 1);
+        }
+    }
+
     /// Time held before `at`.
     fn until(&self, at: i64) -> i64 {
         let after = self.stretches.partition_point(|stretch| stretch.0 < at);
@@ -114,6 +124,12 @@ impl Waits {
         let watermark = self.previous_round;
         self.previous_round = self.newest;
         self.settle(watermark);
+        let waiting = self.states.values().filter_map(|state| match state {
+            State::Runnable { here_since, .. } => Some(*here_since),
+            State::Running | State::Asleep => None,
+        });
+        let oldest = waiting.chain([watermark]).min().unwrap_or(watermark);
+        self.held.values_mut().for_each(|held| held.forget(oldest));
     }
 
     /// Settles everything up to `watermark`.
