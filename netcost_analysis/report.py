@@ -35,8 +35,6 @@ th:first-child, td:first-child { text-align: left; }
 thead th { border-bottom: 1px solid #888; }
 tbody tr:nth-child(even) { background: #f4f5f6; }
 pre, code { font: .88rem/1.45 ui-monospace, monospace; }
-pre { overflow-x: auto; }
-.input_area pre { background: #f4f5f6; padding: .75rem; }
 .rendered_html, .output { overflow-x: auto; }
 img { max-width: 100%; height: auto; }
 table.facts th, table.facts td { text-align: left; white-space: normal; vertical-align: top; }
