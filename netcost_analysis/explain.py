@@ -52,8 +52,10 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
     ns = (inside["end_ns"] - inside["start_ns"]).groupby(inside["kind"]).sum()
     parts = ", ".join(f"{name} {duration(ns[kind])}" for kind, name in names.items() if kind in ns)
     text = filled(
-        "<p>Of median length among its kind: {what} on CPU {cpu}, {at} into the capture. Of the "
-        "{span} from the first interrupt to the end of the last, interrupts and softirqs had "
+        "<p>Full colour is who has the CPU. The pale spans are a softirq that is open and a task "
+        "that is current, while something above them runs; a monitor sees the bottom lane only."
+        "</p><p>Of median length among its kind: {what} on CPU {cpu}, {at} into the capture. Of "
+        "the {span} from the first interrupt to the end of the last, interrupts and softirqs had "
         "{taken}: {parts}.",
         what=example.what,
         cpu=example.cpu,
@@ -116,7 +118,7 @@ def _spread(bins: pd.DataFrame) -> str:
     lost = bins[bins["kind"].isin(taken)].groupby("bin_ns")["ns"].sum()
     usual = whole[whole >= whole.median() / 2]
     shares = (lost.reindex(usual.index, fill_value=0) / usual).sort_values()
-    if len(shares) < 5:
+    if len(shares) < 5 or not shares.max():
         return ""
     low, high = shares.quantile(0.1), shares.quantile(0.9)
     return (

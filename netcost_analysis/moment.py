@@ -96,7 +96,7 @@ def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]"
         (own, f"a network softirq in the context of {victim}"),
         (polled, "a network softirq that polled a device"),
         (network, "a network softirq without a poll"),
-        (whole, "a softirq; no network softirq was seen"),
+        (whole, "a softirq, as no network softirq was seen,"),
     )
     for rows, what in wanted:
         if len(rows):
@@ -106,7 +106,9 @@ def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]"
 
 def _typical(rows: pd.DataFrame) -> "pd.Series[Any]":
     length = (rows["exit_ns"] - rows["entry_ns"]).astype("int64").to_numpy()
-    return rows.iloc[int(np.abs(length - np.median(length)).argmin())]
+    # Of several the one in the middle: what came before and after it is in the capture.
+    middle = np.abs(np.arange(len(rows)) - len(rows) // 2)
+    return rows.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
 
 
 def moment(timeline: Timeline, victim: str | None) -> Moment | None:
@@ -128,7 +130,7 @@ def moment(timeline: Timeline, victim: str | None) -> Moment | None:
         rows = own if len(own) else irqs
         row = _typical(rows)
         cpu, first, last = int(row["cpu"]), int(row["entry_ns"]), int(row["exit_ns"])
-        what = "an interrupt; no softirq was recorded"
+        what = "an interrupt, as no softirq was seen,"
     return _around(timeline, cpu, first, last, what)
 
 
@@ -157,8 +159,9 @@ def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> M
     near.load("segments", "softirqs", "polls")
     segments = near.segments.assign(kind=kinds_of(near.segments))
     busy = segments[~segments["kind"].isin(["task", "idle", "unknown"])]
-    order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum().sort_values()
-    others = tuple(int(number) for number in order.index[::-1] if number != cpu)[:_NEIGHBOURS]
+    order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
+    order = order.sort_values(ascending=False, kind="stable")
+    others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
     own = busy[(busy["cpu"] == cpu) & (busy["start_ns"] >= first) & (busy["end_ns"] <= last)]
     return Moment(
         cpu,

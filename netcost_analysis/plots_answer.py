@@ -30,21 +30,23 @@ def answer(
     victim: str,
     monitor_ns: int | None = None,
     displaced_ns: int = 0,
+    has_switches: bool = True,
 ) -> None:
     """Draw where a victim's time on CPU went, under it what a monitor shows.
 
     parts: as parts_of returns it. monitor_ns: utime + stime, None where unknown. displaced_ns: what
     it waited off CPU for scheduled network work; drawn to the same scale where it can be seen.
+    has_switches: False where time on CPU is unknown, so that parts are shares of nothing.
     """
     total = int(parts["ns"].sum())
     extent = max(total, monitor_ns or 0, displaced_ns, 1)
     divisor, unit = time_unit(extent)
-    rows = [f"{printable(victim)} on CPU"]
+    rows = [f"{printable(victim)} on CPU" if has_switches else f"from {printable(victim)}"]
     left = 0
     for part, ns in zip(parts["part"], map(int, parts["ns"]), strict=True):
         _piece(ax, 0, left / divisor, ns / divisor, PART[part], part == "unknown")
         if ns >= _LABEL_WIDTH * extent:
-            text = f"{duration(ns)}\n{share(ns / total)}"
+            text = duration(ns) + (f"\n{share(ns / total)}" if has_switches else "")
             dark = part in ("stolen_network", "stolen_other", "synchronous", "scheduled")
             _inside(ax, (left + ns / 2) / divisor, 0, text, "white" if dark else INK)
         left += ns
@@ -77,15 +79,19 @@ def answer(
         for part, ns in zip(parts["part"], parts["ns"], strict=True)
     ]
     if handles:
-        ax.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0, 1.01),
-            ncols=min(3, len(handles)),
-            handlelength=1.2,
-            columnspacing=1.5,
-            borderaxespad=0,
-        )
+        _legend(ax, handles, columns=3)
+
+
+def _legend(ax: Axes, handles: list[Patch], columns: int) -> None:
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1.01),
+        ncols=min(columns, len(handles)),
+        handlelength=1.2,
+        columnspacing=1.5,
+        borderaxespad=0,
+    )
 
 
 def _piece(ax: Axes, row: int, left: float, width: float, color: str, unknown: bool) -> None:
@@ -145,4 +151,4 @@ def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: in
     kinds = list(dict.fromkeys(head["kind"]))
     handles = [Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]) for kind in kinds]
     if handles:
-        ax.legend(handles=handles, loc="lower right", handlelength=1.2)
+        _legend(ax, handles, columns=4)

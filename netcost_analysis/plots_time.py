@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from .plots_palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES
+from .plots_palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES, time_unit
 
 # From the bottom up: what was taken, what it did for its own traffic, what it had, what is unknown.
 _ORDER = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
@@ -29,11 +29,14 @@ def stolen_over_time(
     the axis counts from. cpus: how many CPUs make 100 %.
     """
     start_ns, end_ns = window
+    unit_ns, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
     first = start_ns // bin_ns * bin_ns
     starts = np.arange(first, max(end_ns, first + 1), bin_ns, dtype="int64")
     # The first and the last bin are cut by the window.
     widths = np.minimum(starts + bin_ns, max(end_ns, start_ns + 1)) - np.maximum(starts, start_ns)
-    edges = (np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1)) - origin_ns) / 1e9
+    edges = (
+        np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1)) - origin_ns
+    ) / unit_ns
     base = np.zeros(len(starts))
     handles = []
     for kind in (*_ORDER, *_REST):
@@ -49,10 +52,10 @@ def stolen_over_time(
         edge = FAINT if hatch else None
         handles.append(Patch(facecolor=color, hatch=hatch, label=name, edgecolor=edge))
         base = top
-    handles += _gaps(ax, gaps, start_ns, end_ns, origin_ns)
+    handles += _gaps(ax, gaps, window, origin_ns, unit_ns)
     ax.set_xlim(edges[0], edges[-1])
     ax.set_ylim(0, 100 if base.max(initial=0) <= 100.5 else None)
-    ax.set_xlabel("time since the capture's start, s")
+    ax.set_xlabel(f"time since the capture's start, {unit}")
     ax.set_ylabel("share of one CPU, %" if cpus == 1 else f"share of {cpus} CPUs, %")
     ax.grid(axis="y")
     if handles:
@@ -67,15 +70,18 @@ def stolen_over_time(
         )
 
 
-def _gaps(ax: Axes, gaps: pd.DataFrame, start_ns: int, end_ns: int, origin_ns: int) -> list[Patch]:
+def _gaps(
+    ax: Axes, gaps: pd.DataFrame, window: tuple[int, int], origin_ns: int, unit_ns: float
+) -> list[Patch]:
+    start_ns, end_ns = window
     # A strip along the top edge: a gap of a microsecond must still be seen.
     if not len(gaps):
         return []
     widest = gaps.assign(width=gaps["end_ns"] - gaps["start_ns"]).nlargest(_WIDEST_GAPS, "width")
     least = (end_ns - start_ns) / 500
     for start, end in zip(widest["start_ns"], widest["end_ns"], strict=True):
-        left = (max(int(start), start_ns) - origin_ns) / 1e9
-        width = max(min(int(end), end_ns) - max(int(start), start_ns), least) / 1e9
+        left = (max(int(start), start_ns) - origin_ns) / unit_ns
+        width = max(min(int(end), end_ns) - max(int(start), start_ns), least) / unit_ns
         ax.axvspan(left, left + width, 0.965, 1, facecolor="black", linewidth=0)
     return [Patch(facecolor="black", label="gap in the record")]
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _EVENT_NS = (300, 3_700)
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
+# Without these there is no interrupt time.
+_INTERRUPTS = (
+    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
+    *("irq:softirq_entry", "irq:softirq_exit"),
+)
 
 
 def filled(template: str, **values: Any) -> str:
@@ -80,78 +85,104 @@ def _pinned(victim: dict[str, Any]) -> str | None:
 
 
 def answer(
-    victim: str | None, row: "pd.Series[Any] | None", thieves: pd.DataFrame, window_ns: int
+    capture: "Capture",
+    victim: str | None,
+    row: "pd.Series[Any] | None",
+    thieves: pd.DataFrame,
+    window_ns: int,
 ) -> str:
     """The answer in a few sentences.
 
-    row: of stolen(), the victim's. thieves: as thieves_of returns it.
+    row: of stolen(), the victim's. thieves: as thieves_of returns it. Where interrupts were not
+    recorded it says so: nothing seen is not nothing taken.
     """
     if victim is None or row is None:
         return "<p>No task was seen in this capture, so nobody lost CPU time to interrupts.</p>"
-    on_cpu = row["on_cpu_ns"]
-    known = not absent(on_cpu) and int(on_cpu) > 0
-    low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
-    taken = between(low, high) or "nothing"
-    if known and high:
-        # Where both ends of the range print alike, so does their share.
-        most = low if duration(low) == duration(high) else high
-        text = filled(
-            "<p class='answer'>Packet processing took <b>{part}</b> of {victim}'s time on CPU: "
-            "{taken} of {on_cpu}.{devices}</p>",
-            part=share_between(low / on_cpu, most / on_cpu),
+    unseen = unrecorded(capture, *_INTERRUPTS)
+    if len(unseen) == len(_INTERRUPTS):
+        return filled(
+            "<p class='answer'>This capture <b>cannot say</b> what packet processing took from "
+            "{victim}: no interrupt and no softirq was recorded.</p><p>What follows counts all of "
+            "a task's time on CPU as its own. Add <code>-e {events}</code>.</p>",
             victim=victim,
-            taken=taken,
-            on_cpu=duration(on_cpu),
-            devices=_devices(thieves, high),
+            events=",".join(unseen),
         )
-    else:
-        text = filled(
-            "<p class='answer'>Packet processing took <b>{taken}</b> from {victim}.{devices}</p>",
-            taken=taken,
-            victim=victim,
-            devices=_devices(thieves, high),
-        )
-    waited = int(row["displaced_ns"])
-    if waited and (not known or waited >= _WORTH_SAYING * on_cpu):
+    known = not absent(row["on_cpu_ns"]) and int(row["on_cpu_ns"]) > 0
+    text = _taken(victim, row, known, bool(unseen), _devices(capture, thieves))
+    text += _waited(row, known)
+    if unseen:
         text += filled(
-            "<p class='answer'>For another <b>{waited}</b> it waited, off CPU, while network work "
-            "in kernel threads had its CPU.</p>",
-            waited=duration(waited),
+            "<p>That is a lower bound: {events} {verb} not recorded.</p>",
+            events=" and ".join(unseen),
+            verb="was" if len(unseen) == 1 else "were",
         )
-    if known:
-        text += filled(
-            "<p>In a window of {window}, {victim} was on a CPU for {on_cpu}, and ran for {own} of "
-            "it ({share}). Interrupts of every kind took {all}.{monitor}</p>",
-            window=duration(window_ns),
-            victim=victim,
-            on_cpu=duration(on_cpu),
-            own=duration(row["task_ns"]),
-            share=share(row["task_ns"] / on_cpu),
-            all=between(row["stolen_ns"], row["stolen_max_ns"]) or "none",
-            monitor=_monitor(row),
-        )
-    else:
-        text += filled(
+    if not known:
+        return text + filled(
             "<p>Of how much is unknown: without sched:sched_switch nobody knows how long {victim} "
             "was on a CPU, so there are times here but no shares.</p>",
             victim=victim,
         )
-    return text
+    return text + filled(
+        "<p>In a window of {window}, {victim} was on a CPU for {on_cpu}, and ran for {own} of "
+        "it ({share}). Interrupts of every kind took {all}.{monitor}</p>",
+        window=duration(window_ns),
+        victim=victim,
+        on_cpu=duration(row["on_cpu_ns"]),
+        own=duration(row["task_ns"]),
+        share=share(row["task_ns"] / row["on_cpu_ns"]),
+        all=between(row["stolen_ns"], row["stolen_max_ns"]) or "none",
+        monitor=_monitor(row),
+    )
 
 
-def _devices(thieves: pd.DataFrame, network_ns: int) -> str:
+def _taken(victim: str, row: "pd.Series[Any]", known: bool, partial: bool, devices: str) -> str:
+    low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
+    figure, rest = between(low, high) or "nothing", f" from {victim}"
+    if known and high:
+        # Where both ends of the range print alike, so does their share.
+        most = low if duration(low) == duration(high) else high
+        whole = row["on_cpu_ns"]
+        rest = f" of {victim}'s time on CPU: {figure} of {duration(whole)}"
+        figure = share_between(low / whole, most / whole)
+    return filled(
+        "<p class='answer'>Packet processing took {least}<b>{figure}</b>{rest}.{devices}</p>",
+        least="at least " if partial and high else "",
+        figure=figure,
+        rest=rest,
+        devices=devices if high else "",
+    )
+
+
+def _waited(row: "pd.Series[Any]", known: bool) -> str:
+    waited = int(row["displaced_ns"])
+    if not waited or (known and waited < _WORTH_SAYING * row["on_cpu_ns"]):
+        return ""
+    return (
+        f"<p class='answer'>For another <b>{escape(duration(waited))}</b> it waited, off CPU, while "
+        "network work in kernel threads had its CPU.</p>"
+    )
+
+
+def _devices(capture: "Capture", thieves: pd.DataFrame) -> str:
     named = thieves[thieves["device"].notna() & (thieves["device"] != "(no_device)")]
     by_device = named.groupby("device")["max_ns"].sum().sort_values(ascending=False)
     if len(by_device):
-        text = ", ".join(f"{device} ({duration(ns)})" for device, ns in by_device[:3].items())
-        return f" The thief is {text}, in its interrupts and polls."
+        listed = [f"{device} ({duration(ns)})" for device, ns in by_device[:3].items()]
+        if len(by_device) > 3:
+            listed.append(f"{len(by_device) - 3} more")
+        if len(listed) == 1:
+            return f" The thief is {listed[0]}, in its interrupts and polls."
+        thieves_are = f"{', '.join(listed[:-1])} and {listed[-1]}"
+        return f" The thieves are {thieves_are}, in their interrupts and polls."
     backlog = int(thieves.loc[thieves["device"] == "(no_device)", "max_ns"].sum())
     if backlog:
         return (
             f" No device can be named: {duration(backlog)} of it went to polls of the backlog, "
             "which receive packet steering, veth and loopback use and the kernel calls (no_device)."
         )
-    return " No device can be named: no poll or hardirq of one was seen." if network_ns else ""
+    if unrecorded(capture, "napi:napi_poll"):
+        return " No device can be named: napi:napi_poll, which names them, was not recorded."
+    return " No device can be named: none was polled."
 
 
 def _monitor(row: "pd.Series[Any]") -> str:
@@ -173,23 +204,28 @@ def _monitor(row: "pd.Series[Any]") -> str:
     )
 
 
+def unrecorded(capture: "Capture", *names: str) -> list[str]:
+    """Those of the named tracepoints that the capture did not record."""
+    known = {event["name"] for event in capture.info["event_attrs"]} | set(capture.info["events"])
+    return [name for name in names if name not in known]
+
+
 def missing(capture: "Capture", *names: str) -> str | None:
     """Why there is nothing to draw: which events were not recorded, or never happened.
 
     names: tracepoints, all of which are needed. None where each of them occurs.
     """
     counts = capture.info["events"]
-    recorded = {event["name"] for event in capture.info["event_attrs"]} | set(counts)
-    absent_ = [name for name in names if name not in recorded]
-    if absent_:
-        listed = " and ".join(absent_)
-        verb = "was" if len(absent_) == 1 else "were"
+    unseen = unrecorded(capture, *names)
+    if unseen:
+        listed = " and ".join(unseen)
+        verb = "was" if len(unseen) == 1 else "were"
         return filled(
             "<p class='missing'>Not in this capture: {listed} {verb} not recorded. Add "
             "<code>-e {events}</code>.</p>",
             listed=listed,
             verb=verb,
-            events=",".join(absent_),
+            events=",".join(unseen),
         )
     silent = [name for name in names if not counts.get(name)]
     if silent:

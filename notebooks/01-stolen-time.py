@@ -42,26 +42,23 @@ losses = netcost.stolen(timeline)
 victim = answer.choose_victim(timeline, losses, victim)
 lost = losses.loc[victim] if victim else None
 thieves = answer.thieves_of(timeline.sums(), victim)
-say(story.answer(victim, lost, thieves, timeline.duration_ns))
+say(story.answer(capture, victim, lost, thieves, timeline.duration_ns))
 
 # %%
 if victim:
     parts = answer.parts_of(timeline.sums(), victim)
     with picture(f"Where the CPU time of {victim} went", 2.6) as (_, ax):
-        plots.answer(ax, parts, victim, story.known(lost["monitor_ns"]), int(lost["displaced_ns"]))
+        monitor_ns, displaced_ns = story.known(lost["monitor_ns"]), int(lost["displaced_ns"])
+        plots.answer(ax, parts, victim, monitor_ns, displaced_ns, timeline.has_switches)
 
 # %%
 if len(thieves):
     rows = min(len(thieves), 9)
-    with picture(f"What took time from {victim}, most first", 1.1 + 0.26 * rows) as (_, ax):
+    with picture(f"What took time from {victim}, most first", 1.3 + 0.26 * rows) as (_, ax):
         plots.thieves(ax, thieves, story.known(lost["on_cpu_ns"]))
 
 # %% [markdown]
 # ## One interrupt
-#
-# What one such robbery looks like. Full colour is who has the CPU; the pale spans are a softirq
-# that is open and a task that is current, while something above them runs. The monitor sees the
-# bottom lane only.
 
 # %%
 example = moment.moment(detail, victim)

@@ -79,6 +79,30 @@ def test_events_that_were_not_recorded(
     assert len(told.pictures) == pictures
 
 
+def test_without_any_interrupt_it_claims_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tell(written(tmp_path, robbed(), formats=t.SCHED_FORMATS), monkeypatch)
+    assert "<b>cannot say</b> what packet processing took from openssl" in told.text
+    assert "Packet processing took" not in told.text
+
+
+def test_without_softirqs_it_is_a_lower_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT, *t.SCHED_FORMATS)
+    told = tell(written(tmp_path, robbed(), formats=kept), monkeypatch)
+    assert "Packet processing took at least <b>" in told.text
+    assert "irq:softirq_entry and irq:softirq_exit were not recorded" in told.text
+    assert "napi:napi_poll, which names them, was not recorded" in told.text
+
+
+def test_several_devices_are_all_thieves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cpus = [robbed(number, device=f"eth{number}") for number in range(5)]
+    told = tell(written(tmp_path, *cpus), monkeypatch)
+    assert re.search(r"The thieves are eth\d \(.*?\), eth\d .*? and 2 more, in their", told.text)
+
+
 def test_only_an_idle_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = tell(written(tmp_path, robbed(victim=IDLE)), monkeypatch)
     assert "No task was seen" in told.text

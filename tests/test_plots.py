@@ -52,6 +52,12 @@ def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> 
     assert [bar.get_hatch() for bar in ax.patches[:3]] == [None, None, "////"]
 
 
+def test_answer_without_switches_shows_no_shares(ax: Axes) -> None:
+    plots.answer(ax, parts(stolen_network=24_000), "openssl", has_switches=False)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["from openssl"]
+    assert words(ax) == "24.0 µs"
+
+
 def test_answer_without_a_monitor_or_any_time(ax: Axes) -> None:
     plots.answer(ax, parts(), "openssl")
     assert widths(ax) == []
