@@ -79,14 +79,7 @@ impl Cpu {
                 let thief =
                     if is_vector { self.vector_thief(key, event, world) } else { world.thieves.hardirq(key, NONE) };
                 if world.want.hardirqs && world.touches(now, now) {
-                    let row = HardirqRow {
-                        cpu: self.number,
-                        entry_ns: None,
-                        exit_ns: Some(now),
-                        thief,
-                        victim: self.victim,
-                        self_ns: 0,
-                    };
+                    let row = HardirqRow { entry_ns: None, exit_ns: Some(now), thief, victim: self.victim, self_ns: 0 };
                     self.rows.hardirqs.push(row);
                 }
             }
@@ -96,7 +89,6 @@ impl Cpu {
     fn hardirq_row(&mut self, hardirq: &Hardirq, exit_ns: Option<i64>, world: &mut World) {
         if world.want.hardirqs && world.touches(hardirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.hardirqs.push(HardirqRow {
-                cpu: self.number,
                 entry_ns: Some(hardirq.entry_ns),
                 exit_ns,
                 thief: hardirq.thief,

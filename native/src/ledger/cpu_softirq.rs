@@ -45,11 +45,12 @@ impl Cpu {
         self.close(now, world);
         let raise = &mut self.raises[vec as usize % SOFTIRQ_VECTORS];
         let raise_ns = raise.first_ns;
-        let (mut origin, inherited) = raise.take();
+        let (mut origin, mut inherited) = raise.take();
         if !world.shapes.has_raise {
             // One level of preempt count at entry means an interrupt's exit (or ksoftirqd); more
             // means local_bh_enable, where either may have raised it.
             origin = if event.preempt == Some(1) { Origin::Irq } else { Origin::Unknown };
+            inherited = false;
             if let (NET_RX, Some(irq)) = (vec, self.last_irq_exit) {
                 self.leads_to_net_rx(irq, world);
             }
@@ -96,15 +97,13 @@ impl Cpu {
                 self.doubt(self.no_softirq_ns, now, "softirq exit without its entry", world);
                 if world.want.softirqs && world.touches(now, now) {
                     self.rows.softirqs.push(SoftirqRow {
-                        cpu: self.number,
                         ordinal: self.ordinal,
                         raise_ns: None,
                         entry_ns: None,
                         exit_ns: Some(now),
-                        vec,
+                        vec: vec as i32,
                         victim: self.victim,
-                        origin: Origin::Unknown,
-                        inherited: false,
+                        origin: Origin::Unknown.label(false),
                         in_kthread: self.role != Role::Ordinary,
                         class: Class::None,
                         self_ns: 0,
@@ -136,15 +135,13 @@ impl Cpu {
         }
         if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.softirqs.push(SoftirqRow {
-                cpu: self.number,
                 ordinal: softirq.ordinal,
                 raise_ns: softirq.raise_ns,
                 entry_ns: Some(softirq.entry_ns),
                 exit_ns,
-                vec: softirq.vec,
+                vec: softirq.vec as i32,
                 victim: self.victim,
-                origin: softirq.origin,
-                inherited: softirq.inherited,
+                origin: softirq.origin.label(softirq.inherited),
                 in_kthread: self.role != Role::Ordinary,
                 class: softirq.class,
                 self_ns: softirq.self_ns,
@@ -171,12 +168,11 @@ impl Cpu {
         let thief = world.poll_thief(event.a as u64, event.text);
         self.close(now, world);
         let mut row = PollRow {
-            cpu: self.number,
             start_ns: None,
             end_ns: now,
             thief,
-            work: event.b,
-            budget: event.c,
+            work: event.b.map(|work| work as i32),
+            budget: event.c.map(|budget| budget as i32),
             self_ns: None,
             softirq: None,
             victim: self.victim,
@@ -188,7 +184,7 @@ impl Cpu {
             let from = softirq.thief;
             softirq.poll_ns += ns;
             softirq.polls += 1;
-            softirq.packets += event.b.unwrap_or(0).max(0);
+            softirq.packets = softirq.packets.saturating_add(event.b.unwrap_or(0).max(0) as u32);
             row.start_ns = Some(softirq.poll_from);
             row.self_ns = Some(ns);
             row.softirq = Some(softirq.ordinal);

@@ -1,18 +1,17 @@
 //! Rows to Arrow tables, one function a table.
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Int16Type, Int32Type, Int64Type, UInt64Type};
 
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
 use crate::ledger::cpu::Cpu;
+use crate::ledger::raise::ORIGINS;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
 use crate::ledger::rows::{Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::{Segment, SumRow};
 use crate::ledger::thief::{Class, Context};
 use crate::tables::{booleans, each, optional, plain, Plan};
-
-const ORIGINS: [&str; 5] = ["irq", "task", "softirq", "mixed", "unknown"];
 
 /// A column of i64 over rows that lie in several slices.
 macro_rules! number {
@@ -28,14 +27,20 @@ macro_rules! maybe {
     };
 }
 
+/// The number of each row's CPU, for rows that lie with their CPU.
+fn numbers(cpus: &[Cpu], rows: fn(&Cpu) -> usize) -> ArrayRef {
+    let mut numbers = Vec::with_capacity(cpus.iter().map(rows).sum());
+    for cpu in cpus {
+        numbers.resize(numbers.len() + rows(cpu), cpu.number as i32);
+    }
+    plain::<Int32Type>(numbers.into_iter())
+}
+
 pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     let tables: Vec<&[Segment]> = cpus.iter().flat_map(|cpu| cpu.finished.table.slices()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
-    plan.add("cpu", move || {
-        let numbers = cpus.iter().flat_map(|cpu| std::iter::repeat_n(cpu.number as i32, cpu.finished.table.len()));
-        plain::<Int32Type>(numbers)
-    });
+    plan.add("cpu", move || numbers(cpus, |cpu| cpu.finished.table.len()));
     number!(plan, "start_ns", rows, |row| row.start);
     number!(plan, "end_ns", rows, |row| row.end);
     names.owners(&mut plan, rows, |row| row.victim, |row| row.thief, |row| row.class);
@@ -60,24 +65,23 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     let tables: Vec<&[SoftirqRow]> = cpus.iter().flat_map(|cpu| cpu.rows.softirqs.slices()).collect();
     let rows = tables.as_slice();
     let origins = Labels::new(&ORIGINS);
-    let origin = |name: &str| ORIGINS.iter().position(|known| *known == name).map_or(NONE, |index| index as u32);
     let mut plan = Plan::new();
-    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
-    number!(plan, "ordinal", rows, |row| row.ordinal);
+    plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.softirqs.len()));
+    number!(plan, "ordinal", rows, |row| i64::from(row.ordinal));
     maybe!(plan, "raise_ns", rows, |row| row.raise_ns);
     maybe!(plan, "entry_ns", rows, |row| row.entry_ns);
     maybe!(plan, "exit_ns", rows, |row| row.exit_ns);
-    number!(plan, "vec", rows, |row| row.vec);
-    plan.add("action", move || names.texts(each(rows).map(|row| names.action(row.vec))))
+    number!(plan, "vec", rows, |row| i64::from(row.vec));
+    plan.add("action", move || names.texts(each(rows).map(|row| names.action(i64::from(row.vec)))))
         .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
-        .add("origin", || origins.column(each(rows).map(|row| origin(row.origin.name(row.inherited)))))
+        .add("origin", || origins.column(each(rows).map(|row| u32::from(row.origin))))
         .add("in_kthread", move || booleans(each(rows).map(|row| row.in_kthread)))
         .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));
     number!(plan, "self_ns", rows, |row| row.self_ns);
     number!(plan, "core_ns", rows, |row| row.self_ns - row.poll_ns);
-    number!(plan, "polls", rows, |row| row.polls);
-    number!(plan, "packets", rows, |row| row.packets);
+    number!(plan, "polls", rows, |row| i64::from(row.polls));
+    number!(plan, "packets", rows, |row| i64::from(row.packets));
     plan.batch()
 }
 
@@ -90,7 +94,7 @@ pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     };
     let thieves = move || each(rows).map(|row| row.thief);
     let mut plan = Plan::new();
-    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
+    plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.hardirqs.len()));
     maybe!(plan, "entry_ns", rows, |row| row.entry_ns);
     maybe!(plan, "exit_ns", rows, |row| row.exit_ns);
     plan.add("irq", move || optional::<Int64Type>(thieves().map(irq)))
@@ -107,15 +111,15 @@ pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     let tables: Vec<&[PollRow]> = cpus.iter().flat_map(|cpu| cpu.rows.polls.slices()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
-    plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
+    plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.polls.len()));
     maybe!(plan, "start_ns", rows, |row| row.start_ns);
     number!(plan, "end_ns", rows, |row| row.end_ns);
     plan.add("napi", move || plain::<UInt64Type>(each(rows).map(|row| names.thief(row.thief).napi.unwrap_or(0))))
         .add("device", move || names.devices(each(rows).map(|row| row.thief)));
-    maybe!(plan, "work", rows, |row| row.work);
-    maybe!(plan, "budget", rows, |row| row.budget);
+    maybe!(plan, "work", rows, |row| row.work.map(i64::from));
+    maybe!(plan, "budget", rows, |row| row.budget.map(i64::from));
     maybe!(plan, "self_ns", rows, |row| row.self_ns);
-    maybe!(plan, "softirq_ordinal", rows, |row| row.softirq);
+    maybe!(plan, "softirq_ordinal", rows, |row| row.softirq.map(i64::from));
     plan.add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
         .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));

@@ -76,7 +76,7 @@ pub fn build(
         tables.push(("slices", frames::slices(&names, &shown)?));
     }
     tables.push(("coverage", frames::coverage(&names, window, &shown)?));
-    Ok(Output {
+    let output = Output {
         tables,
         sums: frames::sums(&names, &cpus, window.0)?,
         displaced: frames::displaced(&names, &shown)?,
@@ -87,7 +87,10 @@ pub fn build(
         lost: (lost.max(lost_samples), unplaced),
         counters,
         has_switches,
-    })
+    };
+    // Giving back hundreds of megabytes takes the kernel a while that nobody needs to wait for.
+    rayon::spawn(move || drop((names, cpus)));
+    Ok(output)
 }
 
 fn counted(counters: &Counters) -> Vec<String> {

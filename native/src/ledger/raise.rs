@@ -21,15 +21,18 @@ pub enum Origin {
     Unknown,
 }
 
+/// Names of origins in the tables, by the numbers that `label` gives.
+pub const ORIGINS: [&str; 5] = ["irq", "task", "softirq", "mixed", "unknown"];
+
 impl Origin {
-    /// The name in the tables. `inherited`: every raise came from a softirq.
-    pub fn name(self, inherited: bool) -> &'static str {
+    /// Its number in `ORIGINS`. `inherited`: every raise came from a softirq.
+    pub fn label(self, inherited: bool) -> u8 {
         match self {
-            _ if inherited && self != Origin::Unknown => "softirq",
-            Origin::Irq => "irq",
-            Origin::Task(_) => "task",
-            Origin::Mixed => "mixed",
-            Origin::Unknown => "unknown",
+            Origin::Unknown => 4,
+            _ if inherited => 2,
+            Origin::Irq => 0,
+            Origin::Task(_) => 1,
+            Origin::Mixed => 3,
         }
     }
 }

@@ -1,33 +1,31 @@
 //! Rows of the tables, as the walk finds them. Names and devices are resolved when it is over.
 
 use crate::chunks::Chunks;
-use crate::ledger::raise::Origin;
 use crate::ledger::thief::Class;
 
-/// One softirq invocation.
+/// One softirq invocation. There are hundreds of thousands a second: its fields are as small as
+/// their values allow.
 #[derive(Debug, Clone)]
 pub struct SoftirqRow {
-    pub cpu: u32,
-    pub ordinal: i64,
     pub raise_ns: Option<i64>,
     pub entry_ns: Option<i64>,
     pub exit_ns: Option<i64>,
-    pub vec: i64,
-    pub victim: u32,
-    pub origin: Origin,
-    pub inherited: bool,
-    pub in_kthread: bool,
-    pub class: Class,
     pub self_ns: i64,
     pub poll_ns: i64,
-    pub polls: i64,
-    pub packets: i64,
+    pub ordinal: u32,
+    pub victim: u32,
+    pub polls: u32,
+    pub packets: u32,
+    pub vec: i32,
+    /// Number in `ORIGINS`.
+    pub origin: u8,
+    pub class: Class,
+    pub in_kthread: bool,
 }
 
 /// One interrupt: a device's or a vector's.
 #[derive(Debug, Clone)]
 pub struct HardirqRow {
-    pub cpu: u32,
     pub entry_ns: Option<i64>,
     pub exit_ns: Option<i64>,
     pub thief: u32,
@@ -38,14 +36,13 @@ pub struct HardirqRow {
 /// One NAPI poll; without a start where no begin can be known.
 #[derive(Debug, Clone)]
 pub struct PollRow {
-    pub cpu: u32,
     pub start_ns: Option<i64>,
     pub end_ns: i64,
     pub thief: u32,
-    pub work: Option<i64>,
-    pub budget: Option<i64>,
+    pub work: Option<i32>,
+    pub budget: Option<i32>,
     pub self_ns: Option<i64>,
-    pub softirq: Option<i64>,
+    pub softirq: Option<u32>,
     pub victim: u32,
     pub class: Class,
 }
