@@ -132,6 +132,16 @@ def busiest_devices(polls: pd.DataFrame, most: int = _DEVICES) -> list[str]:
     return [str(name) for name in polls["device"].astype(object).value_counts().index[:most]]
 
 
+def other_devices(polls: pd.DataFrame, shown: list[str]) -> str:
+    """How much the devices without a picture polled; empty where there are none."""
+    rest = polls[~polls["device"].isin(shown)]
+    devices = rest["device"].astype(object).nunique()
+    if not devices:
+        return ""
+    work = f" and {count(int(rest['work'].sum()), 'packet')}" if rest["work"].notna().any() else ""
+    return f"<p>{count(devices, 'more device')}, together {count(len(rest), 'poll')}{work}.</p>"
+
+
 def budget_of(polls: pd.DataFrame) -> int | None:
     """The budget most polls had; None where it was not recorded."""
     budgets = polls["budget"].dropna()

@@ -106,8 +106,9 @@ def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]"
 
 def _typical(rows: pd.DataFrame) -> "pd.Series[Any]":
     length = (rows["exit_ns"] - rows["entry_ns"]).astype("int64").to_numpy()
-    # Of several the one in the middle: what came before and after it is in the capture.
-    middle = np.abs(np.arange(len(rows)) - len(rows) // 2)
+    # Of several the one in mid-capture: what came before and after it is there to be shown.
+    entry = rows["entry_ns"].astype("int64").to_numpy()
+    middle = np.abs(entry - np.median(entry))
     return rows.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
 
 

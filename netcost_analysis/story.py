@@ -112,7 +112,7 @@ def answer(
     text += _waited(row, known)
     if unseen:
         text += filled(
-            "<p>That is a lower bound: {events} {verb} not recorded.</p>",
+            "<p>It took more than that, if anything: {events} {verb} not recorded.</p>",
             events=" and ".join(unseen),
             verb="was" if len(unseen) == 1 else "were",
         )
@@ -145,10 +145,10 @@ def _taken(victim: str, row: "pd.Series[Any]", known: bool, partial: bool, devic
         rest = f" of {victim}'s time on CPU: {figure} of {duration(whole)}"
         figure = share_between(low / whole, most / whole)
     return filled(
-        "<p class='answer'>Packet processing took {least}<b>{figure}</b>{rest}.{devices}</p>",
-        least="at least " if partial and high else "",
+        "<p class='answer'>Packet processing took <b>{figure}</b>{rest}{limit}.{devices}</p>",
         figure=figure,
         rest=rest,
+        limit=", as far as it was recorded" if partial else "",
         devices=devices if high else "",
     )
 
@@ -158,8 +158,8 @@ def _waited(row: "pd.Series[Any]", known: bool) -> str:
     if not waited or (known and waited < _WORTH_SAYING * row["on_cpu_ns"]):
         return ""
     return (
-        f"<p class='answer'>For another <b>{escape(duration(waited))}</b> it waited, off CPU, while "
-        "network work in kernel threads had its CPU.</p>"
+        f"<p class='answer'>For another <b>{escape(duration(waited))}</b> it waited, off CPU, "
+        "while network work in kernel threads had its CPU.</p>"
     )
 
 

@@ -113,7 +113,7 @@ for device in devices:
             plots.cost_per_packet(axes[1], polls)
             axes[0].set_title(device)
     say(explain.batch_text(device, polls))
-say(lacking, explain.busy_polls(detail))
+say(lacking, explain.other_devices(detail.polls, devices), explain.busy_polls(detail))
 
 # %%
 net_rx = detail.softirqs[detail.softirqs["action"].astype(object) == "NET_RX"]
