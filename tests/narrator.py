@@ -172,6 +172,7 @@ def recordings(realtime: bool = False) -> st.SearchStrategy[Recording]:
         return Recording(cpus, known=tuple(task for one in narrators for task in one.tasks[1:]))
 
     def timed(one: Recording) -> bool:
-        return all(len(one_cpu.happenings) > 1 for one_cpu in one.cpus)
+        # A CPU without events is not a recorded CPU.
+        return {event.cpu for event in one.events()} == {cpu.number for cpu in one.cpus}
 
     return tapes.map(told).filter(timed)
