@@ -24,7 +24,7 @@ def html(ledger: "Ledger", victims: int = _VICTIMS, thieves: int = _THIEVES) -> 
     escaped.
     """
     if not len(ledger.max_ns):
-        return "<p class='missing'>No task was seen in the window.</p>"
+        return "<p class='missing'>No task was seen in the window.</p>" + _elsewhere(ledger)
     low, high = _summed(ledger.ns, victims, thieves), _summed(ledger.max_ns, victims, thieves)
     groups = _groups(len(ledger.max_ns), victims)
     wholes = [_total(ledger.on_cpu_ns, group) for group in groups]
@@ -45,12 +45,15 @@ def html(ledger: "Ledger", victims: int = _VICTIMS, thieves: int = _THIEVES) -> 
     ]
     everything = _cells(list(low.sum(axis=1)), list(high.sum(axis=1)), wholes)
     rows.append(_row("stolen in all", everything, "total"))
-    elsewhere = "".join(f"<li>{escape(line)}</li>" for line in ledger_elsewhere(ledger))
-    other = f"<p>Interrupts that stole from no task:</p><ul>{elsewhere}</ul>" if elsewhere else ""
     return (
         f'<table class="ledger"><thead><tr><th>thief</th>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>{other}"
+        f"<tbody>{''.join(rows)}</tbody></table>{_elsewhere(ledger)}"
     )
+
+
+def _elsewhere(ledger: "Ledger") -> str:
+    lines = "".join(f"<li>{escape(line)}</li>" for line in ledger_elsewhere(ledger))
+    return f"<p>Interrupts that stole from no task:</p><ul>{lines}</ul>" if lines else ""
 
 
 def _groups(count: int, most: int) -> list[list[int]]:

@@ -107,6 +107,7 @@ def test_several_devices_are_all_thieves(tmp_path: Path, monkeypatch: pytest.Mon
 def test_only_an_idle_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = tell(written(tmp_path, robbed(victim=IDLE)), monkeypatch)
     assert "No task was seen" in told.text
+    assert "<li>from idle: 174 µs (eth0 poll 144 µs," in told.text
     assert "Packets per poll of eth0" in names(told)
 
 
