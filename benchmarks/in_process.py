@@ -8,7 +8,9 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 
 
 def decode(path: str) -> int:
@@ -56,6 +58,16 @@ def cpu_time() -> float:
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
+# The first call of a process also pays the kernel for every page of memory it touches.
+def again(call: Callable[[], int]) -> float:
+    runs = []
+    for _ in range(5):
+        start = time.perf_counter()
+        call()
+        runs.append(time.perf_counter() - start)
+    return median(runs)
+
+
 def main(way: str, path: str, cpu: str | None = None) -> None:
     if cpu is not None:
         os.sched_setaffinity(0, {int(cpu)})
@@ -69,9 +81,11 @@ def main(way: str, path: str, cpu: str | None = None) -> None:
         while stream.read(1 << 20):
             pass
     wall, cpu = time.perf_counter(), cpu_time()
-    rows = WAYS[way](path)
-    wall, cpu = time.perf_counter() - wall, cpu_time() - cpu
-    print(json.dumps({"seconds": wall, "cpu_seconds": cpu, "rows": rows}))
+    WAYS[way](path)
+    told = {"seconds": time.perf_counter() - wall, "cpu_seconds": cpu_time() - cpu}
+    if way != "script_regex":
+        told["again_seconds"] = again(lambda: WAYS[way](path))
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":

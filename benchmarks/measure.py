@@ -13,6 +13,7 @@ class Run:
     seconds: float
     cpu_seconds: float
     peak_mib: float
+    again_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ def run(way: Way) -> Run:
         raise RuntimeError(f"{' '.join(way.command)}: exit {child.returncode}")
     if way.in_process:
         told = json.loads(printed)
-        return Run(told["seconds"], told["cpu_seconds"], usage.ru_maxrss / 1024)
+        peak = usage.ru_maxrss / 1024
+        return Run(told["seconds"], told["cpu_seconds"], peak, told.get("again_seconds"))
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -47,6 +49,7 @@ class Figure:
     spread: float
     cpu_seconds: float
     peak_mib: float
+    again_seconds: float | None
 
 
 # Rounds and not blocks: what drifts on the machine during the run drifts for everyone.
@@ -57,13 +60,17 @@ def compare(ways: list[Way], repeats: int) -> list[Figure]:
     for _ in range(repeats):
         for way in ways:
             runs[way.name].append(run(way))
-    return [
-        Figure(
-            way,
-            median(one.seconds for one in runs[way.name]),
-            max(one.seconds for one in runs[way.name]) - min(one.seconds for one in runs[way.name]),
-            median(one.cpu_seconds for one in runs[way.name]),
-            max(one.peak_mib for one in runs[way.name]),
-        )
-        for way in ways
-    ]
+    return [figure(way, runs[way.name]) for way in ways]
+
+
+def figure(way: Way, runs: list[Run]) -> Figure:
+    seconds = [one.seconds for one in runs]
+    again = [one.again_seconds for one in runs if one.again_seconds is not None]
+    return Figure(
+        way,
+        median(seconds),
+        max(seconds) - min(seconds),
+        median(one.cpu_seconds for one in runs),
+        max(one.peak_mib for one in runs),
+        median(again) if again else None,
+    )

@@ -25,22 +25,33 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} CPUs{where}, Linux {release}, perf {version}"
 
 
+COLUMNS = (
+    "way",
+    "time (s)",
+    "spread",
+    "CPU (s)",
+    "again (s)",
+    "M events/s",
+    "of script",
+    "of kwork",
+)
+
+
 def table(figures: list[Figure], events: int) -> str:
     seconds = {one.way.name: one.seconds for one in figures}
     script, kwork = seconds["perf script"], seconds["perf kwork report"]
-    lines = [
-        "| way | time (s) | spread | CPU (s) | M events/s | of script | of kwork | peak (MiB) |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    lines = [f"| {' | '.join(COLUMNS)} | peak (MiB) |", "|---" * (len(COLUMNS) + 1) + "|"]
     for one in figures:
+        best = one.again_seconds or one.seconds
         cells = [
             one.way.name,
             f"{one.seconds:.3f}",
             f"{one.spread:.3f}",
             f"{one.cpu_seconds:.3f}",
-            f"{events / one.seconds / 1e6:.1f}",
-            f"{one.seconds / script:.3f}",
-            f"{one.seconds / kwork:.2f}",
+            f"{one.again_seconds:.3f}" if one.again_seconds else "",
+            f"{events / best / 1e6:.1f}",
+            f"{best / script:.3f}",
+            f"{best / kwork:.2f}",
             f"{one.peak_mib:.0f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -48,21 +59,29 @@ def table(figures: list[Figure], events: int) -> str:
 
 
 def targets(figures: list[Figure], events: int) -> str:
-    seconds = {one.way.name: one.seconds for one in figures}
-    rate = events / seconds["netcost: decode, one core"] / 1e6
-    share = seconds["netcost: timeline"] / seconds["perf kwork report"]
-    process = seconds["netcost ledger (process)"] / seconds["perf script"]
+    of = {one.way.name: one for one in figures}
+    kwork, script = of["perf kwork report"].seconds, of["perf script"].seconds
+    decode, timeline = of["netcost: decode, one core"], of["netcost: timeline"]
+    rates = [events / at / 1e6 for at in (decode.again_seconds or decode.seconds, decode.seconds)]
+    shares = [at / kwork for at in (timeline.again_seconds or timeline.seconds, timeline.seconds)]
+    process = of["netcost ledger (process)"].seconds / script
 
     def verdict(met: bool) -> str:
         return "met" if met else "**missed**"
 
     rows = [
-        ("decode, per core", "25 M events/s", f"{rate:.1f} M events/s", rate >= 25),
-        ("timeline, of perf kwork report", "0.75 (goal 0.5)", f"{share:.2f}", share <= 0.75),
-        ("netcost ledger, of perf script", "0.5", f"{process:.3f}", process <= 0.5),
+        ("decode, M events/s per core", "25", *(f"{one:.1f}" for one in rates), rates[0] >= 25),
+        (
+            "timeline, of perf kwork report",
+            "0.75 (goal 0.5)",
+            *(f"{one:.2f}" for one in shares),
+            shares[0] <= 0.75,
+        ),
+        ("netcost ledger, of perf script", "0.5", "", f"{process:.3f}", process <= 0.5),
     ]
-    lines = [f"| {' | '.join((*row[:3], verdict(row[3])))} |" for row in rows]
-    return "\n".join(("| target | wanted | measured | |", "|---|---|---|---|", *lines))
+    lines = [f"| {' | '.join((*row[:4], verdict(bool(row[4]))))} |" for row in rows]
+    head = "| target | wanted | measured | first call of a process | |"
+    return "\n".join((head, "|---|---|---|---|---|", *lines))
 
 
 def page(figures: list[Figure], events: int, size: int, made: str, repeats: int) -> str:
@@ -74,12 +93,17 @@ Side by side on one capture, in one run, by this command, which also writes this
 make bench BENCH_ARGS=--write
 ```
 
-Machine: {machine()}. Capture: {events:,} events, {size / 2**20:.0f} MiB, {made}.
-Median of {repeats} rounds after one to warm up, every way once a round; spread is the slowest
-minus the fastest. "of script" and "of kwork" are times over those of `perf script` and `perf kwork
-report`. CPU is user and system time of the same. The capture is in
-the page cache. Peak is the largest resident set of the
-process or of one of its children.
+Machine: {machine()}.
+Capture: {events:,} events, {size / 2**20:.0f} MiB, {made}.
+
+Median of {repeats} rounds after one to warm up, every way once a round; spread is the slowest minus
+the fastest. CPU is user and system time of the same. The capture is in the page cache. Peak is the
+largest resident set of the process or of one of its children.
+
+What runs in process is timed twice: `time` is the first call of a fresh process, which also pays
+the kernel for every page it touches, and `again` the median of five more calls in that process, as
+in a notebook. Rates and ratios are of `again` where there is one: `of script` and `of kwork` are
+over the times of `perf script` and `perf kwork report`.
 
 {table(figures, events)}
 
