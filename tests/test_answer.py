@@ -1,0 +1,84 @@
+# The report's own figures against the package's: parts partition a victim's time, thieves add up to
+# what it lost, bins to both; and which interrupt is shown.
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+
+import netcost_analysis as netcost
+from netcost_analysis import answer, moment
+
+SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def timeline(request: pytest.FixtureRequest) -> netcost.Timeline:
+    return netcost.open_capture(ROOT / "sample-data" / request.param).timeline()
+
+
+def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -> None:
+    losses = netcost.stolen(timeline)
+    assert len(losses) > 10
+    for victim, row in losses.iterrows():
+        parts = answer.parts_of(timeline.sums(), str(victim)).set_index("part")["ns"]
+        assert parts.sum() == row["on_cpu_ns"]
+        assert parts.get("own", 0) == row["task_ns"]
+        assert parts.get("stolen_network", 0) == row["stolen_network_ns"]
+        stolen = parts[parts.index.str.startswith("stolen")]
+        assert stolen.sum() == row["stolen_max_ns"]
+        assert parts.get("unknown", 0) == row["unknown_ns"]
+
+
+def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None:
+    matrix = netcost.ledger(timeline)
+    thieves = answer.thieves_of(timeline.sums(), "openssl")
+    assert thieves["max_ns"].is_monotonic_decreasing
+    by_name = thieves.groupby("thief")["max_ns"].sum()
+    lost = matrix.max_ns.loc["openssl"]
+    assert by_name.to_dict() == lost[lost > 0].to_dict()
+
+
+def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
+    bins = answer.over_time(timeline.sums(7_000_000), "openssl")
+    assert bins["ns"].sum() == netcost.stolen(timeline).loc["openssl", "on_cpu_ns"]
+    assert (bins.groupby("bin_ns")["ns"].sum() <= 7_000_000).all()
+
+
+def test_the_victim_is_the_bundles(timeline: netcost.Timeline) -> None:
+    assert answer.choose_victim(timeline, netcost.stolen(timeline)) == "openssl"
+    assert answer.choose_victim(timeline, netcost.stolen(timeline), "cat") == "cat"
+
+
+def softirq(entry: int, length: int, **fields: object) -> dict[str, object]:
+    usual = {"cpu": 0, "action": "NET_RX", "comm": "openssl", "cost_class": "stolen", "polls": 1}
+    return {"entry_ns": entry, "exit_ns": entry + length, **usual, **fields}
+
+
+def chosen(*rows: dict[str, object]) -> tuple[int, str] | None:
+    frame = pd.DataFrame(list(rows) or [softirq(0, 0)]).iloc[: len(rows)]
+    frame = frame.astype({"entry_ns": "Int64", "exit_ns": "Int64"})
+    found = moment.choose(frame, "openssl")
+    return (int(found[0]["entry_ns"]), found[1]) if found else None
+
+
+def test_the_interrupt_shown_is_a_typical_one_of_the_victim() -> None:
+    own = [softirq(100, 5), softirq(200, 9), softirq(300, 50)]
+    others = [softirq(400, 9, comm="cat"), softirq(500, 9, cost_class="synchronous")]
+    assert chosen(*others, *own) == (200, "a network softirq on top of openssl")
+
+
+def test_of_equals_the_one_in_mid_capture() -> None:
+    found = chosen(*(softirq(at, 9) for at in (100, 900, 510, 1_000, 120)))
+    assert found is not None
+    assert found[0] == 510
+
+
+def test_without_a_stolen_one_the_next_best() -> None:
+    timer = softirq(100, 5, action="TIMER", polls=0)
+    steering = softirq(200, 5, polls=0)
+    polled = softirq(300, 5, comm="cat")
+    assert chosen(timer, steering, polled) == (300, "a network softirq that polled a device")
+    assert chosen(timer, steering) == (200, "a network softirq without a poll")
+    assert chosen(timer) == (100, "a softirq, as no network softirq was seen,")
+    assert chosen(softirq(100, 5, exit_ns=None)) is None
+    assert chosen() is None
