@@ -70,6 +70,10 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
         lines["victim"] = _joined(bundle.victim.get("command"), _pinned(bundle.victim))
     if bundle and bundle.load:
         lines["load"] = str(bundle.load.get("command"))
+    notes = bundle.manifest.get("notes") if bundle else None
+    if isinstance(notes, list) and notes:
+        # The first is what a reader must know before anything else.
+        lines["note"] = f"{notes[0]}{' (more at the end)' if len(notes) > 1 else ''}"
     rows = "".join(
         f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in lines.items() if text
     )

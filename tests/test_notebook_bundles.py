@@ -51,6 +51,13 @@ def test_a_victim_that_left_no_result(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "from openssl, most first" in " ".join(told.pictures)
 
 
+def test_the_first_note_stands_before_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tell(changed(tmp_path, notes=["times are an emulator's", "other"]), monkeypatch)
+    assert "times are an emulator&#x27;s (more at the end)" in told.html[0]
+
+
 def test_without_a_kernel_configuration_no_monitor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
