@@ -71,8 +71,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
 
     - ticks: user time by times(2) over wall time; what the kernel's accounting says.
     - work: blocks per second over blocks per second of the baseline; what the victim got done.
-    - traced: 1 - (stolen + waiting) over wall time; the part of the window in which the victim
-      itself ran.
+    - traced: the victim's own segments over wall time; what interrupts on top of it and waiting
+      for its CPU left of the window.
 
     Work below traced is time that no pair of tracepoints brackets (hidden cost) and the slower pace
     of a cold cache; ticks above traced is what the accounting charges the victim for. Tracing

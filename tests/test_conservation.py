@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from native_tables import Answer, assert_conserved, by
-from netcost_analysis._native import CaptureError
 from perfdata import (
     Attr,
     Common,
@@ -25,6 +24,8 @@ from perfdata import tracepoints as t
 from perfdata.formats import Format
 from perfdata.machine import X86_64
 from perfdata.records import Comm, Lost, LostSamples
+
+from netcost_analysis._native import CaptureError
 
 CPUS = 3
 FORMATS = t.FORMATS

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from conftest import ROOT
 from native_tables import Answer, assert_conserved, rows
-from netcost_analysis._native import Capture, CaptureError
 from perfdata import (
     USUAL,
     Attr,
@@ -31,6 +30,8 @@ from perfdata import (
 from perfdata import happenings as h
 from perfdata.timeline import Recording
 from told import NET_RX, OPENSSL, TIMER, UDPSINK
+
+from netcost_analysis._native import Capture, CaptureError
 
 S = 1_000_000_000
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_tables import ALL_TABLES, Answer, assert_conserved
-from netcost_analysis._native import Capture, CaptureError
 from test_containers import story
+
+from netcost_analysis._native import Capture, CaptureError
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 from native_tables import ALL_TABLES, events
-from netcost_analysis._native import Capture, CaptureError
 from perfdata import USUAL, Header, SampleType, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
 from told import NET_RX, OPENSSL, TIMER, UDPSINK, answer
+
+from netcost_analysis._native import Capture, CaptureError
 
 SIMPLE = cpu(
     0,
