@@ -1,47 +1,23 @@
 # What the command line promises: exit codes, one line on error, documented JSON.
 
 import json
-import os
 import re
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 from conftest import ROOT
-from perfdata import cpu, recording
-from perfdata import happenings as h
-from told import NET_RX, OPENSSL, TIMER, UDPSINK
+from told import NET_RX, OPENSSL, TIMER
+from told_cli import one_interrupt
 
 from netcost_analysis import cli
-
-NETCOST = [sys.executable, "-m", "netcost_analysis"]
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    told = recording(
-        cpu(
-            0,
-            h.IrqEntry(1_000, 32),
-            h.SoftirqRaise(1_200, NET_RX),
-            h.IrqExit(2_000, 32),
-            h.SoftirqEntry(3_000, NET_RX),
-            h.NapiPoll(7_000, "eth0", 8),
-            h.SoftirqExit(8_000, NET_RX),
-            h.SoftirqRaise(9_000, TIMER),
-            h.SoftirqEntry(9_500, TIMER),
-            h.SoftirqExit(10_000, TIMER),
-            h.Waking(19_000, UDPSINK),
-            h.Switch(20_000, UDPSINK),
-            h.Switch(30_000, OPENSSL),
-            task=OPENSSL,
-        )
-    )
-    return str(told.write(tmp_path_factory.mktemp("capture") / "perf.data"))
+    return one_interrupt(tmp_path_factory.mktemp("capture"))
 
 
 class Run:
@@ -278,41 +254,3 @@ def test_a_bundle_is_read_through_its_manifest(netcost: Any, path: str, tmp_path
     run = netcost("info", str(tmp_path))
     assert run.code == 1
     assert "outside the bundle" in run.err
-
-
-def test_standard_input(path: str) -> None:
-    with open(path, "rb") as capture:
-        done = subprocess.run([*NETCOST, "info", "-", "--json"], stdin=capture, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["events"]["irq:softirq_entry"] == 2
-
-
-def test_a_closed_pipe_is_no_error(path: str) -> None:
-    for words in (["info", path], ["ledger", path], ["events", path, "irq:softirq_entry"]):
-        reader, writer = os.pipe()
-        os.close(reader)
-        done = subprocess.run([*NETCOST, *words], stdout=writer, stderr=subprocess.PIPE)
-        os.close(writer)
-        assert (done.returncode, done.stderr) == (0, b""), words
-
-
-def test_info_imports_nothing_heavy(path: str) -> None:
-    watch = (
-        "import sys; sys.argv = ['netcost', 'info', sys.argv[1]]\n"
-        "from netcost_analysis.cli import main; main()\n"
-        "print(*sorted(sys.modules), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", watch, path], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    heavy = {"pandas", "numpy", "pyarrow", "rich", "matplotlib", "IPython", "tqdm"}
-    assert not heavy & set(done.stderr.split())
-
-
-def test_info_answers_in_a_third_of_a_second(path: str) -> None:
-    # The best of five: the question is what the command needs, not what else the machine does.
-    def once() -> float:
-        started = time.perf_counter()
-        subprocess.run([*NETCOST, "info", path], check=True, capture_output=True)
-        return time.perf_counter() - started
-
-    assert min(once() for _ in range(5)) < 1 / 3
