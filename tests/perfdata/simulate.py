@@ -21,6 +21,8 @@ class Event:
     format: Format
     values: dict[str, Value]
     common: Common
+    # Once a task has exited, perf has no number for it in its namespace and says -1.
+    exited: bool = False
 
 
 # Softirqs live in the task that runs them: on PREEMPT_RT they are preempted with it, elsewhere they
@@ -32,6 +34,7 @@ class SimulatedCpu:
     hardirqs: int = 0
     serving: dict[int, int] = field(default_factory=dict)
     bh_off: dict[int, int] = field(default_factory=dict)
+    exited: set[int] = field(default_factory=set)
     # Softirqs that run at local_bh_enable or in a PREEMPT_RT task, and not at the exit of an
     # interrupt, are seen by perf with a preempt count of 2.
     formats: dict[str, Format] = field(default_factory=dict)
@@ -77,6 +80,8 @@ class SimulatedCpu:
                 self.serving[self.task.tid] = max(0, self.serving.get(self.task.tid, 0) - 1)
             case h.Switch(_, to):
                 self.task = to
+            case h.Exit():
+                self.exited.add(self.task.tid)
             case h.Exec(_, _, comm):
                 self.task = h.Task(self.task.tid, comm, self.task.prio, self.task.pid)
 
@@ -93,7 +98,8 @@ class SimulatedCpu:
             common = self.common(irqs_off)
             if isinstance(what, h.Exec):
                 self.after(what)
-            yield Event(what.at, self.number, self.task, format_, values, common)
+            exited = self.task.tid in self.exited
+            yield Event(what.at, self.number, self.task, format_, values, common, exited)
 
     def describe(self, what: h.Happening) -> tuple[Format, dict[str, Any]] | None:
         task = self.task

@@ -111,8 +111,8 @@ class Recording:
         flushed: list[Record] = []
         for event, what in self._simulated(one):
             if event is not None:
-                tid = event.task.tid
-                where = Where(event.cpu, event.at, event.task.tgid, tid, places[event.format.event])
+                ids = (-1, -1) if event.exited else (event.task.tgid, event.task.tid)
+                where = Where(event.cpu, event.at, *ids, places[event.format.event])
                 raw = event.format.pack(event.values, event.common, self.machine)
                 ring.append(Sample(where, raw))
                 flushed.append(ring[-1])
