@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray};
+use arrow::array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, UInt64Array};
 use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int8Type};
 use rustc_hash::FxHashMap;
@@ -74,7 +74,7 @@ impl CommCache {
     }
 }
 
-/// The strings of a dictionary column, each once, and the key that a code has in it.
+/// The values of a dictionary column, each once, and the key that a code has in it.
 #[derive(Debug)]
 pub struct Labels {
     values: ArrayRef,
@@ -95,6 +95,12 @@ impl Labels {
             }));
         }
         Labels { distinct: distinct.len(), values: Arc::new(StringArray::from(distinct)), keys }
+    }
+
+    /// For codes that count through distinct numbers.
+    pub fn of_numbers(values: Vec<u64>) -> Labels {
+        let keys = (0..values.len() as i32).collect();
+        Labels { distinct: values.len(), values: Arc::new(UInt64Array::from(values)), keys }
     }
 
     /// The key of a code; -1 for `NONE`.

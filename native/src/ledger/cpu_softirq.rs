@@ -2,7 +2,7 @@
 
 use crate::ledger::cpu::{Cpu, Softirq, FLAG_HARDIRQ, FLAG_SOFTIRQ};
 use crate::ledger::raise::Origin;
-use crate::ledger::rows::{PollRow, SoftirqRow};
+use crate::ledger::rows::{known, PollRow, SoftirqRow, ABSENT};
 use crate::ledger::task::Role;
 use crate::ledger::thief::{Class, NET_RX, RPS_DISPATCH};
 use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
@@ -98,9 +98,9 @@ impl Cpu {
                 if world.want.softirqs && world.touches(now, now) {
                     self.rows.softirqs.push(SoftirqRow {
                         ordinal: self.ordinal,
-                        raise_ns: None,
-                        entry_ns: None,
-                        exit_ns: Some(now),
+                        raise_ns: ABSENT,
+                        entry_ns: ABSENT,
+                        exit_ns: now,
                         vec: vec as i32,
                         victim: self.victim,
                         origin: Origin::Unknown.label(false),
@@ -136,9 +136,9 @@ impl Cpu {
         if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.softirqs.push(SoftirqRow {
                 ordinal: softirq.ordinal,
-                raise_ns: softirq.raise_ns,
-                entry_ns: Some(softirq.entry_ns),
-                exit_ns,
+                raise_ns: softirq.raise_ns.unwrap_or(ABSENT),
+                entry_ns: softirq.entry_ns,
+                exit_ns: exit_ns.unwrap_or(ABSENT),
                 vec: softirq.vec as i32,
                 victim: self.victim,
                 origin: softirq.origin.label(softirq.inherited),
@@ -168,12 +168,12 @@ impl Cpu {
         let thief = world.poll_thief(event.a as u64, event.text);
         self.close(now, world);
         let mut row = PollRow {
-            start_ns: None,
+            start_ns: ABSENT,
             end_ns: now,
             thief,
             work: event.b.map(|work| work as i32),
             budget: event.c.map(|budget| budget as i32),
-            self_ns: None,
+            self_ns: ABSENT,
             softirq: None,
             victim: self.victim,
             class: Class::None,
@@ -185,8 +185,8 @@ impl Cpu {
             softirq.poll_ns += ns;
             softirq.polls += 1;
             softirq.packets = softirq.packets.saturating_add(event.b.unwrap_or(0).max(0) as u32);
-            row.start_ns = Some(softirq.poll_from);
-            row.self_ns = Some(ns);
+            row.start_ns = softirq.poll_from;
+            row.self_ns = ns;
             row.softirq = Some(softirq.ordinal);
             row.class = softirq.class;
             softirq.poll_from = now;
@@ -206,14 +206,14 @@ impl Cpu {
                     (slice.task_ns, slice.poll_ns) = (slice.task_ns - ns, slice.poll_ns + ns);
                 }
             }
-            row.start_ns = Some(poll.from);
-            row.self_ns = Some(poll.pending_ns + poll.earlier.iter().map(|earlier| earlier.1).sum::<i64>());
+            row.start_ns = poll.from;
+            row.self_ns = poll.pending_ns + poll.earlier.iter().map(|earlier| earlier.1).sum::<i64>();
             row.class = Class::Scheduled;
             world.irqs.polled(&self.net_irqs, event.text, &world.strings);
         } else {
             world.counters.polls_without_begin += 1;
         }
-        if world.want.polls && world.touches(row.start_ns.unwrap_or(now), now) {
+        if world.want.polls && world.touches(known(row.start_ns).unwrap_or(now), now) {
             self.rows.polls.push(row);
         }
     }

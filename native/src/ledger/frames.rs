@@ -1,17 +1,17 @@
 //! Rows to Arrow tables, one function a table.
 
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{Int16Type, Int32Type, Int64Type, UInt64Type};
+use arrow::datatypes::{Int16Type, Int32Type, Int64Type, Int8Type};
 
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::raise::ORIGINS;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
-use crate::ledger::rows::{Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
-use crate::ledger::segment::{Segment, SumRow};
+use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::segment::{Packed, SumRow};
 use crate::ledger::thief::{Class, Context};
-use crate::tables::{booleans, each, optional, plain, Plan};
+use crate::tables::{booleans, each, gather, optional, plain, Plan};
 
 /// A column of i64 over rows that lie in several slices.
 macro_rules! number {
@@ -37,14 +37,25 @@ fn numbers(cpus: &[Cpu], rows: fn(&Cpu) -> usize) -> ArrayRef {
 }
 
 pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
-    let tables: Vec<&[Segment]> = cpus.iter().flat_map(|cpu| cpu.finished.table.slices()).collect();
+    let tables: Vec<&[Packed]> = cpus.iter().flat_map(|cpu| cpu.finished.table.slices()).collect();
     let rows = tables.as_slice();
+    let ends = move || {
+        let mut ends = gather(each(rows).map(|row| row.start));
+        let mut last = 0;
+        for cpu in cpus.iter().filter(|cpu| !cpu.finished.table.is_empty()) {
+            let first = last;
+            last += cpu.finished.table.len();
+            ends.copy_within(first + 1..last, first);
+            ends[last - 1] = cpu.finished.end;
+        }
+        plain::<Int64Type>(ends.into_iter())
+    };
     let mut plan = Plan::new();
     plan.add("cpu", move || numbers(cpus, |cpu| cpu.finished.table.len()));
     number!(plan, "start_ns", rows, |row| row.start);
-    number!(plan, "end_ns", rows, |row| row.end);
-    names.owners(&mut plan, rows, |row| row.victim, |row| row.thief, |row| row.class);
-    plan.add("depth", move || plain::<Int16Type>(each(rows).map(|row| i16::from(row.depth))));
+    plan.add("end_ns", ends);
+    names.owners(&mut plan, rows, |row| row.victim, |row| row.thief(), |row| row.class());
+    plan.add("depth", move || plain::<Int8Type>(each(rows).map(|row| row.depth() as i8)));
     plan.batch()
 }
 
@@ -68,10 +79,10 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     let mut plan = Plan::new();
     plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.softirqs.len()));
     number!(plan, "ordinal", rows, |row| i64::from(row.ordinal));
-    maybe!(plan, "raise_ns", rows, |row| row.raise_ns);
-    maybe!(plan, "entry_ns", rows, |row| row.entry_ns);
-    maybe!(plan, "exit_ns", rows, |row| row.exit_ns);
-    number!(plan, "vec", rows, |row| i64::from(row.vec));
+    maybe!(plan, "raise_ns", rows, |row| known(row.raise_ns));
+    maybe!(plan, "entry_ns", rows, |row| known(row.entry_ns));
+    maybe!(plan, "exit_ns", rows, |row| known(row.exit_ns));
+    plan.add("vec", move || plain::<Int16Type>(each(rows).map(|row| row.vec as i16)));
     plan.add("action", move || names.texts(each(rows).map(|row| names.action(i64::from(row.vec)))))
         .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
@@ -80,8 +91,8 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
         .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));
     number!(plan, "self_ns", rows, |row| row.self_ns);
     number!(plan, "core_ns", rows, |row| row.self_ns - row.poll_ns);
-    number!(plan, "polls", rows, |row| i64::from(row.polls));
-    number!(plan, "packets", rows, |row| i64::from(row.packets));
+    plan.add("polls", move || plain::<Int32Type>(each(rows).map(|row| row.polls as i32)))
+        .add("packets", move || plain::<Int32Type>(each(rows).map(|row| row.packets as i32)));
     plan.batch()
 }
 
@@ -112,13 +123,13 @@ pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     let rows = tables.as_slice();
     let mut plan = Plan::new();
     plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.polls.len()));
-    maybe!(plan, "start_ns", rows, |row| row.start_ns);
+    maybe!(plan, "start_ns", rows, |row| known(row.start_ns));
     number!(plan, "end_ns", rows, |row| row.end_ns);
-    plan.add("napi", move || plain::<UInt64Type>(each(rows).map(|row| names.thief(row.thief).napi.unwrap_or(0))))
+    plan.add("napi", move || names.napis(each(rows).map(|row| row.thief)))
         .add("device", move || names.devices(each(rows).map(|row| row.thief)));
-    maybe!(plan, "work", rows, |row| row.work.map(i64::from));
-    maybe!(plan, "budget", rows, |row| row.budget.map(i64::from));
-    maybe!(plan, "self_ns", rows, |row| row.self_ns);
+    plan.add("work", move || optional::<Int32Type>(each(rows).map(|row| row.work)))
+        .add("budget", move || optional::<Int32Type>(each(rows).map(|row| row.budget)));
+    maybe!(plan, "self_ns", rows, |row| known(row.self_ns));
     maybe!(plan, "softirq_ordinal", rows, |row| row.softirq.map(i64::from));
     plan.add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))

@@ -5,6 +5,7 @@ use arrow::array::RecordBatch;
 use crate::error::Result;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::resolve::Names;
+use crate::ledger::rows::known;
 use crate::ledger::world::{Counters, World};
 use crate::ledger::{frames, Request};
 
@@ -116,7 +117,7 @@ fn counted(counters: &Counters) -> Vec<String> {
 /// By CPU and time. Rows come nearly sorted: only parked softirqs end out of order.
 fn sort_rows(world: &mut World, cpus: &mut [Cpu]) {
     for cpu in cpus {
-        cpu.rows.softirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
+        cpu.rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
         cpu.rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
         cpu.rows.polls.sort_by_key(|row| row.end_ns);
     }

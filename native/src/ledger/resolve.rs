@@ -1,7 +1,7 @@
 //! Numbers back to names: tasks, interrupt lines, devices, when all of them are known.
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::{Int32Type, Int64Type, UInt64Type};
+use arrow::datatypes::Int32Type;
 
 use crate::intern::{Labels, NONE};
 use crate::ledger::irqs::IrqRow;
@@ -23,6 +23,7 @@ pub struct Names {
     contexts: Labels,
     classes: Labels,
     networks: Labels,
+    napis: Labels,
     /// Per thief.
     known: Vec<Known>,
     /// Per victim: tid and name.
@@ -34,7 +35,8 @@ struct Known {
     context: u32,
     id: Option<i64>,
     name: u32,
-    napi: Option<u64>,
+    /// Number in `Names::napis`.
+    napi: u32,
     device: u32,
     network: u32,
 }
@@ -43,7 +45,10 @@ impl Names {
     /// Resolves everything once.
     pub fn new(world: World) -> Names {
         let irqs = world.irqs.resolve(&world.strings, world.shapes.has_raise);
-        let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs)).collect();
+        let mut napis: Vec<u64> = world.thieves.all.iter().filter_map(|thief| thief.napi).collect();
+        napis.sort_unstable();
+        napis.dedup();
+        let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis)).collect();
         let victims = world.tasks.victims.iter().enumerate();
         let victims = victims.map(|(number, victim)| (victim.tid, world.tasks.comm(number as u32))).collect();
         Names {
@@ -51,6 +56,7 @@ impl Names {
             contexts: Labels::new(&Context::NAMES),
             classes: Labels::new(&Class::NAMES),
             networks: Labels::new(&NETWORKS),
+            napis: Labels::of_numbers(napis),
             world,
             irqs,
             known,
@@ -90,7 +96,7 @@ impl Names {
 
     /// irq, vector or vec of thieves.
     pub fn ids(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        optional::<Int64Type>(thieves.map(|thief| self.known[thief as usize].id))
+        optional::<Int32Type>(thieves.map(|thief| self.known[thief as usize].id.map(|id| id as i32)))
     }
 
     /// Names of thieves.
@@ -98,9 +104,9 @@ impl Names {
         self.strings.column(thieves.map(|thief| self.known[thief as usize].name))
     }
 
-    /// NAPI instances of thieves.
+    /// NAPI instances of thieves: few, so a dictionary of addresses.
     pub fn napis(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        optional::<UInt64Type>(thieves.map(|thief| self.known[thief as usize].napi))
+        self.napis.column(thieves.map(|thief| self.known[thief as usize].napi))
     }
 
     /// Devices of thieves.
@@ -143,7 +149,7 @@ impl Names {
 }
 
 impl Known {
-    fn of(thief: &Thief, irqs: &[IrqRow]) -> Known {
+    fn of(thief: &Thief, irqs: &[IrqRow], napis: &[u64]) -> Known {
         let line = |irq: i64| irqs.binary_search_by_key(&irq, |row| row.irq).ok().map(|index| &irqs[index]);
         let own_line = thief.id.filter(|_| thief.context == Context::Hardirq).and_then(line);
         let network = match thief.network {
@@ -154,7 +160,7 @@ impl Known {
             context: thief.context as u32,
             id: thief.id,
             name: if thief.name == NONE { own_line.map_or(NONE, |row| row.name) } else { thief.name },
-            napi: thief.napi,
+            napi: thief.napi.and_then(|napi| napis.binary_search(&napi).ok()).map_or(NONE, |index| index as u32),
             device: own_line.map_or(thief.device, |row| row.device),
             network: network_label(network),
         }

@@ -144,23 +144,46 @@ impl Tail {
     }
 }
 
-impl Finished {
-    /// Puts the head before all others, as part of the first one where both have one owner.
-    pub fn insert_head(&mut self, head: Segment) {
-        match self.table.first_mut() {
-            Some(first) if (first.start, first.thief, first.victim) == (head.end, head.thief, head.victim) => {
-                first.start = head.start;
-            }
-            _ => self.table.push_front(head),
-        }
+/// A finished segment in half the room: it ends where the next one starts.
+#[derive(Debug, Clone, Copy)]
+pub struct Packed {
+    pub start: i64,
+    pub victim: u32,
+    /// Thief in the low 24 bits, class in 3, depth in 5.
+    owner: u32,
+}
+
+/// Thieves must be told apart by 24 bits.
+pub const MOST_THIEVES: usize = 1 << 24;
+const DEEPEST: u8 = 31;
+
+impl Packed {
+    fn new(segment: &Segment) -> Packed {
+        let depth = u32::from(segment.depth.min(DEEPEST));
+        let owner = segment.thief | (segment.class as u32) << 24 | depth << 27;
+        Packed { start: segment.start, victim: segment.victim, owner }
+    }
+
+    pub fn thief(&self) -> u32 {
+        self.owner & (MOST_THIEVES as u32 - 1)
+    }
+
+    pub fn class(&self) -> Class {
+        Class::ALL[(self.owner >> 24 & 7) as usize % Class::ALL.len()]
+    }
+
+    pub fn depth(&self) -> u8 {
+        (self.owner >> 27) as u8
     }
 }
 
-/// Finished segments of one CPU, clipped to the window.
+/// Finished segments of one CPU, clipped to the window. They have no gaps.
 #[derive(Debug, Default)]
 pub struct Finished {
     /// The table's rows.
-    pub table: Chunks<Segment>,
+    pub table: Chunks<Packed>,
+    /// Where the last one ends.
+    pub end: i64,
     /// The sums.
     pub sums: Sums,
 }
@@ -171,15 +194,29 @@ impl Finished {
     pub fn take(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, keep: bool) {
         self.sums.add(cpu, segment, bin_ns);
         if keep {
+            self.end = segment.end;
             if segment.depth == 0 && matches!(segment.thief, TASK | IDLE | UNKNOWN) {
                 if let Some(last) = self.table.last_mut() {
-                    if last.end == segment.start && last.victim == segment.victim && last.thief == segment.thief {
-                        last.end = segment.end;
+                    if (last.victim, last.thief(), last.depth()) == (segment.victim, segment.thief, 0) {
                         return;
                     }
                 }
             }
-            self.table.push(*segment);
+            self.table.push(Packed::new(segment));
+        }
+    }
+
+    /// Puts the head before all others, as part of the first one where both have one owner.
+    pub fn insert_head(&mut self, head: Segment) {
+        match self.table.first_mut() {
+            Some(first) if (first.thief(), first.victim, first.depth()) == (head.thief, head.victim, 0) => {
+                first.start = head.start;
+            }
+            Some(_) => self.table.push_front(Packed::new(&head)),
+            None => {
+                self.end = head.end;
+                self.table.push(Packed::new(&head));
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
+use crate::ledger::segment::MOST_THIEVES;
 
 /// What a CPU was doing in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +49,10 @@ pub enum Class {
 }
 
 impl Class {
+    /// All, by number.
+    pub const ALL: [Class; 6] =
+        [Class::None, Class::FromIdle, Class::Scheduled, Class::Synchronous, Class::Stolen, Class::Either];
+
     /// Names, by number; the first stands for none.
     pub const NAMES: [&'static str; 6] =
         ["", "from_idle", "scheduled", "synchronous", "stolen", "stolen_or_synchronous"];
@@ -133,6 +138,10 @@ impl Thieves {
 
     fn find(&mut self, key: (u8, i64, u64, u32), make: impl FnOnce() -> Thief) -> u32 {
         let all = &mut self.all;
+        if all.len() >= MOST_THIEVES {
+            // No host has so many lines and devices; damage may. Its time stays accounted for.
+            return self.keys.get(&key).copied().unwrap_or(UNKNOWN);
+        }
         *self.keys.entry(key).or_insert_with(|| {
             all.push(make());
             all.len() as u32 - 1

@@ -4,75 +4,134 @@
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
 
 /// Bytes read at a time: large enough to make reading cheap, small enough to stay in cache.
 const CHUNK: usize = 1 << 20;
+/// Room before a chunk for what was left of the one before it: no record is larger.
+const HEADROOM: usize = 1 << 16;
+/// From this size on a second thread reads ahead.
+const WORTH_A_THREAD: u64 = 8 << 20;
 
 /// A range of a file, read front to back.
 #[derive(Debug)]
 pub struct Window {
+    source: Source,
+    /// Headroom, then bytes of the file.
+    buffer: Vec<u8>,
+    start: usize,
+    /// Position in the file of `buffer[start]`.
+    offset: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    Here(Reader),
+    Ahead { full: Receiver<io::Result<Vec<u8>>>, empty: SyncSender<Vec<u8>> },
+}
+
+#[derive(Debug)]
+struct Reader {
     file: Arc<File>,
     next: u64,
     end: u64,
-    buffer: Vec<u8>,
-    start: usize,
-    filled: usize,
+}
+
+impl Reader {
+    /// The next chunk behind its headroom; one without bytes at the end.
+    fn chunk(&mut self, mut buffer: Vec<u8>) -> io::Result<Vec<u8>> {
+        let left = usize::try_from(self.end - self.next).unwrap_or(usize::MAX);
+        buffer.resize(HEADROOM + left.min(CHUNK), 0);
+        let mut filled = HEADROOM;
+        while filled < buffer.len() {
+            match self.file.read_at(&mut buffer[filled..], self.next) {
+                Ok(0) => self.end = self.next,
+                Ok(read) => (filled, self.next) = (filled + read, self.next + read as u64),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            if self.next == self.end {
+                break;
+            }
+        }
+        buffer.truncate(filled);
+        Ok(buffer)
+    }
+
+    fn ahead(mut self) -> Source {
+        let (full_sender, full) = sync_channel(2);
+        let (empty, empty_receiver) = sync_channel::<Vec<u8>>(4);
+        std::thread::spawn(move || loop {
+            let chunk = self.chunk(empty_receiver.try_recv().unwrap_or_default());
+            let last = chunk.as_ref().map_or(true, |chunk| chunk.len() == HEADROOM);
+            if full_sender.send(chunk).is_err() || last {
+                break;
+            }
+        });
+        Source::Ahead { full, empty }
+    }
 }
 
 impl Window {
     /// The bytes `from..end` of `file`.
     pub fn new(file: &Arc<File>, from: u64, end: u64) -> Window {
-        Window { file: Arc::clone(file), next: from, end, buffer: Vec::new(), start: 0, filled: 0 }
+        let reader = Reader { file: Arc::clone(file), next: from, end: end.max(from) };
+        let source = if end.saturating_sub(from) < WORTH_A_THREAD { Source::Here(reader) } else { reader.ahead() };
+        Window { source, buffer: Vec::new(), start: 0, offset: from }
     }
 
-    /// What is buffered, after making sure that it is `want` bytes or all that is left.
+    /// What is buffered, after making sure that it is `want` bytes (at most a record's) or all
+    /// that is left.
     pub fn peek(&mut self, want: usize) -> io::Result<&[u8]> {
-        while self.filled - self.start < want && self.next < self.end {
-            if self.start > 0 {
-                self.buffer.copy_within(self.start..self.filled, 0);
-                self.filled -= self.start;
-                self.start = 0;
+        while self.buffer.len() - self.start < want {
+            let mut chunk = match &mut self.source {
+                Source::Here(reader) => reader.chunk(Vec::new())?,
+                Source::Ahead { full, .. } => match full.recv() {
+                    Ok(chunk) => chunk?,
+                    Err(_) => break, // the reader has said that it was the end
+                },
+            };
+            if chunk.len() == HEADROOM {
+                break;
             }
-            let left = self.end - self.next;
-            let room = CHUNK.max(want - self.filled);
-            let room = usize::try_from(left).map_or(room, |left| room.min(left));
-            if self.buffer.len() < self.filled + room {
-                self.buffer.resize(self.filled + room, 0);
-            }
-            let target = &mut self.buffer[self.filled..self.filled + room];
-            match self.file.read_at(target, self.next) {
-                Ok(0) => self.end = self.next,
-                Ok(read) => {
-                    self.filled += read;
-                    self.next += read as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+            let left = self.buffer.len() - self.start;
+            chunk[HEADROOM - left..HEADROOM].copy_from_slice(&self.buffer[self.start..]);
+            let used = std::mem::replace(&mut self.buffer, chunk);
+            self.start = HEADROOM - left;
+            if let Source::Ahead { empty, .. } = &self.source {
+                // With no room for it the buffer is simply freed.
+                let _ = empty.try_send(used);
             }
         }
-        Ok(&self.buffer[self.start..self.filled])
+        Ok(&self.buffer[self.start..])
     }
 
     /// Moves on by `size` bytes, buffered or not.
-    pub fn advance(&mut self, size: u64) {
-        let buffered = (self.filled - self.start) as u64;
-        if size <= buffered {
-            self.start += size as usize;
-        } else {
-            self.start = self.filled;
-            self.next = self.next.saturating_add(size - buffered).min(self.end);
+    pub fn advance(&mut self, size: u64) -> io::Result<()> {
+        let mut left = size;
+        while left > 0 {
+            let buffered = (self.buffer.len() - self.start) as u64;
+            let step = left.min(buffered);
+            self.start += step as usize;
+            self.offset += step;
+            left -= step;
+            if let (true, Source::Here(reader)) = (left > 0, &mut self.source) {
+                let skipped = left.min(reader.end - reader.next);
+                reader.next += skipped;
+                self.offset += skipped;
+                left -= skipped;
+            }
+            if left > 0 && self.peek(1)?.is_empty() {
+                break;
+            }
         }
+        Ok(())
     }
 
     /// Position in the file of the first byte that `peek` shows.
     pub fn offset(&self) -> u64 {
-        self.next - (self.filled - self.start) as u64
-    }
-
-    /// Where the range ends.
-    pub fn end(&self) -> u64 {
-        self.end
+        self.offset
     }
 }
 

@@ -262,7 +262,7 @@ impl Gathered {
                 }
                 _ => {}
             }
-            window.advance(skip);
+            window.advance(skip)?;
         }
         Ok(Part { file: Arc::clone(file), start: 16, end: length })
     }

@@ -137,8 +137,8 @@ impl Walk<'_> {
                 }
                 Stop::Enough => return Ok(ControlFlow::Break(())),
             }
-            window.advance(used as u64);
-            window.advance(skip);
+            window.advance(used as u64)?;
+            window.advance(skip)?;
             let done = before + window.offset() - part.start;
             if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
                 return Err(bad!("interrupted"));
