@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._native import CaptureError
+    from ._native import CaptureError, __version__
     from .accounting import Accounting
     from .bundle import Bundle
     from .capture import Capture, open_capture
@@ -32,6 +32,7 @@ _HOME = {
     "Snapshot": "host",
     "SpeedRun": "victim",
     "Timeline": "timeline",
+    "__version__": "_native",
     "estimates": "victim",
     "ledger": "ledger",
     "open_capture": "capture",
@@ -48,6 +49,7 @@ __all__ = [
     "Snapshot",
     "SpeedRun",
     "Timeline",
+    "__version__",
     "estimates",
     "ledger",
     "open_capture",

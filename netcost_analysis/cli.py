@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from ._native import __version__
+
 _SUBCOMMANDS = {
     "events": "cli_events",
     "info": "cli_info",
@@ -39,7 +41,7 @@ class _Group(click.Group):
 @click.group(
     cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(package_name="netcost-analysis", prog_name="netcost")
+@click.version_option(__version__, prog_name="netcost")
 def cli() -> None:
     """What networking costs a host's CPUs, and whom it takes the time from.
 
