@@ -18,26 +18,27 @@ if TYPE_CHECKING:
     from .bundle import Bundle
     from .capture import Capture, open_capture
     from .host import Snapshot
-    from .ledger import Ledger, ledger
-    from .stolen import stolen
+    from .losses import stolen
+    from .matrix import Ledger, ledger
     from .timeline import Timeline
     from .victim import SpeedRun, estimates, parse_openssl_speed
 
+# No module may be named as a public function: importing it would bind the module in its place.
 _HOME = {
     "Accounting": "accounting",
     "Bundle": "bundle",
     "Capture": "capture",
     "CaptureError": "_native",
-    "Ledger": "ledger",
+    "Ledger": "matrix",
     "Snapshot": "host",
     "SpeedRun": "victim",
     "Timeline": "timeline",
     "__version__": "_native",
     "estimates": "victim",
-    "ledger": "ledger",
+    "ledger": "matrix",
     "open_capture": "capture",
     "parse_openssl_speed": "victim",
-    "stolen": "stolen",
+    "stolen": "losses",
 }
 
 __all__ = [
@@ -61,8 +62,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # import_module binds the submodule under its own name here, and two of them (ledger, stolen)
-    # share it with their function: the public name is bound after the import, so the function wins.
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)
     globals()[name] = value
     return value

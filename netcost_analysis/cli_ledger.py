@@ -25,7 +25,7 @@ def command(
 ) -> None:
     """Show who lost CPU time to what."""
     from .capture import open_capture
-    from .ledger import ledger
+    from .matrix import ledger
     from .tables import ledger_footer, ledger_table, ledger_title, show
 
     timeline = open_capture(path).timeline(start=start, end=end, cpus=list(cpus) or None)

@@ -35,7 +35,7 @@ def command(
     """Show how much of each task's time on CPU was its own, and what a monitor would say."""
     from .accounting import accounting
     from .capture import open_capture
-    from .stolen import stolen
+    from .losses import stolen
     from .tables import show, window_text
 
     capture = open_capture(path)

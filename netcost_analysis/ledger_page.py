@@ -10,7 +10,7 @@ from .units import absent, duration, share
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .ledger import Ledger
+    from .matrix import Ledger
 
 _VICTIMS = 4
 _THIEVES = 14

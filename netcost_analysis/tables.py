@@ -11,7 +11,7 @@ from .units import duration, printable, share
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .ledger import Ledger
+    from .matrix import Ledger
 
 
 # Characters that fit into a report's page.
