@@ -7,7 +7,7 @@ import click
 
 from .capture import open_capture
 from .cli import json_option, path_argument, print_json
-from .units import duration, printable, share
+from .units import duration, printable, ranges, share
 
 
 @click.command("info")
@@ -39,7 +39,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
             f"{info.get('arch') or 'unknown architecture'}",
         ),
         ("clock", info["clock"]),
-        ("cpus", f"{len(cpus)} with events: {_ranges(cpus)}" if cpus else "no event says its CPU"),
+        ("cpus", f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event says its CPU"),
         ("window", duration(info["duration_ns"])),
         (
             "lost",
@@ -75,14 +75,3 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     if len(info["coverage"]) > 10:
         lines.append(("", f"and {len(info['coverage']) - 10:,} gaps more"))
     return lines + [("note", note) for note in info["notes"]]
-
-
-def _ranges(cpus: list[int]) -> str:
-    # [0, 1, 2, 5] -> "0-2,5", as taskset and the kernel write it.
-    runs: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if runs and cpu == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], cpu]
-        else:
-            runs.append([cpu])
-    return ",".join("-".join(map(str, run)) for run in runs)

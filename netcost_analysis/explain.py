@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .answer import over_time
-from .story import count, filled, missing, ranges
-from .units import duration, share
+from .story import count, filled, missing
+from .units import duration, ranges, share
 
 if TYPE_CHECKING:
     from .capture import Capture

@@ -7,7 +7,7 @@ import pandas as pd
 
 from .accounting import accounting
 from .tables import between, share_between
-from .units import absent, duration, share
+from .units import absent, duration, ranges, share
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -27,17 +27,6 @@ _INTERRUPTS = (
 def filled(template: str, **values: Any) -> str:
     """A template of HTML with values in it, escaped: names in a capture come from strangers."""
     return template.format_map({name: escape(str(value)) for name, value in values.items()})
-
-
-def ranges(cpus: list[int]) -> str:
-    """CPU numbers as the kernel writes them: [0, 1, 2, 5] is "0-2,5"."""
-    runs: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if runs and cpu == runs[-1][-1] + 1:
-            runs[-1] = [runs[-1][0], cpu]
-        else:
-            runs.append([cpu])
-    return ",".join("-".join(map(str, run)) for run in runs)
 
 
 def count(number: int, one: str, many: str | None = None) -> str:

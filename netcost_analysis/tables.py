@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .units import duration, printable, share
+from .units import duration, printable, ranges, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,7 +184,7 @@ def _cells(low: list[int], high: list[int], known: bool) -> list[tuple[str, str]
 
 
 def window_text(window_ns: int, cpus: Sequence[int], covered: float | None) -> str:
-    names = f"CPU{'s' if len(cpus) > 1 else ''} {', '.join(map(str, cpus))}"
+    names = f"CPU{'s' if len(cpus) > 1 else ''} {ranges(cpus)}"
     known = f"{share(covered) or 'an unknown part'} of CPU time has a known owner"
     return f"{duration(window_ns)} on {names} ({known})"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .frames import to_frame
 from .progress import progress
 from .tables import summary_html, summary_text
-from .units import duration, share
+from .units import duration, ranges, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ class Timeline:
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
-            has = ", ".join(map(str, recorded)) or "none"
+            has = ranges(recorded) or "none"
             raise ValueError(f"CPU {cpu} was not recorded; the capture has {has}")
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
@@ -195,7 +195,7 @@ class Timeline:
             ("", f"Timeline of {self.capture.path}"),
             (
                 "window",
-                f"{duration(self.duration_ns)} on CPUs {', '.join(map(str, summary['cpus']))}",
+                f"{duration(self.duration_ns)} on CPUs {ranges(summary['cpus'])}",
             ),
             (
                 "CPU time",

@@ -1,5 +1,6 @@
 # How figures are written for a reader: three significant digits and the unit that suits them.
 
+from collections.abc import Iterable
 from typing import Any
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
@@ -36,6 +37,17 @@ def share(fraction: Any) -> str:
     if 99.95 <= percent < 100:
         return ">99.9 %"
     return f"{percent:.1f} %" if percent < 99.95 else "100 %"
+
+
+def ranges(cpus: Iterable[int]) -> str:
+    # CPU numbers as taskset and the kernel write them: [0, 1, 2, 5] -> "0-2,5".
+    runs: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], cpu]
+        else:
+            runs.append([cpu])
+    return ",".join("-".join(map(str, run)) for run in runs)
 
 
 def printable(text: str) -> str:

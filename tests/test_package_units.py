@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from netcost_analysis.units import duration, share
+from netcost_analysis.units import duration, ranges, share
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,10 @@ def test_duration(ns: object, text: str) -> None:
 )
 def test_share_never_rounds_to_all_or_nothing(fraction: object, text: str) -> None:
     assert share(fraction) == text
+
+
+@pytest.mark.parametrize(
+    ("cpus", "text"), [([0, 1, 2, 5], "0-2,5"), ([3, 1, 0], "0-1,3"), ([7], "7"), ([], "")]
+)
+def test_ranges(cpus: list[int], text: str) -> None:
+    assert ranges(cpus) == text
