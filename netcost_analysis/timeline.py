@@ -139,7 +139,7 @@ class Timeline:
 
     @property
     def irqs(self) -> "pd.DataFrame":
-        """A row per hardirq line or vector seen: irq, name, device, is_network, count."""
+        """A row per hardirq line seen: irq, name, device, is_network, count."""
         return self._frame("irqs")
 
     def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
