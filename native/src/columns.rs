@@ -184,8 +184,6 @@ pub struct EventColumns {
     pending: Vec<(u32, u32)>,
     has_time: bool,
     has_cpu: bool,
-    /// Samples whose payload is shorter than the format says; they have no row.
-    pub short: u64,
 }
 
 impl EventColumns {
@@ -199,15 +197,14 @@ impl EventColumns {
             pending: Vec::new(),
             has_time,
             has_cpu,
-            short: 0,
         }
     }
 
-    /// Notes a row that lies in the current block.
+    /// Notes a row that lies in the current block. A payload shorter than its format has no row: a
+    /// scan counts those.
     #[inline(always)]
     pub fn add(&mut self, time_ns: i64, cpu: u32, raw: u32, raw_size: u32) {
         if (raw_size as usize) < self.fixed_size {
-            self.short += 1;
             return;
         }
         self.times.push(time_ns);

@@ -31,11 +31,13 @@ pub struct Scan {
     pub lost: u64,
     /// Sum of LOST_SAMPLES records, which count the same losses again.
     pub lost_samples: u64,
+    /// Samples whose payload is shorter than the format says: no table has them.
+    pub short: u64,
     /// Records by type and what was unreadable.
     pub tally: Tally,
 }
 
-struct Scanner<'a, 'p> {
+struct Scanner<'p> {
     scan: Scan,
     first: i64,
     last: i64,
@@ -43,17 +45,19 @@ struct Scanner<'a, 'p> {
     far_cpus: FxHashMap<u32, i64>,
     timed: Vec<bool>,
     placed: Vec<bool>,
+    /// Bytes that a payload has at least.
+    fixed_sizes: Vec<u32>,
     progress: Progress<'p>,
-    _recording: &'a Recording,
 }
 
 /// CPUs below this are counted in an array.
 const NEAR_CPUS: usize = 4096;
 
-impl Visitor for Scanner<'_, '_> {
+impl Visitor for Scanner<'_> {
     fn sample(&mut self, _block: &[u8], sample: &Sample) -> ControlFlow<()> {
         let event = sample.event as usize;
         self.scan.counts[event] += 1;
+        self.scan.short += u64::from(sample.raw_size < self.fixed_sizes[event]);
         if self.timed[event] {
             self.first = self.first.min(sample.time_ns);
             self.last = self.last.max(sample.time_ns);
@@ -99,6 +103,12 @@ fn flow(go_on: bool) -> ControlFlow<()> {
     }
 }
 
+/// What a payload of this event has at least; 0 where none is expected.
+fn fixed_size(event: &crate::perf::recording::Event) -> u32 {
+    let format = event.format.as_ref().filter(|_| event.attr.has_raw());
+    format.map_or(0, |format| format.fixed_size() as u32)
+}
+
 /// Counts everything.
 pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
     let events = &recording.events;
@@ -110,8 +120,8 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
         far_cpus: FxHashMap::default(),
         timed: events.iter().map(|event| event.attr.has_time()).collect(),
         placed: events.iter().map(|event| event.attr.has_cpu()).collect(),
+        fixed_sizes: events.iter().map(fixed_size).collect(),
         progress,
-        _recording: recording,
     };
     let tally = recording.walk(&mut scanner)?;
     let mut scan = scanner.scan;

@@ -66,6 +66,9 @@ pub enum Element {
     Bytes,
 }
 
+/// More than any event has.
+const MOST_FIELDS: usize = 256;
+
 impl Format {
     /// Parses the text of a `format` file. Unparsable lines are passed over; a file without a
     /// name, an ID or any field is an error.
@@ -89,6 +92,15 @@ impl Format {
                 format.fields.extend(Field::parse(line));
             }
         }
+        // Fields lie side by side; only damage lets one byte of payload fill many columns.
+        let mut end = 0;
+        format.fields.sort_by_key(|field| field.offset);
+        format.fields.retain(|field| {
+            let apart = field.offset >= end;
+            end = end.max(field.offset + field.size);
+            apart
+        });
+        format.fields.truncate(MOST_FIELDS);
         if format.name.is_empty() || format.id == u64::MAX || format.fields.is_empty() {
             return Err(bad!("an event format of '{system}' has no name, ID or fields"));
         }

@@ -33,16 +33,21 @@ impl Names {
     /// Puts everything in order; call before `at`.
     pub fn seal(&mut self) {
         self.named(0, i64::MIN, b"swapper");
-        for history in self.by_tid.values_mut() {
-            history.sort_by_key(|entry| entry.0);
-        }
+        let sort = |history: &mut Vec<(i64, u32)>| history.sort_by_key(|entry| entry.0);
+        self.by_tid.values_mut().for_each(sort);
         self.forks.sort_unstable();
+        let mut inherited: FxHashMap<i32, Vec<(i64, u32)>> = FxHashMap::default();
         for (time_ns, tid, parent) in std::mem::take(&mut self.forks) {
-            if let Some(code) = self.at(parent, time_ns) {
-                let history = self.by_tid.entry(tid).or_default();
-                let position = history.partition_point(|entry| entry.0 < time_ns);
-                history.insert(position, (time_ns, code));
-            }
+            // A parent may itself have its name only from its own parent.
+            let own = inherited.get(&parent).and_then(|names| names.last().copied());
+            let known = self.at(parent, time_ns).or(own.map(|entry| entry.1));
+            inherited.entry(tid).or_default().extend(known.map(|code| (time_ns, code)));
+        }
+        for (tid, mut names) in inherited {
+            let history = self.by_tid.entry(tid).or_default();
+            names.append(history);
+            *history = names;
+            sort(history);
         }
     }
 

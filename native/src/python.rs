@@ -162,6 +162,9 @@ impl Capture {
         if scan.tally.unreadable > 0 {
             notes.push(format!("{} samples could not be read: unknown event or cut short", scan.tally.unreadable));
         }
+        if scan.short > 0 {
+            notes.push(format!("{} samples are shorter than their event's format: no table has them", scan.short));
+        }
         found.set_item("notes", notes)?;
         let gaps = batch(vec![
             ("cpu".into(), plain::<Int32Type>(scan.gaps.iter().map(|gap| gap.0 as i32))),
@@ -275,9 +278,10 @@ impl Capture {
             return Err(CaptureError::new_err(message));
         }
         if let Some(width) = bin_ns {
-            if width <= 0 || (window.1 - window.0) / width > MOST_BINS {
+            let cpus = self.scanned(py, None)?.cpus.len().max(1) as i64;
+            if width <= 0 || (window.1 - window.0) / width > MOST_BINS / cpus {
                 return Err(PyValueError::new_err(format!(
-                    "bin_ns must be positive and give at most {MOST_BINS} bins"
+                    "bin_ns must be positive and give at most {MOST_BINS} bins over all CPUs"
                 )));
             }
         }

@@ -70,6 +70,9 @@ pub struct Softirq {
     pub pending: Vec<u64>,
     pub pending_ns: i64,
     pub flagged: bool,
+    /// Interrupt lines that raised it, and the devices that they have been credited with.
+    pub lines: Vec<i64>,
+    pub polled: Vec<u32>,
 }
 
 /// A NAPI thread's poll in the making.
@@ -86,6 +89,7 @@ pub struct ThreadPoll {
 /// What a task left behind when it was switched out in the middle of it.
 #[derive(Debug)]
 pub struct Parked {
+    pub victim: u32,
     pub softirq: Option<Softirq>,
     pub poll: Option<ThreadPoll>,
 }
@@ -122,8 +126,10 @@ pub struct Head {
     pub victim: u32,
     pub thief: u32,
     pub class: Class,
-    pub unknown: bool,
     pub slice: Option<usize>,
+    /// Why it is unknown, if it is, and how many records were lost in it.
+    pub unknown: Option<&'static str>,
+    pub lost: u64,
 }
 
 /// One CPU.
@@ -157,6 +163,8 @@ pub struct Cpu {
     pub no_softirq_ns: i64,
     pub waking: i32,
     pub migrating: Option<(usize, i32)>,
+    /// Records lost at a place whose end the next event tells.
+    pub untimed_loss: Option<u64>,
 }
 
 impl Cpu {
@@ -188,6 +196,7 @@ impl Cpu {
             no_softirq_ns: i64::MIN,
             waking: -1,
             migrating: None,
+            untimed_loss: None,
         }
     }
 
@@ -233,6 +242,13 @@ impl Cpu {
         if event.flags & FLAG_SOFTIRQ == 0 || matches!(kind, Kind::SoftirqEntry | Kind::SoftirqExit) {
             self.no_softirq_ns = now;
         }
+        // try_to_wake_up runs with interrupts off: what belongs to it follows at once.
+        if kind != Kind::Waking {
+            self.waking = -1;
+        }
+        if kind != Kind::Migrate {
+            self.migrating = None;
+        }
         if kind != Kind::IrqExit {
             self.last_irq_exit = None;
         }
@@ -251,7 +267,8 @@ impl Cpu {
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
         if let Some(top) = self.hardirqs.last() {
-            let ended = matches!(kind, Kind::Switch | Kind::SoftirqEntry | Kind::SoftirqExit | Kind::NapiPoll);
+            // A poll inside a hardirq is netpoll's; the others cannot be.
+            let ended = matches!(kind, Kind::Switch | Kind::SoftirqEntry | Kind::SoftirqExit);
             if (top.flagged && !in_hardirq) || ended {
                 self.abandon_hardirqs(0, event.time_ns, world);
             }
@@ -375,9 +392,15 @@ impl Cpu {
             world.uncovered(self.number, earliest, self.since, why, 0);
         }
         self.unknown_until(now, why, world);
-        if let Some(head) = self.head.as_mut().filter(|head| from == i64::MIN && !head.unknown) {
-            head.unknown = true;
+        if let Some(head) = self.head.as_mut().filter(|_| from == i64::MIN) {
+            head.unknown.get_or_insert("before the first event whose context is certain");
         }
+    }
+
+    /// Since when it is not settled yet whether scheduled work held this CPU.
+    pub fn unsettled_since(&self) -> i64 {
+        let open = if self.owner().1 == Class::Scheduled { self.since } else { i64::MAX };
+        self.tail.first_of(Class::Scheduled).unwrap_or(open).min(open)
     }
 
     /// Moves settled segments on to sums and table.

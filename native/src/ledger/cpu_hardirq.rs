@@ -14,6 +14,9 @@ fn key(kind: Kind, event: &Event) -> (bool, i64) {
     }
 }
 
+/// No kernel nests interrupts so deep: beyond it exits are missing.
+const DEEPEST: usize = 32;
+
 /// The bit of a tracepoint pair in `exits_seen`.
 fn pair_bit(is_vector: bool, key: i64) -> u64 {
     1 << if is_vector { 1 + key % 63 } else { 0 }
@@ -32,6 +35,8 @@ impl Cpu {
         let itself = |open: &Hardirq| (open.is_vector, open.key) == (is_vector, key);
         if let Some(position) = self.hardirqs.iter().position(itself) {
             self.abandon_hardirqs(position, now, world);
+        } else if self.hardirqs.len() >= DEEPEST {
+            self.abandon_hardirqs(0, now, world);
         }
         self.close(now, world);
         let thief =

@@ -78,6 +78,8 @@ impl Cpu {
             pending: Vec::new(),
             pending_ns: 0,
             flagged: event.flags & FLAG_SOFTIRQ != 0,
+            lines: if vec == NET_RX { std::mem::take(&mut self.net_irqs) } else { Vec::new() },
+            polled: Vec::new(),
         });
     }
 
@@ -127,11 +129,21 @@ impl Cpu {
     }
 
     pub fn end_softirq(&mut self, softirq: Softirq, exit_ns: Option<i64>, world: &mut World) {
-        if softirq.vec == NET_RX {
-            self.net_irqs.clear();
-            if softirq.polls == 0 && world.shapes.has_poll && exit_ns.is_some() {
-                self.relabel(&softirq.pending, softirq.thief, RPS_DISPATCH);
+        self.end_softirq_of(self.victim, softirq, exit_ns, world);
+    }
+
+    /// Softirqs whose tasks were switched out in the middle of them never came back.
+    pub fn end_parked(&mut self, world: &mut World) {
+        for (_, parked) in std::mem::take(&mut self.parked) {
+            if let Some(softirq) = parked.softirq {
+                self.end_softirq_of(parked.victim, softirq, None, world);
             }
+        }
+    }
+
+    fn end_softirq_of(&mut self, victim: u32, softirq: Softirq, exit_ns: Option<i64>, world: &mut World) {
+        if softirq.vec == NET_RX && softirq.polls == 0 && world.shapes.has_poll && exit_ns.is_some() {
+            self.relabel(&softirq.pending, softirq.thief, RPS_DISPATCH);
         }
         if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.softirqs.push(SoftirqRow {
@@ -140,7 +152,7 @@ impl Cpu {
                 entry_ns: softirq.entry_ns,
                 exit_ns: exit_ns.unwrap_or(ABSENT),
                 vec: softirq.vec as i32,
-                victim: self.victim,
+                victim,
                 origin: softirq.origin.label(softirq.inherited),
                 in_kthread: self.role != Role::Ordinary,
                 class: softirq.class,
@@ -166,7 +178,10 @@ impl Cpu {
     pub fn napi_poll(&mut self, event: &Event, world: &mut World) {
         let now = event.time_ns;
         let thief = world.poll_thief(event.a as u64, event.text);
-        self.close(now, world);
+        let in_hardirq = event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty();
+        if !in_hardirq {
+            self.close(now, world);
+        }
         let mut row = PollRow {
             start_ns: ABSENT,
             end_ns: now,
@@ -178,7 +193,7 @@ impl Cpu {
             victim: self.victim,
             class: Class::None,
         };
-        if let Some(softirq) = self.softirq.as_mut().filter(|softirq| softirq.vec == NET_RX) {
+        if let Some(softirq) = self.softirq.as_mut().filter(|softirq| softirq.vec == NET_RX && !in_hardirq) {
             let pending = std::mem::take(&mut softirq.pending);
             let ns = std::mem::take(&mut softirq.pending_ns);
             let from = softirq.thief;
@@ -190,12 +205,16 @@ impl Cpu {
             row.softirq = Some(softirq.ordinal);
             row.class = softirq.class;
             softirq.poll_from = now;
+            if !softirq.polled.contains(&event.text) {
+                softirq.polled.push(event.text);
+                world.irqs.polled(&softirq.lines, event.text, &world.strings);
+            }
             self.relabel(&pending, from, thief);
             if let Some(softirq) = &mut self.softirq {
                 softirq.pending = reuse(pending);
             }
-            world.irqs.polled(&self.net_irqs, event.text, &world.strings);
-        } else if self.softirq.is_none() && event.flags & FLAG_SOFTIRQ == 0 && self.thread_poll.is_some() {
+        } else if self.softirq.is_none() && !in_hardirq && event.flags & FLAG_SOFTIRQ == 0 && self.thread_poll.is_some()
+        {
             let poll = self.thread_poll.replace(crate::ledger::cpu::ThreadPoll { from: now, ..Default::default() });
             let poll = poll.unwrap_or_default();
             self.relabel(&poll.pending, self.own, thief);
@@ -209,7 +228,8 @@ impl Cpu {
             row.start_ns = poll.from;
             row.self_ns = poll.pending_ns + poll.earlier.iter().map(|earlier| earlier.1).sum::<i64>();
             row.class = Class::Scheduled;
-            world.irqs.polled(&self.net_irqs, event.text, &world.strings);
+            let lines = std::mem::take(&mut self.net_irqs);
+            world.irqs.polled(&lines, event.text, &world.strings);
         } else {
             world.counters.polls_without_begin += 1;
         }

@@ -10,7 +10,9 @@ use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
 use crate::ledger::wait::What;
 use crate::ledger::world::{Event, World};
 
-/// Zombie and dead, in every kernel's prev_state.
+/// Tasks of one CPU that can be in the middle of a softirq: more means that exits are missing.
+const MOST_PARKED: usize = 256;
+/// EXIT_ZOMBIE and EXIT_DEAD, in either order, as prev_state shows a task that has ended.
 const STATE_DEAD: i64 = 0x10 | 0x20;
 
 impl Cpu {
@@ -19,6 +21,11 @@ impl Cpu {
     pub fn first_sight(&mut self, event: &Event, world: &mut World) {
         let now = event.time_ns;
         let victim = world.task(event.pid);
+        let untimed = self.untimed_loss.take();
+        if let (Sight::Lost(from), Some(lost)) = (self.sight, untimed) {
+            self.gap(from, now, "records were lost", lost, world);
+            self.sight = Sight::Lost(now);
+        }
         self.since = match self.sight {
             Sight::Lost(until) => until.min(now),
             _ => now,
@@ -34,7 +41,15 @@ impl Cpu {
             };
             let class = if ordinary || !world.shapes.has_switch { Class::None } else { Class::Scheduled };
             let slice = self.keeps_slices(world).then_some(self.stay.row);
-            self.head = Some(Head { end_ns: now, victim, thief, class, unknown: false, slice });
+            self.head = Some(Head {
+                end_ns: now,
+                victim,
+                thief,
+                class,
+                slice,
+                unknown: untimed.map(|_| "records were lost"),
+                lost: untimed.unwrap_or(0),
+            });
         } else {
             (self.no_hardirq_ns, self.no_softirq_ns) = (self.since, self.since);
         }
@@ -49,9 +64,10 @@ impl Cpu {
     }
 
     /// A name for the running task arrived.
-    pub fn rename(&mut self, tid: i32, victim: u32, now: i64, world: &mut World) {
+    pub fn rename(&mut self, tid: i32, victim: u32, world: &mut World) {
         if tid == self.tid && victim != self.victim && self.sight == Sight::Clear {
-            self.close(now.max(self.last_ns), world);
+            // COMM is no event of the ledger's: the name holds from the last one on.
+            self.close(self.last_ns, world);
             let found = world.tasks.victims[victim as usize];
             (self.victim, self.role, self.own) = (victim, found.role, found.own);
         }
@@ -76,9 +92,15 @@ impl Cpu {
             });
         }
         if world.want.slices || world.want.displaced {
-            world.waits.point(now, self.tid, What::In(self.number, self.stay.row, self.victim));
+            world.waits.point(now, self.tid, What::In(self.stay.row, self.victim));
         }
         if self.role == Role::Napi {
+            if world.napi_home.insert(self.tid, self.number) != Some(self.number) {
+                // It ran elsewhere since: what was parked here ended there.
+                if let Some(parked) = self.parked.get_mut(&self.tid) {
+                    parked.poll = None;
+                }
+            }
             self.thread_poll = Some(ThreadPoll { from: now, ..Default::default() });
         }
     }
@@ -118,7 +140,10 @@ impl Cpu {
         }
         let softirq = self.softirq.take();
         if poll.is_some() || softirq.is_some() {
-            self.parked.insert(self.tid, Parked { softirq, poll });
+            if self.parked.len() >= MOST_PARKED {
+                self.end_parked(world);
+            }
+            self.parked.insert(self.tid, Parked { victim: self.victim, softirq, poll });
         }
         let next = event.a as i32;
         let victim = world.named_task(next, event.text);
@@ -166,14 +191,21 @@ impl Cpu {
             });
         }
         world.uncovered(self.number, from, to, why, lost);
-        self.since = to;
+        self.since = self.since.max(to);
     }
 
     /// ```text
     ///   ... r7 | LOST 120 | r8 ...      unknown from r7 to LOST; r8 tells who runs since LOST
     /// ```
     pub fn lose(&mut self, until: Option<i64>, lost: u64, why: &'static str, world: &mut World) {
+        if until.is_none() {
+            *self.untimed_loss.get_or_insert(0) += lost;
+            if self.sight == Sight::Never {
+                return;
+            }
+        }
         let until = until.unwrap_or(self.last_ns).max(self.last_ns);
+        let before = self.last_ns;
         self.forget(world);
         match self.sight {
             Sight::Never => {
@@ -182,8 +214,9 @@ impl Cpu {
                     victim: NOBODY,
                     thief: UNKNOWN,
                     class: Class::None,
-                    unknown: true,
                     slice: None,
+                    unknown: Some(why),
+                    lost,
                 };
                 self.head = Some(nothing);
                 self.since = until;
@@ -192,8 +225,9 @@ impl Cpu {
             Sight::Clear | Sight::Throttled(_) => self.gap(self.last_ns, until, why, lost, world),
         }
         self.raises.iter_mut().for_each(|raises| raises.lose());
-        (self.since, self.last_ns, self.sight) = (until, until, Sight::Lost(until));
-        world.waits.lose(until);
+        self.since = self.since.max(until);
+        (self.last_ns, self.sight) = (until, Sight::Lost(until));
+        world.waits.lose(before, until);
     }
 
     /// Closes everything that is open at the last event: what becomes of it is not known.
@@ -206,7 +240,7 @@ impl Cpu {
         if let Some(softirq) = self.softirq.take() {
             self.end_softirq(softirq, None, world);
         }
-        self.parked.clear();
+        self.end_parked(world);
         self.thread_poll = None;
         self.end_stay(self.last_ns, None, world);
     }
@@ -272,18 +306,20 @@ impl Cpu {
             Sight::Never => return,
             Sight::Clear => {
                 let inside = !self.hardirqs.is_empty() || self.softirq.is_some();
+                self.close(self.last_ns, world);
+                self.distrust_hardirqs(0, "the recording ended inside an interrupt", world);
                 if inside && end > self.last_ns {
-                    self.close(self.last_ns, world);
-                    self.distrust_hardirqs(0, "the recording ended inside an interrupt", world);
                     self.forget(world);
                     self.gap(self.last_ns, end, "the recording ended inside an interrupt", 0, world);
                 } else {
                     self.close(end, world);
+                    self.drop_hardirqs(0, world);
                     if let Some(softirq) = self.softirq.take() {
                         self.end_softirq(softirq, None, world);
                     }
                     self.end_stay(end, None, world);
                 }
+                self.end_parked(world);
             }
             Sight::Lost(from) | Sight::Throttled(from) => {
                 self.gap(from, end, "the recording ended after a loss", 0, world)
@@ -302,21 +338,17 @@ impl Cpu {
     fn patch_head(&mut self, start: i64, world: &mut World) {
         let Some(head) = self.head.take() else { return };
         let (from, to) = (start.max(world.window.0), head.end_ns.min(world.window.1));
-        if to <= from {
-            return;
-        }
         let (mut victim, mut thief, mut class) = (head.victim, head.thief, head.class);
-        if head.unknown {
+        if let Some(why) = head.unknown {
             (victim, thief, class) = (NOBODY, UNKNOWN, Class::None);
-            world.uncovered(self.number, from, to, "before the first event whose context is certain", 0);
+            world.uncovered(self.number, start, head.end_ns.max(start), why, head.lost);
         } else if let Some(row) = head.slice {
             let row = &mut world.rows.slices[row];
-            (row.in_ns, row.task_ns) = (start, row.task_ns + to - from);
+            (row.in_ns, row.task_ns) = (start.min(row.in_ns), row.task_ns + (to - from).max(0));
         }
-        let segment = Segment { start: from, end: to, victim, thief, class, depth: 0 };
-        self.finished.sums.add_early(self.number, &segment, world.bin_ns);
-        if world.want.segments {
-            self.finished.insert_head(segment);
+        if to > from {
+            let segment = Segment { start: from, end: to, victim, thief, class, depth: 0 };
+            self.finished.take_head(self.number, &segment, world.bin_ns, world.want.segments);
         }
     }
 }

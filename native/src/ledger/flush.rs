@@ -13,6 +13,9 @@ use crate::perf::record::Sample;
 /// The longest run that is looked for.
 const LONGEST: usize = 256;
 
+/// Bytes kept per CPU before the oldest are let go.
+const MOST_BYTES: usize = 1 << 20;
+
 /// A record with its bytes: the block it lay in may be gone.
 pub type Owned = (Sample, Box<[u8]>);
 
@@ -112,11 +115,18 @@ impl Flush {
             self.bytes.clear();
             self.tail.clear();
         }
-        // Records of one flush lie side by side, so this is one copy.
-        let size = (last.0 + last.1 - first.0) as usize;
-        let base = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(slice(block, first.0 as usize, size).unwrap_or_default());
-        self.tail.extend(self.recent[from..].iter().map(|&(at, size)| (base + at - first.0, size)));
+        // Records of one flush lie side by side, so one copy will do, unless what lies between is large.
+        let span = (last.0 + last.1 - first.0) as usize;
+        if span <= LONGEST * 512 {
+            let base = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(slice(block, first.0 as usize, span).unwrap_or_default());
+            self.tail.extend(self.recent[from..].iter().map(|&(at, size)| (base + at - first.0, size)));
+        } else {
+            for &(at, size) in &self.recent[from..] {
+                self.tail.push((self.bytes.len() as u32, size));
+                self.bytes.extend_from_slice(slice(block, at as usize, size as usize).unwrap_or_default());
+            }
+        }
         self.recent.clear();
         self.tail_ns = self.recent_ns;
         self.trim();
@@ -124,7 +134,7 @@ impl Flush {
 
     /// Forgets all but the longest run, once enough has gathered to make moving it cheap.
     fn trim(&mut self) {
-        if self.tail.len() > 8 * LONGEST {
+        if self.tail.len() > 8 * LONGEST || (self.tail.len() > LONGEST && self.bytes.len() > MOST_BYTES) {
             self.tail.drain(..self.tail.len() - LONGEST);
             let start = self.tail[0].0;
             self.bytes.drain(..start as usize);

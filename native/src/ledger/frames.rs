@@ -181,14 +181,16 @@ fn holder(slices: &[SliceRow], cpu: i64, time_ns: i64) -> u32 {
     row.filter(|row| i64::from(row.cpu) == cpu && time_ns <= row.out_ns).map_or(NONE, |row| row.victim)
 }
 
-pub fn migrations(names: &Names) -> Result<RecordBatch> {
+pub fn migrations(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
     /// A stopper that moves a task on exec runs just before the exec is recorded.
     const EXEC_WITHIN_NS: i64 = 50_000_000;
     let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec].map(Cause::name);
     let labels = Labels::new(&causes);
-    let rows = names.world.rows.migrations.as_slice();
+    let on_shown = |row: &&MigrationRow| [row.orig_cpu, row.dest_cpu].iter().any(|&cpu| shown(cpu as u32));
+    let kept: Vec<&MigrationRow> = names.world.rows.migrations.iter().filter(on_shown).collect();
+    let rows = kept.as_slice();
     let slices = names.world.rows.slices.as_slice();
-    let cause = |row: &MigrationRow| {
+    let cause = |row: &&MigrationRow| {
         let soon = |exec: &(i64, i32)| exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns));
         let on_exec = row.cause == Cause::Stopper && names.world.rows.execs.iter().any(soon);
         let name = if on_exec { Cause::Exec } else { row.cause }.name();

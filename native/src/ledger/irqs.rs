@@ -69,8 +69,8 @@ impl Irqs {
     }
 
     /// Every line, by number. A line is of the device it led to most, if that is over half of
-    /// its polls, or of the one whose name its own name begins with. `told`: raises or adjacency
-    /// could be seen, so a line without NET_RX is no network line.
+    /// its polls, or of the one whose name its own name begins with. `told`: raises were
+    /// recorded, so a line without NET_RX is no network line.
     pub fn resolve(&self, strings: &Interner, told: bool) -> Vec<IrqRow> {
         let mut rows: Vec<IrqRow> = self.lines.iter().map(|(&irq, line)| self.row(irq, line, strings, told)).collect();
         rows.sort_by_key(|row| row.irq);

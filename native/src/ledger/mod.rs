@@ -32,10 +32,10 @@ use crate::perf::record::{Sample, Side, What};
 use crate::perf::recording::Recording;
 use crate::perf::walk::Visitor;
 use crate::progress::Progress;
-use cpu::Cpu;
+use cpu::{Cpu, Sight};
 use flush::{Flush, Verdict};
 use shape::{Kind, Shape, Shapes};
-use world::{Event, World};
+use world::{Event, World, SOFTIRQ_VECTORS};
 
 pub use output::Output;
 pub use world::Want;
@@ -65,6 +65,10 @@ struct Ledger<'p> {
     lane_of: Vec<u32>,
     present: Option<usize>,
     new_flush: bool,
+    /// Whether there was a sample since the last round.
+    sampled: bool,
+    /// Events with times, by number.
+    timed: Vec<bool>,
     window: (i64, i64),
     lost: u64,
     lost_samples: u64,
@@ -86,6 +90,8 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
         lane_of: Vec::new(),
         present: None,
         new_flush: true,
+        sampled: false,
+        timed: recording.events.iter().map(|event| event.attr.has_time()).collect(),
         window: (i64::MAX, i64::MIN),
         lost: 0,
         lost_samples: 0,
@@ -102,13 +108,17 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     for lane in &mut ledger.lanes {
         lane.cpu.end(start, end, &mut ledger.world);
     }
-    ledger.world.waits.settle(i64::MAX);
+    ledger.world.waits.end(end);
     let mut notes = recording.notes.clone();
     notes.extend(tally.notes);
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
-    let cpus = ledger.lanes.into_iter().map(|lane| lane.cpu).collect();
+    let cpus: Vec<Cpu> =
+        ledger.lanes.into_iter().map(|lane| lane.cpu).filter(|cpu| cpu.sight != Sight::Never).collect();
+    if cpus.is_empty() {
+        return Err(bad!("nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
+    }
     output::build(ledger.world, cpus, request, (start, end), (ledger.lost, ledger.lost_samples), notes)
 }
 
@@ -124,7 +134,9 @@ fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
         if shape.kind == Kind::Ignored {
             continue;
         }
-        let why = if attr.sampled() {
+        let why = if recording.features.follows_tasks() {
+            "was recorded for chosen tasks only (perf's -p, -t or -u), so other tasks' time is missing: record with -a"
+        } else if attr.sampled() {
             "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
         } else if !attr.has_time() {
             "has no timestamps: record with --timestamp or -a"
@@ -185,9 +197,10 @@ impl Ledger<'_> {
         if shape.kind == Kind::Ignored {
             return;
         }
-        let Some(event) = read(&shape, sample, block, &mut self.world) else { return };
-        self.window.0 = self.window.0.min(sample.time_ns);
-        self.window.1 = self.window.1.max(sample.time_ns);
+        let Some(event) = read(&shape, sample, block, &mut self.world) else {
+            self.world.counters.unreadable += 1;
+            return;
+        };
         self.world.tasks.now_ns = event.time_ns;
         self.lanes[lane].cpu.step(shape.kind, &event, &mut self.world);
     }
@@ -219,6 +232,11 @@ fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Opti
         Kind::IrqEntry | Kind::NapiPoll => {
             event.text = Shape::string(shape.text, payload).map_or(NONE, |text| world.strings.code(text));
         }
+        Kind::SoftirqRaise | Kind::SoftirqEntry | Kind::SoftirqExit
+            if !(0..SOFTIRQ_VECTORS as i64).contains(&event.a) =>
+        {
+            return None;
+        }
         _ => {}
     }
     Some(event)
@@ -227,15 +245,22 @@ fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Opti
 impl Visitor for Ledger<'_> {
     #[inline(always)]
     fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
+        if self.timed[sample.event as usize] {
+            self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
+        }
         if self.world.shapes.events[sample.event as usize].kind == Kind::Ignored {
             return ControlFlow::Continue(());
         }
+        self.sampled = true;
         let same = self.present.is_some_and(|present| self.lanes[present].cpu.number == sample.cpu);
         if !same {
             self.end_flush(block);
             self.present = self.lane(sample.cpu);
         }
-        let Some(present) = self.present else { return ControlFlow::Continue(()) };
+        let Some(present) = self.present else {
+            self.world.counters.unreadable += 1;
+            return ControlFlow::Continue(());
+        };
         let first = std::mem::take(&mut self.new_flush);
         if first {
             self.lanes[present].flush.keep(block);
@@ -262,7 +287,7 @@ impl Visitor for Ledger<'_> {
                 let comm = world.strings.code(comm.as_bytes());
                 let victim = world.named_task(*tid, comm);
                 if let Some(lane) = lane {
-                    self.lanes[lane as usize].cpu.rename(*tid, victim, time, world);
+                    self.lanes[lane as usize].cpu.rename(*tid, victim, world);
                 }
             }
             What::Fork { tid, parent } if tid != parent => {
@@ -297,11 +322,14 @@ impl Visitor for Ledger<'_> {
             What::Round => {
                 self.settle_present();
                 self.new_flush = true;
-                if self.world.want.slices || self.world.want.displaced {
+                let any = std::mem::take(&mut self.sampled);
+                if any && (self.world.want.slices || self.world.want.displaced) {
+                    let mut settled = i64::MAX;
                     for lane in &mut self.lanes {
                         lane.cpu.drain(false, &mut self.world);
+                        settled = settled.min(lane.cpu.unsettled_since());
                     }
-                    self.world.waits.round();
+                    self.world.waits.round(settled);
                     self.world.take_answers();
                 }
             }

@@ -71,7 +71,7 @@ pub fn build(
         tables.push(("polls", frames::polls(&names, &cpus)?));
     }
     if want.migrations {
-        tables.push(("migrations", frames::migrations(&names)?));
+        tables.push(("migrations", frames::migrations(&names, &shown)?));
     }
     if want.slices {
         tables.push(("slices", frames::slices(&names, &shown)?));
@@ -102,11 +102,12 @@ fn counted(counters: &Counters) -> Vec<String> {
             counters.disagreements,
             "times the recorded flags or task contradicted what came before; the stretch since is unknown",
         ),
+        say(counters.unreadable, "samples were cut short or name no possible CPU or softirq; the ledger leaves them out"),
         say(counters.orphan_exits, "exits came without their entry; the stretch in doubt is unknown"),
         say(counters.backwards, "timestamps ran backwards within a ring and were held"),
         say(
             counters.polls_without_begin,
-            "polls outside softirqs and NAPI threads (busy poll, netpoll) have no begin and own no time",
+            "polls outside softirqs and NAPI threads (busy poll, netpoll, or after a loss) have no begin and own no time",
         ),
     ]
     .into_iter()

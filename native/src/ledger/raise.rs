@@ -15,7 +15,7 @@ pub enum Origin {
     Irq,
     /// Only one task did; its tid.
     Task(i32),
-    /// A softirq whose own origin is known raised it; kept as that origin.
+    /// Several of them.
     Mixed,
     /// No raise was seen, or some may be missing.
     Unknown,

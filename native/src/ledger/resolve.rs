@@ -49,8 +49,7 @@ impl Names {
         napis.sort_unstable();
         napis.dedup();
         let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis)).collect();
-        let victims = world.tasks.victims.iter().enumerate();
-        let victims = victims.map(|(number, victim)| (victim.tid, world.tasks.comm(number as u32))).collect();
+        let victims = world.tasks.resolved();
         Names {
             strings: Labels::new(world.strings.values()),
             contexts: Labels::new(&Context::NAMES),

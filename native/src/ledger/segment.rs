@@ -46,14 +46,14 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds a segment, split at bin borders.
+    /// Adds a segment, split at bin borders; `episodes` is 0 for the continuation of another.
     #[inline(always)]
-    pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>) {
+    pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, episodes: i64) {
         let Some(width) = bin_ns else {
-            self.cell(segment, segment.end - segment.start, 1);
+            self.cell(segment, segment.end - segment.start, episodes);
             return;
         };
-        let (mut from, mut first) = (segment.start, 1);
+        let (mut from, mut first) = (segment.start, episodes);
         while from < segment.end {
             let bin = from.div_euclid(width);
             if bin != self.bin {
@@ -75,11 +75,11 @@ impl Sums {
     }
 
     /// Adds a segment of a time that has been passed: the bins so far are closed first.
-    pub fn add_early(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>) {
+    pub fn add_early(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, episodes: i64) {
         if let Some(width) = bin_ns {
             self.flush(cpu, width);
         }
-        self.add(cpu, segment, bin_ns);
+        self.add(cpu, segment, bin_ns, episodes);
     }
 
     /// Closes the current bin.
@@ -122,6 +122,11 @@ impl Tail {
     /// Newest first.
     pub fn newest_first(&mut self) -> impl Iterator<Item = &mut Segment> {
         self.segments.iter_mut().rev()
+    }
+
+    /// When the first segment of a class began that is still here.
+    pub fn first_of(&self, class: Class) -> Option<i64> {
+        self.segments.iter().find(|segment| segment.class == class).map(|segment| segment.start)
     }
 
     /// Whether there is enough to be worth draining.
@@ -184,6 +189,10 @@ pub struct Finished {
     pub table: Chunks<Packed>,
     /// Where the last one ends.
     pub end: i64,
+    /// Victim and thief of the first and the last segment, if those were nothing but the task.
+    first: Option<(u32, u32)>,
+    last: Option<(u32, u32)>,
+    any: bool,
     /// The sums.
     pub sums: Sums,
 }
@@ -192,31 +201,35 @@ impl Finished {
     /// Takes one segment. Neighbours of one owner that were cut only in case of doubt become one.
     #[inline(always)]
     pub fn take(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, keep: bool) {
-        self.sums.add(cpu, segment, bin_ns);
-        if keep {
-            self.end = segment.end;
-            if segment.depth == 0 && matches!(segment.thief, TASK | IDLE | UNKNOWN) {
-                if let Some(last) = self.table.last_mut() {
-                    if (last.victim, last.thief(), last.depth()) == (segment.victim, segment.thief, 0) {
-                        return;
-                    }
-                }
-            }
+        let owner = plain_owner(segment);
+        let continues = owner.is_some() && owner == self.last;
+        if !std::mem::replace(&mut self.any, true) {
+            self.first = owner;
+        }
+        (self.last, self.end) = (owner, segment.end);
+        self.sums.add(cpu, segment, bin_ns, i64::from(!continues));
+        if keep && !continues {
             self.table.push(Packed::new(segment));
         }
     }
 
     /// Puts the head before all others, as part of the first one where both have one owner.
-    pub fn insert_head(&mut self, head: Segment) {
-        match self.table.first_mut() {
-            Some(first) if (first.thief(), first.victim, first.depth()) == (head.thief, head.victim, 0) => {
-                first.start = head.start;
-            }
-            Some(_) => self.table.push_front(Packed::new(&head)),
-            None => {
-                self.end = head.end;
-                self.table.push(Packed::new(&head));
+    pub fn take_head(&mut self, cpu: u32, head: &Segment, bin_ns: Option<i64>, keep: bool) {
+        let continues = self.any && plain_owner(head).is_some() && plain_owner(head) == self.first;
+        self.sums.add_early(cpu, head, bin_ns, i64::from(!continues));
+        if !self.any {
+            self.end = head.end;
+        }
+        if keep {
+            match self.table.first_mut() {
+                Some(first) if continues => first.start = head.start,
+                _ => self.table.push_front(Packed::new(head)),
             }
         }
     }
+}
+
+fn plain_owner(segment: &Segment) -> Option<(u32, u32)> {
+    let plain = segment.depth == 0 && matches!(segment.thief, TASK | IDLE | UNKNOWN);
+    plain.then_some((segment.victim, segment.thief))
 }

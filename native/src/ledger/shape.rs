@@ -1,5 +1,7 @@
 //! Which recorded events the ledger reads, and where their fields lie.
 
+use rustc_hash::FxHashSet;
+
 use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
 use crate::format::Format;
 use crate::perf::recording::Recording;
@@ -129,10 +131,9 @@ impl Shapes {
             preempted_bit: 0,
             notes: Vec::new(),
         };
-        let mut seen: Vec<&str> = Vec::new();
+        let mut seen: FxHashSet<&str> = FxHashSet::default();
         for event in &recording.events {
-            let first = !seen.contains(&event.name.as_str());
-            seen.push(&event.name);
+            let first = seen.insert(&event.name);
             let shape = match &event.format {
                 Some(format) if first => shapes.shape(format),
                 Some(_) => {
@@ -149,8 +150,13 @@ impl Shapes {
         shapes.drop_unpaired();
         let has = |shapes: &Shapes, kind: Kind| shapes.events.iter().any(|shape| shape.kind == kind);
         shapes.has_switch = has(&shapes, Kind::Switch);
-        shapes.has_raise = has(&shapes, Kind::SoftirqRaise);
-        shapes.has_poll = has(&shapes, Kind::NapiPoll);
+        // Where some were hidden, none can be missed.
+        let whole = |kind| {
+            let pairs = shapes.events.iter().zip(&recording.events);
+            let mut of_kind = pairs.filter(|(shape, _)| shape.kind == kind).peekable();
+            of_kind.peek().is_some() && of_kind.all(|(_, event)| event.filter.is_none())
+        };
+        (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
         shapes.has_wakeup = has(&shapes, Kind::Wakeup);
         shapes.say_what_is_missing();
         shapes

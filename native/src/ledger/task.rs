@@ -156,13 +156,16 @@ impl Tasks {
         }
     }
 
-    /// Name of a victim: its own, or the first that its task was given later.
-    pub fn comm(&self, victim: u32) -> u32 {
-        let Some(found) = self.victims.get(victim as usize) else { return NONE };
-        if found.comm != NONE {
-            return found.comm;
+    /// Thread id and name of every victim: its own name, or the first that its task had.
+    pub fn resolved(&self) -> Vec<(i32, u32)> {
+        let mut first: FxHashMap<u32, u32> = FxHashMap::default();
+        for victim in self.victims.iter().filter(|victim| victim.comm != NONE) {
+            first.entry(victim.task).or_insert(victim.comm);
         }
-        let same = self.victims.iter().find(|other| other.task == found.task && other.comm != NONE);
-        same.map_or(NONE, |other| other.comm)
+        let name = |victim: &Victim| match victim.comm {
+            NONE => first.get(&victim.task).copied().unwrap_or(NONE),
+            comm => comm,
+        };
+        self.victims.iter().map(|victim| (victim.tid, name(victim))).collect()
     }
 }

@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 pub enum What {
     /// Made runnable on a CPU.
     Wake(u32),
-    /// Began to run on a CPU; the row of its slice, and the victim to charge.
-    In(u32, usize, u32),
+    /// Began to run; the row of its slice, and the victim to charge.
+    In(usize, u32),
     /// Left the CPU, still runnable or not.
     Out(u32, bool),
     /// Moved to a CPU.
@@ -33,7 +33,7 @@ struct Point {
 enum State {
     Running,
     Asleep,
-    Runnable { since: i64, woken: bool, cpu: u32, here_since: i64, displaced: i64 },
+    Runnable { since: i64, woken: bool, cpu: u32, here_since: i64 },
 }
 
 /// Answers about one slice.
@@ -90,7 +90,12 @@ pub struct Waits {
     points: Vec<Point>,
     states: FxHashMap<i32, State>,
     held: FxHashMap<u32, Held>,
-    unsure_until: i64,
+    /// Losses: who was waiting when one lay in between is not known.
+    gaps: Vec<(i64, i64)>,
+    /// Who a tid was when it last ran.
+    victims: FxHashMap<i32, u32>,
+    /// Displaced time of a wait on the CPUs that the task was moved away from.
+    moved: FxHashMap<i32, Vec<(u32, i64)>>,
     previous_round: i64,
     newest: i64,
     /// (cpu, victim) to displaced time.
@@ -114,14 +119,14 @@ impl Waits {
         self.held.entry(cpu).or_default().push(start, end);
     }
 
-    /// Records were lost before this time: who was waiting then is not known any more.
-    pub fn lose(&mut self, until_ns: i64) {
-        self.unsure_until = self.unsure_until.max(until_ns);
+    /// Records were lost in between.
+    pub fn lose(&mut self, from_ns: i64, until_ns: i64) {
+        self.gaps.push((from_ns, until_ns));
     }
 
-    /// One round of flushes ended.
-    pub fn round(&mut self) {
-        let watermark = self.previous_round;
+    /// One round of flushes ended. Before `known` it is also known who held each CPU.
+    pub fn round(&mut self, known: i64) {
+        let watermark = self.previous_round.min(known);
         self.previous_round = self.newest;
         self.settle(watermark);
         let waiting = self.states.values().filter_map(|state| match state {
@@ -130,6 +135,35 @@ impl Waits {
         });
         let oldest = waiting.chain([watermark]).min().unwrap_or(watermark);
         self.held.values_mut().for_each(|held| held.forget(oldest));
+        self.gaps.retain(|gap| gap.1 > oldest);
+    }
+
+    /// The recording ends: whoever still waits has waited until then.
+    pub fn end(&mut self, end_ns: i64) {
+        self.settle(i64::MAX);
+        let waiting: Vec<(i32, State)> = self.states.iter().map(|(&tid, &state)| (tid, state)).collect();
+        for (tid, state) in waiting {
+            if let (State::Runnable { since, cpu, here_since, .. }, Some(&victim)) = (state, self.victims.get(&tid)) {
+                if self.is_sure(since, end_ns) {
+                    self.displace(tid, victim, cpu, here_since, end_ns);
+                }
+            }
+        }
+    }
+
+    fn is_sure(&self, since: i64, until: i64) -> bool {
+        !self.gaps.iter().any(|gap| gap.0 < until && gap.1 > since)
+    }
+
+    /// Charges what held the CPUs that a task waited for.
+    fn displace(&mut self, tid: i32, victim: u32, cpu: u32, from: i64, until: i64) {
+        let here = self.held_between(cpu, from, until);
+        let elsewhere = self.moved.remove(&tid).unwrap_or_default();
+        for (cpu, ns) in elsewhere.into_iter().chain([(cpu, here)]) {
+            if ns > 0 {
+                *self.displaced.entry((cpu, victim)).or_default() += ns;
+            }
+        }
     }
 
     /// Settles everything up to `watermark`.
@@ -145,32 +179,33 @@ impl Waits {
 
     fn happen(&mut self, Point { time_ns, tid, what }: Point) {
         let state = self.states.get(&tid).copied().unwrap_or(State::Asleep);
+        let runnable = |cpu, woken| State::Runnable { since: time_ns, woken, cpu, here_since: time_ns };
         let next = match (what, state) {
-            (What::Wake(cpu), State::Asleep) => {
-                State::Runnable { since: time_ns, woken: true, cpu, here_since: time_ns, displaced: 0 }
-            }
+            (What::Wake(cpu), State::Asleep) => runnable(cpu, true),
             (What::Wake(_), state) => state,
-            (What::Out(cpu, true), _) => {
-                State::Runnable { since: time_ns, woken: false, cpu, here_since: time_ns, displaced: 0 }
-            }
+            (What::Out(cpu, true), _) => runnable(cpu, false),
             (What::Out(_, false), _) => State::Asleep,
-            (What::Migrate(dest), State::Runnable { since, woken, cpu, here_since, displaced }) => {
-                let displaced = displaced + self.held_between(cpu, here_since, time_ns);
-                State::Runnable { since, woken, cpu: dest, here_since: time_ns, displaced }
+            (What::Migrate(dest), State::Runnable { since, woken, cpu, here_since }) => {
+                let displaced = self.held_between(cpu, here_since, time_ns);
+                if displaced > 0 {
+                    self.moved.entry(tid).or_default().push((cpu, displaced));
+                }
+                State::Runnable { since, woken, cpu: dest, here_since: time_ns }
             }
             (What::Migrate(_), state) => state,
-            (What::In(cpu, row, victim), State::Runnable { since, woken, cpu: waited_on, here_since, displaced }) => {
-                if since >= self.unsure_until {
-                    let displaced = displaced + self.held_between(waited_on, here_since, time_ns);
-                    if displaced > 0 {
-                        *self.displaced.entry((cpu, victim)).or_default() += displaced;
-                    }
+            (What::In(row, victim), State::Runnable { since, woken, cpu, here_since }) => {
+                if self.is_sure(since, time_ns) {
+                    self.displace(tid, victim, cpu, here_since, time_ns);
                     self.answers.push(Answer { row, wake_ns: woken.then_some(since), wait_ns: time_ns - since });
                 }
+                self.moved.remove(&tid);
                 State::Running
             }
             (What::In(..), _) => State::Running,
         };
+        if let What::In(_, victim) = what {
+            self.victims.insert(tid, victim);
+        }
         self.states.insert(tid, next);
     }
 
@@ -186,11 +221,11 @@ mod tests {
     #[test]
     fn a_preempted_victim_is_displaced_by_what_holds_its_cpu() {
         let mut waits = Waits::default();
-        waits.point(0, 7, What::In(0, 0, 70));
+        waits.point(0, 7, What::In(0, 70));
         waits.point(100, 7, What::Out(0, true));
         waits.hold(0, 110, 150);
         waits.hold(0, 150, 160);
-        waits.point(170, 7, What::In(0, 1, 70));
+        waits.point(170, 7, What::In(1, 70));
         waits.settle(i64::MAX);
         assert_eq!(waits.displaced[&(0, 70)], 50);
         assert_eq!(waits.answers[0].wait_ns, 70);
@@ -201,8 +236,8 @@ mod tests {
     fn a_wait_across_a_loss_is_not_told() {
         let mut waits = Waits::default();
         waits.point(10, 7, What::Wake(0));
-        waits.lose(50);
-        waits.point(60, 7, What::In(0, 0, 70));
+        waits.lose(20, 50);
+        waits.point(60, 7, What::In(0, 70));
         waits.settle(i64::MAX);
         assert!(waits.answers.is_empty());
     }

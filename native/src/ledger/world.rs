@@ -1,5 +1,7 @@
 //! What all CPUs share during a pass.
 
+use rustc_hash::FxHashMap;
+
 use crate::intern::{CommCache, Interner, NONE};
 use crate::ledger::irqs::Irqs;
 use crate::ledger::rows::{CoverageRow, Rows};
@@ -41,6 +43,8 @@ pub struct Counters {
     pub backwards: u64,
     /// Polls outside softirqs and NAPI threads.
     pub polls_without_begin: u64,
+    /// Samples of the ledger's events that are cut short or name no possible CPU or vector.
+    pub unreadable: u64,
 }
 
 /// One event, its fields read.
@@ -93,6 +97,8 @@ pub struct World {
     pub window: (i64, i64),
     /// Width of the bins of the sums.
     pub bin_ns: Option<i64>,
+    /// CPU of the latest stay of each NAPI thread.
+    pub napi_home: FxHashMap<i32, u32>,
     softirq_thieves: Vec<u32>,
     /// Last poll's (napi, device): the next is usually the same.
     poll_cache: (u64, u32, u32),
@@ -127,6 +133,7 @@ impl World {
             counters: Counters::default(),
             window: window.unwrap_or((i64::MIN, i64::MAX)),
             bin_ns,
+            napi_home: FxHashMap::default(),
             softirq_thieves,
             poll_cache: (0, NONE, NONE),
         }

@@ -150,6 +150,38 @@ impl Features {
         }
         filters
     }
+
+    /// Whether the recorder was told to follow tasks rather than CPUs.
+    pub fn follows_tasks(&self) -> bool {
+        let own = self.cmdline.iter().flatten().take_while(|argument| *argument != "--");
+        let has = |names: &[&str]| own.clone().any(|argument| names.contains(&argument.as_str()));
+        has(&["-p", "--pid", "-t", "--tid", "-u", "--uid"]) && !has(&["-a", "--all-cpus", "-C", "--cpu"])
+    }
+}
+
+/// Whether a name fits a pattern with `*` and `?`, as perf's -e takes them. Only the last `*` ever
+/// needs to be tried again, so no pattern takes long.
+pub fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(&one) if one == b'?' || one == name[n] => (p, n) = (p + 1, n + 1),
+            _ => match star {
+                Some((at, from)) => {
+                    star = Some((at, from + 1));
+                    (p, n) = (at + 1, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&rest| rest == b'*')
 }
 
 /// A length-prefixed string and where the next thing starts.
@@ -184,4 +216,25 @@ fn event_desc(bytes: &[u8]) -> Option<Vec<(String, Vec<u64>)>> {
         events.push((name, ids.chunks_exact(8).filter_map(|id| u64_at(id, 0)).collect()));
     }
     Some(events)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn patterns_as_perf_takes_them() {
+        for (pattern, name, expected) in [
+            ("irq:softirq_entry", "irq:softirq_entry", true),
+            ("irq:*", "irq:softirq_entry", true),
+            ("irq:softirq_e*", "irq:softirq_exit", true),
+            ("irq:softirq_en*", "irq:softirq_exit", false),
+            ("*:*_exit", "irq:softirq_exit", true),
+            ("irq:softirq_?ntry", "irq:softirq_entry", true),
+            ("irq:", "irq:softirq_entry", false),
+            ("*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
 }

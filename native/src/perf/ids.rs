@@ -46,11 +46,6 @@ impl Ids {
         }
         self.sparse.get(&id).copied()
     }
-
-    /// Whether no event has an id.
-    pub fn is_empty(&self) -> bool {
-        self.pairs.is_empty()
-    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::bytes::{slice, text, u32_at, u64_at};
 use crate::error::{bad, Result};
 use crate::format::Format;
 use crate::perf::attr::{Attr, Layout, TYPE_TRACEPOINT};
-use crate::perf::header::{Features, FileHeader, Section, MAGIC};
+use crate::perf::header::{fits, Features, FileHeader, Section, MAGIC};
 use crate::perf::ids::Ids;
 use crate::perf::input::{read_at, spool_stdin, Window};
 use crate::perf::record::{self, kind};
@@ -107,6 +109,9 @@ impl Recording {
         let mut extra = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
+            if !entry.path().is_file() {
+                continue; // a pipe would wait for ever
+            }
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(number) = name.strip_prefix("data.").and_then(|number| number.parse::<u32>().ok()) {
                 extra.push((number, entry.path()));
@@ -149,6 +154,11 @@ impl Recording {
         gathered.finish(mode, finished, parts)
     }
 }
+
+/// Ids of 8 bytes, one per event and CPU: enough for a thousand events on four thousand CPUs.
+const MOST_ID_BYTES: u64 = 32 << 20;
+/// Some ten thousand events.
+const MOST_ATTR_BYTES: u64 = 2 << 20;
 
 fn unknown_magic(start: &[u8]) -> crate::error::Error {
     let hint = match start {
@@ -199,14 +209,16 @@ impl Gathered {
                 header.attrs.offset
             )
         };
-        if header.attr_size < 64 + 16 || header.attr_size > 1 << 16 || header.attrs.size > 1 << 28 {
+        if header.attr_size < 64 + 16 || header.attr_size > 1 << 16 || header.attrs.size > MOST_ATTR_BYTES {
             return Err(damaged());
         }
         let table = read_at(file, header.attrs.offset, header.attrs.size as usize)?.ok_or_else(damaged)?;
+        let mut bytes_of_ids = 0u64;
         for entry in table.chunks_exact(header.attr_size as usize) {
             let attr = Attr::parse(entry).ok_or_else(damaged)?;
             let ids = Section::parse(entry, entry.len() - 16).ok_or_else(damaged)?;
-            let ids = if ids.size > 1 << 28 { None } else { read_at(file, ids.offset, ids.size as usize)? };
+            bytes_of_ids = bytes_of_ids.saturating_add(ids.size);
+            let ids = if bytes_of_ids > MOST_ID_BYTES { None } else { read_at(file, ids.offset, ids.size as usize)? };
             self.attrs.push((attr, words(&ids.ok_or_else(damaged)?)));
         }
         Ok(())
@@ -279,25 +291,28 @@ impl Gathered {
         }
         self.notes.extend(self.features.tracing.problem.take());
         let mut ids = Ids::default();
-        let formats: Vec<Arc<Format>> =
-            std::mem::take(&mut self.features.tracing.formats).into_iter().map(Arc::new).collect();
+        let formats = std::mem::take(&mut self.features.tracing.formats).into_iter();
+        let formats: FxHashMap<u64, Arc<Format>> = formats.map(|format| (format.id, Arc::new(format))).collect();
+        let described = self.features.event_desc.iter();
+        let described_by_id: FxHashMap<u64, &String> =
+            described.flat_map(|(name, ids)| ids.iter().map(move |&id| (id, name))).collect();
         let filters = self.features.filters();
         let mut events = Vec::new();
         for (index, (attr, own_ids)) in self.attrs.into_iter().enumerate() {
             for &id in &own_ids {
                 ids.add(id, index as u32);
             }
-            let is_format = |format: &&Arc<Format>| attr.kind == TYPE_TRACEPOINT && format.id == attr.config;
-            let format = formats.iter().find(is_format).cloned();
-            let described = self.features.event_desc.iter().find(|(_, ids)| ids.iter().any(|id| own_ids.contains(id)));
-            let described = described.or_else(|| self.features.event_desc.get(index)).map(|found| found.0.clone());
+            let format = formats.get(&attr.config).filter(|_| attr.kind == TYPE_TRACEPOINT).cloned();
+            let described = own_ids.first().and_then(|id| described_by_id.get(id));
+            let described = described.copied().or_else(|| self.features.event_desc.get(index).map(|found| &found.0));
+            let described = described.cloned();
             let updated = self.names.iter().find(|(id, _)| own_ids.contains(id)).map(|found| found.1.clone());
             let name = format.as_ref().map(|format| format.full_name());
             let name = name
                 .or(described)
                 .or(updated)
                 .unwrap_or_else(|| format!("type {} config {:#x}", attr.kind, attr.config));
-            let filter = filters.iter().find(|(event, _)| *event == name).map(|found| found.1.clone());
+            let filter = filters.iter().find(|(event, _)| fits(event, &name)).map(|found| found.1.clone());
             events.push(Event { name, layout: attr.layout(), attr, format, filter });
         }
         ids.seal();

@@ -43,7 +43,7 @@ pub struct Tally {
 impl Recording {
     /// Shows every record to `visitor`.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
-        let mut walk = Walk { recording: self, counts: vec![0; 256], unreadable: 0, notes: Vec::new() };
+        let mut walk = Walk { recording: self, counts: vec![0; 256], unreadable: 0, notes: Vec::new(), done: 0.0 };
         let total: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
         let mut before = 0;
         for part in &self.parts {
@@ -66,6 +66,8 @@ struct Walk<'a> {
     counts: Vec<u64>,
     unreadable: u64,
     notes: Vec<String>,
+    /// Fraction of the recording walked.
+    done: f64,
 }
 
 /// Why a block's records were not walked to its end.
@@ -140,7 +142,8 @@ impl Walk<'_> {
             window.advance(used as u64)?;
             window.advance(skip)?;
             let done = before + window.offset() - part.start;
-            if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
+            self.done = done as f64 / total.max(1) as f64;
+            if visitor.progress(self.done).is_break() {
                 return Err(bad!("interrupted"));
             }
         }
@@ -155,6 +158,9 @@ impl Walk<'_> {
     ) -> std::result::Result<(usize, ControlFlow<()>), String> {
         let (used, stop) = self.block(bytes, visitor);
         visitor.block_end(&bytes[..used]);
+        if visitor.progress(self.done).is_break() {
+            return Err("interrupted".to_owned());
+        }
         match stop {
             Stop::Short => Ok((used, ControlFlow::Continue(()))),
             Stop::Enough => Ok((used, ControlFlow::Break(()))),
