@@ -2,19 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use arrow::array::{ArrayRef, RecordBatch};
-use rustc_hash::FxHashMap;
-
 use crate::bytes::i32_at;
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
 use crate::intern::{Labels, NONE};
 use crate::names::Names;
-use crate::perf::record::{Sample, Side, What};
+use crate::perf::record::{Sample, Side, What, MOST_CPUS};
 use crate::perf::recording::Recording;
 use crate::perf::walk::{Tally, Visitor};
 use crate::progress::Progress;
 use crate::tables::batch;
+use arrow::array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
 #[derive(Debug, Default, Clone)]
@@ -42,16 +40,12 @@ struct Scanner<'p> {
     first: i64,
     last: i64,
     latest_by_cpu: Vec<i64>,
-    far_cpus: FxHashMap<u32, i64>,
     timed: Vec<bool>,
     placed: Vec<bool>,
     /// Bytes that a payload has at least.
     fixed_sizes: Vec<u32>,
     progress: Progress<'p>,
 }
-
-/// CPUs below this are counted in an array.
-const NEAR_CPUS: usize = 4096;
 
 impl Visitor for Scanner<'_> {
     fn sample(&mut self, _block: &[u8], sample: &Sample) -> ControlFlow<()> {
@@ -62,11 +56,8 @@ impl Visitor for Scanner<'_> {
             self.first = self.first.min(sample.time_ns);
             self.last = self.last.max(sample.time_ns);
             if self.placed[event] {
-                match self.latest_by_cpu.get_mut(sample.cpu as usize) {
-                    Some(latest) => *latest = (*latest).max(sample.time_ns),
-                    None => {
-                        self.far_cpus.insert(sample.cpu, sample.time_ns);
-                    }
+                if let Some(latest) = self.latest_by_cpu.get_mut(sample.cpu as usize) {
+                    *latest = (*latest).max(sample.time_ns);
                 }
             }
         }
@@ -116,8 +107,7 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
         scan: Scan { counts: vec![0; events.len()], ..Default::default() },
         first: i64::MAX,
         last: i64::MIN,
-        latest_by_cpu: vec![i64::MIN; NEAR_CPUS],
-        far_cpus: FxHashMap::default(),
+        latest_by_cpu: vec![i64::MIN; MOST_CPUS as usize],
         timed: events.iter().map(|event| event.attr.has_time()).collect(),
         placed: events.iter().map(|event| event.attr.has_cpu()).collect(),
         fixed_sizes: events.iter().map(fixed_size).collect(),
@@ -127,8 +117,7 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
     let mut scan = scanner.scan;
     scan.window = (scanner.first <= scanner.last).then_some((scanner.first, scanner.last));
     let near = scanner.latest_by_cpu.iter().enumerate().filter(|(_, &latest)| latest > i64::MIN);
-    scan.cpus = near.map(|(cpu, _)| cpu as u32).chain(scanner.far_cpus.into_keys()).collect();
-    scan.cpus.sort_unstable();
+    scan.cpus = near.map(|(cpu, _)| cpu as u32).collect();
     scan.tally = tally;
     Ok(scan)
 }

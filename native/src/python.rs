@@ -279,9 +279,13 @@ impl Capture {
         }
         if let Some(width) = bin_ns {
             let cpus = self.scanned(py, None)?.cpus.len().max(1) as i64;
-            if width <= 0 || (window.1 - window.0) / width > MOST_BINS / cpus {
-                return Err(PyValueError::new_err(format!(
-                    "bin_ns must be positive and give at most {MOST_BINS} bins over all CPUs"
+            if width <= 0 {
+                return Err(PyValueError::new_err("bin_ns must be positive"));
+            }
+            if (window.1 - window.0) / width > MOST_BINS / cpus {
+                let most = "at most a million bins over all CPUs";
+                return Err(CaptureError::new_err(format!(
+                    "bins of {width} ns are too narrow for this window: {most}"
                 )));
             }
         }

@@ -47,6 +47,8 @@ pub struct Hardirq {
     pub self_ns: i64,
     /// Its entry's flags said hardirq: later events in it must too.
     pub flagged: bool,
+    /// Exits of its kind had been recorded when it began: its own will be.
+    pub ends: bool,
 }
 
 /// A softirq that is running, or parked with its task.

@@ -46,7 +46,8 @@ impl Cpu {
         }
         let flagged = event.flags & FLAG_HARDIRQ != 0;
         let class = self.hardirq_class();
-        self.hardirqs.push(Hardirq { key, is_vector, thief, class, entry_ns: now, self_ns: 0, flagged });
+        let ends = self.exits_seen & pair_bit(is_vector, key) != 0;
+        self.hardirqs.push(Hardirq { key, is_vector, thief, class, entry_ns: now, self_ns: 0, flagged, ends });
     }
 
     fn vector_thief(&self, key: i64, event: &Event, world: &mut World) -> u32 {
@@ -107,8 +108,7 @@ impl Cpu {
     pub fn abandon_hardirqs(&mut self, position: usize, now: i64, world: &mut World) {
         world.counters.disagreements += 1;
         self.close(self.last_ns, world);
-        let never_ends = |open: &Hardirq| self.exits_seen & pair_bit(open.is_vector, open.key) == 0;
-        if let Some(first) = self.hardirqs[position..].iter().position(never_ends) {
+        if let Some(first) = self.hardirqs[position..].iter().position(|open| !open.ends) {
             self.distrust_hardirqs(position + first, "before the first interrupt exit was recorded", world);
         }
         self.drop_hardirqs(position, world);

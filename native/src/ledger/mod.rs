@@ -28,7 +28,7 @@ use std::ops::ControlFlow;
 
 use crate::error::{bad, Result};
 use crate::intern::NONE;
-use crate::perf::record::{Sample, Side, What};
+use crate::perf::record::{Sample, Side, What, MOST_CPUS};
 use crate::perf::recording::Recording;
 use crate::perf::walk::Visitor;
 use crate::progress::Progress;
@@ -65,8 +65,6 @@ struct Ledger<'p> {
     lane_of: Vec<u32>,
     present: Option<usize>,
     new_flush: bool,
-    /// Whether there was a sample since the last round.
-    sampled: bool,
     /// Events with times, by number.
     timed: Vec<bool>,
     window: (i64, i64),
@@ -75,8 +73,6 @@ struct Ledger<'p> {
     progress: Progress<'p>,
 }
 
-/// More CPUs than any kernel supports: a larger number is damage.
-const MOST_CPUS: u32 = 1 << 16;
 const ABSENT: u32 = u32::MAX;
 
 /// Runs the ledger over a recording.
@@ -90,7 +86,6 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
         lane_of: Vec::new(),
         present: None,
         new_flush: true,
-        sampled: false,
         timed: recording.events.iter().map(|event| event.attr.has_time()).collect(),
         window: (i64::MAX, i64::MIN),
         lost: 0,
@@ -251,7 +246,6 @@ impl Visitor for Ledger<'_> {
         if self.world.shapes.events[sample.event as usize].kind == Kind::Ignored {
             return ControlFlow::Continue(());
         }
-        self.sampled = true;
         let same = self.present.is_some_and(|present| self.lanes[present].cpu.number == sample.cpu);
         if !same {
             self.end_flush(block);
@@ -322,14 +316,13 @@ impl Visitor for Ledger<'_> {
             What::Round => {
                 self.settle_present();
                 self.new_flush = true;
-                let any = std::mem::take(&mut self.sampled);
-                if any && (self.world.want.slices || self.world.want.displaced) {
+                if self.world.waits.round() {
                     let mut settled = i64::MAX;
                     for lane in &mut self.lanes {
                         lane.cpu.drain(false, &mut self.world);
                         settled = settled.min(lane.cpu.unsettled_since());
                     }
-                    self.world.waits.round(settled);
+                    self.world.waits.settle_round(settled, self.lanes.len());
                     self.world.take_answers();
                 }
             }

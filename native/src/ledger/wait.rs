@@ -96,8 +96,11 @@ pub struct Waits {
     victims: FxHashMap<i32, u32>,
     /// Displaced time of a wait on the CPUs that the task was moved away from.
     moved: FxHashMap<i32, Vec<(u32, i64)>>,
-    previous_round: i64,
+    /// Newest point at the end of the last round, and of the one before it.
+    rounds: (i64, i64),
     newest: i64,
+    /// Points that must gather before settling them is worth looking at every CPU and task.
+    due: usize,
     /// (cpu, victim) to displaced time.
     pub displaced: FxHashMap<(u32, u32), i64>,
     /// Answers not yet taken.
@@ -124,11 +127,18 @@ impl Waits {
         self.gaps.push((from_ns, until_ns));
     }
 
-    /// One round of flushes ended. Before `known` it is also known who held each CPU.
-    pub fn round(&mut self, known: i64) {
-        let watermark = self.previous_round.min(known);
-        self.previous_round = self.newest;
+    /// One round of flushes ended; whether `settle_round` is due.
+    pub fn round(&mut self) -> bool {
+        self.rounds = (self.newest, self.rounds.0);
+        self.points.len() > self.due
+    }
+
+    /// Settles what no later round can precede. Before `known` it is also known who held each of
+    /// the `cpus`.
+    pub fn settle_round(&mut self, known: i64, cpus: usize) {
+        let watermark = self.rounds.1.min(known);
         self.settle(watermark);
+        self.due = self.points.len() + self.states.len() + cpus + 1024;
         let waiting = self.states.values().filter_map(|state| match state {
             State::Runnable { here_since, .. } => Some(*here_since),
             State::Running | State::Asleep => None,

@@ -2,6 +2,9 @@
 
 use crate::bytes::{i32_at, text, u32_at, u64_at};
 
+/// More CPUs than any kernel supports: a larger number is damage, or perf's -1 for "unknown".
+pub const MOST_CPUS: u32 = 1 << 16;
+
 /// `enum perf_event_type` and perf's own user records.
 pub mod kind {
     #![allow(missing_docs)]

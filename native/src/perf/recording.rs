@@ -109,11 +109,13 @@ impl Recording {
         let mut extra = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
-            if !entry.path().is_file() {
-                continue; // a pipe would wait for ever
-            }
             let name = entry.file_name().to_string_lossy().into_owned();
             if let Some(number) = name.strip_prefix("data.").and_then(|number| number.parse::<u32>().ok()) {
+                if !entry.path().is_file() {
+                    return Err(bad!(
+                        "'{name}' in the perf.data folder is no regular file; take it away to read the rest"
+                    ));
+                }
                 extra.push((number, entry.path()));
             }
         }
