@@ -25,7 +25,7 @@ from netcost_analysis._native import Capture, CaptureError
 capture = lambda: Capture(sys.argv[1])
 try:
     {what}
-except ({errors}) as error:
+except (CaptureError, OSError) as error:
     assert str(error) and "\\n" not in str(error), str(error)
     print(type(error).__name__, error)
 else:
@@ -36,19 +36,13 @@ print(int(peak[0].split()[1]) // 1024)
 
 
 # What the reader printed or raised. The 1 GiB is the project's promise for a capture of any size.
-def bounded(
-    path: Path,
-    what: str,
-    seconds: int = 3,
-    megabytes: int = 1024,
-    errors: str = "CaptureError, OSError",
-) -> str:
+def bounded(path: Path, what: str, seconds: int = 3, megabytes: int = 1024) -> str:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
         resource.setrlimit(resource.RLIMIT_AS, (6 * GIB, 6 * GIB))
 
     done = subprocess.run(
-        [sys.executable, "-c", READER.format(what=what, errors=errors), str(path)],
+        [sys.executable, "-c", READER.format(what=what), str(path)],
         capture_output=True,
         text=True,
         timeout=60,
