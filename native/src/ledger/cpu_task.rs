@@ -208,6 +208,7 @@ impl Cpu {
         let before = self.last_ns;
         self.forget(world);
         match self.sight {
+            _ if self.untimed_loss.is_some() => {} // the next event tells how long it was
             Sight::Never => {
                 let nothing = Head {
                     end_ns: until,
@@ -322,7 +323,8 @@ impl Cpu {
                 self.end_parked(world);
             }
             Sight::Lost(from) | Sight::Throttled(from) => {
-                self.gap(from, end, "the recording ended after a loss", 0, world)
+                let lost = self.untimed_loss.take().unwrap_or(0);
+                self.gap(from, end, "the recording ended after a loss", lost, world);
             }
         }
         self.drain(true, world);

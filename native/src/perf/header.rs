@@ -151,13 +151,68 @@ impl Features {
         filters
     }
 
-    /// Whether the recorder was told to follow tasks rather than CPUs.
+    /// Whether the recorder was told to follow tasks: -p, -t and -u overrule -a and -C.
     pub fn follows_tasks(&self) -> bool {
-        let own = self.cmdline.iter().flatten().take_while(|argument| *argument != "--");
-        let has = |names: &[&str]| own.clone().any(|argument| names.contains(&argument.as_str()));
-        has(&["-p", "--pid", "-t", "--tid", "-u", "--uid"]) && !has(&["-a", "--all-cpus", "-C", "--cpu"])
+        const ALONE: &str = "aqvgdTsnNBAiRbSzW";
+        let mut arguments = self.cmdline.iter().flatten().skip_while(|argument| *argument != "record").skip(1);
+        while let Some(argument) = arguments.next() {
+            if let Some(long) = argument.strip_prefix("--") {
+                let (name, attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
+                if matches!(name, "pid" | "tid" | "uid") {
+                    return true;
+                }
+                if name.is_empty() {
+                    return false;
+                }
+                if !attached && LONG_WITH_VALUE.contains(&name) {
+                    arguments.next();
+                }
+            } else if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
+                // Letters that take no value may stand together, before one that does.
+                let rest = short.trim_start_matches(|letter| ALONE.contains(letter));
+                if rest.starts_with(['p', 't', 'u']) {
+                    return true;
+                }
+                if rest.chars().count() == 1 {
+                    arguments.next();
+                }
+            } else {
+                return false; // the words of the recorded command
+            }
+        }
+        false
     }
 }
+
+/// Options of perf record that take a value in the next word.
+const LONG_WITH_VALUE: [&str; 26] = [
+    "event",
+    "filter",
+    "count",
+    "freq",
+    "output",
+    "mmap-pages",
+    "cpu",
+    "clockid",
+    "call-graph",
+    "realtime",
+    "delay",
+    "cgroup",
+    "proc-map-timeout",
+    "user-callchains",
+    "vmlinux",
+    "max-size",
+    "num-thread-synthesize",
+    "control",
+    "synth",
+    "aio-sample",
+    "affinity",
+    "mmap-flush",
+    "branch-filter",
+    "debuginfod-urls",
+    "switch-max-files",
+    "setup-filter",
+];
 
 /// Whether a name fits a pattern with `*` and `?`, as perf's -e takes them. Only the last `*` ever
 /// needs to be tried again, so no pattern takes long.
