@@ -51,7 +51,9 @@ def main() -> int:
     print(printed)
     if arguments.write:
         target = ROOT / "docs" / "benchmarks.md"
-        target.write_text(page(figures, events, size, made, arguments.repeats))
+        target.write_text(
+            page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
+        )
     return 0
 
 

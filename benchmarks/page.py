@@ -84,13 +84,15 @@ def targets(figures: list[Figure], events: int) -> str:
     return "\n".join((head, "|---|---|---|---|---|", *lines))
 
 
-def page(figures: list[Figure], events: int, size: int, made: str, repeats: int) -> str:
+def page(
+    figures: list[Figure], events: int, size: int, made: str, arguments: str, repeats: int
+) -> str:
     return f"""# Benchmarks
 
 Side by side on one capture, in one run, by this command, which also writes this page:
 
 ```
-make bench BENCH_ARGS=--write
+make bench BENCH_ARGS="{arguments}"
 ```
 
 Machine: {machine()}.
