@@ -44,6 +44,18 @@ def in_rounds(told: Recording, rounds: list[int]) -> Recording:
     return replace(told, cpus=tuple(flushed(one, rounds) for one in told.cpus))
 
 
+def same(one: Answer, other: Answer) -> None:
+    assert one.displaced == other.displaced
+    assert one.tables == other.tables
+    assert one.irqs == other.irqs
+    columns = (*SUM_KEY, "comm", "name", "episodes")
+    assert by(one.sums, columns, ns) == by(other.sums, columns, ns)
+
+
+def ns(row: Row) -> int:
+    return int(row["ns"])
+
+
 @pytest.mark.parametrize("realtime", [False, True])
 @settings(max_examples=30)
 @given(data=st.data(), steps=st.lists(st.integers(1, 800), max_size=40))
@@ -60,13 +72,6 @@ def test_rounds_change_nothing(
         rounds.append(rounds[-1] + step)
     folder = tmp_path_factory.mktemp("rounds")
     whole = Answer(in_rounds(told, []).write(folder / "whole"))
-    short = Answer(in_rounds(told, rounds).write(folder / "rounds"))
-    assert short.displaced == whole.displaced
-    assert short.tables == whole.tables
-    assert short.irqs == whole.irqs
-    columns = (*SUM_KEY, "comm", "name", "episodes")
-    assert by(short.sums, columns, ns) == by(whole.sums, columns, ns)
-
-
-def ns(row: Row) -> int:
-    return int(row["ns"])
+    same(Answer(in_rounds(told, rounds).write(folder / "rounds")), whole)
+    # A folder of `perf record --threads`: each ring whole, in a file of its own, without rounds.
+    same(Answer(in_rounds(told, []).write(folder / "threads", "directory")), whole)

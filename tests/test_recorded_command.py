@@ -104,6 +104,8 @@ def refusal(path: Path, words: tuple[str, ...]) -> str:
         ("-t", "500"),
         ("--tid=500",),
         ("-a", "-p", "500"),
+        ("-qp", "500"),
+        ("-m", "512", "-p", "500"),
         ("-C", "0", "-p", "500"),
     ],
 )
@@ -114,7 +116,15 @@ def test_recordings_that_follow_a_task_are_refused(tmp_path: Path, words: tuple[
 
 
 # `-p 22` here is the recorded command's own.
-@pytest.mark.parametrize("words", [("--", "ssh", "-p", "22", "host"), ("ssh", "-p", "22", "host")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--", "ssh", "-p", "22", "host"),
+        ("ssh", "-p", "22", "host"),
+        ("-o", "out.data", "--clockid", "monotonic", "ssh", "-p", "22", "host"),
+        ("--clockid=monotonic", "-m", "512", "-z", "ssh", "-p", "22", "host"),
+    ],
+)
 def test_words_of_the_command_that_ran_meanwhile_are_not_perfs(
     tmp_path: Path, words: tuple[str, ...]
 ) -> None:
