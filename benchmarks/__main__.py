@@ -2,6 +2,7 @@
 # ratios.
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -39,9 +40,12 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = arguments.capture or Path(folder) / "perf.data"
+        # Neighbours on the machine are in the figures: say how busy it was before.
+        busy = f"load average before: {os.getloadavg()[0]:.1f}"
         made = "given"
         if arguments.capture is None:
             made = recording.make(path, arguments.events, live=not arguments.synthetic)
+        made = f"{made}; {busy}"
         events = recording.samples(path)
         size = path.stat().st_size
         print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
