@@ -92,7 +92,9 @@ impl Cpu {
             });
         }
         if world.want.slices || world.want.displaced {
-            world.waits.point(now, self.tid, What::In(self.stay.row, self.victim));
+            // Whom a CPU's first event witnesses has run since before the capture.
+            let since = if self.sight == Sight::Never { i64::MIN } else { now };
+            world.waits.point(since, self.tid, What::In(self.stay.row, self.victim));
         }
         if self.role == Role::Napi {
             if world.napi_home.insert(self.tid, self.number) != Some(self.number) {

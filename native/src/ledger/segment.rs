@@ -37,12 +37,26 @@ pub struct SumRow {
 }
 
 /// Sums of one CPU: victim x thief x class x time bin.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Sums {
-    cells: FxHashMap<(u32, u32, u8), (Class, i64, i64)>,
+    cells: FxHashMap<Key, (i64, i64)>,
+    /// The owners of late, each where its key falls: a CPU's time goes round among a few.
+    recent: Box<[(Key, i64, i64); RECENT]>,
     bin: i64,
     /// Finished bins.
     pub rows: Vec<SumRow>,
+}
+
+/// Victim, thief, class.
+type Key = (u32, u32, Class);
+
+const RECENT: usize = 64;
+
+impl Default for Sums {
+    fn default() -> Self {
+        let empty = ((0, 0, Class::None), 0, 0);
+        Sums { cells: FxHashMap::default(), recent: Box::new([empty; RECENT]), bin: 0, rows: Vec::new() }
+    }
 }
 
 impl Sums {
@@ -68,8 +82,13 @@ impl Sums {
 
     #[inline(always)]
     fn cell(&mut self, segment: &Segment, ns: i64, episodes: i64) {
-        let key = (segment.victim, segment.thief, segment.class as u8);
-        let cell = self.cells.entry(key).or_insert((segment.class, 0, 0));
+        let key = (segment.victim, segment.thief, segment.class);
+        let place = segment.victim.wrapping_mul(31) ^ segment.thief.wrapping_mul(7) ^ segment.class as u32;
+        let cell = &mut self.recent[place as usize % RECENT];
+        if cell.0 != key {
+            let (key, ns, episodes) = std::mem::replace(cell, (key, 0, 0));
+            add_to(&mut self.cells, key, ns, episodes);
+        }
         cell.1 += ns;
         cell.2 += episodes;
     }
@@ -84,12 +103,21 @@ impl Sums {
 
     /// Closes the current bin.
     pub fn flush(&mut self, cpu: u32, width: i64) {
+        for (key, ns, episodes) in self.recent.iter_mut() {
+            add_to(&mut self.cells, *key, std::mem::take(ns), std::mem::take(episodes));
+        }
         let bin_ns = self.bin * width;
-        let row =
-            |((victim, thief, _), (class, ns, episodes))| SumRow { cpu, bin_ns, victim, thief, class, ns, episodes };
+        let row = |((victim, thief, class), (ns, episodes))| SumRow { cpu, bin_ns, victim, thief, class, ns, episodes };
         let mut rows: Vec<SumRow> = self.cells.drain().map(row).collect();
         rows.sort_unstable_by_key(|row| (row.victim, row.thief, row.class as u8));
         self.rows.append(&mut rows);
+    }
+}
+
+fn add_to(cells: &mut FxHashMap<Key, (i64, i64)>, key: Key, ns: i64, episodes: i64) {
+    if ns != 0 || episodes != 0 {
+        let cell = cells.entry(key).or_default();
+        (cell.0, cell.1) = (cell.0 + ns, cell.1 + episodes);
     }
 }
 

@@ -204,7 +204,7 @@ impl Waits {
             }
             (What::Migrate(_), state) => state,
             (What::In(row, victim), State::Runnable { since, woken, cpu, here_since }) => {
-                if self.is_sure(since, time_ns) {
+                if since <= time_ns && self.is_sure(since, time_ns) {
                     self.displace(tid, victim, cpu, here_since, time_ns);
                     self.answers.push(Answer { row, wake_ns: woken.then_some(since), wait_ns: time_ns - since });
                 }
