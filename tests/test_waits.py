@@ -1,10 +1,30 @@
-# A wait runs from the wake-up to the switch-in that ends it.
+# A wait runs from the wake-up to the switch-in that ends it, and nobody waits who was running.
+
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from narrator import recordings
 from native_tables import Answer
-from perfdata import Recording
+from perfdata import Recording, cpu
+from perfdata import happenings as h
+from told import OPENSSL, UDPSINK, answer
+
+
+# CPU 0  (openssl)                |switch  idle ...
+#                                 200
+# CPU 1  |waking and wakeup of openssl, which has not left CPU 0 yet
+#        195
+# The first event of CPU 0 witnesses that openssl ran before it: that stay ended no wait.
+def test_a_task_that_already_ran_did_not_wait(tmp_path: Path) -> None:
+    got = answer(
+        tmp_path,
+        cpu(0, h.Switch(200, h.idle(0), 1), h.Waking(900, UDPSINK), task=OPENSSL),
+        cpu(1, h.Waking(195, OPENSSL, 0), h.Wakeup(196, OPENSSL, 0), h.Waking(900, UDPSINK)),
+        known=(OPENSSL,),
+    )
+    [first] = [row for row in got.slices if row["tid"] == OPENSSL.tid]
+    assert (first["in_ns"], first["wake_ns"], first["wait_ns"]) == (195, None, None)
 
 
 @settings(max_examples=40)
