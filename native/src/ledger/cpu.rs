@@ -167,6 +167,8 @@ pub struct Cpu {
     pub migrating: Option<(usize, i32)>,
     /// Records lost at a place whose end the next event tells.
     pub untimed_loss: Option<u64>,
+    /// A new name of the running task, and since when.
+    pub named: Option<(i64, u32)>,
 }
 
 impl Cpu {
@@ -199,6 +201,7 @@ impl Cpu {
             waking: -1,
             migrating: None,
             untimed_loss: None,
+            named: None,
         }
     }
 
@@ -216,6 +219,8 @@ impl Cpu {
         }
         if self.sight != Sight::Clear {
             self.first_sight(&event, world);
+        } else if self.named.is_some() {
+            self.apply_name(now, world);
         }
         if event.flags & FLAG_NMI != 0 {
             // It says who runs, but its context bits are those of the NMI.

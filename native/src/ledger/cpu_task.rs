@@ -60,14 +60,22 @@ impl Cpu {
     fn become_task(&mut self, tid: i32, victim: u32, world: &World) {
         let found = world.tasks.victims[victim as usize];
         (self.tid, self.victim, self.role, self.own) = (tid, victim, found.role, found.own);
-        self.thread_poll = None;
+        (self.thread_poll, self.named) = (None, None);
     }
 
-    /// A name for the running task arrived.
-    pub fn rename(&mut self, tid: i32, victim: u32, world: &mut World) {
+    /// A name for the running task arrived. It holds from that time on, which the next event shows
+    /// to lie in the recording.
+    pub fn rename(&mut self, tid: i32, victim: u32, now: i64, world: &mut World) {
         if tid == self.tid && victim != self.victim && self.sight == Sight::Clear {
-            // COMM is no event of the ledger's: the name holds from the last one on.
-            self.close(self.last_ns, world);
+            self.apply_name(self.last_ns, world);
+            self.named = Some((now, victim));
+        }
+    }
+
+    /// Gives the running task the name that arrived, if one did.
+    pub fn apply_name(&mut self, now: i64, world: &mut World) {
+        if let Some((since, victim)) = self.named.take() {
+            self.close(since.clamp(self.last_ns, now), world);
             let found = world.tasks.victims[victim as usize];
             (self.victim, self.role, self.own) = (victim, found.role, found.own);
         }
@@ -304,9 +312,14 @@ impl Cpu {
 
     /// The recording ends: what is open is carried to `end`, interrupt context excepted, whose end
     /// must lie where events were already being switched off.
-    pub fn end(&mut self, start: i64, end: i64, world: &mut World) {
+    pub fn end(&mut self, start: i64, end: i64, in_full: bool, world: &mut World) {
+        self.apply_name(end.max(self.last_ns), world);
         match self.sight {
             Sight::Never => return,
+            Sight::Clear if !in_full && end > self.last_ns => {
+                self.forget(world);
+                self.gap(self.last_ns, end, "the recording is cut short", 0, world);
+            }
             Sight::Clear => {
                 let inside = !self.hardirqs.is_empty() || self.softirq.is_some();
                 self.close(self.last_ns, world);

@@ -100,8 +100,11 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
             "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
         ));
     }
+    // Rings are written one after the other: where the rest of a file is missing, so may be what
+    // the other CPUs did meanwhile.
+    let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
     for lane in &mut ledger.lanes {
-        lane.cpu.end(start, end, &mut ledger.world);
+        lane.cpu.end(start, end, in_full, &mut ledger.world);
     }
     ledger.world.waits.end(end);
     let mut notes = recording.notes.clone();
@@ -281,7 +284,7 @@ impl Visitor for Ledger<'_> {
                 let comm = world.strings.code(comm.as_bytes());
                 let victim = world.named_task(*tid, comm);
                 if let Some(lane) = lane {
-                    self.lanes[lane as usize].cpu.rename(*tid, victim, world);
+                    self.lanes[lane as usize].cpu.rename(*tid, victim, time, world);
                 }
             }
             What::Fork { tid, parent } if tid != parent => {

@@ -100,7 +100,7 @@ fn counted(counters: &Counters) -> Vec<String> {
         say(counters.repeats, "records that perf had written twice were dropped from the ledger"),
         say(
             counters.disagreements,
-            "times the recorded flags or task contradicted what came before; the stretch since is unknown",
+            "times the recorded flags or task contradicted what came before; the stretch since is unknown (table coverage)",
         ),
         say(counters.unreadable, "samples were cut short or name no possible CPU or softirq; the ledger leaves them out"),
         say(counters.orphan_exits, "exits came without their entry; the stretch in doubt is unknown"),

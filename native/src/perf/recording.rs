@@ -59,6 +59,8 @@ pub struct Recording {
     pub mode: Mode,
     /// Whether the recorder closed the file properly.
     pub finished: bool,
+    /// Whether the file ends before its header says so.
+    pub cut: bool,
     /// Events, in the order of their attrs.
     pub events: Vec<Event>,
     /// Sample id to event.
@@ -77,6 +79,7 @@ struct Gathered {
     names: Vec<(u64, String)>,
     features: Features,
     notes: Vec<String>,
+    cut: bool,
 }
 
 impl Recording {
@@ -188,6 +191,7 @@ impl Gathered {
         let finished = header.data.size != 0 || directory;
         let end = if finished { header.data.end().min(length) } else { length };
         if header.data.end() > length {
+            self.cut = true;
             self.notes.push(format!(
                 "file cut short: its data should end at byte {}, the file does at {length}; whole records are kept",
                 header.data.end()
@@ -228,6 +232,7 @@ impl Gathered {
 
     fn read_features(&mut self, file: &File, header: &FileHeader) -> Result<()> {
         let table = read_at(file, header.data.end(), header.features.len() * 16)?;
+        let mut left_out: Vec<String> = Vec::new();
         for (index, &feature) in header.features.iter().enumerate() {
             let section = table.as_ref().and_then(|table| Section::parse(table, index * 16));
             if !Features::wants(feature) {
@@ -236,10 +241,14 @@ impl Gathered {
             match section.filter(|section| section.size <= 1 << 28) {
                 Some(section) => match read_at(file, section.offset, section.size as usize)? {
                     Some(bytes) => self.features.read(feature, &bytes),
-                    None => self.notes.push(format!("header feature {feature} lies outside the file: left out")),
+                    None => left_out.push(feature.to_string()),
                 },
-                None => self.notes.push(format!("header feature {feature} is damaged: left out")),
+                None => left_out.push(feature.to_string()),
             }
+        }
+        if !left_out.is_empty() {
+            self.notes
+                .push(format!("header features {} lie outside the file or are damaged: left out", left_out.join(", ")));
         }
         Ok(())
     }
@@ -318,7 +327,7 @@ impl Gathered {
             events.push(Event { name, layout: attr.layout(), attr, format, filter });
         }
         ids.seal();
-        Ok(Recording { mode, finished, events, ids, features: self.features, parts, notes: self.notes })
+        Ok(Recording { mode, finished, cut: self.cut, events, ids, features: self.features, parts, notes: self.notes })
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Tally {
     pub records: std::collections::BTreeMap<u32, u64>,
     /// Samples whose event or fields could not be found.
     pub unreadable: u64,
-    /// Where and why reading stopped early.
+    /// Where and why reading stopped early. Without a note, all records were read.
     pub notes: Vec<String>,
 }
 
