@@ -123,8 +123,16 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
 /// What cannot give true numbers gives none.
 fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
     if !shapes.can_account() {
+        let formats = recording.events.iter().any(|event| event.format.is_some());
+        let why = if formats {
+            ""
+        } else if recording.cut || !recording.finished {
+            ": it is cut short, and perf writes event formats at the end of a file (first in a pipe, -o -)"
+        } else {
+            ": it holds no tracepoint with its format"
+        };
         return Err(bad!(
-            "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats"
+            "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats{why}"
         ));
     }
     for (event, shape) in recording.events.iter().zip(&shapes.events) {
