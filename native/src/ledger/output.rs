@@ -1,6 +1,7 @@
 //! The end of a pass: what it says besides its tables.
 
 use arrow::array::RecordBatch;
+use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::ledger::cpu::Cpu;
@@ -115,13 +116,13 @@ fn counted(counters: &Counters) -> Vec<String> {
     .collect()
 }
 
-/// By CPU and time. Rows come nearly sorted: only parked softirqs end out of order.
+/// By CPU and time. A CPU's polls come in order; its softirqs and interrupts where none was parked
+/// or nested.
 fn sort_rows(world: &mut World, cpus: &mut [Cpu]) {
-    for cpu in cpus {
+    cpus.par_iter_mut().for_each(|cpu| {
         cpu.rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
         cpu.rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
-        cpu.rows.polls.sort_by_key(|row| row.end_ns);
-    }
+    });
     let window = world.window;
     let rows = &mut world.rows;
     rows.slices.retain(|row| row.in_ns <= window.1 && row.out_ns >= window.0);
