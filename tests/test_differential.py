@@ -11,21 +11,9 @@ import pytest
 from live import record
 from native_tables import Answer, assert_conserved, rows
 from oracle import Seen, perf_handler, perf_kwork, perf_script_counts, perf_timehist
+from perfdata.tracepoints import ACTIONS
 
 from netcost_analysis._native import Capture
-
-ACTIONS = (
-    "HI",
-    "TIMER",
-    "NET_TX",
-    "NET_RX",
-    "BLOCK",
-    "IRQ_POLL",
-    "TASKLET",
-    "SCHED",
-    "HRTIMER",
-    "RCU",
-)
 
 
 @pytest.fixture(scope="module")

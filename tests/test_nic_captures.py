@@ -12,23 +12,12 @@ import pytest
 import zstandard
 from conftest import require_shared
 from native_tables import Answer, Row, assert_conserved, rows
+from perfdata.tracepoints import ACTIONS
 
 from netcost_analysis._native import Capture
 
 GUESTS = ("k6.1-igb-mini", "k6.12-e1000e-mini", "k6.12-virtio-mini", "k6.1rt-virtio-mini")
 CASES = [(guest, name) for guest in GUESTS for name in ("p_main", "p_burst")]
-ACTIONS = (
-    "HI",
-    "TIMER",
-    "NET_TX",
-    "NET_RX",
-    "BLOCK",
-    "IRQ_POLL",
-    "TASKLET",
-    "SCHED",
-    "HRTIMER",
-    "RCU",
-)
 
 
 @pytest.fixture(scope="session")

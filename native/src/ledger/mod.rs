@@ -19,6 +19,8 @@ mod rows;
 #[allow(missing_docs)]
 mod segment;
 mod shape;
+#[allow(missing_docs)]
+mod state;
 mod task;
 mod thief;
 mod wait;

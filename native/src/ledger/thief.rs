@@ -198,11 +198,11 @@ impl Thieves {
     }
 
     /// A NAPI instance of a device.
-    pub fn poll(&mut self, napi: u64, device: u32, name: u32) -> u32 {
+    pub fn poll(&mut self, napi: u64, device: u32) -> u32 {
         self.find((Context::Poll as u8, 0, napi, device), || Thief {
             context: Context::Poll,
             id: Some(NET_RX),
-            name,
+            name: NONE,
             napi: Some(napi),
             device,
             network: Network::Yes,

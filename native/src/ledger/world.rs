@@ -161,7 +161,7 @@ impl World {
     #[inline(always)]
     pub fn poll_thief(&mut self, napi: u64, device: u32) -> u32 {
         if (self.poll_cache.0, self.poll_cache.1) != (napi, device) {
-            let thief = self.thieves.poll(napi, device, NONE);
+            let thief = self.thieves.poll(napi, device);
             self.poll_cache = (napi, device, thief);
         }
         self.poll_cache.2

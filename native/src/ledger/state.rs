@@ -1,0 +1,108 @@
+//! What a CPU has open: interrupts, a softirq, a poll, a stay, and how much of it is known.
+
+use crate::ledger::raise::Origin;
+use crate::ledger::thief::Class;
+
+/// An interrupt handler that is running.
+#[derive(Debug, Clone, Copy)]
+pub struct Hardirq {
+    /// irq, or vector number of the tracepoint list; told apart by `is_vector`.
+    pub key: i64,
+    /// Whether it is no device's.
+    pub is_vector: bool,
+    /// Its thief.
+    pub thief: u32,
+    /// Class of its time.
+    pub class: Class,
+    /// When it began.
+    pub entry_ns: i64,
+    /// Own time so far.
+    pub self_ns: i64,
+    /// Its entry's flags said hardirq: later events in it must too.
+    pub flagged: bool,
+    /// Exits of its kind had been recorded when it began: its own will be.
+    pub ends: bool,
+}
+
+/// A softirq that is running, or parked with its task.
+#[derive(Debug, Clone)]
+pub struct Softirq {
+    pub vec: i64,
+    pub thief: u32,
+    pub class: Class,
+    pub origin: Origin,
+    pub inherited: bool,
+    pub ordinal: u32,
+    pub raise_ns: Option<i64>,
+    pub entry_ns: i64,
+    pub self_ns: i64,
+    pub poll_ns: i64,
+    pub polls: u32,
+    pub packets: u32,
+    /// Where the next poll begins.
+    pub poll_from: i64,
+    /// Segments since then, and their time in the window.
+    pub pending: Vec<u64>,
+    pub pending_ns: i64,
+    pub flagged: bool,
+    /// Interrupt lines that raised it, and the devices that they have been credited with.
+    pub lines: Vec<i64>,
+    pub polled: Vec<u32>,
+}
+
+/// A NAPI thread's poll in the making.
+#[derive(Debug, Clone, Default)]
+pub struct ThreadPoll {
+    pub from: i64,
+    pub pending: Vec<u64>,
+    /// Time in the present stay.
+    pub pending_ns: i64,
+    /// Time in earlier stays, by slice row: the thread was preempted in the middle.
+    pub earlier: Vec<(usize, i64)>,
+}
+
+/// What a task left behind when it was switched out in the middle of it.
+#[derive(Debug)]
+pub struct Parked {
+    pub victim: u32,
+    pub softirq: Option<Softirq>,
+    pub poll: Option<ThreadPoll>,
+}
+
+/// The stay of the running task.
+#[derive(Debug, Clone, Default)]
+pub struct Stay {
+    pub row: usize,
+    pub task_ns: i64,
+    pub hardirq_ns: i64,
+    pub softirq_ns: i64,
+    pub poll_ns: i64,
+    pub unknown_ns: i64,
+    pub by_softirq: Vec<(u8, Class, i64)>,
+}
+
+/// Whether the present owner is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// Nothing recorded yet.
+    Never,
+    /// Records were lost up to this time; the next event tells who runs.
+    Lost(i64),
+    /// Known.
+    Clear,
+    /// A needed event is throttled since this time.
+    Throttled(i64),
+}
+
+/// The stretch from the window's start to a CPU's first event.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    pub end_ns: i64,
+    pub victim: u32,
+    pub thief: u32,
+    pub class: Class,
+    pub slice: Option<usize>,
+    /// Why it is unknown, if it is, and how many records were lost in it.
+    pub unknown: Option<&'static str>,
+    pub lost: u64,
+}
