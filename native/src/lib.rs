@@ -15,18 +15,9 @@ pub mod ledger;
 pub mod names;
 pub mod perf;
 pub mod progress;
+#[cfg(feature = "python")]
 mod python;
 pub mod tables;
 
-use pyo3::prelude::*;
-
 #[global_allocator]
 static ALLOCATOR: alloc::HugePages = alloc::HugePages;
-
-#[pymodule(gil_used = false)]
-fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<python::Capture>()?;
-    module.add("CaptureError", module.py().get_type::<python::CaptureError>())?;
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("IS_DEBUG_BUILD", cfg!(debug_assertions))
-}

@@ -314,3 +314,11 @@ fn want(tables: &[String]) -> PyResult<Want> {
     }
     Ok(want)
 }
+
+#[pymodule(gil_used = false)]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Capture>()?;
+    module.add("CaptureError", module.py().get_type::<CaptureError>())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("IS_DEBUG_BUILD", cfg!(debug_assertions))
+}

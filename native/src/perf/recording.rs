@@ -86,12 +86,12 @@ impl Recording {
     /// Opens a file, a folder that `perf record --threads` made, or `-` for standard input.
     pub fn open(path: &str) -> Result<Recording> {
         if path == "-" {
-            return Self::from_file(Arc::new(spool_stdin()?), None);
+            return Self::from_file(Arc::new(spool_stdin()?));
         }
         if Path::new(path).is_dir() {
             return Self::from_directory(Path::new(path));
         }
-        Self::from_file(Arc::new(File::open(path)?), None)
+        Self::from_file(Arc::new(File::open(path)?))
     }
 
     fn from_directory(path: &Path) -> Result<Recording> {
@@ -124,10 +124,15 @@ impl Recording {
         }
         extra.sort();
         let files = extra.into_iter().map(|(_, path)| File::open(path)).collect::<std::io::Result<Vec<File>>>()?;
-        Self::from_file(Arc::new(File::open(main)?), Some(files))
+        Self::from_files(Arc::new(File::open(main)?), Some(files))
     }
 
-    fn from_file(file: Arc<File>, more: Option<Vec<File>>) -> Result<Recording> {
+    /// Reads the headers of an open file.
+    pub fn from_file(file: Arc<File>) -> Result<Recording> {
+        Self::from_files(file, None)
+    }
+
+    fn from_files(file: Arc<File>, more: Option<Vec<File>>) -> Result<Recording> {
         let length = file.metadata()?.len();
         let Some(start) = read_at(&file, 0, 16)? else {
             return Err(bad!("not a capture: the file has {length} bytes, too few for a perf.data header"));
