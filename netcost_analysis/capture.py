@@ -1,6 +1,5 @@
 """Opening a recording: what is in it, its events, and the timeline computed from them."""
 
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._native import CaptureError
 from .bundle import Bundle, is_bundle
+from .event_names import require_event
 from .progress import progress
 from .tables import summary_html, summary_text
 from .units import duration, share
@@ -105,13 +105,11 @@ class Capture:
         a row per event: time_ns (int64 ns on the capture's clock, masked Int64 where some events
         have none), common_cpu, common_pid, common_comm (category), then every field of the recorded
         format under its own name. Raises CaptureError, with the nearest names, when the capture has
-        no such event.
+        no such event, and for an event that is no tracepoint: those have samples().
         """
         from .frames import to_frame
 
-        known = [one["name"] for one in self.header.get("events", ()) if one["tracepoint"]]
-        if known and name not in known:
-            raise CaptureError(_no_such_event(name, known))
+        require_event(name, self.header.get("events", ()), fields=True)
         with progress(f"decoding {name}") as advance:
             table = self.native.events(name, limit, advance)
         return to_frame(table)
@@ -123,6 +121,49 @@ class Capture:
         with progress("decoding") as advance:
             tables = self.native.all_events(advance)
         return {name: to_frame(table) for name, table in tables.items()}
+
+    def samples(self, name: str, limit: int | None = None) -> "pd.DataFrame":
+        """The samples of one event, tracepoint or not, in file order.
+
+        name: as `netcost info` lists it, "cycles:u". limit: at most so many rows, None for all.
+        Returns a row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
+        kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
+        callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
+        row per frame. Raises CaptureError, with the nearest names, when the capture has no such
+        event.
+        """
+        from .frames import to_frame
+
+        require_event(name, self.header.get("events", ()))
+        with progress(f"decoding {name}") as advance:
+            return to_frame(self.native.samples(name, limit, advance))
+
+    def mappings(self) -> "pd.DataFrame":
+        """What was mapped where, a row per MMAP or MMAP2 record; columns: docs/tables.md."""
+        from .frames import to_frame
+
+        with progress("reading the mappings") as advance:
+            return to_frame(self.native.mappings(advance))
+
+    def kernel_symbols(self) -> "pd.DataFrame":
+        """Kernel code that came and went while recording (BPF programs, trampolines).
+
+        A row per KSYMBOL record; columns: docs/tables.md.
+        """
+        from .frames import to_frame
+
+        with progress("reading the kernel's symbols") as advance:
+            return to_frame(self.native.kernel_symbols(advance))
+
+    def kallsyms(self) -> "pd.DataFrame | None":
+        """The recorded /proc/kallsyms, a row per symbol; None where it was not recorded.
+
+        Columns: address, type (as nm has it), name, module (null for the kernel's own).
+        """
+        from .kallsyms import parse_kallsyms
+
+        text = self.native.kallsyms()
+        return None if text is None else parse_kallsyms(text)
 
     def timeline(
         self,
@@ -219,14 +260,3 @@ def _covered(
         return None
     missing: int = sum(min(gap["end_ns"], end) - max(gap["start_ns"], start) for gap in gaps)
     return max(0.0, 1 - missing / (len(cpus) * (end - start)))
-
-
-def _no_such_event(name: str, known: list[str]) -> str:
-    short = {event.partition(":")[2]: event for event in known}
-    near = get_close_matches(name, known, n=3, cutoff=0.6) or [
-        short[match]
-        for match in get_close_matches(name.partition(":")[2] or name, list(short), n=3, cutoff=0.6)
-    ]
-    if near:
-        return f"the capture has no event {name!r}; near it: {', '.join(near)}"
-    return f"the capture has no event {name!r}; it has {', '.join(sorted(known)) or 'none'}"

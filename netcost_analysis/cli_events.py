@@ -1,9 +1,9 @@
-# netcost events: one tracepoint's events as text, JSON, CSV or Parquet.
+# netcost events: one event's recorded happenings as text, JSON, CSV or Parquet.
 
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,11 +12,12 @@ from .cli import json_option, path_argument
 if TYPE_CHECKING:
     import pandas as pd
 
-_CHUNK = 10_000
+    from .capture import Capture
+
 _ON_A_TERMINAL = 50
 
 
-@click.command("events", short_help="List the events of one tracepoint.")
+@click.command("events", short_help="List the events of one tracepoint, or the samples of a clock.")
 @path_argument
 @click.argument("name")
 @click.option(
@@ -32,81 +33,68 @@ _ON_A_TERMINAL = 50
 )
 @json_option
 def command(path: str, name: str, output: str | None, limit: int | None, as_json: bool) -> None:
-    """List the events of one tracepoint, NAME as perf writes it: napi:napi_poll."""
+    """List one event's records, NAME as `netcost info` writes it.
+
+    A tracepoint (napi:napi_poll) has its recorded fields. Any other event (cycles:u, cpu-clock,
+    page-faults) has its samples: where each was taken, and its callchain, innermost frame first,
+    with a bar between the kernel's frames and the task's.
+    """
     suffix = Path(output).suffix if output else None
     if output and suffix not in (".parquet", ".csv"):
         raise click.UsageError(f"-o takes a file ending in .parquet or .csv, not {output!r}")
     from .capture import open_capture
 
     capture = open_capture(path)
-    cut = (
-        _ON_A_TERMINAL
-        if limit is None and not output and not as_json and sys.stdout.isatty()
-        else None
-    )
-    frame = capture.events(name, limit if cut is None else cut + 1)
+    on_terminal = sys.stdout.isatty() and not output and not as_json
+    cut = _ON_A_TERMINAL if on_terminal and limit is None else None
+    sampled = _is_sampled(capture, name)
+    read = capture.samples if sampled else capture.events
+    frame = read(name, limit if cut is None else cut + 1)
     if output:
         _write(frame, output)
-        print(f"{len(frame):,} events of {name} in {output}")
+        print(f"{len(frame):,} {'samples' if sampled else 'events'} of {name} in {output}")
     elif as_json:
         _print_json(frame)
     else:
         # --limit 0 or a capture without times has nothing to count seconds from.
         start = capture.start_ns if len(frame) and frame["time_ns"].notna().any() else 0
-        _print_text(frame[:cut], start)
+        _print_text(frame[:cut], start, sampled)
         if cut is not None and len(frame) > cut:
             print(f"the first {cut}; --limit shows more, a pipe or -o gets all", file=sys.stderr)
 
 
+def _is_sampled(capture: "Capture", name: str) -> bool:
+    events = capture.header.get("events", ())
+    return any(one["name"] == name and not one["tracepoint"] for one in events)
+
+
 def _write(frame: "pd.DataFrame", output: str) -> None:
+    from .export import write_csv, write_parquet
     from .files import replacing
 
     with replacing(output) as draft:
-        if draft.suffix == ".csv":
-            frame.to_csv(draft, index=False)
-        else:
-            frame.to_parquet(draft, index=False)
-
-
-def _rows(frame: "pd.DataFrame") -> list[dict[str, Any]]:
-    # Plain Python values; NA and NaN become None.
-    import pandas as pd
-
-    def plain(value: Any) -> Any:
-        if hasattr(value, "tolist"):
-            value = value.tolist()
-        if isinstance(value, bytes):
-            return value.hex()
-        return None if not isinstance(value, list) and pd.isna(value) else value
-
-    names = [str(name) for name in frame.columns]
-    return [
-        dict(zip(names, map(plain, row), strict=True))
-        for row in frame.itertuples(index=False, name=None)
-    ]
+        (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
 
 
 def _print_json(frame: "pd.DataFrame") -> None:
-    # One array, an event a line, written as it is made: a capture may hold millions.
+    # One array, an event a line, written as it is made.
+    from .export import chunks, rows
+
     separator = "["
-    for at in range(0, len(frame), _CHUNK):
-        for row in _rows(frame[at : at + _CHUNK]):
+    for chunk in chunks(frame):
+        for row in rows(chunk):
             sys.stdout.write(separator + json.dumps(row, allow_nan=False))
             separator = ",\n "
     sys.stdout.write("]\n" if len(frame) else "[]\n")
 
 
-def _print_text(frame: "pd.DataFrame", start_ns: int) -> None:
-    from .tables import Table, show
+def _print_text(frame: "pd.DataFrame", start_ns: int, sampled: bool) -> None:
+    from .event_text import event_table, sample_table
+    from .export import chunks
+    from .tables import show
 
-    names = [str(name) for name in frame.columns]
-    header = ["time (s)", *names[1:]]
-    for at in range(0, max(len(frame), 1), _CHUNK):
-        rows = [
-            [
-                "" if row["time_ns"] is None else f"{(row['time_ns'] - start_ns) / 1e9:.9f}",
-                *("" if row[name] is None else str(row[name]) for name in names[1:]),
-            ]
-            for row in _rows(frame[at : at + _CHUNK])
-        ]
-        show(Table(header, rows))
+    if sampled:
+        # A column that this event has no value for says nothing to a reader.
+        frame = frame.loc[:, frame.notna().any() | (frame.columns == "time_ns")]
+    for chunk in chunks(frame):
+        show((sample_table if sampled else event_table)(chunk, start_ns))

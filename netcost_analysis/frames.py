@@ -46,6 +46,10 @@ def _column(array: Any, field: Any) -> Any:
         return pd.arrays.BooleanArray(filled, _mask(array))
     if pa.types.is_floating(kind):
         return array.to_numpy(zero_copy_only=False)
+    if pa.types.is_list(kind):
+        # Shares the values; exploding it keeps their type, where lists as objects would make a
+        # Python object of every value.
+        return pd.arrays.ArrowExtensionArray(array)
     return array.to_pandas()
 
 

@@ -20,11 +20,12 @@ _PAGE = 110
 
 @dataclass
 class Table:
-    # header: one per column; the first column is left-aligned, the others right. strong: rows to
-    # set apart.
+    # header: one per column. strong: rows to set apart. left: columns aligned left, the others
+    # right.
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     strong: set[int] = field(default_factory=set)
+    left: set[int] = field(default_factory=lambda: {0})
 
     def __post_init__(self) -> None:
         self.header = [printable(cell) for cell in self.header]
@@ -36,10 +37,9 @@ class Table:
         ]
 
         def line(row: Sequence[str]) -> str:
-            first, *rest = row
             cells = [
-                first.ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)),
+                cell.ljust(width) if i in self.left else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             return "  ".join(cells).rstrip()
 
@@ -86,7 +86,7 @@ def show(table: Table) -> None:
 
     rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for i, name in enumerate(table.header):
-        rich.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+        rich.add_column(name, justify="left" if i in table.left else "right", no_wrap=True)
     for i, row in enumerate(table.rows):
         rich.add_row(*row, style="bold" if i in table.strong else None)
     # A name such as "[napi]" is text, not markup. As wide as the table is: a terminal that is

@@ -82,6 +82,19 @@ def test_booleans_strings_and_lists() -> None:
     assert frame(nullable=False, flag=pa.array([True, False]))["flag"].dtype == np.dtype("bool")
 
 
+# A million samples have some twenty million frames: exploded, they stay eight bytes each.
+def test_lists_explode_into_their_own_type() -> None:
+    chains = pa.array([[2**64 - 1, BIG], None, [], [3]], pa.list_(pa.uint64()))
+    made = frame(nullable=True, ip=pa.array([1, 2, 3, 4]), callchain=chains)
+    flat = made.explode("callchain")
+    assert flat["ip"].tolist() == [1, 1, 2, 3, 4]
+    assert flat["callchain"].dtype == pd.ArrowDtype(pa.uint64())
+    assert flat["callchain"].dropna().tolist() == [2**64 - 1, BIG, 3]
+    assert made["callchain"].list.len().dropna().tolist() == [2, 0, 1]
+    assert made["callchain"].isna().tolist() == [False, True, False, False]
+    assert (made["callchain"].iloc[0], made["callchain"].iloc[2]) == ([2**64 - 1, BIG], [])
+
+
 def test_no_rows_keep_their_types() -> None:
     made = frame(
         nullable=True,

@@ -1,0 +1,36 @@
+# Finding an event by its name, and saying so where there is none of that name.
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from ._native import CaptureError
+
+
+def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = False) -> None:
+    # events: as the header lists them; fields: only a tracepoint will do. A header without any
+    # leaves it to the pass over the records to say what is wrong.
+    known = {event["name"]: event for event in events}
+    if not known:
+        return
+    if name not in known:
+        raise CaptureError(_no_such_event(name, list(known.values())))
+    if fields and not known[name]["tracepoint"]:
+        raise CaptureError(
+            f"{name} is no tracepoint and has no fields: samples({name!r}) has its samples"
+        )
+
+
+def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:
+    names = [event["name"] for event in known]
+    # "softirq_entry" is near irq:softirq_entry; what follows the colon of "cycles:u" is no name.
+    short = {
+        event["name"].partition(":")[2]: event["name"] for event in known if event["tracepoint"]
+    }
+    near = get_close_matches(name, names, n=3, cutoff=0.6) or [
+        short[match]
+        for match in get_close_matches(name.partition(":")[2] or name, list(short), n=3, cutoff=0.6)
+    ]
+    if near:
+        return f"the capture has no event {name!r}; near it: {', '.join(near)}"
+    return f"the capture has no event {name!r}; it has {', '.join(sorted(names))}"
