@@ -1,22 +1,30 @@
-# The four ways perf stores records: a file with a table of contents, a pipe, either of them with
-# the records packed into COMPRESSED or COMPRESSED2 records, and a directory with one file of
-# records per recording thread.
+# How perf stores records: in a file with a table of contents, or in a directory with one file of
+# records per recording thread. Pipes are in pipe.py.
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import zstandard
-
-from .features import COMPRESSED, DIR_FORMAT, TRACING_DATA, USUAL_HEADER, Header, features
+from .attr import Attr
+from .encoder import Encoder
+from .features import COMPRESSED, DIR_FORMAT, USUAL_HEADER, Header, features
 from .formats import Format
 from .machine import X86_64, Machine, padded
-from .records import Attr, Encoder, Record
+from .packing import compressed_records
+from .records import Record
+from .sample import Sample
 
-MAGIC = b"PERFILE2"
-HEADER_SIZE = 104
-HEADER_ATTR, HEADER_TRACING_DATA, HEADER_FEATURE = 64, 66, 80
-# perf cuts its compressed output into records of at most this (PERF_SAMPLE_MAX_SIZE - 1).
-RECORD_LIMIT = 65535 - 8
+# Version 2 of the magic is a number and turns around with the byte order; version 1 was text, and
+# only the size of the attrs tells the order.
+MAGIC, OLD_MAGIC = b"PERFILE2", b"PERFFILE"
+# Before perf 2.6.34 the header ended where the bits of the features begin now.
+HEADER_SIZE, SHORT_HEADER_SIZE = 104, 72
+FEATURES = 256
+
+Records = Iterable[Record | Sample]
+
+
+def magic(machine: Machine, version: int = 2) -> bytes:
+    return OLD_MAGIC if version == 1 else MAGIC if machine.order == "<" else MAGIC[::-1]
 
 
 def feature_table(start: int, found: dict[int, bytes], machine: Machine) -> bytes:
@@ -28,36 +36,32 @@ def feature_table(start: int, found: dict[int, bytes], machine: Machine) -> byte
     return table + contents
 
 
-def compressed_records(data: bytes, version: int, machine: Machine, chunk: int = 20_000) -> bytes:
-    # One zstd frame runs through all records and is flushed, not ended, at each: so does perf,
-    # whose chunks follow its buffers and not the records inside, so a record may start in one and
-    # end in the next.
-    packer = zstandard.ZstdCompressor(level=1).compressobj()
-    result = b""
-    for start in range(0, len(data), chunk):
-        packed = packer.compress(data[start : start + chunk]) + packer.flush(
-            zstandard.COMPRESSOBJ_FLUSH_BLOCK
-        )
-        for cut in range(0, len(packed), RECORD_LIMIT - 16):
-            piece = packed[cut : cut + RECORD_LIMIT - 16]
-            if version == 1:
-                result += machine.pack("IHH", 81, 0, 8 + len(piece)) + piece
-            else:
-                body = machine.pack("Q", len(piece)) + padded(piece, 8)
-                result += machine.pack("IHH", 83, 0, 8 + len(body)) + body
-    return result
+# The bitmap is an array of `unsigned long`, each in the machine's byte order.
+def feature_bits(found: Iterable[int], machine: Machine) -> bytes:
+    bits, width = sum(1 << bit for bit in found), 8 * machine.word
+    words = [bits >> shift & ((1 << width) - 1) for shift in range(0, FEATURES, width)]
+    return b"".join(machine.integer(word, machine.word) for word in words)
+
+
+def event_types(attrs: Sequence[Attr], machine: Machine) -> bytes:
+    return b"".join(
+        machine.pack("Q", attr.config) + attr.name.encode().ljust(64, b"\0") for attr in attrs
+    )
 
 
 def write_file(
     attrs: Sequence[Attr],
     formats: Iterable[Format],
-    records: Iterable[Record],
+    records: Records,
     header: Header = USUAL_HEADER,
     machine: Machine = X86_64,
     *,
     compressed: int = 0,
     unfinished: bool = False,
     threads: bool = False,
+    version: int = 2,
+    short: bool = False,
+    names: bool = False,
 ) -> bytes:
     """
     Bytes of a perf.data file, as ``perf record -o FILE`` leaves it.
@@ -65,82 +69,46 @@ def write_file(
     :param compressed: 0, or the version (1, 2) of the COMPRESSED records to pack the data into
     :param unfinished: leave data_size at 0 and the features off, as a killed recorder does
     :param threads: say in the header that this is the first file of a directory
+    :param version: of the magic
+    :param short: end the header before the bits of the features, and write none
+    :param names: write the section of event types, as perf did before 3.11
     """
+    header_size = SHORT_HEADER_SIZE if short else HEADER_SIZE
     attr_size = max((attr.size for attr in attrs), default=128)
     entry_size = attr_size + 16
-    ids = b"".join(machine.pack("Q", identity) for attr in attrs for identity in attr.ids)
-    ids_at = HEADER_SIZE
-    attrs_at = ids_at + len(ids)
-    data_at = attrs_at + entry_size * len(attrs)
-    table, cursor = b"", ids_at
+    ids = b"".join(machine.words(attr.ids) for attr in attrs)
+    attrs_at = header_size + len(ids)
+    types = event_types(attrs, machine) if names else b""
+    types_at = attrs_at + entry_size * len(attrs)
+    data_at = types_at + len(types)
+    table, cursor = b"", header_size
     for attr in attrs:
         table += padded(attr.encode(machine), attr_size)[:attr_size] + machine.pack(
             "QQ", cursor, 8 * len(attr.ids)
         )
         cursor += 8 * len(attr.ids)
-    encoder = Encoder(attrs, machine)
-    data = b"".join(encoder.encode(record) for record in records)
-    found = features(machine, header, attrs, formats)
+    data = Encoder(attrs, machine).all(records)
+    found = {} if short else features(machine, header, attrs, formats)
     if compressed:
         data = compressed_records(data, compressed, machine)
         found[COMPRESSED] = machine.pack("IIIII", compressed, 1, 1, 4, 528384)
     if threads:
         found[DIR_FORMAT] = machine.pack("Q", 1)
     found = dict(sorted(found.items()))
-    bits = sum(1 << bit for bit in found)
-    words = [bits >> shift & (2**64 - 1) for shift in range(0, 256, 64)]
-    top = MAGIC if machine.order == "<" else MAGIC[::-1]
-    top += machine.pack("QQ", HEADER_SIZE, entry_size)
+    top = magic(machine, version) + machine.pack("QQ", header_size, entry_size)
     top += machine.pack("QQ", attrs_at, entry_size * len(attrs))
-    top += machine.pack("QQ", data_at, 0 if unfinished else len(data)) + machine.pack("QQ", 0, 0)
-    top += machine.pack("QQQQ", *words)
+    top += machine.pack("QQ", data_at, 0 if unfinished else len(data))
+    top += machine.pack("QQ", types_at if types else 0, len(types))
+    top += b"" if short else feature_bits(found, machine)
     tail = b"" if unfinished else feature_table(data_at + len(data), found, machine)
-    return top + ids + table + data + tail
-
-
-def write_pipe(
-    attrs: Sequence[Attr],
-    formats: Iterable[Format],
-    records: Iterable[Record],
-    header: Header = USUAL_HEADER,
-    machine: Machine = X86_64,
-    *,
-    compressed: int = 0,
-) -> bytes:
-    """
-    Bytes of a perf.data pipe, as ``perf record -o -`` writes it: everything is a record.
-
-    :param compressed: 0, or the version (1, 2) of the COMPRESSED records to pack the data into
-    """
-    found = features(machine, header, attrs, formats)
-    tracing = found.pop(TRACING_DATA, None)
-    if compressed:
-        found[COMPRESSED] = machine.pack("IIIII", compressed, 1, 1, 4, 528384)
-    result = (MAGIC if machine.order == "<" else MAGIC[::-1]) + machine.pack("Q", 16)
-    for attr in attrs:
-        body = padded(attr.encode(machine), 8) + b"".join(
-            machine.pack("Q", identity) for identity in attr.ids
-        )
-        result += machine.pack("IHH", HEADER_ATTR, 0, 8 + len(body)) + body
-    for bit, data in sorted(found.items()):
-        body = machine.pack("Q", bit) + padded(data, 8)
-        result += machine.pack("IHH", HEADER_FEATURE, 0, 8 + len(body)) + body
-    if tracing is not None:
-        # Like AUXTRACE: header.size covers the size word and not what follows it.
-        data = padded(tracing, 8)
-        result += (
-            machine.pack("IHH", HEADER_TRACING_DATA, 0, 12) + machine.pack("I", len(data)) + data
-        )
-    encoder = Encoder(attrs, machine)
-    data = b"".join(encoder.encode(record) for record in records)
-    return result + (compressed_records(data, compressed, machine) if compressed else data)
+    return top + ids + table + types + data + tail
 
 
 def write_directory(
     path: Path,
     attrs: Sequence[Attr],
     formats: Iterable[Format],
-    records: Sequence[Sequence[Record]],
+    records: Sequence[Sequence[Record | Sample]],
     header: Header = USUAL_HEADER,
     machine: Machine = X86_64,
 ) -> None:
@@ -153,6 +121,5 @@ def write_directory(
     (path / "data").write_bytes(
         write_file(attrs, formats, records[0], header, machine, threads=True)
     )
-    encoder = Encoder(attrs, machine)
     for number, share in enumerate(records[1:]):
-        (path / f"data.{number}").write_bytes(b"".join(encoder.encode(record) for record in share))
+        (path / f"data.{number}").write_bytes(Encoder(attrs, machine).all(share))

@@ -1,12 +1,12 @@
-# Header features (tools/perf/util/header.c) and the tracing data that carries every event's format
-# (tools/perf/util/trace-event-info.c).
+# Header features (tools/perf/util/header.c).
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from .attr import CLOCKS, Attr
 from .formats import Format
 from .machine import Machine, padded
-from .records import CLOCKS, Attr
+from .tracing import tracing_data
 
 TRACING_DATA, HOSTNAME, OSRELEASE, VERSION, ARCH, NRCPUS = 1, 3, 4, 5, 6, 7
 CMDLINE, EVENT_DESC, SAMPLE_TIME, CLOCKID, DIR_FORMAT, COMPRESSED, CLOCK_DATA = (
@@ -17,20 +17,6 @@ CMDLINE, EVENT_DESC, SAMPLE_TIME, CLOCKID, DIR_FORMAT, COMPRESSED, CLOCK_DATA = 
     24,
     27,
     29,
-)
-
-HEADER_PAGE = (
-    "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-    "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-    "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n"
-)
-HEADER_EVENT = (
-    "# compressed entry header\n\ttype_len    :    5 bits\n"
-    "\ttime_delta  :   27 bits\n"
-    "\tarray       :   32 bits\n\n"
-    "\tpadding     : type == 29\n\ttime_extend : type == 30\n"
-    "\ttime_stamp : type == 31\n\tdata max type_len  == 28\n"
 )
 
 
@@ -48,6 +34,10 @@ class Header:
     clock: str | None = None
     wall_clock_ns: int = 1_700_000_000_000_000_000
     saved_cmdlines: tuple[tuple[int, str], ...] = ()
+    # /proc/kallsyms, which perf recorded until 4.x.
+    kallsyms: str = ""
+    # From 0.6 on, the tracing data ends in the names of tasks.
+    tracing_version: str = "0.6"
 
 
 USUAL_HEADER = Header()
@@ -64,7 +54,11 @@ def features(
     found: dict[int, bytes] = {}
     formats = list(formats)
     if formats:
-        found[TRACING_DATA] = tracing_data(machine, formats, dict(header.saved_cmdlines))
+        found[TRACING_DATA] = tracing_data(
+            *(machine, formats, dict(header.saved_cmdlines)),
+            kallsyms=header.kallsyms,
+            version=header.tracing_version,
+        )
     strings = {
         HOSTNAME: header.hostname,
         OSRELEASE: header.os_release,
@@ -101,28 +95,3 @@ def event_desc(machine: Machine, attrs: Sequence[Attr]) -> bytes:
         )
         data += b"".join(machine.pack("Q", identity) for identity in attr.ids)
     return data
-
-
-def tracing_data(
-    machine: Machine, formats: Sequence[Format], saved_cmdlines: Mapping[int, str] = {}
-) -> bytes:
-    def sized(content: str) -> bytes:
-        return machine.pack("Q", len(content.encode())) + content.encode()
-
-    data = (
-        b"\x17\x08\x44tracing"
-        + b"0.6\0"
-        + bytes([machine.order == ">", machine.word])
-        + machine.pack("I", 4096)
-    )
-    data += b"header_page\0" + sized(HEADER_PAGE) + b"header_event\0" + sized(HEADER_EVENT)
-    data += machine.pack("I", 0)
-    systems = sorted({one.system for one in formats})
-    data += machine.pack("I", len(systems))
-    for system in systems:
-        members = [one for one in formats if one.system == system]
-        data += system.encode() + b"\0" + machine.pack("I", len(members))
-        data += b"".join(sized(one.text(machine)) for one in members)
-    data += machine.pack("I", 0)
-    data += machine.pack("I", 0)
-    return data + sized("".join(f"{pid} {comm}\n" for pid, comm in saved_cmdlines.items()))

@@ -1,13 +1,15 @@
 # A tracepoint's recorded format, described: the text that the kernel shows in events/*/*/format,
-# and the raw bytes that one event of it has. Sizes and alignments are those of the described
-# machine.
+# and the raw bytes that one event of it has. A field is described with the size it has on a 64-bit
+# machine; text and bytes have the sizes and alignments of the machine they are made for.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .machine import Machine
+from .machine import X86_64, Machine
 
 Value = int | bool | str | bytes | Sequence[int]
+# C's types, and the kernel's, that are as wide as the machine's registers.
+WORDS = ("long", "unsigned long", "size_t", "ssize_t", "pgoff_t")
 
 
 # A field is a scalar, a fixed array (count), or, with loc "data" or "rel", a 32-bit word that says
@@ -30,9 +32,14 @@ class Field:
     def stored(self) -> int:
         return 4 if self.loc else self.size * (1 if self.count is None else self.count)
 
-    @property
-    def alignment(self) -> int:
-        return 4 if self.loc else self.size
+    def alignment(self, machine: Machine) -> int:
+        if self.loc:
+            return 4
+        return machine.wide_alignment if self.size == 8 else self.size
+
+    def on(self, machine: Machine) -> "Field":
+        wide = self.size == 8 and (self.type in WORDS or self.type.endswith("*"))
+        return replace(self, size=machine.word) if wide else self
 
     def declaration(self) -> str:
         if self.loc:
@@ -96,10 +103,11 @@ class Format:
     def with_common(self, common: tuple[Field, ...]) -> "Format":
         return replace(self, common=common)
 
-    def offsets(self) -> list[tuple[Field, int]]:
+    def offsets(self, machine: Machine = X86_64) -> list[tuple[Field, int]]:
         placed, offset = [], 0
-        for one in (*self.common, *self.fields):
-            offset += -offset % one.alignment
+        for described in (*self.common, *self.fields):
+            one = described.on(machine)
+            offset += -offset % one.alignment(machine)
             placed.append((one, offset))
             offset += one.stored
         return placed
@@ -107,7 +115,7 @@ class Format:
     def text(self, machine: Machine) -> str:
         lines = [
             f"\tfield:{one.declaration()};\toffset:{offset};\tsize:{one.stored};\tsigned:{int(one.signed)};\n"
-            for one, offset in self.offsets()
+            for one, offset in self.offsets(machine)
         ]
         parts = len(self.common)
         body = "".join(lines[:parts]) + "\n" + "".join(lines[parts:])
@@ -120,10 +128,10 @@ class Format:
             "common_preempt_count": common.preempt_count,
             "common_pid": common.pid,
         }
-        placed = self.offsets()
+        placed = self.offsets(machine)
         end = max(offset + one.stored for one, offset in placed)
         # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
-        end += -end % max(one.alignment for one, _ in placed)
+        end += -end % max(one.alignment(machine) for one, _ in placed)
         fixed, dynamic = bytearray(end), b""
         for one, offset in placed:
             value = stated.get(one.name, 0) if one in self.common else values[one.name]

@@ -2,13 +2,17 @@
 # through it, so that another byte order or word size is one argument and not another writer.
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Machine:
     order: str = "<"
+    # Bytes of `unsigned long`, and of a pointer.
     word: int = 8
+    # What an 8-byte member of a struct is aligned to: 4 on i386, 8 on other 32-bit machines.
+    wide_alignment: int = 8
 
     def pack(self, layout: str, *values: int | bytes) -> bytes:
         return struct.pack(self.order + layout, *values)
@@ -18,8 +22,28 @@ class Machine:
         name = "little" if self.order == "<" else "big"
         return (value & ((1 << (8 * size)) - 1)).to_bytes(size, name)  # type: ignore[arg-type]
 
+    def words(self, values: Iterable[int]) -> bytes:
+        return b"".join(self.integer(value, 8) for value in values)
+
+    def bitfields(self, fields: Iterable[tuple[int, int, int]]) -> bytes:
+        """
+        A 64-bit word of C bit-fields: a little-endian compiler fills it from its least significant
+        bit, a big-endian one from its most significant bit.
+
+        :param fields: (place of the first bit in order of declaration, bits, value)
+        """
+        word = 0
+        for place, bits, value in fields:
+            word |= value << (place if self.order == "<" else 64 - place - bits)
+        return self.pack("Q", word)
+
 
 X86_64 = Machine()
+I386 = Machine("<", 4, 4)
+ARM = Machine("<", 4)
+S390X = Machine(">", 8)
+PPC = Machine(">", 4)
+MACHINES = {"x86_64": X86_64, "i386": I386, "arm": ARM, "s390x": S390X, "ppc": PPC}
 
 
 def padded(data: bytes, multiple: int) -> bytes:

@@ -2,29 +2,32 @@
 # perf recorded that: which events, how the rings were flushed, what was lost. write() turns it into
 # the bytes of a capture.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from . import happenings as h
 from . import tracepoints as t
-from .container import write_directory, write_file, write_pipe
+from .attr import USUAL, Attr, SampleType
+from .container import write_directory, write_file
 from .features import Header
 from .formats import Format
 from .machine import X86_64, Machine
-from .records import (
-    USUAL,
-    Attr,
-    Comm,
-    FinishedRound,
-    Lost,
-    LostSamples,
-    Record,
-    Sample,
-    SampleType,
-    Where,
-)
+from .pipe import write_old_pipe, write_pipe
+from .records import Comm, Lost, LostSamples, Record
+from .sample import Sample, Where
 from .simulate import Event, SimulatedCpu
+from .synthesised import FinishedRound
+
+# Every mode of Recording.write that gives one file, as what it passes on; "pipe", "old pipe",
+# "chrome pipe" and "directory" are writers of their own.
+FILES: dict[str, dict[str, Any]] = {
+    "file": {},
+    "unfinished": {"unfinished": True},
+    "version 1": {"version": 1, "names": True},
+    "short header": {"version": 1, "names": True, "short": True},
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ class Recording:
     machine: Machine = X86_64
     # PERF_RECORD_COMM of tasks that ran before, as perf synthesises them at the start.
     known: tuple[h.Task, ...] = ()
+    # What every attr, and every sample, has beside that.
+    attr: Mapping[str, Any] = field(default_factory=dict)
+    sample: Mapping[str, Any] = field(default_factory=dict)
 
     # Real recordings have one id per event and CPU.
     def attrs(self) -> list[Attr]:
@@ -79,6 +85,7 @@ class Recording:
                 flags=frozenset(flags),
                 clock=self.clock,
                 size=self.attr_size,
+                **self.attr,
             )
             for place, one in enumerate(self.formats)
         ]
@@ -99,22 +106,22 @@ class Recording:
             if isinstance(what, h.Lost | h.Flush):
                 yield None, what
 
-    def ring(self, one: Cpu) -> list[Record]:
+    def ring(self, one: Cpu) -> list[Record | Sample]:
         """
         Records of one CPU in the order of its ring, flush marks as FinishedRound.
 
         A repeat at a flush is part of the following flush, as in real files.
         """
         places = {format_.event: place for place, format_ in enumerate(self.formats)}
-        ring: list[Record] = []
+        ring: list[Record | Sample] = []
         lost = 0
-        flushed: list[Record] = []
+        flushed: list[Record | Sample] = []
         for event, what in self._simulated(one):
             if event is not None:
                 ids = (-1, -1) if event.exited else (event.task.tgid, event.task.tid)
                 where = Where(event.cpu, event.at, *ids, places[event.format.event])
                 raw = event.format.pack(event.values, event.common, self.machine)
-                ring.append(Sample(where, raw))
+                ring.append(Sample(where, raw, **self.sample))
                 flushed.append(ring[-1])
             elif isinstance(what, h.Lost):
                 lost += what.count
@@ -132,54 +139,49 @@ class Recording:
             ring.append(LostSamples(lost, Where(one.number, 0)))
         return ring
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[Record | Sample]:
         """All records as one reader writes them: each round holds each CPU's share in turn."""
         known = [Comm(task.tgid, task.tid, task.comm) for task in self.known]
         rounds = [split(self.ring(one)) for one in self.cpus]
-        result: list[Record] = [*known]
+        result: list[Record | Sample] = [*known]
         for number in range(max(map(len, rounds), default=0)):
             for shares in rounds:
                 result.extend(shares[number] if number < len(shares) else [])
             result.append(FinishedRound())
         return result
 
-    def _header(self) -> Header:
-        values = vars(self.header) | {"clock": self.clock}
-        return Header(**values)
-
     def write(self, path: Path, mode: str = "file", compressed: int = 0) -> Path:
         """
         Write the capture.
 
-        :param mode: "file", "pipe", "unfinished" or "directory"
-        :param compressed: 0, or the version of COMPRESSED records to use
+        :param mode: one of FILES, "pipe", "old pipe", "chrome pipe" or "directory"
+        :param compressed: 0, or the version of COMPRESSED records to use (files and pipes)
         """
-        attrs, header = self.attrs(), self._header()
+        header = replace(self.header, clock=self.clock)
         if mode == "directory":
             rings = [
                 [one for one in self.ring(cpu_) if not isinstance(one, FinishedRound)]
                 for cpu_ in self.cpus
             ]
-            known: list[Record] = [Comm(task.tgid, task.tid, task.comm) for task in self.known]
-            write_directory(path, attrs, self.formats, [known, *rings], header, self.machine)
-        elif mode == "pipe":
-            pipe = write_pipe(
-                attrs, self.formats, self.records(), header, self.machine, compressed=compressed
-            )
-            path.write_bytes(pipe)
+            known: list[Record | Sample] = [
+                Comm(task.tgid, task.tid, task.comm) for task in self.known
+            ]
+            shares = [known, *rings]
+            write_directory(path, self.attrs(), self.formats, shares, header, self.machine)
+            return path
+        told = (self.attrs(), self.formats, self.records(), header, self.machine)
+        if mode == "pipe":
+            data = write_pipe(*told, compressed=compressed)
+        elif mode in ("old pipe", "chrome pipe"):
+            data = write_old_pipe(*told, chrome=mode == "chrome pipe")
         else:
-            unfinished = mode == "unfinished"
-            data = write_file(
-                *(attrs, self.formats, self.records(), header, self.machine),
-                compressed=compressed,
-                unfinished=unfinished,
-            )
-            path.write_bytes(data)
+            data = write_file(*told, compressed=compressed, **FILES[mode])
+        path.write_bytes(data)
         return path
 
 
-def split(ring: Sequence[Record]) -> list[list[Record]]:
-    rounds: list[list[Record]] = [[]]
+def split(ring: Sequence[Record | Sample]) -> list[list[Record | Sample]]:
+    rounds: list[list[Record | Sample]] = [[]]
     for record in ring:
         if isinstance(record, FinishedRound):
             rounds.append([])
