@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import require_tool
-from oracle import perf_handler, perf_record_counts, perf_script_counts, run
+from oracle import Seen, perf_handler, perf_record_counts, perf_script_counts, run
 from perfdata import USUAL, SampleType, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -65,20 +65,23 @@ def described(told: Recording) -> list[tuple[object, ...]]:
     )
 
 
+def seen(events: list[Seen]) -> list[tuple[object, ...]]:
+    return sorted(
+        (
+            *(one.event, one.time, one.cpu, one.pid, one.fields["common_flags"]),
+            sorted((k, v) for k, v in one.fields.items() if not k.startswith("common_")),
+        )
+        for one in events
+    )
+
+
 MODES = [("file", 0), ("file", 1), ("pipe", 0), ("pipe", 1), ("directory", 0)]
 
 
 @pytest.mark.parametrize(("mode", "compressed"), MODES)
 def test_perf_reads_what_was_described(tmp_path: Path, mode: str, compressed: int) -> None:
     path = story().write(tmp_path / "perf.data", mode, compressed)
-    seen = sorted(
-        (
-            *(one.event, one.time, one.cpu, one.pid, one.fields["common_flags"]),
-            sorted((k, v) for k, v in one.fields.items() if not k.startswith("common_")),
-        )
-        for one in perf_handler(path, tmp_path)
-    )
-    assert [tuple(one) for one in seen] == [tuple(one) for one in described(story())]
+    assert seen(perf_handler(path, tmp_path)) == described(story())
 
 
 @pytest.mark.parametrize("size", [112, 120, 128])
@@ -114,11 +117,11 @@ def test_perf_reads_old_formats(tmp_path: Path) -> None:
         one.event: one for one in (t.NAPI_POLL_OLD, t.SCHED_WAKEUP_OLD, t.SCHED_MIGRATE_TASK_OLD)
     }
     told = story(formats=tuple(old.get(one.event, one) for one in t.FORMATS))
-    seen = perf_handler(told.write(tmp_path / "perf.data"), tmp_path)
-    polls = [one.fields for one in seen if one.event == "napi:napi_poll"]
+    events = perf_handler(told.write(tmp_path / "perf.data"), tmp_path)
+    polls = [one.fields for one in events if one.event == "napi:napi_poll"]
     assert [one["dev_name"] for one in polls] == ["eth0", "eth1"]
     assert all("work" not in one for one in polls)
-    assert [one.fields["success"] for one in seen if one.event == "sched:sched_wakeup"] == [1]
+    assert [one.fields["success"] for one in events if one.event == "sched:sched_wakeup"] == [1]
 
 
 def test_perf_counts_the_losses_and_repeats_that_were_described(tmp_path: Path) -> None:

@@ -65,7 +65,9 @@ class Recording:
     machine: Machine = X86_64
     # PERF_RECORD_COMM of tasks that ran before, as perf synthesises them at the start.
     known: tuple[h.Task, ...] = ()
-    # What every attr, and every sample, has beside that.
+    # Records that perf wrote after those, before any sample.
+    beside: tuple[Record, ...] = ()
+    # What every attr, and every sample, has beside what is said here.
     attr: Mapping[str, Any] = field(default_factory=dict)
     sample: Mapping[str, Any] = field(default_factory=dict)
 
@@ -141,14 +143,16 @@ class Recording:
 
     def records(self) -> list[Record | Sample]:
         """All records as one reader writes them: each round holds each CPU's share in turn."""
-        known = [Comm(task.tgid, task.tid, task.comm) for task in self.known]
         rounds = [split(self.ring(one)) for one in self.cpus]
-        result: list[Record | Sample] = [*known]
+        result: list[Record | Sample] = self._first()
         for number in range(max(map(len, rounds), default=0)):
             for shares in rounds:
                 result.extend(shares[number] if number < len(shares) else [])
             result.append(FinishedRound())
         return result
+
+    def _first(self) -> list[Record | Sample]:
+        return [*(Comm(task.tgid, task.tid, task.comm) for task in self.known), *self.beside]
 
     def write(self, path: Path, mode: str = "file", compressed: int = 0) -> Path:
         """
@@ -163,10 +167,7 @@ class Recording:
                 [one for one in self.ring(cpu_) if not isinstance(one, FinishedRound)]
                 for cpu_ in self.cpus
             ]
-            known: list[Record | Sample] = [
-                Comm(task.tgid, task.tid, task.comm) for task in self.known
-            ]
-            shares = [known, *rings]
+            shares = [self._first(), *rings]
             write_directory(path, self.attrs(), self.formats, shares, header, self.machine)
             return path
         told = (self.attrs(), self.formats, self.records(), header, self.machine)
