@@ -1,4 +1,5 @@
-//! Bounds-checked little-endian reads. Every read of capture bytes goes through here.
+//! Bounds-checked reads. Every read of capture bytes goes through here: headers in the recorder's
+//! byte order (`Order`), everything after them little-endian (`perf::swap` sees to that).
 
 /// `size` bytes at `at`, or `None` past the end.
 #[inline(always)]
@@ -21,6 +22,34 @@ reader!(u16_at, u16);
 reader!(u32_at, u32);
 reader!(i32_at, i32);
 reader!(u64_at, u64);
+
+/// Byte order of a recorder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Least significant byte first.
+    #[default]
+    Little,
+    /// Most significant byte first.
+    Big,
+}
+
+macro_rules! ordered {
+    ($name:ident, $little:ident, $type:ty) => {
+        /// Integer at `at` in this order, or `None` past the end.
+        #[inline(always)]
+        pub fn $name(self, bytes: &[u8], at: usize) -> Option<$type> {
+            let value = $little(bytes, at)?;
+            Some(if self == Order::Big { value.swap_bytes() } else { value })
+        }
+    };
+}
+
+impl Order {
+    ordered!(u16, u16_at, u16);
+    ordered!(u32, u32_at, u32);
+    ordered!(i32, i32_at, i32);
+    ordered!(u64, u64_at, u64);
+}
 
 /// Bytes up to the first NUL, or all of them.
 #[inline]

@@ -165,8 +165,8 @@ fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)) ->
     let payload = slice(block, start as usize, size as usize).unwrap_or_default();
     let found = match field.kind {
         Kind::DataLoc(_) | Kind::RelLoc(_) => u32_at(payload, field.offset).and_then(|word| {
-            let base = if matches!(field.kind, Kind::RelLoc(_)) { field.offset + 4 } else { 0 };
-            slice(payload, base + (word & 0xffff) as usize, (word >> 16) as usize)
+            let (at, size) = field.pointed(word);
+            slice(payload, at, size)
         }),
         _ => slice(payload, field.offset, field.size),
     };

@@ -2,15 +2,17 @@
 
 use std::ops::ControlFlow;
 
-use crate::bytes::i32_at;
+use crate::bytes::Order;
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
 use crate::intern::{Labels, NONE};
-use crate::names::Names;
-use crate::perf::record::{Sample, Side, What, MOST_CPUS};
+use crate::names::{Names, TaskNames};
+use crate::perf::layout::sample as bits;
+use crate::perf::layout::Layout;
+use crate::perf::record::{is_guest, misc, Sample, Side, What, MOST_CPUS};
 use crate::perf::recording::Recording;
 use crate::perf::walk::{Tally, Visitor};
-use crate::progress::Progress;
+use crate::progress::{flow, Progress};
 use crate::tables::batch;
 use arrow::array::{ArrayRef, RecordBatch};
 
@@ -29,8 +31,10 @@ pub struct Scan {
     pub lost: u64,
     /// Sum of LOST_SAMPLES records, which count the same losses again.
     pub lost_samples: u64,
-    /// Samples whose payload is shorter than the format says: no table has them.
+    /// Samples that end before their format or sample_type says: no table has them.
     pub short: u64,
+    /// Samples taken while a guest ran.
+    pub guest_samples: u64,
     /// Records by type and what was unreadable.
     pub tally: Tally,
 }
@@ -44,14 +48,19 @@ struct Scanner<'p> {
     placed: Vec<bool>,
     /// Bytes that a payload has at least.
     fixed_sizes: Vec<u32>,
+    /// Layouts of the events whose samples hold more than the payload's size tells.
+    checked: Vec<Option<Layout>>,
     progress: Progress<'p>,
 }
 
 impl Visitor for Scanner<'_> {
-    fn sample(&mut self, _block: &[u8], sample: &Sample) -> ControlFlow<()> {
+    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
         let event = sample.event as usize;
+        let record = sample.bytes(block);
         self.scan.counts[event] += 1;
-        self.scan.short += u64::from(sample.raw_size < self.fixed_sizes[event]);
+        self.scan.guest_samples += u64::from(is_guest(misc(record)));
+        let whole = self.checked[event].is_none_or(|layout| layout.parts(record, Order::Little).1);
+        self.scan.short += u64::from(!whole || sample.raw_size < self.fixed_sizes[event]);
         if self.timed[event] {
             self.first = self.first.min(sample.time_ns);
             self.last = self.last.max(sample.time_ns);
@@ -64,7 +73,7 @@ impl Visitor for Scanner<'_> {
         ControlFlow::Continue(())
     }
 
-    fn side(&mut self, side: &Side) {
+    fn side(&mut self, side: &Side<'_>) {
         if let (What::Lost(_) | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
@@ -86,18 +95,18 @@ impl Visitor for Scanner<'_> {
     }
 }
 
-fn flow(go_on: bool) -> ControlFlow<()> {
-    if go_on {
-        ControlFlow::Continue(())
-    } else {
-        ControlFlow::Break(())
-    }
-}
-
 /// What a payload of this event has at least; 0 where none is expected.
 fn fixed_size(event: &crate::perf::recording::Event) -> u32 {
     let format = event.format.as_ref().filter(|_| event.attr.has_raw());
     format.map_or(0, |format| format.fixed_size() as u32)
+}
+
+/// The layout of an event whose samples have to be walked to know that they are whole.
+fn checked(event: &crate::perf::recording::Event) -> Option<Layout> {
+    const BEFORE_RAW: u64 = bits::READ | bits::CALLCHAIN;
+    const FIXED: u64 = (bits::RAW - 1) | bits::RAW | bits::IDENTIFIER;
+    let more = event.layout.sample_type & (BEFORE_RAW | !FIXED) != 0;
+    (more || fixed_size(event) == 0).then_some(event.layout)
 }
 
 /// Counts everything.
@@ -111,6 +120,7 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
         timed: events.iter().map(|event| event.attr.has_time()).collect(),
         placed: events.iter().map(|event| event.attr.has_cpu()).collect(),
         fixed_sizes: events.iter().map(fixed_size).collect(),
+        checked: events.iter().map(checked).collect(),
         progress,
     };
     let tally = recording.walk(&mut scanner)?;
@@ -125,32 +135,15 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
 struct Decoder<'p> {
     slots: Vec<Option<usize>>,
     columns: Vec<EventColumns>,
-    names: Names,
-    switches: Vec<Option<Switch>>,
+    names: TaskNames,
     limit: usize,
     progress: Progress<'p>,
-}
-
-/// Where a sched_switch keeps its two tasks: (pid, comm) offsets.
-#[derive(Clone, Copy)]
-struct Switch {
-    prev: (usize, usize),
-    next: (usize, usize),
 }
 
 impl Visitor for Decoder<'_> {
     #[inline(always)]
     fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
-        if let Some(switch) = self.switches[sample.event as usize] {
-            let payload = sample.payload(block);
-            for (pid_at, comm_at) in [switch.prev, switch.next] {
-                if let (Some(pid), Some(comm)) = (i32_at(payload, pid_at), crate::bytes::slice(payload, comm_at, 16)) {
-                    if self.names.is_new(pid) {
-                        self.names.named(pid, sample.time_ns, crate::bytes::until_nul(comm));
-                    }
-                }
-            }
-        }
+        self.names.sample(block, sample);
         if let Some(slot) = self.slots[sample.event as usize] {
             let columns = &mut self.columns[slot];
             columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size);
@@ -161,13 +154,8 @@ impl Visitor for Decoder<'_> {
         ControlFlow::Continue(())
     }
 
-    fn side(&mut self, side: &Side) {
-        let time = side.time_ns.unwrap_or(0);
-        match &side.what {
-            What::Comm { tid, comm } => self.names.named(*tid, time, comm.as_bytes()),
-            What::Fork { tid, parent } => self.names.forked(*tid, *parent, time),
-            _ => {}
-        }
+    fn side(&mut self, side: &Side<'_>) {
+        self.names.side(side);
     }
 
     fn block_end(&mut self, block: &[u8]) {
@@ -212,32 +200,27 @@ pub fn tables(
     if let (Some(wanted), true) = (wanted, names.is_empty()) {
         return Err(missing(recording, wanted));
     }
-    let switch = |event: &crate::perf::recording::Event| {
-        let format = event.format.as_ref().filter(|format| format.name == "sched_switch")?;
-        let at = |name: &str| format.field(name).map(|field| field.offset);
-        Some(Switch { prev: (at("prev_pid")?, at("prev_comm")?), next: (at("next_pid")?, at("next_comm")?) })
-    };
     let mut decoder = Decoder {
         slots,
         columns,
-        names: Names::default(),
-        switches: recording.events.iter().map(switch).collect(),
+        names: TaskNames::of(recording),
         limit: limit.unwrap_or(usize::MAX).max(1),
         progress,
     };
     recording.walk(&mut decoder)?;
-    let mut task_names = decoder.names;
-    task_names.seal();
+    let task_names = decoder.names.sealed();
     let finish = |(name, columns): (&str, EventColumns)| {
-        let comms = comm_column(&columns, &task_names);
+        let guest = recording.events.iter().any(|event| event.name == name && event.guest.is_some());
+        let comms = comm_column(&columns, &task_names, !guest);
         Ok((name.to_owned(), batch(columns.finish(comms))?))
     };
     names.into_iter().zip(decoder.columns).map(finish).collect()
 }
 
-fn comm_column(columns: &EventColumns, names: &Names) -> ArrayRef {
+/// Task names are the host's: a guest's events (`named` false) have none.
+fn comm_column(columns: &EventColumns, names: &Names, named: bool) -> ArrayRef {
     let labels = Labels::new(names.strings.values());
-    match columns.pids() {
+    match columns.pids().filter(|_| named) {
         Some(pids) => {
             let at = |(&pid, &time): (&i32, &i64)| names.at(pid, time).unwrap_or(NONE);
             labels.column(pids.iter().zip(&columns.times).map(at))

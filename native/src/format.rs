@@ -70,9 +70,9 @@ pub enum Element {
 const MOST_FIELDS: usize = 256;
 
 impl Format {
-    /// Parses the text of a `format` file. Unparsable lines are passed over; a file without a
-    /// name, an ID or any field is an error.
-    pub fn parse(system: &str, source: &str) -> Result<Format> {
+    /// Parses the text of a `format` file; `long` is the size of the recorder's. Unparsable lines
+    /// are passed over; a file without a name, an ID or any field is an error.
+    pub fn parse(system: &str, source: &str, long: usize) -> Result<Format> {
         let mut format = Format {
             system: system.to_owned(),
             name: String::new(),
@@ -89,7 +89,7 @@ impl Format {
             } else if let Some(text) = line.strip_prefix("print fmt:") {
                 format.print_fmt = text.trim().to_owned();
             } else if line.starts_with("field:") || line.starts_with("field special:") {
-                format.fields.extend(Field::parse(line));
+                format.fields.extend(Field::parse(line, long));
             }
         }
         // Fields lie side by side; only damage lets one byte of payload fill many columns.
@@ -146,7 +146,14 @@ impl Format {
 }
 
 impl Field {
-    fn parse(line: &str) -> Option<Field> {
+    /// Where in the payload the word of a `DataLoc` or `RelLoc` points: first byte and size.
+    #[inline(always)]
+    pub fn pointed(&self, word: u32) -> (usize, usize) {
+        let base = if matches!(self.kind, Kind::RelLoc(_)) { self.offset + 4 } else { 0 };
+        (base + (word & 0xffff) as usize, (word >> 16) as usize)
+    }
+
+    fn parse(line: &str, long: usize) -> Option<Field> {
         let mut parts = line.split(';').map(str::trim);
         let declaration = parts.next()?.split_once(':')?.1.trim();
         let (mut offset, mut size, mut signed) = (None, None, false);
@@ -163,18 +170,18 @@ impl Field {
         if offset > 1 << 16 || size > 1 << 16 {
             return None;
         }
-        let (name, kind) = declared(declaration, size, signed)?;
+        let (name, kind) = declared(declaration, size, signed, long)?;
         Some(Field { name, offset, size, kind })
     }
 }
 
 /// Name and kind of `char comm[16]`, `__data_loc char[] name`, `void * location`.
-fn declared(declaration: &str, size: usize, signed: bool) -> Option<(String, Kind)> {
+fn declared(declaration: &str, size: usize, signed: bool, long: usize) -> Option<(String, Kind)> {
     for (prefix, relative) in [("__data_loc ", false), ("__rel_loc ", true)] {
         if let Some(rest) = declaration.strip_prefix(prefix) {
             let (type_name, name) = rest.trim().rsplit_once(|c: char| c.is_whitespace())?;
             let type_name = type_name.trim().trim_end_matches("[]").trim();
-            let element = dynamic_element(type_name);
+            let element = dynamic_element(type_name, long);
             let kind = if relative { Kind::RelLoc(element) } else { Kind::DataLoc(element) };
             return (size == 4).then(|| (name.to_owned(), kind));
         }
@@ -182,7 +189,7 @@ fn declared(declaration: &str, size: usize, signed: bool) -> Option<(String, Kin
     if let Some((before, count)) = declaration.strip_suffix(']').and_then(|d| d.rsplit_once('[')) {
         let (type_name, name) = before.rsplit_once(|c: char| c.is_whitespace() || c == '*')?;
         let count = integer(count).and_then(|count| usize::try_from(count).ok());
-        let element = fixed_element(type_name.trim(), size, count, signed);
+        let element = fixed_element(type_name.trim(), size, count, signed, long);
         return Some((name.to_owned(), Kind::Array(element)));
     }
     let (type_name, name) = declaration.rsplit_once(|c: char| c.is_whitespace() || c == '*')?;
@@ -194,12 +201,12 @@ fn declared(declaration: &str, size: usize, signed: bool) -> Option<(String, Kin
     Some((name.to_owned(), kind))
 }
 
-fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: bool) -> Element {
+fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: bool, long: usize) -> Element {
     if matches!(type_name, "char" | "const char") {
         return Element::Char;
     }
     let each = count.filter(|&count| count > 0 && size % count == 0).map(|count| size / count);
-    match each.or(integer_size(type_name)) {
+    match each.or(integer_size(type_name, long)) {
         Some(each @ (1 | 2 | 4 | 8)) if size % each == 0 && !type_name.starts_with("struct") => {
             Element::Int { size: each, signed }
         }
@@ -209,11 +216,11 @@ fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: boo
 
 /// The `signed` flag beside a `__data_loc` speaks of its u32 or of the element, depending on the
 /// kernel; the element's type name says always the same.
-fn dynamic_element(type_name: &str) -> Element {
+fn dynamic_element(type_name: &str, long: usize) -> Element {
     if matches!(type_name, "char" | "const char") {
         return Element::Char;
     }
-    match integer_size(type_name) {
+    match integer_size(type_name, long) {
         Some(size) => {
             let plain = type_name.trim_start_matches('_');
             let by_name = matches!(plain, "int" | "short" | "long" | "long long" | "pid_t" | "ssize_t")
@@ -224,14 +231,15 @@ fn dynamic_element(type_name: &str) -> Element {
     }
 }
 
-fn integer_size(type_name: &str) -> Option<usize> {
+fn integer_size(type_name: &str, long: usize) -> Option<usize> {
     let name = type_name.trim_start_matches("const ").trim();
     let name = name.strip_prefix("unsigned ").or(name.strip_prefix("signed ")).unwrap_or(name);
     Some(match name.trim_start_matches('_') {
         "u8" | "s8" | "char" | "uint8_t" | "int8_t" | "bool" => 1,
         "u16" | "s16" | "short" | "uint16_t" | "int16_t" | "be16" | "le16" => 2,
         "u32" | "s32" | "int" | "unsigned" | "pid_t" | "uint32_t" | "int32_t" | "be32" | "le32" => 4,
-        "u64" | "s64" | "long" | "long long" | "uint64_t" | "int64_t" | "size_t" | "ssize_t" | "be64" | "le64" => 8,
+        "u64" | "s64" | "long long" | "uint64_t" | "int64_t" | "be64" | "le64" => 8,
+        "long" | "size_t" | "ssize_t" => long,
         _ => return None,
     })
 }
@@ -249,7 +257,7 @@ mod tests {
     use super::*;
 
     fn kind(declaration: &str, size: usize, signed: bool) -> Kind {
-        declared(declaration, size, signed).expect("parses").1
+        declared(declaration, size, signed, 8).expect("parses").1
     }
 
     #[test]

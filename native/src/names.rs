@@ -2,7 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::bytes::{i32_at, slice, until_nul};
 use crate::intern::Interner;
+use crate::perf::record::{is_guest, misc, Sample, Side, What};
+use crate::perf::recording::{Event, Recording};
 
 /// Who was called what, when. Names arrive in any order and are asked for at the end.
 #[derive(Debug, Default)]
@@ -59,5 +62,69 @@ impl Names {
         let history = self.by_tid.get(&tid)?;
         let after = history.partition_point(|entry| entry.0 <= time_ns);
         history.get(after.saturating_sub(1)).map(|entry| entry.1)
+    }
+}
+
+/// Names as a pass over a recording finds them.
+#[derive(Debug)]
+pub struct TaskNames {
+    names: Names,
+    /// By number of the event.
+    switches: Vec<Option<Switch>>,
+}
+
+/// Where a sched_switch keeps its two tasks: (pid, comm) offsets.
+#[derive(Debug, Clone, Copy)]
+struct Switch {
+    prev: (usize, usize),
+    next: (usize, usize),
+}
+
+impl Switch {
+    fn of(event: &Event) -> Option<Switch> {
+        let format = event.format.as_ref().filter(|format| format.name == "sched_switch" && event.guest.is_none())?;
+        let at = |name: &str| format.field(name).map(|field| field.offset);
+        Some(Switch { prev: (at("prev_pid")?, at("prev_comm")?), next: (at("next_pid")?, at("next_comm")?) })
+    }
+}
+
+impl TaskNames {
+    /// Nothing known yet.
+    pub fn of(recording: &Recording) -> TaskNames {
+        TaskNames { names: Names::default(), switches: recording.events.iter().map(Switch::of).collect() }
+    }
+
+    /// A sample: the scheduler's may name tasks of which nothing else does.
+    #[inline(always)]
+    pub fn sample(&mut self, block: &[u8], sample: &Sample) {
+        let Some(switch) = self.switches[sample.event as usize] else { return };
+        let payload = sample.payload(block);
+        for (pid_at, comm_at) in [switch.prev, switch.next] {
+            if let (Some(pid), Some(comm)) = (i32_at(payload, pid_at), slice(payload, comm_at, 16)) {
+                if self.names.is_new(pid) {
+                    self.names.named(pid, sample.time_ns, until_nul(comm));
+                }
+            }
+        }
+    }
+
+    /// A record that is no sample.
+    pub fn side(&mut self, side: &Side<'_>) {
+        if is_guest(misc(side.bytes)) {
+            return;
+        }
+        let time = side.time_ns.unwrap_or(0);
+        match &side.what {
+            What::Comm { tid, comm } => self.names.named(*tid, time, comm.as_bytes()),
+            What::Fork { tid, parent } => self.names.forked(*tid, *parent, time),
+            _ => {}
+        }
+    }
+
+    /// The names, to be asked for.
+    pub fn sealed(self) -> Names {
+        let mut names = self.names;
+        names.seal();
+        names
     }
 }

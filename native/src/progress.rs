@@ -2,3 +2,12 @@
 
 /// Called with the fraction done; answers whether to go on.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> bool;
+
+/// The same answer, as a pass takes it.
+pub fn flow(go_on: bool) -> std::ops::ControlFlow<()> {
+    if go_on {
+        std::ops::ControlFlow::Continue(())
+    } else {
+        std::ops::ControlFlow::Break(())
+    }
+}

@@ -30,7 +30,7 @@ use std::ops::ControlFlow;
 
 use crate::error::{bad, Result};
 use crate::intern::NONE;
-use crate::perf::record::{Sample, Side, What, MOST_CPUS};
+use crate::perf::record::{is_guest, misc, Sample, Side, What, MOST_CPUS};
 use crate::perf::recording::Recording;
 use crate::perf::walk::Visitor;
 use crate::progress::Progress;
@@ -280,7 +280,10 @@ impl Visitor for Ledger<'_> {
         ControlFlow::Continue(())
     }
 
-    fn side(&mut self, side: &Side) {
+    fn side(&mut self, side: &Side<'_>) {
+        if is_guest(misc(side.bytes)) {
+            return;
+        }
         let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);
         let time = side.time_ns.unwrap_or(0);
         if let (What::Lost(_) | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {

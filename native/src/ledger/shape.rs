@@ -134,7 +134,8 @@ impl Shapes {
         let mut seen: FxHashSet<&str> = FxHashSet::default();
         for event in &recording.events {
             let first = seen.insert(&event.name);
-            let shape = match &event.format {
+            // What a guest's CPUs did is no part of the host's time.
+            let shape = match event.format.as_ref().filter(|_| event.guest.is_none()) {
                 Some(format) if first => shapes.shape(format),
                 Some(_) => {
                     shapes.notes.push(format!("{} is recorded more than once: the ledger reads the first", event.name));

@@ -1,11 +1,43 @@
 //! The fixed header of a perf.data file and its feature sections (`tools/perf/util/header.h`).
 
-use crate::bytes::{slice, text, u32_at, u64_at};
+use crate::bytes::{slice, text, Order};
 use crate::perf::attr::Attr;
+use crate::perf::command;
 use crate::perf::tracing_data::TracingData;
 
-/// First eight bytes of every little-endian perf.data since 2010.
-pub const MAGIC: &[u8; 8] = b"PERFILE2";
+/// What a file's first 16 bytes say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Magic {
+    /// 1 before perf 2.6.34, 2 since.
+    pub version: u8,
+    /// Byte order of the recorder.
+    pub order: Order,
+    /// Bytes of the header that begins with the magic.
+    pub header: u64,
+}
+
+/// Header of a stream: the magic and its own size.
+pub const PIPE_HEADER: u64 = 16;
+/// Header of a file before perf 2.6.32, which had no features.
+pub const SHORT_HEADER: u64 = 72;
+/// Header of a file since.
+pub const FILE_HEADER: u64 = 104;
+
+impl Magic {
+    /// Reads them; `None` where they are no perf.data's.
+    pub fn parse(start: &[u8]) -> Option<Magic> {
+        let size = |order: Order| order.u64(start, 8);
+        let (version, order) = match start.get(..8)? {
+            b"PERFILE2" => (2, Order::Little),
+            b"2ELIFREP" => (2, Order::Big),
+            // Characters, not a number: the same in either order. A header is small.
+            b"PERFFILE" if size(Order::Little)? < 1 << 32 => (1, Order::Little),
+            b"PERFFILE" => (1, Order::Big),
+            _ => return None,
+        };
+        Some(Magic { version, order, header: size(order)? })
+    }
+}
 
 /// Offset and size of a part of the file.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,8 +50,8 @@ pub struct Section {
 
 impl Section {
     /// The section described at `at`.
-    pub fn parse(bytes: &[u8], at: usize) -> Option<Section> {
-        Some(Section { offset: u64_at(bytes, at)?, size: u64_at(bytes, at + 8)? })
+    pub fn parse(bytes: &[u8], at: usize, order: Order) -> Option<Section> {
+        Some(Section { offset: order.u64(bytes, at)?, size: order.u64(bytes, at + 8)? })
     }
 
     /// Where the section ends.
@@ -28,7 +60,7 @@ impl Section {
     }
 }
 
-/// The 104-byte header of a seekable file.
+/// The header of a seekable file.
 #[derive(Debug, Clone)]
 pub struct FileHeader {
     /// Bytes per entry of the attr table, its id section included.
@@ -37,22 +69,45 @@ pub struct FileHeader {
     pub attrs: Section,
     /// The records. Size 0: the recording was never finished.
     pub data: Section,
+    /// Names by `config`, before features had them.
+    pub event_types: Section,
     /// Numbers of the features whose sections follow the data.
     pub features: Vec<usize>,
 }
 
 impl FileHeader {
-    /// Parses the header that follows the magic and the header's own size.
-    pub fn parse(bytes: &[u8]) -> Option<FileHeader> {
-        let words = slice(bytes, 72, 32)?;
-        let bit = |number: &usize| words[number / 8] >> (number % 8) & 1 == 1;
+    /// Parses a header with its magic; one of 72 bytes has no features.
+    pub fn parse(bytes: &[u8], order: Order) -> Option<FileHeader> {
         Some(FileHeader {
-            attr_size: u64_at(bytes, 16)?,
-            attrs: Section::parse(bytes, 24)?,
-            data: Section::parse(bytes, 40)?,
-            features: (0..256).filter(bit).collect(),
+            attr_size: order.u64(bytes, 16)?,
+            attrs: Section::parse(bytes, 24, order)?,
+            data: Section::parse(bytes, 40, order)?,
+            event_types: Section::parse(bytes, 56, order)?,
+            features: slice(bytes, 72, 32).map_or(Vec::new(), |words| feature_bits(words, order)),
         })
     }
+}
+
+/// Bits are numbered through the recorder's `long`s, whose size only shows in where the host's
+/// name, which every recorder since has noted, would be.
+fn feature_bits(words: &[u8], order: Order) -> Vec<usize> {
+    let numbers = |long: usize| -> Vec<usize> {
+        let bit = |number: &usize| {
+            let (in_long, byte) = (number / (8 * long) * long, number / 8 % long);
+            let byte = if order == Order::Big { long - 1 - byte } else { byte };
+            words[in_long + byte] >> (number % 8) & 1 == 1
+        };
+        (0..8 * words.len()).filter(bit).collect()
+    };
+    let of_64 = numbers(8);
+    if of_64.contains(&HOSTNAME) {
+        return of_64;
+    }
+    let of_32 = numbers(4);
+    if of_32.contains(&HOSTNAME) {
+        return of_32;
+    }
+    of_64
 }
 
 /// What the features say. Everything is optional: recorders differ.
@@ -110,186 +165,64 @@ impl Features {
     }
 
     /// Takes over one feature's section. A damaged one leaves its value unknown.
-    pub fn read(&mut self, feature: usize, bytes: &[u8]) {
-        let string = || string_at(bytes, 0).map(|found| found.0);
+    pub fn read(&mut self, feature: usize, bytes: &[u8], order: Order) {
+        let string = || string_at(bytes, 0, order).map(|found| found.0);
         match feature {
             TRACING_DATA => self.tracing = TracingData::parse(bytes),
             HOSTNAME => self.hostname = string(),
             OSRELEASE => self.os_release = string(),
             VERSION => self.version = string(),
             ARCH => self.arch = string(),
-            NRCPUS => self.nr_cpus = u32_at(bytes, 0).zip(u32_at(bytes, 4)),
-            CMDLINE => self.cmdline = strings(bytes),
-            EVENT_DESC => self.event_desc = event_desc(bytes).unwrap_or_default(),
+            NRCPUS => self.nr_cpus = order.u32(bytes, 0).zip(order.u32(bytes, 4)),
+            CMDLINE => self.cmdline = strings(bytes, order),
+            EVENT_DESC => self.event_desc = event_desc(bytes, order).unwrap_or_default(),
             COMPRESSED => self.compressed = true,
-            CLOCK_DATA => self.clockid = u32_at(bytes, 4),
+            CLOCK_DATA => self.clockid = order.u32(bytes, 4),
             _ => {}
         }
     }
 
-    /// The filter of each event that the recorder's command line set one for. `--filter` belongs
-    /// to every event of the `-e` before it.
+    /// The filter of each event that the recorder's command line set one for.
     pub fn filters(&self) -> Vec<(String, String)> {
-        let mut filters = Vec::new();
-        let mut events: Vec<String> = Vec::new();
-        let mut arguments = self.cmdline.iter().flatten();
-        while let Some(argument) = arguments.next() {
-            let mut value = |long: &str, short: &str| {
-                if argument == long || (!short.is_empty() && argument == short) {
-                    return arguments.next().cloned();
-                }
-                let attached = argument.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
-                let short = (!short.is_empty()).then(|| argument.strip_prefix(short)).flatten();
-                attached.or(short).map(str::to_owned)
-            };
-            if let Some(list) = value("--event", "-e") {
-                events = list.split(',').map(|event| event.trim().to_owned()).collect();
-            } else if let Some(filter) = value("--filter", "") {
-                filters.extend(events.iter().map(|event| (event.clone(), filter.clone())));
-            }
-        }
-        filters
+        command::filters(self.cmdline.as_deref().unwrap_or_default())
     }
 
-    /// Whether the recorder was told to follow tasks: -p, -t and -u overrule -a and -C.
+    /// Whether the recorder was told to follow tasks.
     pub fn follows_tasks(&self) -> bool {
-        const ALONE: &str = "aqvgdTsnNBAiRbSzW";
-        let mut arguments = self.cmdline.iter().flatten().skip_while(|argument| *argument != "record").skip(1);
-        while let Some(argument) = arguments.next() {
-            if let Some(long) = argument.strip_prefix("--") {
-                let (name, attached) = long.split_once('=').map_or((long, false), |(name, _)| (name, true));
-                if matches!(name, "pid" | "tid" | "uid") {
-                    return true;
-                }
-                if name.is_empty() {
-                    return false;
-                }
-                if !attached && LONG_WITH_VALUE.contains(&name) {
-                    arguments.next();
-                }
-            } else if let Some(short) = argument.strip_prefix('-').filter(|short| !short.is_empty()) {
-                // Letters that take no value may stand together, before one that does.
-                let rest = short.trim_start_matches(|letter| ALONE.contains(letter));
-                if rest.starts_with(['p', 't', 'u']) {
-                    return true;
-                }
-                if rest.chars().count() == 1 {
-                    arguments.next();
-                }
-            } else {
-                return false; // the words of the recorded command
-            }
-        }
-        false
+        command::follows_tasks(self.cmdline.as_deref().unwrap_or_default())
     }
-}
-
-/// Options of perf record that take a value in the next word.
-const LONG_WITH_VALUE: [&str; 26] = [
-    "event",
-    "filter",
-    "count",
-    "freq",
-    "output",
-    "mmap-pages",
-    "cpu",
-    "clockid",
-    "call-graph",
-    "realtime",
-    "delay",
-    "cgroup",
-    "proc-map-timeout",
-    "user-callchains",
-    "vmlinux",
-    "max-size",
-    "num-thread-synthesize",
-    "control",
-    "synth",
-    "aio-sample",
-    "affinity",
-    "mmap-flush",
-    "branch-filter",
-    "debuginfod-urls",
-    "switch-max-files",
-    "setup-filter",
-];
-
-/// Whether a name fits a pattern with `*` and `?`, as perf's -e takes them. Only the last `*` ever
-/// needs to be tried again, so no pattern takes long.
-pub fn fits(pattern: &str, name: &str) -> bool {
-    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(&one) if one == b'?' || one == name[n] => (p, n) = (p + 1, n + 1),
-            _ => match star {
-                Some((at, from)) => {
-                    star = Some((at, from + 1));
-                    (p, n) = (at + 1, from + 1);
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|&rest| rest == b'*')
 }
 
 /// A length-prefixed string and where the next thing starts.
-fn string_at(bytes: &[u8], at: usize) -> Option<(String, usize)> {
-    let size = u32_at(bytes, at)? as usize;
+fn string_at(bytes: &[u8], at: usize, order: Order) -> Option<(String, usize)> {
+    let size = order.u32(bytes, at)? as usize;
     Some((text(slice(bytes, at + 4, size)?), at + 4 + size))
 }
 
-fn strings(bytes: &[u8]) -> Option<Vec<String>> {
-    let count = u32_at(bytes, 0)?;
+fn strings(bytes: &[u8], order: Order) -> Option<Vec<String>> {
+    let count = order.u32(bytes, 0)?;
     let mut at = 4;
     let mut strings = Vec::new();
     for _ in 0..count {
-        let (string, next) = string_at(bytes, at)?;
+        let (string, next) = string_at(bytes, at, order)?;
         strings.push(string);
         at = next;
     }
     Some(strings)
 }
 
-fn event_desc(bytes: &[u8]) -> Option<Vec<(String, Vec<u64>)>> {
-    let (count, attr_size) = (u32_at(bytes, 0)?, u32_at(bytes, 4)? as usize);
+fn event_desc(bytes: &[u8], order: Order) -> Option<Vec<(String, Vec<u64>)>> {
+    let (count, attr_size) = (order.u32(bytes, 0)?, order.u32(bytes, 4)? as usize);
     let mut at = 8;
     let mut events = Vec::new();
     for _ in 0..count {
-        Attr::parse(slice(bytes, at, attr_size)?)?;
+        Attr::parse(slice(bytes, at, attr_size)?, order)?;
         at += attr_size;
-        let id_count = u32_at(bytes, at)? as usize;
-        let (name, next) = string_at(bytes, at + 4)?;
+        let id_count = order.u32(bytes, at)? as usize;
+        let (name, next) = string_at(bytes, at + 4, order)?;
         let ids = slice(bytes, next, id_count.checked_mul(8)?)?;
         at = next + ids.len();
-        events.push((name, ids.chunks_exact(8).filter_map(|id| u64_at(id, 0)).collect()));
+        events.push((name, ids.chunks_exact(8).filter_map(|id| order.u64(id, 0)).collect()));
     }
     Some(events)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::fits;
-
-    #[test]
-    fn patterns_as_perf_takes_them() {
-        for (pattern, name, expected) in [
-            ("irq:softirq_entry", "irq:softirq_entry", true),
-            ("irq:*", "irq:softirq_entry", true),
-            ("irq:softirq_e*", "irq:softirq_exit", true),
-            ("irq:softirq_en*", "irq:softirq_exit", false),
-            ("*:*_exit", "irq:softirq_exit", true),
-            ("irq:softirq_?ntry", "irq:softirq_entry", true),
-            ("irq:", "irq:softirq_entry", false),
-            ("*a*a*a*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", false),
-        ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
-        }
-    }
 }

@@ -2,7 +2,7 @@
 //! that shrinks under us is a short read, not a signal.
 
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
@@ -147,24 +147,4 @@ pub fn read_at(file: &File, offset: u64, size: usize) -> io::Result<Option<Vec<u
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Standard input, copied to a temporary file that has no name any more: captures are read more
-/// than once.
-pub fn spool_stdin() -> io::Result<File> {
-    let directory = std::env::temp_dir();
-    let mut attempt = 0u32;
-    let (path, mut file) = loop {
-        let path = directory.join(format!("netcost-stdin-{}-{attempt}", std::process::id()));
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => break (path, file),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-            Err(error) => return Err(error),
-        }
-    };
-    std::fs::remove_file(&path)?;
-    io::copy(&mut io::stdin().lock(), &mut file)?;
-    file.flush()?;
-    file.rewind()?;
-    Ok(file)
 }

@@ -1,10 +1,16 @@
 //! perf.data: header, attributes, recorded formats, and the walk over its records.
 
 pub mod attr;
+pub mod command;
+mod gather;
 pub mod header;
 pub mod ids;
 pub mod input;
+pub mod layout;
+mod naming;
 pub mod record;
 pub mod recording;
+mod swap;
 pub mod tracing_data;
 pub mod walk;
+pub mod wrapped;

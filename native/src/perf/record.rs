@@ -1,24 +1,58 @@
 //! Record types, and the few records besides samples that carry meaning here.
 
-use crate::bytes::{i32_at, text, u32_at, u64_at};
+use crate::bytes::{i32_at, text, u16_at, u64_at, Order};
 
 /// More CPUs than any kernel supports: a larger number is damage, or perf's -1 for "unknown".
 pub const MOST_CPUS: u32 = 1 << 16;
 
+/// Bytes of every record's header: type, misc, size.
+pub const HEADER: usize = 8;
+/// Which mode the CPU was in, in a header's misc.
+pub const MISC_CPUMODE_MASK: u16 = 7;
+/// In the misc of MMAP: the mapping holds data, not code.
+pub const MISC_MMAP_DATA: u16 = 1 << 13;
+/// In the misc of MMAP2: a build id stands where device and inode would.
+pub const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
+/// Bytes of that build id with its size, as of the device and inode.
+pub const BUILD_ID_AREA: usize = 24;
+
+/// What `MISC_CPUMODE_MASK` selects: names by number.
+pub const CPU_MODES: [&str; 6] = ["unknown", "kernel", "user", "hypervisor", "guest kernel", "guest user"];
+
+/// Whether a record's misc says that a guest was running.
+pub fn is_guest(misc: u16) -> bool {
+    matches!(misc & MISC_CPUMODE_MASK, 4 | 5)
+}
+
 /// `enum perf_event_type` and perf's own user records.
 pub mod kind {
     #![allow(missing_docs)]
+    pub const MMAP: u32 = 1;
     pub const LOST: u32 = 2;
     pub const COMM: u32 = 3;
     pub const EXIT: u32 = 4;
     pub const THROTTLE: u32 = 5;
     pub const UNTHROTTLE: u32 = 6;
     pub const FORK: u32 = 7;
+    pub const READ: u32 = 8;
     pub const SAMPLE: u32 = 9;
+    pub const MMAP2: u32 = 10;
+    pub const AUX: u32 = 11;
+    pub const ITRACE_START: u32 = 12;
     pub const LOST_SAMPLES: u32 = 13;
+    pub const SWITCH_CPU_WIDE: u32 = 15;
+    pub const NAMESPACES: u32 = 16;
+    pub const KSYMBOL: u32 = 17;
+    pub const BPF_EVENT: u32 = 18;
+    pub const CGROUP: u32 = 19;
+    pub const TEXT_POKE: u32 = 20;
+    pub const AUX_OUTPUT_HW_ID: u32 = 21;
+    pub const CALLCHAIN_DEFERRED: u32 = 22;
     pub const HEADER_ATTR: u32 = 64;
+    pub const HEADER_EVENT_TYPE: u32 = 65;
     pub const TRACING_DATA: u32 = 66;
     pub const FINISHED_ROUND: u32 = 68;
+    pub const ID_INDEX: u32 = 69;
     pub const AUXTRACE: u32 = 71;
     pub const EVENT_UPDATE: u32 = 78;
     pub const HEADER_FEATURE: u32 = 80;
@@ -118,9 +152,11 @@ impl Sample {
 
 /// A record that is no sample, with the trailer's time and CPU where there is one.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub struct Side<'a> {
     /// `PERF_RECORD_*`.
     pub kind: u32,
+    /// The record without its trailer.
+    pub bytes: &'a [u8],
     /// Time of the record.
     pub time_ns: Option<i64>,
     /// CPU whose ring held it.
@@ -184,6 +220,11 @@ impl What {
 
 /// Type and size of the record at the start of `bytes`.
 #[inline(always)]
-pub fn header(bytes: &[u8]) -> Option<(u32, usize)> {
-    Some((u32_at(bytes, 0)?, crate::bytes::u16_at(bytes, 6)? as usize))
+pub fn header(bytes: &[u8], order: Order) -> Option<(u32, usize)> {
+    Some((order.u32(bytes, 0)?, order.u16(bytes, 6)? as usize))
+}
+
+/// The misc of a record's header.
+pub fn misc(record: &[u8]) -> u16 {
+    u16_at(record, 4).unwrap_or(0)
 }

@@ -1,6 +1,6 @@
 //! The TRACING_DATA section: every recorded event's `format` file, as trace-cmd v0.5/v0.6 lays it out.
 
-use crate::bytes::{slice, text, u32_at, u64_at, until_nul};
+use crate::bytes::{slice, text, until_nul, Order};
 use crate::format::Format;
 
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -10,6 +10,10 @@ const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 pub struct TracingData {
     /// One per recorded event.
     pub formats: Vec<Format>,
+    /// Bytes of a `long` on the recorder's machine.
+    pub long_bytes: Option<u8>,
+    /// `/proc/kallsyms`, which perf recorded until 2015.
+    pub kallsyms: Option<String>,
     /// Why the section could not be read to its end.
     pub problem: Option<String>,
 }
@@ -25,17 +29,16 @@ impl TracingData {
     }
 
     fn read(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut cursor = Cursor { bytes, at: 0 };
+        let mut cursor = Cursor { bytes, at: 0, order: Order::Little };
         if cursor.take(MAGIC.len())? != MAGIC {
             return None;
         }
         cursor.string()?; // version
-        let big_endian = cursor.take(1)?[0] != 0;
-        cursor.take(5)?; // long size, page size
-        if big_endian {
-            self.problem = Some("the recorded event formats are big-endian, which this version does not read".into());
-            return Some(());
+        if cursor.take(1)?[0] != 0 {
+            cursor.order = Order::Big;
         }
+        self.long_bytes = Some(cursor.take(1)?[0]).filter(|size| matches!(size, 4 | 8));
+        cursor.take(4)?; // page size
         for _ in 0..2 {
             cursor.string()?; // "header_page", "header_event"
             let size = cursor.u64()?;
@@ -52,11 +55,14 @@ impl TracingData {
                 self.add(&system, cursor.take(size)?);
             }
         }
+        // What follows is absent from the oldest and cut from nobody's use.
+        let size = cursor.u32().unwrap_or(0) as usize;
+        self.kallsyms = cursor.take(size).filter(|found| !found.is_empty()).map(text);
         Some(())
     }
 
     fn add(&mut self, system: &str, bytes: &[u8]) {
-        match Format::parse(system, &text(bytes)) {
+        match Format::parse(system, &text(bytes), self.long_bytes.unwrap_or(8).into()) {
             Ok(format) => self.formats.push(format),
             Err(error) => self.problem = Some(error.to_string()),
         }
@@ -66,6 +72,7 @@ impl TracingData {
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
+    order: Order,
 }
 
 impl<'a> Cursor<'a> {
@@ -82,13 +89,13 @@ impl<'a> Cursor<'a> {
     }
 
     fn u32(&mut self) -> Option<u32> {
-        let value = u32_at(self.bytes, self.at)?;
+        let value = self.order.u32(self.bytes, self.at)?;
         self.at += 4;
         Some(value)
     }
 
     fn u64(&mut self) -> Option<usize> {
-        let value = u64_at(self.bytes, self.at)?;
+        let value = self.order.u64(self.bytes, self.at)?;
         self.at += 8;
         usize::try_from(value).ok()
     }

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use crate::bytes::{u16_at, u32_at, u64_at};
+use crate::bytes::{u32_at, u64_at, Order};
 use crate::error::{bad, Result};
 use crate::perf::input::Window;
 use crate::perf::record::{self, kind, Sample, Side, What};
 use crate::perf::recording::{Part, Recording};
+use crate::perf::swap;
 
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST_NS: u64 = 1 << 62;
@@ -20,7 +21,7 @@ pub trait Visitor {
     /// A sample, in a block of whole records. `Break` ends the pass.
     fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()>;
     /// A record that is no sample.
-    fn side(&mut self, _side: &Side) {}
+    fn side(&mut self, _side: &Side<'_>) {}
     /// The bytes of `block` are about to go away.
     fn block_end(&mut self, _block: &[u8]) {}
     /// Called now and then with the fraction done; `Break` ends the pass.
@@ -43,7 +44,14 @@ pub struct Tally {
 impl Recording {
     /// Shows every record to `visitor`.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
-        let mut walk = Walk { recording: self, counts: vec![0; 256], unreadable: 0, notes: Vec::new(), done: 0.0 };
+        let mut walk = Walk {
+            recording: self,
+            counts: vec![0; 256],
+            unreadable: 0,
+            notes: Vec::new(),
+            done: 0.0,
+            turned: Vec::new(),
+        };
         let total: u64 = self.parts.iter().map(|part| part.end - part.start).sum();
         let mut before = 0;
         for part in &self.parts {
@@ -68,18 +76,18 @@ struct Walk<'a> {
     notes: Vec<String>,
     /// Fraction of the recording walked.
     done: f64,
+    /// The present block of a big-endian recorder, turned around.
+    turned: Vec<u8>,
 }
 
 /// Why a block's records were not walked to its end.
 enum Stop {
-    /// The next record is not whole.
+    /// The next record is not whole, or none.
     Short,
     /// A record holds compressed records; its payload, in the block.
     Compressed(usize, usize),
     /// Bytes that are no records follow the last one.
     Skip(u64),
-    /// A record smaller than its own header.
-    Damaged,
     /// The visitor wants no more.
     Enough,
 }
@@ -101,12 +109,20 @@ impl Walk<'_> {
                 break;
             }
             let (used, stop) = self.block(block, visitor);
-            visitor.block_end(&block[..used]);
+            let next = block.get(used..).and_then(|rest| record::header(rest, self.recording.order));
             let mut skip = 0;
-            let asked = std::mem::replace(&mut want, 8);
+            let asked = std::mem::replace(&mut want, record::HEADER);
             match stop {
+                Stop::Short if next.is_some_and(|(_, size)| size < record::HEADER) => {
+                    let at = offset + used as u64;
+                    self.notes.push(format!(
+                        "record at byte {at} has a size smaller than its header: the {} bytes from there on are not read",
+                        part.end.saturating_sub(at)
+                    ));
+                    break;
+                }
                 Stop::Short => {
-                    let size = block.get(used..).and_then(|rest| u16_at(rest, 6)).map_or(8, usize::from).max(8);
+                    let size = next.map_or(record::HEADER, |(_, size)| size);
                     if used == 0 && asked >= size {
                         self.notes
                             .push(format!("file cut short at byte {offset}: a record of {size} bytes has {available}"));
@@ -129,14 +145,6 @@ impl Walk<'_> {
                     }
                 }
                 Stop::Skip(size) => skip = size,
-                Stop::Damaged => {
-                    self.notes.push(format!(
-                        "record at byte {} has a size smaller than its header: the {} bytes from there on are not read",
-                        offset + used as u64,
-                        part.end.saturating_sub(offset + used as u64)
-                    ));
-                    break;
-                }
                 Stop::Enough => return Ok(ControlFlow::Break(())),
             }
             window.advance(used as u64)?;
@@ -157,46 +165,66 @@ impl Walk<'_> {
         visitor: &mut V,
     ) -> std::result::Result<(usize, ControlFlow<()>), String> {
         let (used, stop) = self.block(bytes, visitor);
-        visitor.block_end(&bytes[..used]);
         if visitor.progress(self.done).is_break() {
             return Err("interrupted".to_owned());
+        }
+        let next = bytes.get(used..).and_then(|rest| record::header(rest, self.recording.order));
+        if next.is_some_and(|(_, size)| size < record::HEADER) {
+            return Err("it holds a record smaller than its header".to_owned());
         }
         match stop {
             Stop::Short => Ok((used, ControlFlow::Continue(()))),
             Stop::Enough => Ok((used, ControlFlow::Break(()))),
-            Stop::Compressed(..) | Stop::Skip(_) | Stop::Damaged => Err("what it holds is no plain record".to_owned()),
+            Stop::Compressed(..) | Stop::Skip(_) => Err("what it holds is no plain record".to_owned()),
         }
     }
 
+    /// Shows the whole records at the start of `block`, which are in the recorder's byte order: bytes
+    /// used, or a stop.
     fn block<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> (usize, Stop) {
+        if self.recording.order == Order::Little {
+            return self.records(block, visitor);
+        }
+        let mut turned = std::mem::take(&mut self.turned);
+        turned.clear();
+        turned.extend_from_slice(block);
+        let whole = swap::to_little(self.recording, &mut turned);
+        let seen = self.records(&turned[..whole], visitor);
+        self.turned = turned;
+        seen
+    }
+
+    fn records<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> (usize, Stop) {
         let mut at = 0;
+        let mut stop = Stop::Short;
         while let Some(rest) = block.get(at..) {
-            let Some((kind, size)) = record::header(rest) else { break };
-            if size < 8 {
-                return (at, Stop::Damaged);
-            }
-            let Some(bytes) = rest.get(..size) else { break };
+            let Some((kind, size)) = record::header(rest, Order::Little) else { break };
+            let Some(bytes) = rest.get(..size).filter(|_| size >= record::HEADER) else { break };
             self.counts[(kind as usize).min(255)] += 1;
+            let begin = at;
+            at += size;
             if kind == kind::SAMPLE {
-                match self.sample(bytes, at) {
+                match self.sample(bytes, begin) {
                     Some(sample) => {
                         if visitor.sample(block, &sample).is_break() {
-                            return (at + size, Stop::Enough);
+                            stop = Stop::Enough;
+                            break;
                         }
                     }
                     None => self.unreadable += 1,
                 }
-            } else if let Some(stop) = self.side(kind, bytes, at, visitor) {
-                return (at + size, stop);
+            } else if let Some(other) = self.side(kind, bytes, begin, visitor) {
+                stop = other;
+                break;
             }
-            at += size;
         }
-        (at, Stop::Short)
+        visitor.block_end(&block[..at]);
+        (at, stop)
     }
 
     #[inline(always)]
     fn sample(&self, bytes: &[u8], at: usize) -> Option<Sample> {
-        let event = self.recording.event_of_sample(bytes)?;
+        let event = self.recording.event_of_sample(bytes, Order::Little)?;
         let layout = &self.recording.events.get(event as usize)?.layout;
         let time_ns = match layout.time {
             Some(at) => u64_at(bytes, at).filter(|&time| time < LATEST_NS)? as i64,
@@ -231,13 +259,14 @@ impl Walk<'_> {
             _ => {}
         }
         let find = |id| self.recording.ids.find(id);
-        let mut side = Side { kind, time_ns: None, cpu: None, what: What::parse(kind, bytes, find) };
-        let layout = self.recording.events[0].layout;
+        let mut side = Side { kind, bytes, time_ns: None, cpu: None, what: What::parse(kind, bytes, find) };
         if kind < kind::HEADER_ATTR {
-            let from_end = |back: usize| bytes.len().checked_sub(back).filter(|&at| at >= 8);
+            let layout = self.recording.layout_of_trailer(bytes, Order::Little);
+            let from_end = |back: usize| bytes.len().checked_sub(back).filter(|&at| at >= record::HEADER);
             let time = layout.trailer_time.and_then(from_end).and_then(|at| u64_at(bytes, at));
             side.time_ns = time.filter(|&time| time < LATEST_NS).map(|time| time as i64);
             side.cpu = layout.trailer_cpu.and_then(from_end).and_then(|at| u32_at(bytes, at));
+            side.bytes = &bytes[..from_end(layout.trailer).unwrap_or(bytes.len())];
         }
         visitor.side(&side);
         None

@@ -1,20 +1,23 @@
 //! What Python sees. Each call is one pass; the GIL is released while it runs.
 
+mod describe;
+mod progress;
+
 use std::sync::OnceLock;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::{Int32Type, Int64Type};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
 use crate::error::{Error, Result};
 use crate::events::{self, Scan};
 use crate::ledger::{self, Request, Want};
-use crate::perf::record;
-use crate::perf::recording::{Mode, Recording};
-use crate::tables::{batch, plain};
+use crate::perf::recording::Recording;
+use crate::progress::Progress;
+use crate::{maps, samples};
+use progress::Reporter;
 
 pyo3::create_exception!(
     _native,
@@ -39,38 +42,15 @@ pub struct Capture {
     scan: OnceLock<Scan>,
 }
 
-/// Calls Python's `progress(fraction)` about a hundred times per pass; remembers what it raised.
-struct Reporter {
-    callback: Option<Py<PyAny>>,
-    next: f64,
-    raised: Option<PyErr>,
-}
-
-impl Reporter {
-    fn new(callback: Option<Py<PyAny>>) -> Reporter {
-        Reporter { callback, next: 0.0, raised: None }
-    }
-
-    fn report(&mut self, fraction: f64) -> bool {
-        if fraction < self.next {
-            return true;
-        }
-        self.next = fraction + 0.01;
-        let outcome = Python::attach(|py| {
-            py.check_signals()?;
-            self.callback.as_ref().map_or(Ok(()), |callback| callback.call1(py, (fraction,)).map(|_| ()))
-        });
-        self.raised = outcome.err();
-        self.raised.is_none()
-    }
-
-    /// The pass's result, or what the callback raised in it.
-    fn settle<T>(self, result: Result<T>) -> PyResult<T> {
-        match self.raised {
-            Some(error) => Err(error),
-            None => Ok(result?),
-        }
-    }
+/// Runs one pass with the GIL released.
+fn pass<T: Send>(
+    py: Python<'_>,
+    progress: Option<Py<PyAny>>,
+    run: impl FnOnce(Progress<'_>) -> Result<T> + Send,
+) -> PyResult<T> {
+    let mut reporter = Reporter::new(progress);
+    let result = py.detach(|| run(&mut |fraction| reporter.report(fraction)));
+    reporter.settle(result)
 }
 
 fn table(py: Python<'_>, batch: RecordBatch) -> PyResult<Py<PyTable>> {
@@ -83,9 +63,7 @@ impl Capture {
         if let Some(scan) = self.scan.get() {
             return Ok(scan);
         }
-        let mut reporter = Reporter::new(progress);
-        let result = py.detach(|| events::scan(&self.recording, &mut |fraction| reporter.report(fraction)));
-        let scan = reporter.settle(result)?;
+        let scan = pass(py, progress, |progress| events::scan(&self.recording, progress))?;
         Ok(self.scan.get_or_init(|| scan))
     }
 }
@@ -100,82 +78,44 @@ impl Capture {
 
     /// What the headers say.
     fn header<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let recording = &self.recording;
-        let features = &recording.features;
-        let header = PyDict::new(py);
-        let mode = match recording.mode {
-            Mode::File => "file",
-            Mode::Pipe => "pipe",
-            Mode::Directory => "directory",
-        };
-        header.set_item("format", "perf.data")?;
-        header.set_item("mode", mode)?;
-        header.set_item("compressed", features.compressed)?;
-        header.set_item("byte_order", "little")?;
-        header.set_item("tool_version", &features.version)?;
-        header.set_item("os_release", &features.os_release)?;
-        header.set_item("arch", &features.arch)?;
-        header.set_item("hostname", &features.hostname)?;
-        header.set_item("cmdline", &features.cmdline)?;
-        header.set_item("nr_cpus", features.nr_cpus.map(|count| count.0.max(count.1)))?;
-        header.set_item("clock", recording.clock())?;
-        header.set_item("finished", recording.finished)?;
-        header.set_item("notes", &recording.notes)?;
-        let events = PyList::empty(py);
-        for event in &recording.events {
-            let entry = PyDict::new(py);
-            entry.set_item("name", &event.name)?;
-            entry.set_item("tracepoint", event.attr.kind == crate::perf::attr::TYPE_TRACEPOINT)?;
-            entry.set_item("sampled", event.attr.sampled())?;
-            entry.set_item("filter", &event.filter)?;
-            entry.set_item("has_time", event.attr.has_time())?;
-            entry.set_item("has_cpu", event.attr.has_cpu())?;
-            events.append(entry)?;
-        }
-        header.set_item("events", events)?;
-        Ok(header)
+        describe::header(py, &self.recording)
     }
 
     /// Counts everything in one pass; later calls answer at once.
     #[pyo3(signature = (progress=None))]
     fn scan<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        let scan = self.scanned(py, progress)?;
-        let found = PyDict::new(py);
-        found.set_item("start_ns", scan.window.map(|window| window.0))?;
-        found.set_item("end_ns", scan.window.map(|window| window.1))?;
-        found.set_item("cpus", &scan.cpus)?;
-        let counts = PyDict::new(py);
-        for (event, count) in self.recording.events.iter().zip(&scan.counts) {
-            let before: u64 = counts.get_item(&event.name)?.map_or(Ok(0), |count| count.extract())?;
-            counts.set_item(&event.name, before + count)?;
-        }
-        found.set_item("events", counts)?;
-        found.set_item("lost_events", scan.lost.max(scan.lost_samples))?;
-        found.set_item("lost_unplaced", scan.lost_samples.saturating_sub(scan.lost))?;
-        let records = PyDict::new(py);
-        for (kind, count) in &scan.tally.records {
-            records.set_item(record::name(*kind), count)?;
-        }
-        found.set_item("records", records)?;
-        let mut notes = self.recording.notes.clone();
-        notes.extend(scan.tally.notes.iter().cloned());
-        if scan.tally.unreadable > 0 {
-            notes.push(format!("{} samples could not be read: unknown event or cut short", scan.tally.unreadable));
-        }
-        if scan.short > 0 {
-            notes.push(format!("{} samples are shorter than their event's format: no table has them", scan.short));
-        }
-        found.set_item("notes", notes)?;
-        let gaps = batch(vec![
-            ("cpu".into(), plain::<Int32Type>(scan.gaps.iter().map(|gap| gap.0 as i32))),
-            ("start_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.1))),
-            ("end_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.2))),
-            ("lost".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.3.min(i64::MAX as u64) as i64))),
-        ])?;
-        let places: Vec<(u32, i64, i64, u64)> = scan.gaps.clone();
-        found.set_item("gaps", places)?;
-        found.set_item("coverage", table(py, gaps)?)?;
-        Ok(found)
+        describe::scan(py, &self.recording, self.scanned(py, progress)?)
+    }
+
+    /// The samples of one event as an Arrow table.
+    #[pyo3(signature = (name, limit=None, progress=None))]
+    fn samples(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        limit: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Py<PyTable>> {
+        let found = pass(py, progress, |progress| samples::samples(&self.recording, name, limit, progress))?;
+        let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
+        table(py, found.slice(0, rows))
+    }
+
+    /// Mappings of files into memory as an Arrow table.
+    #[pyo3(signature = (progress=None))]
+    fn mappings(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Py<PyTable>> {
+        table(py, pass(py, progress, |progress| maps::mappings(&self.recording, progress))?)
+    }
+
+    /// Kernel symbols that came and went as an Arrow table.
+    #[pyo3(signature = (progress=None))]
+    fn kernel_symbols(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Py<PyTable>> {
+        table(py, pass(py, progress, |progress| maps::kernel_symbols(&self.recording, progress))?)
+    }
+
+    /// The recorded `/proc/kallsyms`.
+    fn kallsyms(&self) -> Option<&str> {
+        self.recording.features.tracing.kallsyms.as_deref()
     }
 
     /// One tracepoint's events as an Arrow table.
@@ -187,10 +127,7 @@ impl Capture {
         limit: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyTable>> {
-        let mut reporter = Reporter::new(progress);
-        let result =
-            py.detach(|| events::tables(&self.recording, Some(name), limit, &mut |fraction| reporter.report(fraction)));
-        let mut tables = reporter.settle(result)?;
+        let mut tables = pass(py, progress, |progress| events::tables(&self.recording, Some(name), limit, progress))?;
         match tables.pop() {
             Some((_, found)) => {
                 let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
@@ -203,11 +140,8 @@ impl Capture {
     /// Every tracepoint's events, in one pass.
     #[pyo3(signature = (progress=None))]
     fn all_events<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        let mut reporter = Reporter::new(progress);
-        let result =
-            py.detach(|| events::tables(&self.recording, None, None, &mut |fraction| reporter.report(fraction)));
         let all = PyDict::new(py);
-        for (name, found) in reporter.settle(result)? {
+        for (name, found) in pass(py, progress, |progress| events::tables(&self.recording, None, None, progress))? {
             all.set_item(name, table(py, found)?)?;
         }
         Ok(all)
@@ -230,9 +164,7 @@ impl Capture {
         if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
             request.window = self.window(py, start_ns, end_ns, bin_ns)?;
         }
-        let mut reporter = Reporter::new(progress);
-        let result = py.detach(|| ledger::run(&self.recording, &request, &mut |fraction| reporter.report(fraction)));
-        let output = reporter.settle(result)?;
+        let output = pass(py, progress, |progress| ledger::run(&self.recording, &request, progress))?;
         let found = PyDict::new(py);
         let shown = PyDict::new(py);
         for (name, rows) in output.tables {

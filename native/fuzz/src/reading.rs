@@ -1,0 +1,75 @@
+//! Everything that a capture can be asked for, as the package asks.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::FromRawFd;
+use std::sync::Arc;
+
+use arrow::array::{Array, RecordBatch};
+
+use _native::error::Error;
+use _native::events;
+use _native::ledger::{self, Request, Want};
+use _native::perf::recording::Recording;
+
+/// Reads a capture in full. Damage is refused in one line; what is given instead is well-formed.
+pub fn read(capture: &[u8]) {
+    super::within(capture.len(), || {
+        let file = in_memory(capture).expect("a file in memory");
+        if let Some(recording) = given(Recording::from_file(Arc::new(file))) {
+            read_tables(&recording);
+        }
+    });
+}
+
+fn read_tables(recording: &Recording) {
+    let progress = &mut |fraction: f64| {
+        assert!((0.0..=1.0).contains(&fraction), "{fraction} of the capture are read");
+        true
+    };
+    given(events::scan(recording, progress));
+    if let Some(tables) = given(events::tables(recording, None, None, progress)) {
+        tables.iter().for_each(|(_, batch)| check(batch));
+    }
+    let request = Request { want: everything(), ..Request::default() };
+    if let Some(found) = given(ledger::run(recording, &request, progress)) {
+        found.tables.iter().for_each(|(_, batch)| check(batch));
+        [&found.sums, &found.displaced, &found.irqs].into_iter().for_each(check);
+    }
+}
+
+fn given<T>(result: Result<T, Error>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(Error::Capture(said)) => {
+            assert!(!said.is_empty() && !said.contains('\n'), "{said:?}");
+            None
+        }
+        Err(Error::Io(error)) => panic!("a file in memory does not fail: {error}"),
+    }
+}
+
+fn everything() -> Want {
+    Want { segments: true, softirqs: true, hardirqs: true, polls: true, slices: true, migrations: true, displaced: true }
+}
+
+/// Whether lengths, offsets, dictionary keys and text are what Arrow promises to whoever takes the
+/// table over without looking.
+fn check(batch: &RecordBatch) {
+    for column in batch.columns() {
+        column.to_data().validate_full().expect("a well-formed column");
+        assert_eq!(column.len(), batch.num_rows());
+    }
+}
+
+fn in_memory(capture: &[u8]) -> std::io::Result<File> {
+    // SAFETY: the name is NUL-terminated; a descriptor that is not -1 is new and nobody else's.
+    let mut file = unsafe {
+        match libc::memfd_create(c"capture".as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => return Err(std::io::Error::last_os_error()),
+            descriptor => File::from_raw_fd(descriptor),
+        }
+    };
+    file.write_all(capture)?;
+    Ok(file)
+}

@@ -1,0 +1,118 @@
+//! Counter values that samples carry (PERF_SAMPLE_READ): of the event itself, or of its group.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, PrimitiveArray};
+use arrow::buffer::{NullBuffer, ScalarBuffer};
+use arrow::datatypes::{Int64Type, UInt64Type};
+
+use crate::bytes::u64_at;
+use crate::perf::layout::{read, Layout, Parts};
+use crate::perf::recording::Recording;
+
+/// Groups are as large as the CPU has counters; more columns than this come from damage.
+const MOST_MEMBERS: usize = 64;
+
+/// Values by row, a column per event of the group.
+#[derive(Debug, Default)]
+pub struct Counters {
+    members: Vec<Member>,
+    enabled: Values,
+    running: Values,
+    rows: usize,
+}
+
+#[derive(Debug)]
+struct Member {
+    event: u32,
+    values: Values,
+}
+
+/// Values of some rows; the others have none.
+#[derive(Debug, Default)]
+struct Values {
+    values: Vec<u64>,
+    known: Vec<bool>,
+}
+
+impl Values {
+    fn put(&mut self, row: usize, value: u64) {
+        self.fill(row);
+        if self.values.len() == row {
+            self.values.push(value);
+            self.known.push(true);
+        }
+    }
+
+    fn fill(&mut self, rows: usize) {
+        self.values.resize(rows.max(self.values.len()), 0);
+        self.known.resize(self.values.len(), false);
+    }
+}
+
+impl Counters {
+    /// Notes the values of one more row.
+    pub fn add(&mut self, recording: &Recording, event: u32, layout: &Layout, parts: &Parts, record: &[u8]) {
+        let row = self.rows;
+        self.rows += 1;
+        let Some(at) = parts.read else { return };
+        let has = |bit: u64| layout.read_format & bit != 0;
+        let grouped = has(read::GROUP);
+        let mut words = (at..).step_by(8).map_while(|at| u64_at(record, at));
+        // A group begins with its size, a single event with its value.
+        let Some(first) = words.next() else { return };
+        for (bit, times) in
+            [(read::TOTAL_TIME_ENABLED, &mut self.enabled), (read::TOTAL_TIME_RUNNING, &mut self.running)]
+        {
+            if has(bit) {
+                words.next().into_iter().for_each(|time| times.put(row, time));
+            }
+        }
+        let count = if grouped { first } else { 1 };
+        for _ in 0..count.min(MOST_MEMBERS as u64) {
+            let Some(value) = (if grouped { words.next() } else { Some(first) }) else { break };
+            let id = has(read::ID).then(|| words.next()).flatten();
+            if has(read::LOST) {
+                words.next();
+            }
+            // Without an id only a single value says whose it is.
+            let member = id.map_or((!grouped).then_some(event), |id| recording.ids.find(id));
+            if let Some(values) = member.and_then(|member| self.member(member)) {
+                values.put(row, value);
+            }
+        }
+    }
+
+    fn member(&mut self, event: u32) -> Option<&mut Values> {
+        let known = self.members.iter().position(|member| member.event == event);
+        let place = known.unwrap_or(self.members.len());
+        if place == MOST_MEMBERS {
+            return None;
+        }
+        if known.is_none() {
+            self.members.push(Member { event, values: Values::default() });
+        }
+        Some(&mut self.members[place].values)
+    }
+
+    /// The columns: times first, then one `read:EVENT` per event.
+    pub fn finish(self, recording: &Recording, rows: usize) -> Vec<(String, ArrayRef)> {
+        let nulls = |known: Vec<bool>| Some(NullBuffer::from(known));
+        let mut table: Vec<(String, ArrayRef)> = Vec::new();
+        for (name, mut times) in [("time_enabled_ns", self.enabled), ("time_running_ns", self.running)] {
+            if !times.values.is_empty() {
+                times.fill(rows);
+                let values = times.values.into_iter().map(|time| time as i64).collect::<Vec<i64>>();
+                let column = PrimitiveArray::<Int64Type>::new(ScalarBuffer::from(values), nulls(times.known));
+                table.push((name.to_owned(), Arc::new(column)));
+            }
+        }
+        for Member { event, mut values } in self.members {
+            values.fill(rows);
+            let name = recording.events.get(event as usize).map_or("", |event| &event.name);
+            let column = PrimitiveArray::<UInt64Type>::new(ScalarBuffer::from(values.values), nulls(values.known));
+            table.push((format!("read:{name}"), Arc::new(column)));
+        }
+        table
+    }
+}

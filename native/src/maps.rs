@@ -1,0 +1,154 @@
+//! What lies at which address: mappings of files and kernel symbols that came and went.
+
+use std::ops::ControlFlow;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Int32Type, Int64Type, UInt64Type};
+
+use crate::bytes::{i32_at, u16_at, u32_at, u64_at, until_nul};
+use crate::error::Result;
+use crate::intern::{Interner, Labels, NONE};
+use crate::perf::record::{kind, misc, Sample, Side, CPU_MODES, MISC_CPUMODE_MASK, MISC_MMAP_BUILD_ID, MISC_MMAP_DATA};
+use crate::perf::recording::Recording;
+use crate::perf::walk::Visitor;
+use crate::progress::{flow, Progress};
+use crate::tables::{batch, booleans, optional, plain};
+
+const PROT_EXEC: u32 = 4;
+const KSYMBOL_KINDS: [&str; 3] = ["unknown", "bpf", "out of line"];
+const KSYMBOL_UNREGISTER: u16 = 1;
+
+struct Mapping {
+    time_ns: Option<i64>,
+    pid: i32,
+    tid: i32,
+    address: u64,
+    length: u64,
+    page_offset: u64,
+    filename: u32,
+    executable: bool,
+    build_id: u32,
+    mode: u16,
+}
+
+struct Symbol {
+    time_ns: Option<i64>,
+    address: u64,
+    length: u64,
+    kind: u16,
+    unregistered: bool,
+    name: u32,
+}
+
+struct Collector<'p> {
+    strings: Interner,
+    mappings: Option<Vec<Mapping>>,
+    symbols: Option<Vec<Symbol>>,
+    progress: Progress<'p>,
+}
+
+impl Visitor for Collector<'_> {
+    fn sample(&mut self, _block: &[u8], _sample: &Sample) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn side(&mut self, side: &Side<'_>) {
+        match side.kind {
+            kind::MMAP | kind::MMAP2 => {
+                if let Some(mappings) = &mut self.mappings {
+                    mappings.extend(mapping(side, &mut self.strings));
+                }
+            }
+            kind::KSYMBOL => {
+                if let Some(symbols) = &mut self.symbols {
+                    symbols.extend(symbol(side, &mut self.strings));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
+
+fn mapping(side: &Side<'_>, strings: &mut Interner) -> Option<Mapping> {
+    let (bytes, misc) = (side.bytes, misc(side.bytes));
+    let newer = side.kind == kind::MMAP2;
+    let executable = if newer { u32_at(bytes, 64)? & PROT_EXEC != 0 } else { misc & MISC_MMAP_DATA == 0 };
+    let build_id = if newer && misc & MISC_MMAP_BUILD_ID != 0 {
+        let size = usize::from(*bytes.get(40)?).min(20);
+        let hex: String = bytes.get(44..44 + size)?.iter().map(|byte| format!("{byte:02x}")).collect();
+        strings.code(hex.as_bytes())
+    } else {
+        NONE
+    };
+    Some(Mapping {
+        time_ns: side.time_ns,
+        pid: i32_at(bytes, 8)?,
+        tid: i32_at(bytes, 12)?,
+        address: u64_at(bytes, 16)?,
+        length: u64_at(bytes, 24)?,
+        page_offset: u64_at(bytes, 32)?,
+        filename: strings.code(until_nul(bytes.get(if newer { 72.. } else { 40.. })?)),
+        executable,
+        build_id,
+        mode: misc & MISC_CPUMODE_MASK,
+    })
+}
+
+fn symbol(side: &Side<'_>, strings: &mut Interner) -> Option<Symbol> {
+    let bytes = side.bytes;
+    Some(Symbol {
+        time_ns: side.time_ns,
+        address: u64_at(bytes, 8)?,
+        length: u32_at(bytes, 16)?.into(),
+        kind: u16_at(bytes, 20)?,
+        unregistered: u16_at(bytes, 22)? & KSYMBOL_UNREGISTER != 0,
+        name: strings.code(until_nul(bytes.get(24..)?)),
+    })
+}
+
+/// A number that names one of `names`, or the first of them.
+fn named(number: u16, names: &[&str]) -> u32 {
+    u32::from(number).min(names.len() as u32) % names.len() as u32
+}
+
+/// Every MMAP and MMAP2 record, in file order.
+pub fn mappings(recording: &Recording, progress: Progress<'_>) -> Result<RecordBatch> {
+    let mut found = Collector { strings: Interner::default(), mappings: Some(Vec::new()), symbols: None, progress };
+    recording.walk(&mut found)?;
+    let rows = found.mappings.unwrap_or_default();
+    let labels = Labels::new(found.strings.values());
+    let modes = Labels::new(&CPU_MODES);
+    batch(vec![
+        ("time_ns".into(), optional::<Int64Type>(rows.iter().map(|row| row.time_ns))),
+        ("pid".into(), plain::<Int32Type>(rows.iter().map(|row| row.pid))),
+        ("tid".into(), plain::<Int32Type>(rows.iter().map(|row| row.tid))),
+        ("address".into(), plain::<UInt64Type>(rows.iter().map(|row| row.address))),
+        ("length".into(), plain::<UInt64Type>(rows.iter().map(|row| row.length))),
+        ("page_offset".into(), plain::<UInt64Type>(rows.iter().map(|row| row.page_offset))),
+        ("filename".into(), labels.column(rows.iter().map(|row| row.filename))),
+        ("executable".into(), booleans(rows.iter().map(|row| row.executable))),
+        ("build_id".into(), labels.column(rows.iter().map(|row| row.build_id))),
+        ("cpu_mode".into(), modes.column(rows.iter().map(|row| named(row.mode, &CPU_MODES)))),
+    ])
+}
+
+/// Every KSYMBOL record, in file order.
+pub fn kernel_symbols(recording: &Recording, progress: Progress<'_>) -> Result<RecordBatch> {
+    let mut found = Collector { strings: Interner::default(), mappings: None, symbols: Some(Vec::new()), progress };
+    recording.walk(&mut found)?;
+    let rows = found.symbols.unwrap_or_default();
+    let labels = Labels::new(found.strings.values());
+    let kinds = Labels::new(&KSYMBOL_KINDS);
+    batch(vec![
+        ("time_ns".into(), optional::<Int64Type>(rows.iter().map(|row| row.time_ns))),
+        ("address".into(), plain::<UInt64Type>(rows.iter().map(|row| row.address))),
+        ("length".into(), plain::<UInt64Type>(rows.iter().map(|row| row.length))),
+        ("kind".into(), kinds.column(rows.iter().map(|row| named(row.kind, &KSYMBOL_KINDS)))),
+        ("unregistered".into(), booleans(rows.iter().map(|row| row.unregistered))),
+        ("name".into(), labels.column(rows.iter().map(|row| row.name))),
+    ])
+}

@@ -1,0 +1,176 @@
+//! Records of a big-endian recorder, as a little-endian one would have written them: everything
+//! after this knows one byte order.
+
+use crate::bytes::{u16_at, u32_at, Order};
+use crate::format::{Element, Format, Kind};
+use crate::perf::layout::{sample, Layout, Parts};
+use crate::perf::record::{self, kind};
+use crate::perf::recording::Recording;
+
+/// Turns the whole records at the start of `block` around, up to and with the first one after
+/// which something else than a record may follow. Says how many bytes that were.
+pub fn to_little(recording: &Recording, block: &mut [u8]) -> usize {
+    let mut at = 0;
+    while let Some((kind, size)) = block.get(at..).and_then(|rest| record::header(rest, Order::Big)) {
+        let Some(bytes) = block.get_mut(at..at + size).filter(|_| size >= record::HEADER) else { break };
+        match kind {
+            kind::SAMPLE => swap_sample(recording, bytes),
+            _ => swap_side(recording, kind, bytes),
+        }
+        Widths(&[4, 2, 2]).swap(bytes, 0, record::HEADER);
+        at += size;
+        if matches!(kind, kind::AUXTRACE | kind::TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2) {
+            break;
+        }
+    }
+    at
+}
+
+/// Sizes of integers that lie side by side.
+struct Widths(&'static [usize]);
+
+impl Widths {
+    /// Turns them around as far as they end before `end`; where they do.
+    fn swap(&self, bytes: &mut [u8], mut at: usize, end: usize) -> usize {
+        for &width in self.0 {
+            if at + width > end {
+                break;
+            }
+            reverse(bytes, at, width);
+            at += width;
+        }
+        at
+    }
+}
+
+fn reverse(bytes: &mut [u8], at: usize, width: usize) {
+    if let Some(integer) = at.checked_add(width).and_then(|end| bytes.get_mut(at..end)) {
+        integer.reverse();
+    }
+}
+
+fn reverse_words(bytes: &mut [u8], at: usize, words: usize) {
+    for word in 0..words {
+        reverse(bytes, at + 8 * word, 8);
+    }
+}
+
+fn swap_sample(recording: &Recording, bytes: &mut [u8]) {
+    let event = recording.event_of_sample(bytes, Order::Big);
+    let event = event.and_then(|event| recording.events.get(event as usize));
+    let layout = event.unwrap_or(&recording.events[0]).layout;
+    let (parts, _) = layout.parts(bytes, Order::Big);
+    fixed_part(&layout, bytes);
+    swap_parts(&parts, &layout, bytes);
+    if let Some((at, size)) = parts.raw {
+        reverse(bytes, at - 4, 4);
+        let format = event.and_then(|event| event.format.as_deref());
+        if let Some(payload) = bytes.get_mut(at..at + size) {
+            swap_payload(format, payload);
+        }
+    }
+}
+
+fn fixed_part(layout: &Layout, bytes: &mut [u8]) {
+    let end = layout.tail.min(bytes.len());
+    for at in (record::HEADER..end).step_by(8) {
+        let halves = Some(at) == layout.tid || Some(at) == layout.cpu;
+        Widths(if halves { &[4, 4] } else { &[8] }).swap(bytes, at, end);
+    }
+}
+
+fn swap_parts(parts: &Parts, layout: &Layout, bytes: &mut [u8]) {
+    if let Some(at) = parts.read {
+        // In the recorder's order still.
+        let words = Order::Big.u64(bytes, at).and_then(|first| layout.read_words(first));
+        reverse_words(bytes, at, words.unwrap_or(0) as usize);
+    }
+    if let Some((at, count)) = parts.callchain {
+        reverse_words(bytes, at - 8, count + 1);
+    }
+    for (at, words) in parts.words.into_iter().flatten() {
+        reverse_words(bytes, at, words);
+    }
+    let single = [parts.data_src, parts.transaction, parts.phys_addr, parts.cgroup];
+    let single = single.into_iter().chain([parts.data_page_size, parts.code_page_size]).chain(parts.sizes);
+    single.flatten().chain(parts.weight).for_each(|at| reverse(bytes, at, 8));
+}
+
+/// A tracepoint's payload by its recorded format; without one only its number can be read.
+fn swap_payload(format: Option<&Format>, payload: &mut [u8]) {
+    let Some(format) = format else { return reverse(payload, 0, 2) };
+    for field in &format.fields {
+        match field.kind {
+            Kind::Int { .. } => reverse(payload, field.offset, field.size),
+            Kind::Array(element) => swap_elements(element, payload, field.offset, field.size),
+            Kind::DataLoc(element) | Kind::RelLoc(element) => {
+                reverse(payload, field.offset, 4);
+                if let Some((at, size)) = u32_at(payload, field.offset).map(|word| field.pointed(word)) {
+                    swap_elements(element, payload, at, size);
+                }
+            }
+            Kind::Bool => {}
+        }
+    }
+}
+
+fn swap_elements(element: Element, payload: &mut [u8], at: usize, size: usize) {
+    let Element::Int { size: width, .. } = element else { return };
+    if let Some(elements) = at.checked_add(size).and_then(|end| payload.get_mut(at..end)) {
+        elements.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    }
+}
+
+/// Integers at the start of a record's body, and whether whole words follow up to the trailer.
+fn shape(kind: u32) -> (Widths, bool) {
+    let (widths, words): (&[usize], bool) = match kind {
+        kind::MMAP => (&[4, 4, 8, 8, 8], false),
+        kind::MMAP2 => (&[4, 4, 8, 8, 8, 4, 4, 8, 8, 4, 4], false),
+        kind::COMM | kind::ITRACE_START | kind::SWITCH_CPU_WIDE => (&[4, 4], false),
+        kind::FORK | kind::EXIT => (&[4, 4, 4, 4, 8], false),
+        kind::READ => (&[4, 4], true),
+        kind::NAMESPACES => (&[4, 4], true),
+        kind::LOST | kind::LOST_SAMPLES | kind::THROTTLE | kind::UNTHROTTLE | kind::AUX => (&[], true),
+        kind::AUX_OUTPUT_HW_ID | kind::CALLCHAIN_DEFERRED => (&[], true),
+        kind::KSYMBOL => (&[8, 4, 2, 2], false),
+        kind::BPF_EVENT => (&[2, 2, 4], false),
+        kind::CGROUP | kind::COMPRESSED2 => (&[8], false),
+        kind::TEXT_POKE => (&[8, 2, 2], false),
+        kind::AUXTRACE => (&[8, 8, 8, 4, 4, 4, 4], false),
+        kind::TRACING_DATA => (&[4], false),
+        _ => (&[], false),
+    };
+    (Widths(widths), words)
+}
+
+fn swap_side(recording: &Recording, kind: u32, bytes: &mut [u8]) {
+    let mut end = bytes.len();
+    if kind < kind::HEADER_ATTR {
+        let layout = recording.layout_of_trailer(bytes, Order::Big);
+        end = end.saturating_sub(layout.trailer).max(record::HEADER);
+        swap_trailer(&layout, bytes, end);
+    }
+    let (widths, words) = shape(kind);
+    let build_id = u16_at(bytes, 4).is_some_and(|misc| misc.swap_bytes() & record::MISC_MMAP_BUILD_ID != 0);
+    if kind == kind::MMAP2 && build_id {
+        let at = Widths(&[4, 4, 8, 8, 8]).swap(bytes, record::HEADER, end);
+        Widths(&[4, 4]).swap(bytes, at + record::BUILD_ID_AREA, end);
+        return;
+    }
+    let at = widths.swap(bytes, record::HEADER, end);
+    if words {
+        reverse_words(bytes, at, (end - at) / 8);
+    }
+}
+
+fn swap_trailer(layout: &Layout, bytes: &mut [u8], mut at: usize) {
+    let end = bytes.len();
+    if end < record::HEADER + layout.trailer {
+        return;
+    }
+    let order = [sample::TID, sample::TIME, sample::ID, sample::STREAM_ID, sample::CPU, sample::IDENTIFIER];
+    for bit in order.into_iter().filter(|bit| layout.sample_type & bit != 0) {
+        let halves = matches!(bit, sample::TID | sample::CPU);
+        at = Widths(if halves { &[4, 4] } else { &[8] }).swap(bytes, at, end);
+    }
+}

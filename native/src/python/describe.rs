@@ -1,0 +1,107 @@
+//! What the headers and one pass over the records say, as Python's dictionaries.
+
+use arrow::datatypes::{Int32Type, Int64Type};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::table;
+use crate::bytes::Order;
+use crate::events::Scan;
+use crate::perf::record;
+use crate::perf::recording::{Event, Mode, Recording};
+use crate::tables::{batch, plain};
+
+/// What the headers say.
+pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py, PyDict>> {
+    let features = &recording.features;
+    let header = PyDict::new(py);
+    let mode = match recording.mode {
+        Mode::File => "file",
+        Mode::Pipe => "pipe",
+        Mode::Directory => "directory",
+    };
+    header.set_item("format", "perf.data")?;
+    header.set_item("mode", mode)?;
+    header.set_item("compressed", features.compressed)?;
+    header.set_item("version", recording.version)?;
+    header.set_item("byte_order", if recording.order == Order::Big { "big" } else { "little" })?;
+    header.set_item("word_bytes", features.tracing.long_bytes)?;
+    header.set_item("wrapped", recording.wrapping.as_ref().map(|wrapping| wrapping.name))?;
+    header.set_item("tool_version", &features.version)?;
+    header.set_item("os_release", &features.os_release)?;
+    header.set_item("arch", &features.arch)?;
+    header.set_item("hostname", &features.hostname)?;
+    header.set_item("cmdline", &features.cmdline)?;
+    header.set_item("nr_cpus", features.nr_cpus.map(|count| count.0.max(count.1)))?;
+    header.set_item("clock", recording.clock())?;
+    header.set_item("finished", recording.finished)?;
+    header.set_item("notes", &recording.notes)?;
+    let events = PyList::empty(py);
+    for (number, event) in recording.events.iter().enumerate() {
+        events.append(described(py, event, recording.is_tracepoint(number))?)?;
+    }
+    header.set_item("events", events)?;
+    Ok(header)
+}
+
+fn described<'py>(py: Python<'py>, event: &Event, tracepoint: bool) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("name", &event.name)?;
+    entry.set_item("tracepoint", tracepoint)?;
+    entry.set_item("type", event.attr.kind)?;
+    entry.set_item("config", event.attr.config)?;
+    entry.set_item("sampled", event.attr.sampled())?;
+    entry.set_item("period", event.attr.period())?;
+    entry.set_item("frequency", event.attr.frequency())?;
+    entry.set_item("filter", &event.filter)?;
+    entry.set_item("guest", event.guest)?;
+    entry.set_item("has_time", event.attr.has_time())?;
+    entry.set_item("has_cpu", event.attr.has_cpu())?;
+    entry.set_item("has_callchain", event.attr.has_callchain())?;
+    entry.set_item("has_payload", event.attr.has_raw())?;
+    Ok(entry)
+}
+
+/// What one pass counted.
+pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("start_ns", scan.window.map(|window| window.0))?;
+    found.set_item("end_ns", scan.window.map(|window| window.1))?;
+    found.set_item("cpus", &scan.cpus)?;
+    let counts = PyDict::new(py);
+    for (event, count) in recording.events.iter().zip(&scan.counts) {
+        let before: u64 = counts.get_item(&event.name)?.map_or(Ok(0), |count| count.extract())?;
+        counts.set_item(&event.name, before + count)?;
+    }
+    found.set_item("events", counts)?;
+    found.set_item("guest_samples", scan.guest_samples)?;
+    found.set_item("lost_events", scan.lost.max(scan.lost_samples))?;
+    found.set_item("lost_unplaced", scan.lost_samples.saturating_sub(scan.lost))?;
+    let records = PyDict::new(py);
+    for (kind, count) in &scan.tally.records {
+        records.set_item(record::name(*kind), count)?;
+    }
+    found.set_item("records", records)?;
+    let mut notes = recording.notes.clone();
+    notes.extend(scan.tally.notes.iter().cloned());
+    if scan.tally.unreadable > 0 {
+        notes.push(format!("{} samples could not be read: unknown event or cut short", scan.tally.unreadable));
+    }
+    if scan.short > 0 {
+        notes.push(format!(
+            "{} samples end before their event's format or sample_type says: no table has them",
+            scan.short
+        ));
+    }
+    found.set_item("notes", notes)?;
+    let gaps = batch(vec![
+        ("cpu".into(), plain::<Int32Type>(scan.gaps.iter().map(|gap| gap.0 as i32))),
+        ("start_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.1))),
+        ("end_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.2))),
+        ("lost".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.3.min(i64::MAX as u64) as i64))),
+    ])?;
+    let places: Vec<(u32, i64, i64, u64)> = scan.gaps.clone();
+    found.set_item("gaps", places)?;
+    found.set_item("coverage", table(py, gaps)?)?;
+    Ok(found)
+}
