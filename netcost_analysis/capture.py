@@ -77,6 +77,8 @@ class Capture:
             "records": scan["records"],
             "lost_events": scan["lost_events"],
             "lost_unplaced": scan["lost_unplaced"],
+            "guest_samples": scan["guest_samples"],
+            "kallsyms": self.native.kallsyms() is not None,
             "covered": _covered(start, end, scan["cpus"], coverage),
             "coverage": coverage,
             "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"]])),

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 _ON_A_TERMINAL = 50
 
 
-@click.command("events", short_help="List the events of one tracepoint, or the samples of a clock.")
+@click.command(
+    "events", short_help="List the events of a tracepoint, or the samples of any other event."
+)
 @path_argument
 @click.argument("name")
 @click.option(

@@ -9,6 +9,8 @@ from .capture import open_capture
 from .cli import json_option, path_argument, print_json
 from .units import duration, printable, ranges, share
 
+_WIDTH = 89
+
 
 @click.command("info")
 @path_argument
@@ -27,11 +29,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     cpus, covered = info["cpus"], share(info["covered"])
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
-        (
-            "format",
-            f"{info['format']}, {info['mode']} mode{', compressed' if info['compressed'] else ''}"
-            f"{'' if info['finished'] else ', unfinished'}",
-        ),
+        ("format", _format(info)),
         ("recorder", f"perf {info.get('tool_version') or 'of unknown version'}"),
         (
             "host",
@@ -52,18 +50,12 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("covered", f"{covered} of CPU time outside losses" if covered else "unknown"),
     ]
-    counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
-    tracepoints = {event["name"] for event in info["event_attrs"] if event["tracepoint"]}
-    silent = [name for name, count in counts if not count and name in tracepoints]
-    counts = [(name, count) for name, count in counts if count]
-    width = max((len(f"{count:,}") for _, count in counts), default=0)
-    lines += [
-        ("events" if i == 0 else "", f"{count:>{width},}  {name}")
-        for i, (name, count) in enumerate(counts)
-    ]
-    if silent:
-        text = wrap("none of " + ", ".join(silent), 89)
-        lines += [("", line) for line in text]
+    lines += _events(info)
+    if info["guest_samples"]:
+        lines.append(("guests", f"{info['guest_samples']:,} samples were taken inside a guest"))
+    symbols = _symbols(info)
+    if symbols:
+        lines.append(("symbols", symbols))
     lines += [
         (
             "gap",
@@ -75,3 +67,64 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     if len(info["coverage"]) > 10:
         lines.append(("", f"and {len(info['coverage']) - 10:,} gaps more"))
     return lines + [("note", note) for note in info["notes"]]
+
+
+def _format(info: dict[str, Any]) -> str:
+    # What is usual goes without saying: version 2, little-endian, 64-bit.
+    parts = [
+        info["format"] + (f" version {info['version']}" if info["version"] != 2 else ""),
+        f"{info['mode']} mode",
+    ]
+    if info["byte_order"] != "little":
+        parts.append(f"{info['byte_order']}-endian")
+    if info["word_bytes"] not in (8, None):
+        parts.append(f"{8 * info['word_bytes']}-bit")
+    if info["compressed"]:
+        parts.append("compressed")
+    if info["wrapped"]:
+        parts.append(f"inside {info['wrapped']}")
+    if not info["finished"]:
+        parts.append("unfinished")
+    return ", ".join(parts)
+
+
+def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
+    counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
+    attrs = {event["name"]: event for event in info["event_attrs"]}
+    # Events that perf adds to have something to hang its own records on are nobody's question.
+    silent = [
+        name
+        for name, count in counts
+        if not count and name in attrs and not name.startswith("dummy")
+    ]
+    counts = [(name, count) for name, count in counts if count]
+    width = max((len(f"{count:,}") for _, count in counts), default=0)
+    lines = [f"{count:>{width},}  {name}{_how(attrs.get(name))}" for name, count in counts]
+    if silent:
+        lines += wrap("none of " + ", ".join(silent), _WIDTH)
+    return [("" if i else "events", line) for i, line in enumerate(lines)]
+
+
+def _how(event: dict[str, Any] | None) -> str:
+    # How an event was sampled, behind its name; nothing for a tracepoint recorded whole.
+    parts = []
+    if event and event["frequency"]:
+        parts.append(f"{event['frequency']:,} Hz")
+    elif event and event["period"] and not (event["tracepoint"] and event["period"] == 1):
+        parts.append(f"period {event['period']:,}")
+    if event and event["has_callchain"]:
+        parts.append("callchains")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _symbols(info: dict[str, Any]) -> str:
+    # What names the addresses in samples.
+    records = info["records"]
+    mappings = records.get("MMAP", 0) + records.get("MMAP2", 0)
+    symbols = records.get("KSYMBOL", 0)
+    parts = [f"{mappings:,} mappings"] if mappings else []
+    if symbols:
+        parts.append(f"{symbols:,} kernel symbols")
+    if info["kallsyms"]:
+        parts.append("kallsyms")
+    return ", ".join(parts)

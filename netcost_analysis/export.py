@@ -9,6 +9,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from .frames import is_list
+
 _CHUNK = 10_000
 
 
@@ -53,7 +55,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def _is_list(column: "pd.Series[Any]") -> bool:
     kind = getattr(column.dtype, "pyarrow_dtype", None)
-    return kind is not None and pa.types.is_list(kind)
+    return kind is not None and is_list(kind)
 
 
 def write_parquet(frame: pd.DataFrame, path: Path) -> None:
@@ -62,6 +64,6 @@ def write_parquet(frame: pd.DataFrame, path: Path) -> None:
     table = pa.Table.from_pandas(frame, preserve_index=False)
     notes = json.loads(table.schema.metadata[b"pandas"])
     for column in notes["columns"]:
-        if pa.types.is_list(table.schema.field(column["name"]).type):
+        if is_list(table.schema.field(column["name"]).type):
             column["numpy_type"] = "object"
     pq.write_table(table.replace_schema_metadata({b"pandas": json.dumps(notes)}), path)

@@ -22,6 +22,11 @@ def to_frame(source: Any) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
+def is_list(kind: Any) -> bool:
+    # Arrow has lists with 32-bit and with 64-bit offsets.
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
 def _one_chunk(column: Any) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0)
@@ -46,7 +51,7 @@ def _column(array: Any, field: Any) -> Any:
         return pd.arrays.BooleanArray(filled, _mask(array))
     if pa.types.is_floating(kind):
         return array.to_numpy(zero_copy_only=False)
-    if pa.types.is_list(kind):
+    if is_list(kind):
         # Shares the values; exploding it keeps their type, where lists as objects would make a
         # Python object of every value.
         return pd.arrays.ArrowExtensionArray(array)

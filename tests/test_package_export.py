@@ -16,14 +16,15 @@ IP = 0xFFFFFFFF81000001
 CHAINS = [[IP, 2**64 - 1], None, [], list(range(1100))]
 
 
-@pytest.fixture
-def frame() -> pd.DataFrame:
+# Both kinds of list that Arrow has.
+@pytest.fixture(params=[pa.list_, pa.large_list])
+def frame(request: pytest.FixtureRequest) -> pd.DataFrame:
     return to_frame(
         pa.table(
             {
                 "time_ns": pa.array([(1 << 60) + 1, None, 3, 4], pa.int64()),
                 "comm": pa.array(["a", "b", None, "a"]).dictionary_encode(),
-                "callchain": pa.array(CHAINS, pa.list_(pa.uint64())),
+                "callchain": pa.array(CHAINS, request.param(pa.uint64())),
             }
         )
     )

@@ -83,8 +83,9 @@ def test_booleans_strings_and_lists() -> None:
 
 
 # A million samples have some twenty million frames: exploded, they stay eight bytes each.
-def test_lists_explode_into_their_own_type() -> None:
-    chains = pa.array([[2**64 - 1, BIG], None, [], [3]], pa.list_(pa.uint64()))
+@pytest.mark.parametrize("kind", [pa.list_, pa.large_list])
+def test_lists_explode_into_their_own_type(kind: Any) -> None:
+    chains = pa.array([[2**64 - 1, BIG], None, [], [3]], kind(pa.uint64()))
     made = frame(nullable=True, ip=pa.array([1, 2, 3, 4]), callchain=chains)
     flat = made.explode("callchain")
     assert flat["ip"].tolist() == [1, 1, 2, 3, 4]
