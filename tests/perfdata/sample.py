@@ -154,7 +154,9 @@ class Layout:
         counts = one.counts or Counts(((where.event, where.time, 0),))
         yield SampleType.READ, self.read(attr, counts, where.cpu)
         yield SampleType.CALLCHAIN, machine.words([len(one.callchain), *one.callchain])
-        yield SampleType.RAW, padded(machine.pack("I", len(one.raw)) + one.raw, 8)
+        # The kernel rounds so that the payload and its size end on 8 bytes, and counts the padding.
+        raw = one.raw + bytes(-(len(one.raw) + 4) % 8)
+        yield SampleType.RAW, machine.pack("I", len(raw)) + raw
         index = [2**64 - 1] if attr.branch_sample_type & BRANCH_HW_INDEX else []
         branches = machine.words([len(one.branches), *index])
         for branch in one.branches:
