@@ -122,9 +122,8 @@ def _symbols(info: dict[str, Any]) -> str:
     records = info["records"]
     mappings = records.get("MMAP", 0) + records.get("MMAP2", 0)
     symbols = records.get("KSYMBOL", 0)
-    parts = [f"{mappings:,} mappings"] if mappings else []
-    if symbols:
-        parts.append(f"{symbols:,} kernel symbols")
+    counted = ((mappings, "mapping"), (symbols, "kernel symbol"))
+    parts = [f"{count:,} {name}{'s' if count > 1 else ''}" for count, name in counted if count]
     if info["kallsyms"]:
         parts.append("kallsyms")
     return ", ".join(parts)

@@ -1,18 +1,14 @@
 # What the command line promises: exit codes, one line on error, documented JSON.
 
-import json
 import re
-import sys
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 from conftest import ROOT
+from run_cli import Netcost
 from told import NET_RX, OPENSSL, TIMER
 from told_cli import one_interrupt
-
-from netcost_analysis import cli
 
 
 @pytest.fixture(scope="module")
@@ -20,28 +16,9 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return one_interrupt(tmp_path_factory.mktemp("capture"))
 
 
-class Run:
-    def __init__(self, code: object, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def json(self) -> Any:
-        assert self.code == 0, self.err
-        return json.loads(self.out)
-
-
 @pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*words: str) -> Run:
-        monkeypatch.setattr(sys, "argv", ["netcost", *words])
-        code: object = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code
-        return Run(code, *capsys.readouterr())
-
-    return run
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
+    return Netcost(monkeypatch, capsys)
 
 
 def documented(command: str) -> set[str]:
@@ -58,7 +35,7 @@ def columns(table: str) -> set[str]:
     return {name for cell in cells for name in re.findall(r"`([\w<>]+)\??`", cell)}
 
 
-def test_info_json_has_the_documented_fields(netcost: Any, path: str) -> None:
+def test_info_json_has_the_documented_fields(netcost: Netcost, path: str) -> None:
     info = netcost("info", path, "--json").json
     assert documented("info") <= set(info)
     assert info["format"] == "perf.data"
@@ -69,7 +46,7 @@ def test_info_json_has_the_documented_fields(netcost: Any, path: str) -> None:
     assert info["covered"] == 1.0
 
 
-def test_info_text_says_the_same(netcost: Any, path: str) -> None:
+def test_info_text_says_the_same(netcost: Netcost, path: str) -> None:
     text = netcost("info", path).out
     assert re.search(r"^window +29.0 µs$", text, re.MULTILINE)
     assert re.search(
@@ -78,7 +55,7 @@ def test_info_text_says_the_same(netcost: Any, path: str) -> None:
     assert re.search(r"^lost +0 events$", text, re.MULTILINE)
 
 
-def test_events_as_json_csv_and_parquet(netcost: Any, path: str, tmp_path: Path) -> None:
+def test_events_as_json_csv_and_parquet(netcost: Netcost, path: str, tmp_path: Path) -> None:
     rows = netcost("events", path, "napi:napi_poll", "--json").json
     assert [(row["time_ns"], row["work"], row["dev_name"]) for row in rows] == [(7_000, 8, "eth0")]
     for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
@@ -90,7 +67,7 @@ def test_events_as_json_csv_and_parquet(netcost: Any, path: str, tmp_path: Path)
     assert sorted(one.name for one in tmp_path.iterdir()) == ["events.csv", "events.parquet"]
 
 
-def test_events_limit(netcost: Any, path: str) -> None:
+def test_events_limit(netcost: Netcost, path: str) -> None:
     assert len(netcost("events", path, "irq:softirq_entry", "--json", "--limit", "1").json) == 1
     assert netcost("events", path, "irq:softirq_entry", "--json", "--limit", "0").json == []
     text = netcost("events", path, "irq:softirq_entry", "--limit", "1").out.splitlines()
@@ -98,14 +75,14 @@ def test_events_limit(netcost: Any, path: str) -> None:
     assert text[1].startswith("0.000002000")
 
 
-def test_a_near_miss_is_named(netcost: Any, path: str) -> None:
+def test_a_near_miss_is_named(netcost: Netcost, path: str) -> None:
     run = netcost("events", path, "napi:napi_pol")
     assert (run.code, run.out) == (1, "")
     assert "napi:napi_poll" in run.err
     assert "irq:softirq_entry" in netcost("events", path, "softirq_entry").err
 
 
-def test_ledger_json(netcost: Any, path: str) -> None:
+def test_ledger_json(netcost: Netcost, path: str) -> None:
     answer = netcost("ledger", path, "--json").json
     (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
     thieves = {one["thief"]: one["ns"] for one in victim["thieves"]}
@@ -120,14 +97,14 @@ def test_ledger_json(netcost: Any, path: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
-def test_ledger_by(netcost: Any, path: str, by: str) -> None:
+def test_ledger_by(netcost: Netcost, path: str, by: str) -> None:
     victims = netcost("ledger", path, "--json", "--by", by).json["victims"]
     key = {"device": "comm"}.get(by, by)
     assert victims[0][key] == {"comm": "openssl", "tid": OPENSSL.tid, "cpu": 0}[key]
     assert netcost("ledger", path, "--by", by).code == 0
 
 
-def test_stolen_json_has_the_documented_columns(netcost: Any, path: str) -> None:
+def test_stolen_json_has_the_documented_columns(netcost: Netcost, path: str) -> None:
     answer = netcost("stolen", path, "--json").json
     (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
     fixed = {name for name in columns("stolen") if "<" not in name}
@@ -137,7 +114,7 @@ def test_stolen_json_has_the_documented_columns(netcost: Any, path: str) -> None
     assert answer["accounting"] is None
 
 
-def test_one_victim_in_full(netcost: Any, path: str) -> None:
+def test_one_victim_in_full(netcost: Netcost, path: str) -> None:
     text = netcost("stolen", path, "--victim", "openssl").out
     assert re.search(r"by softirq NET_RX +5.00 µs", text)
     assert "udpsink" not in text
@@ -146,7 +123,7 @@ def test_one_victim_in_full(netcost: Any, path: str) -> None:
     assert "openssl" in run.err
 
 
-def test_a_window_and_a_cpu(netcost: Any, path: str) -> None:
+def test_a_window_and_a_cpu(netcost: Netcost, path: str) -> None:
     answer = netcost("ledger", path, "--json", "--start", "0.000002", "--end", "0.000004").json
     assert answer["end_ns"] - answer["start_ns"] == 2_000
     assert netcost("ledger", path, "--cpu", "0").code == 0
@@ -183,7 +160,7 @@ def test_the_docs_name_every_column_of_every_table_in_order(path: str) -> None:
 @pytest.mark.parametrize("command", ["info", "ledger", "stolen"])
 @pytest.mark.parametrize("what", ["missing", "text", "empty", "folder", "cut"])
 def test_bad_input_is_one_line_and_exit_1(
-    netcost: Any, path: str, tmp_path: Path, command: str, what: str
+    netcost: Netcost, path: str, tmp_path: Path, command: str, what: str
 ) -> None:
     bad = tmp_path / what
     if what == "folder":
@@ -215,13 +192,13 @@ def test_bad_input_is_one_line_and_exit_1(
         ["info", "x", "--nonsense"],
     ],
 )
-def test_wrong_usage_is_exit_2(netcost: Any, words: list[str]) -> None:
+def test_wrong_usage_is_exit_2(netcost: Netcost, words: list[str]) -> None:
     run = netcost(*words)
     assert run.code == 2
     assert "Traceback" not in run.err
 
 
-def test_help_and_version(netcost: Any) -> None:
+def test_help_and_version(netcost: Netcost) -> None:
     assert netcost("--help").code == 0
     for command in ("info", "events", "ledger", "stolen", "report"):
         assert command in netcost("--help").out
@@ -229,7 +206,9 @@ def test_help_and_version(netcost: Any) -> None:
     assert re.match(r"netcost, version \d", netcost("--version").out)
 
 
-def test_report_refuses_before_it_starts_a_kernel(netcost: Any, path: str, tmp_path: Path) -> None:
+def test_report_refuses_before_it_starts_a_kernel(
+    netcost: Netcost, path: str, tmp_path: Path
+) -> None:
     run = netcost("report", path, "-o", str(tmp_path / "no" / "where.html"))
     assert run.code == 1
     assert "no directory" in run.err
@@ -239,7 +218,7 @@ def test_report_refuses_before_it_starts_a_kernel(netcost: Any, path: str, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bundle_is_read_through_its_manifest(netcost: Any, path: str, tmp_path: Path) -> None:
+def test_a_bundle_is_read_through_its_manifest(netcost: Netcost, path: str, tmp_path: Path) -> None:
     (tmp_path / "trace.perf.data").write_bytes(Path(path).read_bytes())
     (tmp_path / "kernel_config").write_text("CONFIG_TICK_CPU_ACCOUNTING=y\n")
     manifest = tmp_path / "manifest.json"

@@ -1,0 +1,245 @@
+# What the command line says of samples that are no tracepoints', and of recorders unlike this one.
+
+import csv
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from perfdata import (
+    MACHINES,
+    Attr,
+    Header,
+    IdIndex,
+    Mmap2,
+    Sample,
+    SampleType,
+    Where,
+    wrapped,
+    write_file,
+)
+from perfdata import tracepoints as t
+from perfdata.attr import TYPE_HARDWARE, TYPE_SOFTWARE
+from perfdata.records import KernelSymbol
+from perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
+from run_cli import Netcost
+
+from netcost_analysis import CaptureError, open_capture
+
+T = SampleType
+KINDS = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU | T.PERIOD
+FLAGS = frozenset({"sample_id_all", "freq"})
+CYCLES = Attr("cycles:u", 0, (10,), TYPE_HARDWARE, KINDS | T.CALLCHAIN | T.ADDR, 4000, flags=FLAGS)
+FAULTS = Attr("page-faults", 2, (20,), TYPE_SOFTWARE, KINDS, 100, flags=FLAGS - {"freq"})
+SOFTIRQ = Attr(t.SOFTIRQ_ENTRY.event, t.SOFTIRQ_ENTRY.id, (30,))
+KERNEL, USER = 0xFFFFFFFF81000010, 0x55D0C0DE0000
+CHAIN = (CONTEXT_KERNEL, KERNEL, KERNEL + 32, CONTEXT_USER, USER, USER + 64)
+FRAMES = [one for one in CHAIN if one not in (CONTEXT_KERNEL, CONTEXT_USER)]
+
+
+def told(event: int = 0) -> list[Sample]:
+    return [
+        Sample(
+            Where(number % 2, 1_000 + 500 * number, 70, 70 + number, event),
+            ip=FRAMES[0],
+            addr=0xABC,
+            period=2**62 + 1,
+            callchain=() if number == 2 else CHAIN,
+        )
+        for number in range(3)
+    ]
+
+
+def write(path: Path, **settings: object) -> str:
+    records = [
+        Mmap2(70, 0x400000, 4096, "/usr/bin/openssl", Where(0, 900, 70, 70)),
+        KernelSymbol(0xFFFFFFFFC0000000, 64, "bpf_prog_1", where=Where(0, 950, 0, 0)),
+        *told(),
+    ]
+    data = write_file([CYCLES, FAULTS, SOFTIRQ], [t.SOFTIRQ_ENTRY], records, **settings)  # type: ignore[arg-type]
+    path.write_bytes(data)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write(tmp_path_factory.mktemp("samples") / "perf.data")
+
+
+@pytest.fixture
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
+    return Netcost(monkeypatch, capsys)
+
+
+def line(text: str, key: str) -> str:
+    (found,) = (one for one in text.splitlines() if one.startswith(f"{key} "))
+    return found.removeprefix(key).strip()
+
+
+def test_samples_as_text(netcost: Netcost, path: str) -> None:
+    first, *rows = netcost("events", path, "cycles:u").out.splitlines()
+    assert first.split() == [
+        *("time", "(s)", "cpu", "pid", "tid", "cpu_mode", "ip", "period", "addr", "callchain")
+    ]
+    kernel, user = f"{KERNEL:x} {KERNEL + 32:x}", f"{USER:x} {USER + 64:x}"
+    taken = ["kernel", f"{KERNEL:x}", str(2**62 + 1), "abc", f"{kernel} | {user}"]
+    assert [row.split(None, 8) for row in rows[:2]] == [
+        ["0.000000000", "0", "70", "70", *taken],
+        ["0.000000500", "1", "70", "71", *taken],
+    ]
+    # Without a chain the row ends before it, and every chain begins in the same column.
+    assert rows[2].endswith("abc")
+    assert len({row.index(f"{kernel} |") for row in rows[:2]}) == 1
+
+
+# On a terminal a chain takes what room there is, and says how many frames it leaves out.
+@pytest.mark.parametrize(("room", "shown"), [(0, 1), (20, 1), (40, 2), (55, 3), (63, 4), (200, 4)])
+def test_a_terminal_cuts_chains(
+    netcost: Netcost, path: str, monkeypatch: pytest.MonkeyPatch, room: int, shown: int
+) -> None:
+    words = [f"{frame:x}" for frame in FRAMES]
+    before = netcost("events", path, "cycles:u").out.splitlines()[1].index(f" {KERNEL + 32:x}")
+    columns = before - len(words[0]) + room + 2
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    text = netcost("events", path, "cycles:u").out
+    (row,) = (one.rstrip() for one in text.splitlines() if " 71 " in one)
+    chain = row.split("abc")[1].split()
+    left_out = [f"+{len(words) - shown}"] if shown < len(words) else []
+    assert [word for word in chain if word != "|"] == [*words[:shown], *left_out]
+    assert room < 20 or len(row) <= columns
+
+
+def test_samples_as_json_csv_and_parquet(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    rows = netcost("events", path, "cycles:u", "--json").json
+    assert [row["time_ns"] for row in rows] == [1_000, 1_500, 2_000]
+    assert [row["callchain"] for row in rows] == [FRAMES, FRAMES, []]
+    assert [row["kernel_frames"] for row in rows] == [2, 2, 0]
+    assert {row["period"] for row in rows} == {2**62 + 1}
+    target = tmp_path / "samples.csv"
+    run = netcost("events", path, "cycles:u", "-o", str(target))
+    assert run.out == f"3 samples of cycles:u in {target}\n"
+    with target.open(newline="") as text:
+        made = list(csv.DictReader(text))
+    assert [json.loads(row["callchain"]) for row in made] == [FRAMES, FRAMES, []]
+    assert netcost("events", path, "cycles:u", "-o", str(tmp_path / "x.parquet")).code == 0
+    frame = pd.read_parquet(tmp_path / "x.parquet")
+    assert [list(one) for one in frame["callchain"]] == [FRAMES, FRAMES, []]
+    assert frame["ip"].tolist() == [KERNEL] * 3
+
+
+def test_an_event_without_samples_is_an_empty_table(netcost: Netcost, path: str) -> None:
+    assert netcost("events", path, "page-faults", "--json").json == []
+    assert netcost("events", path, "page-faults").out.split()[:2] == ["time", "(s)"]
+
+
+def test_a_near_miss_is_named_whatever_its_kind(netcost: Netcost, path: str) -> None:
+    assert "near it: cycles:u" in netcost("events", path, "cycles").err
+    assert "near it: page-faults" in netcost("events", path, "page-fault").err
+    assert "near it: irq:softirq_entry" in netcost("events", path, "softirq_entri").err
+    assert "it has cycles:u, irq:softirq_entry, page-faults" in netcost("events", path, "xyz").err
+
+
+def test_fields_are_tracepoints(path: str) -> None:
+    capture = open_capture(path)
+    with pytest.raises(CaptureError, match=r"cycles:u is no tracepoint .* samples\('cycles:u'\)"):
+        capture.events("cycles:u")
+    with pytest.raises(CaptureError, match="near it: cycles:u"):
+        capture.samples("cycle:u")
+
+
+def test_info_says_how_events_were_sampled(netcost: Netcost, path: str) -> None:
+    text = netcost("info", path).out
+    assert line(text, "events") == "3  cycles:u (4,000 Hz, callchains)"
+    assert re.search(r"^ +none of irq:softirq_entry, page-faults$", text, re.MULTILINE)
+    assert line(text, "symbols") == "1 mapping, 1 kernel symbol"
+    assert line(text, "format") == "perf.data, file mode"
+    attrs = {one["name"]: one for one in netcost("info", path, "--json").json["event_attrs"]}
+    assert (attrs["cycles:u"]["frequency"], attrs["cycles:u"]["period"]) == (4000, None)
+    assert (attrs["page-faults"]["frequency"], attrs["page-faults"]["period"]) == (None, 100)
+    assert [one["tracepoint"] for one in attrs.values()] == [False, False, True]
+
+
+def test_info_names_periods(netcost: Netcost, tmp_path: Path) -> None:
+    attrs = [replace(CYCLES, ids=(10,)), FAULTS]
+    path = tmp_path / "perf.data"
+    path.write_bytes(write_file(attrs, [], told(event=1)))
+    assert line(netcost("info", str(path)).out, "events") == "3  page-faults (period 100)"
+
+
+@pytest.mark.parametrize(
+    ("machine", "version", "wrapping", "said"),
+    [
+        ("x86_64", 1, None, "perf.data version 1, file mode"),
+        ("s390x", 2, None, "perf.data, file mode, big-endian"),
+        ("i386", 2, "gzip", "perf.data, file mode, 32-bit, inside gzip"),
+        ("ppc", 2, "zstd", "perf.data, file mode, big-endian, 32-bit, inside zstd"),
+    ],
+)
+def test_info_says_what_is_unusual_of_a_recorder(
+    netcost: Netcost, tmp_path: Path, machine: str, version: int, wrapping: str | None, said: str
+) -> None:
+    path = write(tmp_path / "perf.data", machine=MACHINES[machine], version=version)
+    if wrapping:
+        data = Path(path).read_bytes()
+        Path(path).write_bytes(wrapped(data, wrapping))
+    run = netcost("info", path)
+    assert line(run.out, "format") == said
+    assert line(run.out, "events").startswith("3  cycles:u")
+    info = netcost("info", path, "--json").json
+    assert (info["version"], info["wrapped"]) == (version, wrapping)
+    assert info["byte_order"] == ("big" if "big" in said else "little")
+    assert info["word_bytes"] == (4 if "32-bit" in said else 8)
+
+
+def test_guests_are_marked(netcost: Netcost, tmp_path: Path) -> None:
+    samples = told()
+    inside = [replace(samples[0], mode="guest kernel"), replace(samples[1], mode="guest user")]
+    taken = replace(CYCLES, ids=(40,))
+    entries = IdIndex(((10, 0, 0, 70), (40, 1, 0, 70)), ((0, 0), (4321, 0)))
+    path = tmp_path / "perf.data"
+    records = [entries, *inside, samples[2], *told(event=1)]
+    path.write_bytes(write_file([CYCLES, taken], [], records))
+    text = netcost("info", str(path)).out
+    assert line(text, "guests") == "2 samples were taken inside a guest"
+    assert "3  cycles:u (guest 4321) (4,000 Hz, callchains)" in text
+    info = netcost("info", str(path), "--json").json
+    assert info["guest_samples"] == 2
+    assert [one["guest"] for one in info["event_attrs"]] == [None, 4321]
+    rows = netcost("events", str(path), "cycles:u", "--json").json
+    assert [row["cpu_mode"] for row in rows] == ["guest kernel", "guest user", "kernel"]
+    assert len(netcost("events", str(path), "cycles:u (guest 4321)", "--json").json) == 3
+
+
+def test_mappings_and_symbols_as_frames(path: str) -> None:
+    capture = open_capture(path)
+    (mapping,) = capture.mappings().to_dict("records")
+    assert mapping["filename"] == "/usr/bin/openssl"
+    assert (mapping["address"], mapping["length"], mapping["executable"]) == (0x400000, 4096, True)
+    (symbol,) = capture.kernel_symbols().to_dict("records")
+    assert (symbol["name"], symbol["kind"]) == ("bpf_prog_1", "bpf")
+    assert (symbol["address"], symbol["unregistered"]) == (0xFFFFFFFFC0000000, False)
+    assert capture.kallsyms() is None
+
+
+def test_kallsyms_of_an_old_recorder(netcost: Netcost, tmp_path: Path) -> None:
+    header = Header(kallsyms=f"{KERNEL:016x} T net_rx_action\nffffffffc0000010 t poll\t[igb]\n")
+    path = write(tmp_path / "perf.data", header=header)
+    frame = open_capture(path).kallsyms()
+    assert frame is not None
+    assert frame["name"].tolist() == ["net_rx_action", "poll"]
+    assert frame["address"].tolist() == [KERNEL, 0xFFFFFFFFC0000010]
+    assert line(netcost("info", path).out, "symbols").endswith(", kallsyms")
+    assert netcost("info", path, "--json").json["kallsyms"] is True
+
+
+# Exploded, a row per frame of its own type: what a function breakdown starts from.
+def test_callchains_explode(path: str) -> None:
+    frame = open_capture(path).samples("cycles:u")
+    flat = frame.explode("callchain")
+    assert flat["callchain"].dropna().tolist() == FRAMES * 2
+    assert flat["callchain"].dtype.kind == "u"
+    assert flat["time_ns"].tolist() == [1_000] * 4 + [1_500] * 4 + [2_000]
+    assert len(open_capture(path).samples("cycles:u", limit=1)) == 1
