@@ -10,7 +10,9 @@ use arrow::array::{Array, RecordBatch};
 use _native::error::Error;
 use _native::events;
 use _native::ledger::{self, Request, Want};
+use _native::maps;
 use _native::perf::recording::Recording;
+use _native::samples;
 
 /// Reads a capture in full. Damage is refused in one line; what is given instead is well-formed.
 pub fn read(capture: &[u8]) {
@@ -31,6 +33,12 @@ fn read_tables(recording: &Recording) {
     if let Some(tables) = given(events::tables(recording, None, None, progress)) {
         tables.iter().for_each(|(_, batch)| check(batch));
     }
+    // An event of many, each with a pass of its own, would only be slow.
+    for event in recording.events.iter().take(16) {
+        given(samples::samples(recording, &event.name, None, progress)).iter().for_each(check);
+    }
+    given(maps::mappings(recording, progress)).iter().for_each(check);
+    given(maps::kernel_symbols(recording, progress)).iter().for_each(check);
     let request = Request { want: everything(), ..Request::default() };
     if let Some(found) = given(ledger::run(recording, &request, progress)) {
         found.tables.iter().for_each(|(_, batch)| check(batch));
@@ -50,7 +58,15 @@ fn given<T>(result: Result<T, Error>) -> Option<T> {
 }
 
 fn everything() -> Want {
-    Want { segments: true, softirqs: true, hardirqs: true, polls: true, slices: true, migrations: true, displaced: true }
+    Want {
+        segments: true,
+        softirqs: true,
+        hardirqs: true,
+        polls: true,
+        slices: true,
+        migrations: true,
+        displaced: true,
+    }
 }
 
 /// Whether lengths, offsets, dictionary keys and text are what Arrow promises to whoever takes the

@@ -1,5 +1,5 @@
-//! An event's format file up to the first NUL, and behind it the payloads of its samples, each
-//! after its size in one byte.
+//! The size of a machine's long, an event's format file up to the first NUL, and behind that the
+//! payloads of its samples, each after its own size; sizes have one byte.
 #![no_main]
 
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use libfuzzer_sys::fuzz_target;
 use netcost_fuzz::within;
 
 fuzz_target!(|input: &[u8]| within(input.len(), || {
+    let Some((long, input)) = input.split_first() else { return };
     let mut parts = input.splitn(2, |byte| *byte == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
-    if let Ok(format) = Format::parse("fuzz", &text) {
+    if let Ok(format) = Format::parse("fuzz", &text, usize::from(*long)) {
         decode(&format, parts.next().unwrap_or_default());
     }
 }));

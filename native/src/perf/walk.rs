@@ -4,14 +4,13 @@
 
 use std::ops::ControlFlow;
 
-use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
-
 use crate::bytes::{u32_at, u64_at, Order};
 use crate::error::{bad, Result};
 use crate::perf::input::Window;
 use crate::perf::record::{self, kind, Sample, Side, What};
 use crate::perf::recording::{Part, Recording};
 use crate::perf::swap;
+use crate::perf::unpack::Unpacked;
 
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST_NS: u64 = 1 << 62;
@@ -270,52 +269,5 @@ impl Walk<'_> {
         }
         visitor.side(&side);
         None
-    }
-}
-
-/// Records that compressed records hold: one zstd stream, cut anywhere.
-struct Unpacked {
-    decoder: Option<Decoder<'static>>,
-    buffer: Vec<u8>,
-    filled: usize,
-}
-
-/// Room for one largest record beside what one call of the decoder gives.
-const UNPACKED: usize = (1 << 18) + (1 << 16);
-
-impl Unpacked {
-    fn new() -> Unpacked {
-        Unpacked { decoder: Decoder::new().ok(), buffer: vec![0; UNPACKED], filled: 0 }
-    }
-
-    /// Decompresses `packed` and hands whole records to `consume`, which says how much it used.
-    fn feed(
-        &mut self,
-        packed: &[u8],
-        mut consume: impl FnMut(&[u8]) -> std::result::Result<(usize, ControlFlow<()>), String>,
-    ) -> std::result::Result<ControlFlow<()>, String> {
-        let decoder = self.decoder.as_mut().ok_or("zstd could not start")?;
-        let mut input = InBuffer::around(packed);
-        loop {
-            let before = input.pos();
-            let mut output = OutBuffer::around(&mut self.buffer[self.filled..]);
-            decoder.run(&mut input, &mut output).map_err(|error| error.to_string())?;
-            let room = output.capacity();
-            let produced = output.pos();
-            self.filled += produced;
-            let (used, flow) = consume(&self.buffer[..self.filled])?;
-            if flow.is_break() {
-                return Ok(flow);
-            }
-            self.buffer.copy_within(used..self.filled, 0);
-            self.filled -= used;
-            // A full output may have left more inside the decoder.
-            if input.pos() >= packed.len() && produced < room {
-                return Ok(ControlFlow::Continue(()));
-            }
-            if produced == 0 && used == 0 && input.pos() == before {
-                return Err("it makes no progress".to_owned());
-            }
-        }
     }
 }
