@@ -9,7 +9,7 @@ from conftest import require_tool
 from oracle import run
 
 HEAD = re.compile(
-    r"^(?:(?:(?P<cpu>\d+) )?(?P<time>\d+) )?0x[0-9a-f]+ \[0x[0-9a-f]+\]: "
+    r"^(?:(?:(?P<cpu>\d+) )?(?P<time>\d+) )?(?:0x[0-9a-f]+|0) \[0x[0-9a-f]+\]: "
     r"PERF_RECORD_SAMPLE\(\w+, (?P<misc>\w+)\): (?P<pid>-?\d+)/(?P<tid>-?\d+): "
     r"(?P<ip>\w+) period: (?P<period>\d+) addr: (?P<addr>\w+)$"
 )

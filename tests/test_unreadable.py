@@ -53,10 +53,10 @@ def test_a_sample_of_no_cpu_is_noted_and_makes_no_cpu(tmp_path: Path) -> None:
     assert says(got.summary["notes"], "1 sample", "CPU")
 
 
-# A payload of six bytes, where the format says sixteen: an exit and an entry that say nothing.
+# A payload of four bytes, where the format says sixteen: an exit and an entry that say nothing.
 def test_a_sample_that_is_too_short_is_noted(tmp_path: Path) -> None:
     def damage(one: Sample) -> Sample:
-        return replace(one, raw=one.raw[:6]) if one.where.time in (110, 120) else one
+        return replace(one, raw=one.raw[:4]) if one.where.time in (110, 120) else one
 
     got = damaged(tmp_path / "perf.data", TOLD, damage)
     assert says(got.summary["notes"], "2 sample")
