@@ -31,11 +31,12 @@ class Comm(Record):
     comm: str
     where: Where = NOWHERE
     exec: bool = False
+    mode: str = "unknown"
     type = 3
 
     @property
     def misc(self) -> int:  # type: ignore[override]
-        return MISC_PER_TYPE if self.exec else 0
+        return CPU_MODES[self.mode] | (MISC_PER_TYPE if self.exec else 0)
 
     def body(self, layout: Layout) -> bytes:
         ids = layout.machine.integer(self.pid, 4) + layout.machine.integer(self.tid, 4)
