@@ -39,5 +39,5 @@ def wrapped(data: bytes, kind: str, members: int = 1) -> bytes:
     :param members: how many gzip members, or zstd frames, one after another, to spread it over
     """
     pack = gzip.compress if kind == "gzip" else zstandard.ZstdCompressor().compress
-    size = -(-len(data) // members)
-    return b"".join(pack(data[at : at + size]) for at in range(0, len(data), size))
+    size = max(1, -(-len(data) // members))
+    return b"".join(pack(data[at : at + size]) for at in range(0, len(data) or 1, size))
