@@ -38,12 +38,12 @@ class Capture:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         self.bundle = Bundle(path) if self.path != "-" and is_bundle(Path(path)) else None
-        trace = str(self.bundle.trace) if self.bundle else self.path
+        self._trace = str(self.bundle.trace) if self.bundle else self.path
         try:
-            self.native = _native.Capture(trace)
+            self.native = _native.Capture(self._trace)
         except OSError as error:
             # Native says what went wrong, not with which file.
-            raise type(error)(f"{trace}: {error}") from None
+            raise type(error)(f"{self._trace}: {error}") from None
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Capture:
             "lost_events": scan["lost_events"],
             "lost_unplaced": scan["lost_unplaced"],
             "guest_samples": scan["guest_samples"],
-            "kallsyms": self.native.kallsyms() is not None,
+            "kallsyms": self._kallsyms_text() is not None,
             "covered": _covered(start, end, scan["cpus"], coverage),
             "coverage": coverage,
             "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"]])),
@@ -164,8 +164,13 @@ class Capture:
         """
         from .kallsyms import parse_kallsyms
 
-        text = self.native.kallsyms()
+        text = self._kallsyms_text()
         return None if text is None else parse_kallsyms(text)
+
+    def _kallsyms_text(self) -> str | None:
+        from .kallsyms import beside
+
+        return self.native.kallsyms() or beside(self._trace)
 
     def timeline(
         self,

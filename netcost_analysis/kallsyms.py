@@ -1,11 +1,24 @@
 # /proc/kallsyms as a recording holds it: a symbol a line, "ffffffff81000000 T name [module]".
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _HIGHEST = 2**64
+# The largest kernels have some 20 MB of symbols.
+_TEXT_LIMIT_BYTES = 256 << 20
+
+
+def beside(recording: str) -> str | None:
+    # What `perf record --kcore` puts into the folder that it makes; a link in it could lead
+    # anywhere.
+    path = Path(recording, "kcore_dir", "kallsyms")
+    if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
+        return None
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_TEXT_LIMIT_BYTES)
 
 
 def parse_kallsyms(text: str) -> "pd.DataFrame":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import ROOT
 from perfdata import (
     MACHINES,
     Attr,
@@ -21,7 +22,7 @@ from perfdata import (
     write_file,
 )
 from perfdata import tracepoints as t
-from perfdata.attr import TYPE_HARDWARE, TYPE_SOFTWARE
+from perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE, TYPE_SOFTWARE
 from perfdata.records import KernelSymbol
 from perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from run_cli import Netcost
@@ -213,6 +214,29 @@ def test_guests_are_marked(netcost: Netcost, tmp_path: Path) -> None:
     assert len(netcost("events", str(path), "cycles:u (guest 4321)", "--json").json) == 3
 
 
+# Of an event that was recorded with everything, every column stands in the docs, in its order.
+def test_the_docs_name_every_column_of_samples(tmp_path: Path) -> None:
+    everything = T(sum(T) & ~T.WEIGHT)
+    attr = replace(CYCLES, sample_type=everything, read_format=READ_ID | READ_GROUP | 3)
+    path = tmp_path / "perf.data"
+    path.write_bytes(write_file([attr], [], [replace(one, raw=b"1234") for one in told()]))
+    columns = open_capture(path).samples("cycles:u").columns
+    text = (ROOT / "docs" / "tables.md").read_text().split("\n## samples\n")[1].split("\n## ")[0]
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    named = [name for cell in cells for name in re.findall(r"`([\w:<>]+)\??`", cell)]
+    assert named == [re.sub(r"read:.*", "read:<event>", one) for one in columns]
+
+
+@pytest.mark.parametrize("table", ["mappings", "kernel_symbols", "kallsyms"])
+def test_the_docs_name_every_column_of_the_address_tables(tmp_path: Path, table: str) -> None:
+    path = write(tmp_path / "perf.data", header=Header(kallsyms="10 T net_rx_action\n"))
+    text = (ROOT / "docs" / "tables.md").read_text().split(f"\n## {table}\n")[1]
+    section = text.split("\n## ")[0]
+    frame = getattr(open_capture(path), table)()
+    places = [section.index(f"`{name}") for name in frame.columns]
+    assert places == sorted(places)
+
+
 def test_mappings_and_symbols_as_frames(path: str) -> None:
     capture = open_capture(path)
     (mapping,) = capture.mappings().to_dict("records")
@@ -233,6 +257,24 @@ def test_kallsyms_of_an_old_recorder(netcost: Netcost, tmp_path: Path) -> None:
     assert frame["address"].tolist() == [KERNEL, 0xFFFFFFFFC0000010]
     assert line(netcost("info", path).out, "symbols").endswith(", kallsyms")
     assert netcost("info", path, "--json").json["kallsyms"] is True
+
+
+# perf stopped recording it by itself; with --kcore it makes a folder with a copy.
+def test_kallsyms_beside_a_recording(path: str, tmp_path: Path) -> None:
+    folder = tmp_path / "perf.data"
+    (folder / "kcore_dir").mkdir(parents=True)
+    (folder / "data").write_bytes(Path(path).read_bytes())
+    assert open_capture(folder).kallsyms() is None
+    copy = folder / "kcore_dir" / "kallsyms"
+    copy.write_text(f"{KERNEL:x} T net_rx_action\n")
+    capture = open_capture(folder)
+    frame = capture.kallsyms()
+    assert frame is not None
+    assert frame["name"].tolist() == ["net_rx_action"]
+    assert capture.info["kallsyms"] is True
+    copy.rename(tmp_path / "elsewhere")
+    copy.symlink_to(tmp_path / "elsewhere")
+    assert open_capture(folder).kallsyms() is None
 
 
 # Exploded, a row per frame of its own type: what a function breakdown starts from.
