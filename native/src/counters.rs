@@ -75,8 +75,8 @@ impl Counters {
             if has(read::LOST) {
                 words.next();
             }
-            // Without an id only a single value says whose it is.
-            let member = id.map_or((!grouped).then_some(event), |id| recording.ids.find(id));
+            // A single value is the event's own, whatever its id; in a group only the id tells.
+            let member = if grouped { id.and_then(|id| recording.ids.find(id)) } else { Some(event) };
             if let Some(values) = member.and_then(|member| self.member(member)) {
                 values.put(row, value);
             }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
-use crate::format::Format;
+use crate::format::{Format, Kind as FieldKind};
 use crate::perf::recording::Recording;
 
 /// What an event does to the ledger.
@@ -46,19 +46,25 @@ pub enum Kind {
 pub struct Place {
     offset: u16,
     size: u8,
+    unsigned: bool,
 }
 
 impl Place {
     fn of(format: &Format, name: &str) -> Place {
         let field = format.field(name).filter(|field| matches!(field.size, 1 | 2 | 4 | 8));
-        field.map_or(Place::default(), |field| Place { offset: field.offset as u16, size: field.size as u8 })
+        field.map_or(Place::default(), |field| Place {
+            offset: field.offset as u16,
+            size: field.size as u8,
+            unsigned: field.kind == FieldKind::Int { signed: false },
+        })
     }
 
-    /// The value, sign-extended from four bytes as the kernel's ints are; `None` where absent.
+    /// The value; `None` where absent. Fields of one and two bytes are flags and types.
     #[inline(always)]
     pub fn read(self, payload: &[u8]) -> Option<i64> {
         let at = self.offset as usize;
         match self.size {
+            4 if self.unsigned => u32_at(payload, at).map(i64::from),
             4 => i32_at(payload, at).map(i64::from),
             8 => u64_at(payload, at).map(|value| value as i64),
             2 => u16_at(payload, at).map(i64::from),
@@ -286,7 +292,7 @@ fn preempted_bit(print_fmt: &str) -> i64 {
     }
 }
 
-const NOWHERE: Place = Place { offset: 0, size: 0 };
+const NOWHERE: Place = Place { offset: 0, size: 0, unsigned: false };
 const IGNORED: Shape = Shape {
     kind: Kind::Ignored,
     flags: NOWHERE,
@@ -301,7 +307,7 @@ const IGNORED: Shape = Shape {
 
 fn in_place(format: &Format, name: &str) -> Place {
     let field = format.field(name).filter(|field| field.size == 16);
-    field.map_or(NOWHERE, |field| Place { offset: field.offset as u16, size: 16 })
+    field.map_or(NOWHERE, |field| Place { offset: field.offset as u16, size: 16, unsigned: false })
 }
 
 impl Shape {
