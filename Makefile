@@ -15,10 +15,12 @@ REPORT ?= build/report.html
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 LAB_ARGS ?=
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= perf_data records format
 
 NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
 	native/Cargo.toml $(wildcard native/Cargo.lock)
-SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
+SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/run native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
 
 # cargo test links libpython; this is the interpreter it asks where that is.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -58,6 +60,16 @@ cargo-test: $(VENV)/.built
 	    [ -z "$${NETCOST_REQUIRE_TOOLS:-}" ]; \
 	fi
 
+# A stable toolchain has no sanitizers; the targets bound memory themselves, and check arithmetic.
+.PHONY: fuzz
+fuzz: export PATH := $(CURDIR)/build/tools/bin:$(PATH)
+fuzz: $(VENV)/.deps ## arbitrary bytes for FUZZ_SECONDS in all; what crashes is kept in build/fuzz/crashes
+	@command -v c++ >/dev/null || { echo "libFuzzer needs a C++ compiler: apt install g++ (or your distribution's package)" >&2; exit 1; }
+	@command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --root build/tools cargo-fuzz@0.13.2
+	@$(BIN)/python tests/fuzz_seeds.py build/fuzz
+	@cd native && cargo fuzz build --sanitizer none --target-dir $(CURDIR)/build/fuzz/target
+	@native/fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
 .PHONY: bench
 bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
@@ -72,6 +84,7 @@ lint-python: $(VENV)/.deps
 
 lint-rust: $(VENV)/.deps
 	cargo fmt --check --manifest-path native/Cargo.toml
+	cargo fmt --check --manifest-path native/fuzz/Cargo.toml
 	cargo clippy --release --all-targets --manifest-path native/Cargo.toml --quiet -- -D warnings
 
 lint-shell: $(VENV)/.deps
@@ -82,6 +95,7 @@ format: $(VENV)/.deps ## rewrite the sources as lint wants them
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	cargo fmt --manifest-path native/Cargo.toml
+	cargo fmt --manifest-path native/fuzz/Cargo.toml
 
 .PHONY: notebooks
 notebooks: $(VENV)/.built ## execute every notebook from its percent script, outputs included
@@ -97,7 +111,7 @@ lab: $(VENV)/.built ## open JupyterLab on the notebooks
 
 .PHONY: clean
 clean: ## remove what was built; the next target builds it again
-	rm -rf $(VENV) build native/target netcost_analysis/_native*.so
+	rm -rf $(VENV) build native/target native/fuzz/target netcost_analysis/_native*.so
 
 # What is made half is not made: each stamp comes last.
 $(VENV)/.made:
