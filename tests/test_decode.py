@@ -1,4 +1,5 @@
-# decode(write(x)) == x for the events of any tracepoint, whatever its recorded format says.
+# decode(write(x)) == x for the events of any tracepoint, whatever its recorded format says and
+# whichever machine recorded it.
 
 from typing import Any
 
@@ -7,11 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from native_tables import events
 from perfdata import (
+    MACHINES,
     Attr,
     Common,
     Field,
     FinishedRound,
     Format,
+    Machine,
     Record,
     Sample,
     Where,
@@ -19,7 +22,6 @@ from perfdata import (
     write_pipe,
 )
 from perfdata.formats import COMMON, COMMON_3_4, COMMON_RT
-from perfdata.machine import X86_64
 
 INTEGERS = [
     ("char", 1, True),
@@ -99,15 +101,18 @@ def formats(draw: st.DrawFn, identity: int) -> Format:
 
 
 @st.composite
-def captures(draw: st.DrawFn) -> tuple[list[Format], list[tuple[Where, dict[str, Any]]]]:
+def captures(
+    draw: st.DrawFn,
+) -> tuple[Machine, list[Format], list[tuple[Where, dict[str, Any]]]]:
+    machine = draw(st.sampled_from(list(MACHINES.values())))
     made = [draw(formats(identity)) for identity in range(1, 1 + draw(st.integers(1, 3)))]
     told = []
     for number in range(draw(st.integers(0, 12))):
         place = draw(st.integers(0, len(made) - 1))
-        row = {one.name: draw(values(one)) for one in made[place].fields}
+        row = {one.name: draw(values(one.on(machine))) for one in made[place].fields}
         tid = draw(st.integers(0, 2**31 - 1))
         told.append((Where(draw(st.integers(0, 3)), 1000 + number, tid, tid, place), row))
-    return made, told
+    return machine, made, told
 
 
 def plain(value: Any) -> Any:
@@ -120,16 +125,17 @@ def plain(value: Any) -> Any:
 def test_decoding_what_was_written_gives_what_was_described(
     tmp_path_factory: pytest.TempPathFactory, described: Any, pipe: bool
 ) -> None:
-    made, told = described
+    machine, made, told = described
     attrs = [Attr(one.event, one.id, (10 * one.id,)) for one in made]
     records: list[Record] = [
-        Sample(where, made[where.event].pack(row, Common(pid=where.tid), X86_64))
+        Sample(where, made[where.event].pack(row, Common(pid=where.tid), machine))
         for where, row in told
     ]
     # perf never leaves the data of a finished recording empty.
     records.append(FinishedRound())
     path = tmp_path_factory.mktemp("decode") / "perf.data"
-    path.write_bytes((write_pipe if pipe else write_file)(attrs, made, records))
+    write = write_pipe if pipe else write_file
+    path.write_bytes(write(attrs, made, records, machine=machine))
     for place, one in enumerate(made):
         wanted = [
             {"time_ns": where.time, "common_cpu": where.cpu, "common_pid": where.tid} | row
