@@ -229,7 +229,7 @@ class Capture:
             ),
             (
                 "window",
-                f"{duration(info['duration_ns'])} on {len(info['cpus'])} CPUs, "
+                f"{duration(info['duration_ns'])} on {len(info['cpus']) or 'unknown'} CPUs, "
                 f"clock {info['clock']}",
             ),
             (
