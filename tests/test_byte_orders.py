@@ -102,7 +102,8 @@ def dresses(draw: st.DrawFn) -> Dress:
     for bit in draw(st.sets(st.sampled_from(sorted(set(T) - {T.WEIGHT_STRUCT})))):
         kinds |= bit
     read_format = draw(st.integers(0, 31))
-    container = draw(st.sampled_from(CONTAINERS))
+    # In a directory nothing marks the flushes, so what is written twice at one cannot be told.
+    container = draw(st.sampled_from([one for one in CONTAINERS if one[0] != "directory"]))
     # Version 1 says its byte order by an attr size that readers know; its last was of 2.6.33.
     sizes = [96, 104, 112, 120, 128, 136] + ([144, 200] if container[0] != "version 1" else [])
     return Dress(
