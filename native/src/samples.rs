@@ -19,11 +19,11 @@ use crate::perf::walk::Visitor;
 use crate::progress::{flow, Progress};
 use crate::tables::{batch, optional, plain};
 
-/// `enum perf_callchain_context`: from here on an address is a marker.
-const CONTEXT_MAX: u64 = -4095i64 as u64;
-const CONTEXT_USER: u64 = -512i64 as u64;
+/// `enum perf_callchain_context`. Only these mark; what else lies near -1 is an address that a stack
+/// without frame pointers gave.
 const CONTEXT_USER_DEFERRED: u64 = -640i64 as u64;
-const CONTEXT_GUEST_USER: u64 = -2560i64 as u64;
+const CONTEXTS_OF_USER: [u64; 2] = [-512i64 as u64, -2560i64 as u64];
+const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, -128i64 as u64, -2048i64 as u64, -2176i64 as u64];
 
 /// Fields of one word each that a sample may have: name, sample_type bit, and place.
 type Extra = (&'static str, u64, fn(&Layout, &Parts) -> Option<usize>);
@@ -117,8 +117,8 @@ impl Columns {
             match u64_at(record, at + 8 * place) {
                 // What follows is no address but what names the rest of the chain.
                 Some(CONTEXT_USER_DEFERRED) => break,
-                Some(CONTEXT_USER | CONTEXT_GUEST_USER) => in_user = true,
-                Some(CONTEXT_MAX..) => in_user = false,
+                Some(marker) if CONTEXTS_OF_USER.contains(&marker) => in_user = true,
+                Some(marker) if CONTEXTS_OF_KERNEL.contains(&marker) => in_user = false,
                 Some(frame) => {
                     self.frames.push(frame);
                     if !in_user {
