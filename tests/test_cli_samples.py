@@ -277,6 +277,16 @@ def test_kallsyms_beside_a_recording(path: str, tmp_path: Path) -> None:
     assert open_capture(folder).kallsyms() is None
 
 
+# A stack without frame pointers gives numbers that lie where marks do, and mark nothing.
+def test_what_is_no_mark_is_a_frame(tmp_path: Path) -> None:
+    rubbish = (CONTEXT_KERNEL, KERNEL, CONTEXT_USER, USER, 2**64 - 1, 57, 2**64 - 3959)
+    path = tmp_path / "perf.data"
+    path.write_bytes(write_file([CYCLES], [], [replace(told()[0], callchain=rubbish)]))
+    (row,) = open_capture(path).samples("cycles:u").to_dict("records")
+    assert row["callchain"] == [KERNEL, USER, 2**64 - 1, 57, 2**64 - 3959]
+    assert row["kernel_frames"] == 1
+
+
 # Exploded, a row per frame of its own type: what a function breakdown starts from.
 def test_callchains_explode(path: str) -> None:
     frame = open_capture(path).samples("cycles:u")
