@@ -3,8 +3,10 @@
 
 import struct
 from pathlib import Path
+from random import Random
 
 import numpy as np
+import pytest
 from bounded import CPU, LINES, TIME, attrs, block, bounded, exit_sample, pipe, put
 from perfdata import Attr, Encoder, Format, Sample, Where, write_file, write_pipe
 from perfdata import tracepoints as t
@@ -57,6 +59,38 @@ def test_fields_that_overlap(tmp_path: Path) -> None:
     path = tmp_path / "overlap"
     path.write_bytes(write_file(attrs((format_,)), (format_,), records))
     bounded(path, "capture().events('irq:softirq_entry')")
+
+
+class Pointing(Format):
+    def text(self, machine: Machine) -> str:
+        common = super().text(machine).split("\n\tfield:unsigned int vec")[0]
+        field = "\tfield:__data_loc {kind}[] f{number};\toffset:{at};\tsize:4;\tsigned:0;\n"
+        fields = (
+            field.format(kind=self.print_fmt, number=number, at=8 + 4 * number)
+            for number in range(250)
+        )
+        return f'{common}\n{"".join(fields)}\nprint fmt: ""\n'
+
+
+# Fields that each have their own place, from which they point into the same bytes: the first to all
+# of them, the next to all but one, and so on.
+@pytest.mark.parametrize("kind", ["char", "u8"])
+def test_fields_that_point_to_the_same(tmp_path: Path, kind: str) -> None:
+    first, size = 1100, 57_000
+    format_ = Pointing("irq", "softirq_entry", 223, t.SOFTIRQ_ENTRY.fields, kind)
+    head = struct.pack("<HBBi", 223, 0, 0, 500)
+    head += b"".join(struct.pack("<I", size << 16 | first + number) for number in range(250))
+    random = Random(0)
+    records = [
+        Sample(
+            Where(0, 1000 + number),
+            head.ljust(first, b"\0") + random.randbytes(58_000).hex().encode()[:58_000],
+        )
+        for number in range(80)
+    ]
+    path = tmp_path / "pointing"
+    path.write_bytes(write_pipe(attrs((format_,)), (format_,), records))
+    bounded(path, "capture().events('irq:softirq_entry')", megabytes=256)
 
 
 # 64 CPUs with two events each, a second apart, in bins of two microseconds are 32 million bins. Who
