@@ -152,6 +152,8 @@ fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             "does not say on which CPU it happened: record with -a"
         } else if attr.follows_command() {
             "followed one command only, so other tasks' time is missing: record with -a"
+        } else if attr.newest_first() {
+            "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
         } else if !attr.has_raw() {
             "has no payload: record with -R or as a tracepoint"
         } else {

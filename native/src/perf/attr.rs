@@ -17,6 +17,7 @@ const FLAG_PRECISE_IP: u32 = 15;
 const FLAG_SAMPLE_ID_ALL: u32 = 18;
 const FLAG_EXCLUDE_HOST: u32 = 19;
 const FLAG_USE_CLOCKID: u32 = 25;
+const FLAG_WRITE_BACKWARD: u32 = 27;
 
 /// The parts of one event's `perf_event_attr` that reading needs.
 #[derive(Debug, Clone)]
@@ -102,6 +103,11 @@ impl Attr {
     /// Whether the event followed one command instead of whole CPUs.
     pub fn follows_command(&self) -> bool {
         self.flag(FLAG_ENABLE_ON_EXEC)
+    }
+
+    /// Whether each ring's records stand newest first.
+    pub fn newest_first(&self) -> bool {
+        self.flag(FLAG_WRITE_BACKWARD)
     }
 
     /// What was left out: user, kernel and hypervisor mode, and the host as against its guests.
