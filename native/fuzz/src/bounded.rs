@@ -28,7 +28,8 @@ pub fn within<T>(size: usize, what: impl FnOnce() -> T) -> T {
 
 fn add(size: usize) {
     let most = MOST.load(Relaxed);
-    if ALLOCATED.fetch_add(size, Relaxed).saturating_add(size) > most {
+    // A panic's own message takes what it takes.
+    if ALLOCATED.fetch_add(size, Relaxed).saturating_add(size) > most && !std::thread::panicking() {
         // Saying it allocates.
         MOST.store(usize::MAX, Relaxed);
         eprintln!("{size} bytes more are beyond what an input of this size explains ({most} in all)");
