@@ -37,6 +37,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "compressed": (*CLOCK, "-z", "-g"),
     "build ids": (*CLOCK, "--buildid-mmap"),
     "tracepoint": ("-e", "sched:sched_switch", "-c", "1", "-g", "-a", "-C", "0"),
+    "overwritten": (*CLOCK, "-a", "-C", "0", "--overwrite"),
     "everything": (*FAULTS, *("-g", "-d", "-W", "--phys-data", "--data-page-size", "--sample-cpu")),
 }
 

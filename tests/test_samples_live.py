@@ -56,6 +56,11 @@ def assert_same(capture: Capture, said: Listing) -> None:
     for event in {one["event"] for one in said.samples}:
         wanted = by_time([one for one in said.samples if one["event"] == event])
         got = by_time(rows(capture.samples(event)))
+        for mine, theirs in zip(got, wanted, strict=True):
+            # Where the record of a task's beginning was lost, perf has no name for it; here it has
+            # its first one from its beginning on.
+            if theirs["comm"] == f":{theirs['tid']}":
+                theirs["comm"] = mine["comm"]
         assert [read(one) for one in got] == [told(one) for one in wanted]
         assert capture.info["events"][event] == len(wanted)
         for name in ADDED & set(got[0]):
@@ -248,7 +253,7 @@ def test_kernel_symbols(folder: Path) -> None:
 
 # A ring of one page at this rate loses: what is left equals perf's, what is lost is said.
 def test_losses(folder: Path) -> None:
-    options = ("-e", "cpu-clock", "-F", "20000", "-m", "1", "--call-graph", "dwarf,2048")
+    options = ("-e", "cpu-clock", "-F", "10000", "-m", "1", "--call-graph", "dwarf,2048")
     path = perf_record(folder / "losses.perf.data", *options)
     capture, said = open_capture(path), listing(path)
     assert_same(capture, said)
