@@ -95,6 +95,8 @@ class Format:
     fields: tuple[Field, ...]
     print_fmt: str = '""'
     common: tuple[Field, ...] = COMMON
+    # Fields one right behind the other, as user_events and probes have them.
+    packed: bool = False
 
     @property
     def event(self) -> str:
@@ -107,7 +109,7 @@ class Format:
         placed, offset = [], 0
         for described in (*self.common, *self.fields):
             one = described.on(machine)
-            offset += -offset % one.alignment(machine)
+            offset += 0 if self.packed else -offset % one.alignment(machine)
             placed.append((one, offset))
             offset += one.stored
         return placed
@@ -131,7 +133,7 @@ class Format:
         placed = self.offsets(machine)
         end = max(offset + one.stored for one, offset in placed)
         # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
-        end += -end % max(one.alignment(machine) for one, _ in placed)
+        end += 0 if self.packed else -end % max(one.alignment(machine) for one, _ in placed)
         fixed, dynamic = bytearray(end), b""
         for one, offset in placed:
             value = stated.get(one.name, 0) if one in self.common else values[one.name]
