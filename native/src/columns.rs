@@ -66,8 +66,18 @@ impl Column {
         Column { field: field.clone(), values }
     }
 
-    fn gather(&mut self, block: &[u8], rows: &Rows) {
+    /// `left`: bytes of each row that pointers have not pointed to yet, or nothing where none can
+    /// point to the same as another. Only damage makes a row yield more than it holds.
+    fn gather(&mut self, block: &[u8], rows: &Rows, left: &mut [u32]) {
         let at = self.field.offset;
+        let pointer = self.field.is_pointer();
+        let mut within = |place: usize, bytes: &mut &[u8]| {
+            let Some(left) = left.get_mut(place).filter(|_| pointer) else { return };
+            match left.checked_sub(bytes.len() as u32) {
+                Some(rest) => *left = rest,
+                None => *bytes = &[],
+            }
+        };
         macro_rules! integers {
             ($values:expr, $type:ty) => {
                 $values.extend(rows.iter().map(|&(start, _)| {
@@ -92,8 +102,9 @@ impl Column {
             }
             Values::Text { codes, strings, comms } => {
                 let field = &self.field;
-                codes.extend(rows.iter().map(|&row| {
-                    let bytes = field_bytes(field, block, row);
+                codes.extend(rows.iter().enumerate().map(|(place, &row)| {
+                    let mut bytes = field_bytes(field, block, row);
+                    within(place, &mut bytes);
                     if bytes.len() == 16 {
                         comms.code(bytes, strings)
                     } else {
@@ -102,8 +113,9 @@ impl Column {
                 }));
             }
             Values::Bytes { data, ends, element } => {
-                for &row in rows {
-                    let bytes = field_bytes(&self.field, block, row);
+                for (place, &row) in rows.iter().enumerate() {
+                    let mut bytes = field_bytes(&self.field, block, row);
+                    within(place, &mut bytes);
                     let whole = bytes.len() - bytes.len() % element.map_or(1, |element| element.0);
                     data.extend_from_slice(&bytes[..whole]);
                     ends.push(i32::try_from(data.len()).unwrap_or(i32::MAX));
@@ -182,6 +194,10 @@ pub struct EventColumns {
     columns: Vec<Column>,
     fixed_size: usize,
     pending: Vec<(u32, u32)>,
+    /// Fields that point to where their bytes lie.
+    pointers: usize,
+    /// Bytes that those of each pending row may still point to, where there are several.
+    left: Vec<u32>,
     has_time: bool,
     has_cpu: bool,
 }
@@ -195,21 +211,24 @@ impl EventColumns {
             columns: format.fields.iter().map(Column::new).collect(),
             fixed_size: format.fixed_size(),
             pending: Vec::new(),
+            pointers: format.fields.iter().filter(|field| field.is_pointer()).count(),
+            left: Vec::new(),
             has_time,
             has_cpu,
         }
     }
 
     /// Notes a row that lies in the current block. A payload shorter than its format has no row: a
-    /// scan counts those.
+    /// scan counts those. Says whether it is the block's first row.
     #[inline(always)]
-    pub fn add(&mut self, time_ns: i64, cpu: u32, raw: u32, raw_size: u32) {
+    pub fn add(&mut self, time_ns: i64, cpu: u32, raw: u32, raw_size: u32) -> bool {
         if (raw_size as usize) < self.fixed_size {
-            return;
+            return false;
         }
         self.times.push(time_ns);
         self.cpus.push(cpu);
         self.pending.push((raw, raw_size));
+        self.pending.len() == 1
     }
 
     /// Rows noted so far.
@@ -224,12 +243,16 @@ impl EventColumns {
 
     /// Reads the noted rows out of the block they lie in.
     pub fn gather(&mut self, block: &[u8]) {
-        if !self.pending.is_empty() {
-            for column in &mut self.columns {
-                column.gather(block, &self.pending);
-            }
-            self.pending.clear();
+        let mut left = std::mem::take(&mut self.left);
+        if self.pointers > 1 {
+            left.extend(self.pending.iter().map(|row| row.1));
         }
+        for column in &mut self.columns {
+            column.gather(block, &self.pending, &mut left);
+        }
+        self.pending.clear();
+        left.clear();
+        self.left = left;
     }
 
     /// `common_pid` of every row, where the format has it.

@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use rustc_hash::FxHashMap;
+
 use crate::bytes::Order;
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
@@ -135,6 +137,8 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
 struct Decoder<'p> {
     slots: Vec<Option<usize>>,
     columns: Vec<EventColumns>,
+    /// Tables with rows in the present block.
+    pending: Vec<usize>,
     names: TaskNames,
     limit: usize,
     progress: Progress<'p>,
@@ -146,7 +150,9 @@ impl Visitor for Decoder<'_> {
         self.names.sample(block, sample);
         if let Some(slot) = self.slots[sample.event as usize] {
             let columns = &mut self.columns[slot];
-            columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size);
+            if columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size) {
+                self.pending.push(slot);
+            }
             if columns.len() >= self.limit {
                 return ControlFlow::Break(());
             }
@@ -159,8 +165,8 @@ impl Visitor for Decoder<'_> {
     }
 
     fn block_end(&mut self, block: &[u8]) {
-        for columns in &mut self.columns {
-            columns.gather(block);
+        for slot in self.pending.drain(..) {
+            self.columns[slot].gather(block);
         }
     }
 
@@ -180,18 +186,24 @@ pub fn tables(
     let mut names: Vec<&str> = Vec::new();
     let mut columns: Vec<EventColumns> = Vec::new();
     let mut slots = Vec::new();
-    let all = |name: &str, has: fn(&crate::perf::attr::Attr) -> bool| {
-        recording.events.iter().filter(|event| event.name == name).all(|event| has(&event.attr))
-    };
+    let mut slot_of: FxHashMap<&str, usize> = FxHashMap::default();
+    // What every event of a name has: time and CPU; and whether one is a guest's.
+    let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
+    for event in &recording.events {
+        let (timed, placed, guest) = shared.entry(&event.name).or_insert((true, true, false));
+        *timed &= event.attr.has_time();
+        *placed &= event.attr.has_cpu();
+        *guest |= event.guest.is_some();
+    }
     for event in &recording.events {
         let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted == event.name));
         let Some(format) = chosen.filter(|_| event.attr.has_raw()) else {
             slots.push(None);
             continue;
         };
-        let slot = names.iter().position(|name| *name == event.name).unwrap_or_else(|| {
+        let slot = *slot_of.entry(&event.name).or_insert_with(|| {
             names.push(&event.name);
-            let (timed, placed) = (all(&event.name, |attr| attr.has_time()), all(&event.name, |attr| attr.has_cpu()));
+            let (timed, placed, _) = shared[event.name.as_str()];
             columns.push(EventColumns::new(format, timed, placed));
             columns.len() - 1
         });
@@ -203,23 +215,23 @@ pub fn tables(
     let mut decoder = Decoder {
         slots,
         columns,
+        pending: Vec::new(),
         names: TaskNames::of(recording),
         limit: limit.unwrap_or(usize::MAX).max(1),
         progress,
     };
     recording.walk(&mut decoder)?;
     let task_names = decoder.names.sealed();
+    let labels = Labels::new(task_names.strings.values());
     let finish = |(name, columns): (&str, EventColumns)| {
-        let guest = recording.events.iter().any(|event| event.name == name && event.guest.is_some());
-        let comms = comm_column(&columns, &task_names, !guest);
+        let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
         Ok((name.to_owned(), batch(columns.finish(comms))?))
     };
     names.into_iter().zip(decoder.columns).map(finish).collect()
 }
 
 /// Task names are the host's: a guest's events (`named` false) have none.
-fn comm_column(columns: &EventColumns, names: &Names, named: bool) -> ArrayRef {
-    let labels = Labels::new(names.strings.values());
+fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bool) -> ArrayRef {
     match columns.pids().filter(|_| named) {
         Some(pids) => {
             let at = |(&pid, &time): (&i32, &i64)| names.at(pid, time).unwrap_or(NONE);

@@ -146,6 +146,11 @@ impl Format {
 }
 
 impl Field {
+    /// Whether the field only says where its bytes lie.
+    pub fn is_pointer(&self) -> bool {
+        matches!(self.kind, Kind::DataLoc(_) | Kind::RelLoc(_))
+    }
+
     /// Where in the payload the word of a `DataLoc` or `RelLoc` points: first byte and size.
     #[inline(always)]
     pub fn pointed(&self, word: u32) -> (usize, usize) {

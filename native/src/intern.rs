@@ -44,18 +44,13 @@ impl Interner {
 }
 
 /// Codes of 16-byte task names: the same few repeat, so most are found by comparing all bytes at once.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct CommCache {
+    /// None until the first name.
     slots: Vec<(u128, u32)>,
 }
 
 const SLOTS: usize = 1024;
-
-impl Default for CommCache {
-    fn default() -> Self {
-        CommCache { slots: vec![(0, NONE); SLOTS] }
-    }
-}
 
 impl CommCache {
     /// The code of a task name as the kernel stores it.
@@ -64,6 +59,9 @@ impl CommCache {
         let Ok(array) = <[u8; 16]>::try_from(bytes) else {
             return strings.code(until_nul(bytes));
         };
+        if self.slots.is_empty() {
+            self.slots = vec![(0, NONE); SLOTS];
+        }
         let word = u128::from_le_bytes(array);
         let mixed = (word as u64 ^ (word >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let slot = &mut self.slots[(mixed >> 54) as usize % SLOTS];

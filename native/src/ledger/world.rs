@@ -101,7 +101,7 @@ pub struct World {
     pub napi_home: FxHashMap<i32, u32>,
     softirq_thieves: Vec<u32>,
     /// Last poll's (napi, device): the next is usually the same.
-    poll_cache: (u64, u32, u32),
+    poll_cache: Option<(u64, u32, u32)>,
 }
 
 /// Softirq vectors are single bits of a 32-bit mask.
@@ -135,7 +135,7 @@ impl World {
             bin_ns,
             napi_home: FxHashMap::default(),
             softirq_thieves,
-            poll_cache: (0, NONE, NONE),
+            poll_cache: None,
         }
     }
 
@@ -160,11 +160,12 @@ impl World {
     /// The thief of a NAPI instance.
     #[inline(always)]
     pub fn poll_thief(&mut self, napi: u64, device: u32) -> u32 {
-        if (self.poll_cache.0, self.poll_cache.1) != (napi, device) {
-            let thief = self.thieves.poll(napi, device);
-            self.poll_cache = (napi, device, thief);
+        if let Some((_, _, thief)) = self.poll_cache.filter(|cached| (cached.0, cached.1) == (napi, device)) {
+            return thief;
         }
-        self.poll_cache.2
+        let thief = self.thieves.poll(napi, device);
+        self.poll_cache = Some((napi, device, thief));
+        thief
     }
 
     /// The task that has a tid now.

@@ -1,24 +1,29 @@
 //! What the recorder's command line says about its events.
 
+/// Filters beyond this come from damage: nobody types them, and each is tried on each event.
+const MOST_FILTERS: usize = 256;
+
 /// The filter of each event that the recorder's command line set one for. `--filter` belongs
 /// to every event of the `-e` before it.
 pub fn filters(cmdline: &[String]) -> Vec<(String, String)> {
     let mut filters = Vec::new();
-    let mut events: Vec<String> = Vec::new();
+    let mut events: &str = "";
     let mut arguments = cmdline.iter();
     while let Some(argument) = arguments.next() {
         let mut value = |long: &str, short: &str| {
             if argument == long || (!short.is_empty() && argument == short) {
-                return arguments.next().cloned();
+                return arguments.next().map(String::as_str);
             }
             let attached = argument.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
             let short = (!short.is_empty()).then(|| argument.strip_prefix(short)).flatten();
-            attached.or(short).map(str::to_owned)
+            attached.or(short)
         };
         if let Some(list) = value("--event", "-e") {
-            events = list.split(',').map(|event| event.trim().to_owned()).collect();
+            events = list;
         } else if let Some(filter) = value("--filter", "") {
-            filters.extend(events.iter().map(|event| (event.clone(), filter.clone())));
+            let room = MOST_FILTERS - filters.len();
+            let events = events.split(',').take(room).map(|event| event.trim().to_owned());
+            filters.extend(events.map(|event| (event, filter.to_owned())));
         }
     }
     filters

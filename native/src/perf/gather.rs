@@ -145,6 +145,7 @@ impl Gathered {
         let described = self.features.event_desc.iter();
         let described_by_id: FxHashMap<u64, &String> =
             described.flat_map(|(name, ids)| ids.iter().map(move |&id| (id, name))).collect();
+        let updated_by_id: FxHashMap<u64, &String> = self.names.iter().map(|(id, name)| (*id, name)).collect();
         let mut of_config: FxHashMap<u64, usize> = FxHashMap::default();
         for (attr, _) in &self.attrs {
             *of_config.entry(attr.config).or_default() += 1;
@@ -155,7 +156,7 @@ impl Gathered {
             let format = formats.get(&attr.config).filter(|_| attr.kind == TYPE_TRACEPOINT).cloned();
             let described = own_ids.first().and_then(|id| described_by_id.get(id).copied());
             let described = described.or_else(|| self.features.event_desc.get(index).map(|found| &found.0));
-            let updated = || self.names.iter().find(|(id, _)| own_ids.contains(id)).map(|found| &found.1);
+            let updated = || own_ids.iter().find_map(|id| updated_by_id.get(id).copied());
             // The oldest lists say nothing of an event's type: two of one number are not told apart.
             let listed = || self.names_by_config.get(&attr.config).filter(|_| of_config[&attr.config] == 1);
             let name = format.as_ref().map(|format| format.full_name());

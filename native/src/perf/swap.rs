@@ -7,23 +7,34 @@ use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::Recording;
 
-/// Turns the whole records at the start of `block` around, up to and with the first one after
-/// which something else than a record may follow. Says how many bytes that were.
-pub fn to_little(recording: &Recording, block: &mut [u8]) -> usize {
+/// Bytes of the whole records at the start of `block`, up to and with the first one after which
+/// something else than a record may follow.
+pub fn extent(block: &[u8]) -> usize {
     let mut at = 0;
     while let Some((kind, size)) = block.get(at..).and_then(|rest| record::header(rest, Order::Big)) {
-        let Some(bytes) = block.get_mut(at..at + size).filter(|_| size >= record::HEADER) else { break };
-        match kind {
-            kind::SAMPLE => swap_sample(recording, bytes),
-            _ => swap_side(recording, kind, bytes),
+        if size < record::HEADER || block.len() - at < size {
+            break;
         }
-        Widths(&[4, 2, 2]).swap(bytes, 0, record::HEADER);
         at += size;
         if matches!(kind, kind::AUXTRACE | kind::TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2) {
             break;
         }
     }
     at
+}
+
+/// Turns these whole records around.
+pub fn to_little(recording: &Recording, records: &mut [u8]) {
+    let mut rest = records;
+    while let Some((kind, size)) = record::header(rest, Order::Big) {
+        let (bytes, after) = rest.split_at_mut(size);
+        match kind {
+            kind::SAMPLE => swap_sample(recording, bytes),
+            _ => swap_side(recording, kind, bytes),
+        }
+        Widths(&[4, 2, 2]).swap(bytes, 0, record::HEADER);
+        rest = after;
+    }
 }
 
 /// Sizes of integers that lie side by side.

@@ -4,11 +4,15 @@ use std::ops::ControlFlow;
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
+use crate::perf::wrapped::most;
+
 /// Records that compressed records hold: one zstd stream, cut anywhere.
 pub struct Unpacked {
     decoder: Option<Decoder<'static>>,
     buffer: Vec<u8>,
     filled: usize,
+    packed: u64,
+    unpacked: u64,
 }
 
 /// Room for one largest record beside what one call of the decoder gives.
@@ -17,7 +21,7 @@ const UNPACKED: usize = (1 << 18) + (1 << 16);
 impl Unpacked {
     /// Nothing unpacked yet.
     pub fn new() -> Unpacked {
-        Unpacked { decoder: Decoder::new().ok(), buffer: vec![0; UNPACKED], filled: 0 }
+        Unpacked { decoder: Decoder::new().ok(), buffer: vec![0; UNPACKED], filled: 0, packed: 0, unpacked: 0 }
     }
 
     /// Decompresses `packed` and hands whole records to `consume`, which says how much it used.
@@ -28,6 +32,7 @@ impl Unpacked {
     ) -> std::result::Result<ControlFlow<()>, String> {
         let decoder = self.decoder.as_mut().ok_or("zstd could not start")?;
         let mut input = InBuffer::around(packed);
+        self.packed += packed.len() as u64;
         loop {
             let before = input.pos();
             let mut output = OutBuffer::around(&mut self.buffer[self.filled..]);
@@ -35,6 +40,10 @@ impl Unpacked {
             let room = output.capacity();
             let produced = output.pos();
             self.filled += produced;
+            self.unpacked += produced as u64;
+            if self.unpacked > most(self.packed) {
+                return Err(format!("it expands to more than {} bytes", most(self.packed)));
+            }
             let (used, flow) = consume(&self.buffer[..self.filled])?;
             if flow.is_break() {
                 return Ok(flow);

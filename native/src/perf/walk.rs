@@ -186,9 +186,9 @@ impl Walk<'_> {
         }
         let mut turned = std::mem::take(&mut self.turned);
         turned.clear();
-        turned.extend_from_slice(block);
-        let whole = swap::to_little(self.recording, &mut turned);
-        let seen = self.records(&turned[..whole], visitor);
+        turned.extend_from_slice(&block[..swap::extent(block)]);
+        swap::to_little(self.recording, &mut turned);
+        let seen = self.records(&turned, visitor);
         self.turned = turned;
         seen
     }

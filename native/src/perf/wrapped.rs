@@ -57,8 +57,8 @@ pub fn unwrapped(file: Option<Arc<File>>) -> Result<(Arc<File>, Option<Wrapping>
     Ok((Arc::new(inside), Some(Wrapping { name, problem })))
 }
 
-/// Captures shrink to a tenth or a fiftieth; a bomb to a thousandth.
-fn most(packed: u64) -> u64 {
+/// What so many bytes may unpack to: captures shrink to a tenth or a fiftieth, a bomb to a thousandth.
+pub fn most(packed: u64) -> u64 {
     packed.saturating_mul(200).saturating_add(64 << 20)
 }
 
