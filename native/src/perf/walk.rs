@@ -15,31 +15,6 @@ use crate::perf::unpack::Unpacked;
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST_NS: u64 = 1 << 62;
 
-/// What a pass shows to its user.
-pub trait Visitor {
-    /// A sample, in a block of whole records. `Break` ends the pass.
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()>;
-    /// A record that is no sample.
-    fn side(&mut self, _side: &Side<'_>) {}
-    /// The bytes of `block` are about to go away.
-    fn block_end(&mut self, _block: &[u8]) {}
-    /// Called now and then with the fraction done; `Break` ends the pass.
-    fn progress(&mut self, _fraction: f64) -> ControlFlow<()> {
-        ControlFlow::Continue(())
-    }
-}
-
-/// What a pass met besides what it showed.
-#[derive(Debug, Default, Clone)]
-pub struct Tally {
-    /// Records by type.
-    pub records: std::collections::BTreeMap<u32, u64>,
-    /// Samples whose event or fields could not be found.
-    pub unreadable: u64,
-    /// Where and why reading stopped early. Without a note, all records were read.
-    pub notes: Vec<String>,
-}
-
 impl Recording {
     /// Shows every record to `visitor`.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
