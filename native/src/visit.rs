@@ -1,0 +1,109 @@
+//! What a pass over a recording shows, whatever its format: samples, the records between them, and
+//! what it met besides.
+
+use std::ops::ControlFlow;
+
+/// More CPUs than any kernel supports: a larger number is damage, or perf's -1 for "unknown".
+pub const MOST_CPUS: u32 = 1 << 16;
+
+/// One sample. Positions count from the start of the block of records that it lies in.
+#[derive(Debug, Clone, Copy)]
+pub struct Sample {
+    /// Number of the event in the recording's list.
+    pub event: u32,
+    /// Time on the capture's clock; 0 where the event has none (`Attr::has_time`).
+    pub time_ns: i64,
+    /// CPU; 0 where the event has none (`Attr::has_cpu`).
+    pub cpu: u32,
+    /// Where the tracepoint's payload starts.
+    pub raw: u32,
+    /// Bytes of payload; 0 where there is none.
+    pub raw_size: u32,
+    /// Where the record starts.
+    pub record: u32,
+    /// Bytes of the record.
+    pub record_size: u32,
+}
+
+impl Sample {
+    /// The tracepoint's payload.
+    #[inline(always)]
+    pub fn payload<'a>(&self, block: &'a [u8]) -> &'a [u8] {
+        crate::bytes::slice(block, self.raw as usize, self.raw_size as usize).unwrap_or_default()
+    }
+
+    /// The whole record.
+    #[inline(always)]
+    pub fn bytes<'a>(&self, block: &'a [u8]) -> &'a [u8] {
+        crate::bytes::slice(block, self.record as usize, self.record_size as usize).unwrap_or_default()
+    }
+}
+
+/// A record that is no sample, with the trailer's time and CPU where there is one.
+#[derive(Debug, Clone)]
+pub struct Side<'a> {
+    /// `PERF_RECORD_*`.
+    pub kind: u32,
+    /// The record without its trailer.
+    pub bytes: &'a [u8],
+    /// Time of the record.
+    pub time_ns: Option<i64>,
+    /// CPU whose ring held it.
+    pub cpu: Option<u32>,
+    /// What it says, for the kinds that are read.
+    pub what: What,
+}
+
+/// Contents of the side records that are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A task got a name (`exec` if by exec rather than prctl).
+    Comm {
+        /// Thread id.
+        tid: i32,
+        /// New name.
+        comm: String,
+    },
+    /// A task was created.
+    Fork {
+        /// The new thread.
+        tid: i32,
+        /// The thread that made it.
+        parent: i32,
+    },
+    /// Samples the ring had no room for, at this place.
+    Lost(u64),
+    /// Samples lost in all, without a place.
+    LostSamples(u64),
+    /// An event was throttled (true) or resumed (false); its number.
+    Throttle(bool, Option<u32>),
+    /// End of one pass over all rings.
+    Round,
+    /// Anything else.
+    Other,
+}
+
+/// What a pass shows to its user.
+pub trait Visitor {
+    /// A sample, in a block of whole records. `Break` ends the pass.
+    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()>;
+    /// A record that is no sample.
+    fn side(&mut self, _side: &Side<'_>) {}
+    /// The bytes of `block` are about to go away.
+    fn block_end(&mut self, _block: &[u8]) {}
+    /// Called now and then with the fraction done; `Break` ends the pass.
+    fn progress(&mut self, _fraction: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a pass met besides what it showed.
+#[derive(Debug, Default, Clone)]
+pub struct Tally {
+    /// Records by type.
+    pub records: std::collections::BTreeMap<u32, u64>,
+    /// Samples whose event or fields could not be found.
+    pub unreadable: u64,
+    /// Where and why reading stopped early. Without a note, all records were read.
+    pub notes: Vec<String>,
+}
