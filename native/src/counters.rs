@@ -8,7 +8,7 @@ use arrow::datatypes::{Int64Type, UInt64Type};
 
 use crate::bytes::u64_at;
 use crate::perf::layout::{read, Layout, Parts};
-use crate::perf::recording::Recording;
+use crate::recording::Recording;
 
 /// Groups are as large as the CPU has counters; more columns than this come from damage.
 const MOST_MEMBERS: usize = 64;
@@ -76,7 +76,7 @@ impl Counters {
                 words.next();
             }
             // A single value is the event's own, whatever its id; in a group only the id tells.
-            let member = if grouped { id.and_then(|id| recording.ids.find(id)) } else { Some(event) };
+            let member = if grouped { id.and_then(|id| recording.event_of_id(id)) } else { Some(event) };
             if let Some(values) = member.and_then(|member| self.member(member)) {
                 values.put(row, value);
             }

@@ -11,11 +11,11 @@ use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
 use crate::perf::layout::sample as bits;
 use crate::perf::layout::Layout;
-use crate::perf::record::{is_guest, misc, Sample, Side, What, MOST_CPUS};
-use crate::perf::recording::Recording;
-use crate::perf::walk::{Tally, Visitor};
+use crate::perf::record::{is_guest, misc};
 use crate::progress::{flow, Progress};
+use crate::recording::Recording;
 use crate::tables::batch;
+use crate::visit::{Sample, Side, Tally, Visitor, What, MOST_CPUS};
 use arrow::array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
@@ -98,13 +98,13 @@ impl Visitor for Scanner<'_> {
 }
 
 /// What a payload of this event has at least; 0 where none is expected.
-fn fixed_size(event: &crate::perf::recording::Event) -> u32 {
+fn fixed_size(event: &crate::recording::Event) -> u32 {
     let format = event.format.as_ref().filter(|_| event.attr.has_raw());
     format.map_or(0, |format| format.fixed_size() as u32)
 }
 
 /// The layout of an event whose samples have to be walked to know that they are whole.
-fn checked(event: &crate::perf::recording::Event) -> Option<Layout> {
+fn checked(event: &crate::recording::Event) -> Option<Layout> {
     const BEFORE_RAW: u64 = bits::READ | bits::CALLCHAIN;
     const FIXED: u64 = (bits::RAW - 1) | bits::RAW | bits::IDENTIFIER;
     let more = event.layout.sample_type & (BEFORE_RAW | !FIXED) != 0;
@@ -189,13 +189,13 @@ pub fn tables(
     let mut slot_of: FxHashMap<&str, usize> = FxHashMap::default();
     // What every event of a name has: time and CPU; and whether one is a guest's.
     let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
-    for event in &recording.events {
+    for event in recording.events.iter() {
         let (timed, placed, guest) = shared.entry(&event.name).or_insert((true, true, false));
         *timed &= event.attr.has_time();
         *placed &= event.attr.has_cpu();
         *guest |= event.guest.is_some();
     }
-    for event in &recording.events {
+    for event in recording.events.iter() {
         let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted == event.name));
         let Some(format) = chosen.filter(|_| event.attr.has_raw()) else {
             slots.push(None);

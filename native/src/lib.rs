@@ -12,6 +12,7 @@ mod counters;
 pub mod error;
 pub mod events;
 pub mod format;
+pub mod input;
 pub mod intern;
 pub mod ledger;
 pub mod maps;
@@ -20,8 +21,11 @@ pub mod perf;
 pub mod progress;
 #[cfg(feature = "python")]
 mod python;
+pub mod recording;
 pub mod samples;
 pub mod tables;
+pub mod visit;
+pub mod wrapped;
 
 // A fuzz target brings one of its own, which counts.
 #[cfg(feature = "python")]

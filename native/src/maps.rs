@@ -8,11 +8,11 @@ use arrow::datatypes::{Int32Type, Int64Type, UInt64Type};
 use crate::bytes::{i32_at, u16_at, u32_at, u64_at, until_nul};
 use crate::error::Result;
 use crate::intern::{Interner, Labels, NONE};
-use crate::perf::record::{kind, misc, Sample, Side, CPU_MODES, MISC_CPUMODE_MASK, MISC_MMAP_BUILD_ID, MISC_MMAP_DATA};
-use crate::perf::recording::Recording;
-use crate::perf::walk::Visitor;
+use crate::perf::record::{kind, misc, CPU_MODES, MISC_CPUMODE_MASK, MISC_MMAP_BUILD_ID, MISC_MMAP_DATA};
 use crate::progress::{flow, Progress};
+use crate::recording::Recording;
 use crate::tables::{batch, booleans, optional, plain};
+use crate::visit::{Sample, Side, Visitor};
 
 const PROT_EXEC: u32 = 4;
 const KSYMBOL_KINDS: [&str; 3] = ["unknown", "bpf", "out of line"];

@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 
 use crate::bytes::{i32_at, slice, until_nul};
 use crate::intern::Interner;
-use crate::perf::record::{is_guest, misc, Sample, Side, What};
-use crate::perf::recording::{Event, Recording};
+use crate::recording::{Event, Recording};
+use crate::visit::{Sample, Side, What};
 
 /// Who was called what, when. Names arrive in any order and are asked for at the end.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ impl TaskNames {
 
     /// A record that is no sample.
     pub fn side(&mut self, side: &Side<'_>) {
-        if is_guest(misc(side.bytes)) {
+        if side.guest {
             return;
         }
         let time = side.time_ns.unwrap_or(0);

@@ -13,11 +13,11 @@ use crate::error::{bad, Result};
 use crate::intern::{Labels, NONE};
 use crate::names::TaskNames;
 use crate::perf::layout::{sample, Layout, Parts};
-use crate::perf::record::{misc, Sample, Side, CPU_MODES, MISC_CPUMODE_MASK};
-use crate::perf::recording::{Event, Recording};
-use crate::perf::walk::Visitor;
+use crate::perf::record::{misc, CPU_MODES, MISC_CPUMODE_MASK};
 use crate::progress::{flow, Progress};
+use crate::recording::{Event, Recording};
 use crate::tables::{batch, optional, plain};
+use crate::visit::{Sample, Side, Visitor};
 
 /// `enum perf_callchain_context`. Only these mark; what else lies near -1 is an address that a stack
 /// without frame pointers gave.

@@ -42,10 +42,12 @@ impl Sample {
 /// A record that is no sample, with the trailer's time and CPU where there is one.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
-    /// `PERF_RECORD_*`.
+    /// `PERF_RECORD_*`; 0 in other formats.
     pub kind: u32,
     /// The record without its trailer.
     pub bytes: &'a [u8],
+    /// Whether a guest was running.
+    pub guest: bool,
     /// Time of the record.
     pub time_ns: Option<i64>,
     /// CPU whose ring held it.
@@ -85,6 +87,9 @@ pub enum What {
 
 /// What a pass shows to its user.
 pub trait Visitor {
+    /// Whether samples shall come in the order of time where the format allows it, rather than many
+    /// of one CPU after the other.
+    const BY_TIME: bool = false;
     /// A sample, in a block of whole records. `Break` ends the pass.
     fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()>;
     /// A record that is no sample.
@@ -100,8 +105,8 @@ pub trait Visitor {
 /// What a pass met besides what it showed.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
-    /// Records by type.
-    pub records: std::collections::BTreeMap<u32, u64>,
+    /// Records by the name of their type.
+    pub records: std::collections::BTreeMap<String, u64>,
     /// Samples whose event or fields could not be found.
     pub unreadable: u64,
     /// Where and why reading stopped early. Without a note, all records were read.

@@ -8,7 +8,7 @@
 //! flush is settled by one comparison of times.
 
 use crate::bytes::slice;
-use crate::perf::record::Sample;
+use crate::visit::Sample;
 
 /// The longest run that is looked for.
 const LONGEST: usize = 256;

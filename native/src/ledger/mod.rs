@@ -30,10 +30,9 @@ use std::ops::ControlFlow;
 
 use crate::error::{bad, Result};
 use crate::intern::NONE;
-use crate::perf::record::{is_guest, misc, Sample, Side, What, MOST_CPUS};
-use crate::perf::recording::Recording;
-use crate::perf::walk::Visitor;
 use crate::progress::Progress;
+use crate::recording::Recording;
+use crate::visit::{Sample, Side, Visitor, What, MOST_CPUS};
 use cpu::{Cpu, Sight};
 use flush::{Flush, Verdict};
 use shape::{Kind, Shape, Shapes};
@@ -142,7 +141,7 @@ fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
         if shape.kind == Kind::Ignored {
             continue;
         }
-        let why = if recording.features.follows_tasks() {
+        let why = if recording.follows_tasks {
             "was recorded for chosen tasks only (perf's -p, -t or -u), so other tasks' time is missing: record with -a"
         } else if attr.sampled() {
             "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
@@ -283,7 +282,7 @@ impl Visitor for Ledger<'_> {
     }
 
     fn side(&mut self, side: &Side<'_>) {
-        if is_guest(misc(side.bytes)) {
+        if side.guest {
             return;
         }
         let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind as FieldKind};
-use crate::perf::recording::Recording;
+use crate::recording::Recording;
 
 /// What an event does to the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Shapes {
             notes: Vec::new(),
         };
         let mut seen: FxHashSet<&str> = FxHashSet::default();
-        for event in &recording.events {
+        for event in recording.events.iter() {
             let first = seen.insert(&event.name);
             // What a guest's CPUs did is no part of the host's time.
             let shape = match event.format.as_ref().filter(|_| event.guest.is_none()) {
@@ -159,7 +159,7 @@ impl Shapes {
         shapes.has_switch = has(&shapes, Kind::Switch);
         // Where some were hidden, none can be missed.
         let whole = |kind| {
-            let pairs = shapes.events.iter().zip(&recording.events);
+            let pairs = shapes.events.iter().zip(recording.events.iter());
             let mut of_kind = pairs.filter(|(shape, _)| shape.kind == kind).peekable();
             of_kind.peek().is_some() && of_kind.all(|(_, event)| event.filter.is_none())
         };

@@ -9,13 +9,14 @@ use rustc_hash::FxHashMap;
 use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::format::Format;
+use crate::input::read_at;
 use crate::perf::attr::{Attr, TYPE_TRACEPOINT};
 use crate::perf::command::fits;
 use crate::perf::header::{Features, Magic, FILE_HEADER, PIPE_HEADER, SHORT_HEADER};
 use crate::perf::ids::Ids;
-use crate::perf::input::read_at;
 use crate::perf::naming;
-use crate::perf::recording::{Event, Mode, Part, Recording};
+use crate::perf::recording::{Mode, Part, PerfData};
+use crate::recording::Event;
 
 /// Bytes of a name's entry before features had them: a number and 64 characters.
 pub(super) const EVENT_TYPE: usize = 72;
@@ -37,12 +38,13 @@ pub(super) struct Gathered {
 }
 
 /// Opens a file, and the further files of a folder.
-pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<Recording> {
+pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<PerfData> {
     let length = file.metadata()?.len();
     let Some(start) = read_at(&file, 0, PIPE_HEADER as usize)? else {
         return Err(bad!("not a capture: the file has {length} bytes, too few for a perf.data header"));
     };
-    let magic = Magic::parse(&start).ok_or_else(|| unknown_magic(&start))?;
+    let magic =
+        Magic::parse(&start).ok_or_else(|| bad!("not a perf.data: the file starts with {:02x?}", &start[..8]))?;
     let mut gathered = Gathered { order: magic.order, ..Default::default() };
     let (mode, part, finished) = match magic.header {
         PIPE_HEADER => (Mode::Pipe, gathered.read_pipe(&file, length)?, true),
@@ -64,15 +66,6 @@ pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<Recording> {
         mode
     };
     gathered.finish(magic, mode, finished, parts)
-}
-
-fn unknown_magic(start: &[u8]) -> crate::error::Error {
-    match start {
-        [0x17, 0x08, 0x44, b't', b'r', b'a', b'c', ..] => {
-            bad!("not readable: a trace-cmd trace.dat, which this version does not read")
-        }
-        _ => bad!("not a capture: the file starts with {:02x?} where perf.data has 'PERFILE2'", &start[..8]),
-    }
 }
 
 impl Gathered {
@@ -100,7 +93,7 @@ impl Gathered {
         bytes.chunks_exact(8).filter_map(|word| self.order.u64(word, 0)).collect()
     }
 
-    fn finish(mut self, magic: Magic, mode: Mode, finished: bool, parts: Vec<Part>) -> Result<Recording> {
+    fn finish(mut self, magic: Magic, mode: Mode, finished: bool, parts: Vec<Part>) -> Result<PerfData> {
         if self.attrs.is_empty() {
             let place = self.stopped.unwrap_or("its attr table at offset 24 is empty".to_owned());
             return Err(bad!("no events: the perf.data header names none, so no sample can be read; {place}"));
@@ -121,17 +114,16 @@ impl Gathered {
             let of = |layout: &crate::perf::layout::Layout| (layout.sample_type, layout.read_format, layout.trailer);
             of(&event.layout) == of(first)
         };
-        Ok(Recording {
+        Ok(PerfData {
             mode,
             version: magic.version,
             order: magic.order,
-            wrapping: None,
             finished,
             cut: self.cut,
             id_at: events.iter().find_map(|event| event.layout.id),
             uniform: events.iter().all(alike),
             by_common_type,
-            events,
+            events: Arc::new(events),
             ids,
             features: self.features,
             parts,

@@ -117,25 +117,25 @@ pub fn name(kind: u32) -> String {
 
 /// Reads what a record says; `find` maps ids to events.
 pub fn what(kind: u32, record: &[u8], find: impl Fn(u64) -> Option<u32>) -> What {
-        let parsed = match kind {
-            kind::COMM => i32_at(record, 12).map(|tid| {
-                let comm = text(record.get(16..(16 + 16).min(record.len())).unwrap_or_default());
-                What::Comm { tid, comm }
-            }),
-            kind::FORK => match (i32_at(record, 16), i32_at(record, 20)) {
-                (Some(tid), Some(parent)) => Some(What::Fork { tid, parent }),
-                _ => None,
-            },
-            kind::LOST => u64_at(record, 16).map(What::Lost),
-            kind::LOST_SAMPLES => u64_at(record, 8).map(What::LostSamples),
-            kind::THROTTLE | kind::UNTHROTTLE => {
-                u64_at(record, 16).map(|id| What::Throttle(kind == kind::THROTTLE, find(id)))
-            }
-            kind::FINISHED_ROUND => Some(What::Round),
+    let parsed = match kind {
+        kind::COMM => i32_at(record, 12).map(|tid| {
+            let comm = text(record.get(16..(16 + 16).min(record.len())).unwrap_or_default());
+            What::Comm { tid, comm }
+        }),
+        kind::FORK => match (i32_at(record, 16), i32_at(record, 20)) {
+            (Some(tid), Some(parent)) => Some(What::Fork { tid, parent }),
             _ => None,
-        };
-        parsed.unwrap_or(What::Other)
-    }
+        },
+        kind::LOST => u64_at(record, 16).map(What::Lost),
+        kind::LOST_SAMPLES => u64_at(record, 8).map(What::LostSamples),
+        kind::THROTTLE | kind::UNTHROTTLE => {
+            u64_at(record, 16).map(|id| What::Throttle(kind == kind::THROTTLE, find(id)))
+        }
+        kind::FINISHED_ROUND => Some(What::Round),
+        _ => None,
+    };
+    parsed.unwrap_or(What::Other)
+}
 
 /// Type and size of the record at the start of `bytes`.
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! Opening a recording: everything that is known before the first sample.
+//! A perf.data, opened: everything that is known before the first sample.
 
 use std::fs::File;
 use std::path::Path;
@@ -8,13 +8,11 @@ use rustc_hash::FxHashMap;
 
 use crate::bytes::{slice, Order};
 use crate::error::{bad, Result};
-use crate::format::Format;
-use crate::perf::attr::{Attr, TYPE_TRACEPOINT};
 use crate::perf::gather::gather;
 use crate::perf::header::Features;
 use crate::perf::ids::Ids;
 use crate::perf::layout::Layout;
-use crate::perf::wrapped::{unwrapped, Wrapping};
+use crate::recording::Event;
 
 /// How the records are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,40 +36,21 @@ pub struct Part {
     pub end: u64,
 }
 
-/// One event of the recording.
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// `irq:softirq_entry`, `cycles`, or type and number where no name was recorded.
-    pub name: String,
-    /// How it was recorded.
-    pub attr: Attr,
-    /// Where its samples keep what.
-    pub layout: Layout,
-    /// Fields of the payload; tracepoints only.
-    pub format: Option<Arc<Format>>,
-    /// The filter set on the recorder's command line.
-    pub filter: Option<String>,
-    /// Process id of the guest it was recorded in, which `perf inject` merged into the host's.
-    pub guest: Option<i32>,
-}
-
 /// A recording, opened: header, events and formats are known; samples have not been read.
 #[derive(Debug)]
-pub struct Recording {
+pub struct PerfData {
     /// How the records are stored.
     pub mode: Mode,
     /// Version of the file's layout, 1 or 2.
     pub version: u8,
     /// Byte order of the recorder.
     pub order: Order,
-    /// What the whole file was compressed with.
-    pub wrapping: Option<Wrapping>,
     /// Whether the recorder closed the file properly.
     pub finished: bool,
     /// Whether the file ends before its header says so.
     pub cut: bool,
     /// Events, in the order of their attrs.
-    pub events: Vec<Event>,
+    pub events: Arc<Vec<Event>>,
     /// Sample id to event.
     pub ids: Ids,
     /// What the features say.
@@ -88,46 +67,15 @@ pub struct Recording {
     pub by_common_type: FxHashMap<u64, u32>,
 }
 
-impl Recording {
-    /// Opens a file, a folder that `perf record --threads` made, or `-` for standard input.
-    pub fn open(path: &str) -> Result<Recording> {
-        if path == "-" {
-            return Self::from_files(unwrapped(None)?, None);
-        }
-        if Path::new(path).is_dir() {
-            return Self::from_directory(Path::new(path));
-        }
-        Self::from_file(Arc::new(File::open(path)?))
-    }
-
+impl PerfData {
     /// Reads the headers of an open file.
-    pub fn from_file(file: Arc<File>) -> Result<Recording> {
-        Self::from_files(unwrapped(Some(file))?, None)
+    pub fn from_file(file: Arc<File>) -> Result<PerfData> {
+        gather(file, None)
     }
 
-    fn from_files((file, wrapping): (Arc<File>, Option<Wrapping>), more: Option<Vec<File>>) -> Result<Recording> {
-        let mut recording = gather(file, more)?;
-        recording.notes.extend(wrapping.as_ref().and_then(|wrapping| wrapping.problem.clone()));
-        recording.cut |= wrapping.as_ref().is_some_and(|wrapping| wrapping.problem.is_some());
-        recording.wrapping = wrapping;
-        Ok(recording)
-    }
-
-    fn from_directory(path: &Path) -> Result<Recording> {
+    /// Reads the folder that `perf record --threads` made.
+    pub fn from_directory(path: &Path) -> Result<PerfData> {
         let main = path.join("data");
-        if !main.is_file() {
-            let found = std::fs::read_dir(path)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-            let mut found: Vec<String> = found.take(4).collect();
-            found.sort();
-            let found = if found.is_empty() {
-                "an empty folder".to_owned()
-            } else {
-                format!("a folder with {}", found.join(", "))
-            };
-            return Err(bad!(
-                "no capture here: {found}; expected a perf.data file, a perf.data folder (with 'data' inside) or a bundle (with manifest.json)"
-            ));
-        }
         let mut extra = Vec::new();
         for entry in std::fs::read_dir(path)? {
             let entry = entry?;
@@ -143,11 +91,11 @@ impl Recording {
         }
         extra.sort();
         let files = extra.into_iter().map(|(_, path)| File::open(path)).collect::<std::io::Result<Vec<File>>>()?;
-        Self::from_files((Arc::new(File::open(main)?), None), Some(files))
+        gather(Arc::new(File::open(main)?), Some(files))
     }
 }
 
-impl Recording {
+impl PerfData {
     /// The clock of the timestamps, by the kernel's name in lower case without `CLOCK_`;
     /// `perf` for perf's own (`local_clock`, usually the scheduler's).
     pub fn clock(&self) -> &'static str {
@@ -196,10 +144,5 @@ impl Recording {
         let at = first.trailer_id.and_then(|back| bytes.len().checked_sub(back)).filter(|&at| at >= 8);
         let event = at.and_then(|at| self.ids.find(order.u64(slice(bytes, at, 8)?, 0)?));
         event.and_then(|event| self.events.get(event as usize)).map_or(first, |event| event.layout)
-    }
-
-    /// Whether this event is a tracepoint.
-    pub fn is_tracepoint(&self, event: usize) -> bool {
-        self.events.get(event).is_some_and(|event| event.attr.kind == TYPE_TRACEPOINT)
     }
 }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::sync::Arc;
 
 use crate::error::{bad, Result};
+use crate::input::{read_at, Window};
 use crate::perf::attr::{Attr, SMALLEST};
 use crate::perf::gather::{Gathered, EVENT_TYPE};
 use crate::perf::header::{Features, FileHeader, Section, FILE_HEADER};
-use crate::perf::input::{read_at, Window};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::bytes::text;
 use crate::error::Result;
+use crate::input::{read_at, Window};
 use crate::perf::attr::Attr;
 use crate::perf::gather::Gathered;
 use crate::perf::header::PIPE_HEADER;
-use crate::perf::input::{read_at, Window};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::Part;
 

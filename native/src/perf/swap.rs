@@ -5,7 +5,7 @@ use crate::bytes::{u16_at, u32_at, Order};
 use crate::format::{Element, Format, Kind};
 use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{self, kind};
-use crate::perf::recording::Recording;
+use crate::perf::recording::PerfData;
 
 /// Bytes of the whole records at the start of `block`, up to and with the first one after which
 /// something else than a record may follow.
@@ -24,7 +24,7 @@ pub fn extent(block: &[u8]) -> usize {
 }
 
 /// Turns these whole records around.
-pub fn to_little(recording: &Recording, records: &mut [u8]) {
+pub fn to_little(recording: &PerfData, records: &mut [u8]) {
     let mut rest = records;
     while let Some((kind, size)) = record::header(rest, Order::Big) {
         let (bytes, after) = rest.split_at_mut(size);
@@ -66,7 +66,7 @@ fn reverse_words(bytes: &mut [u8], at: usize, words: usize) {
     }
 }
 
-fn swap_sample(recording: &Recording, bytes: &mut [u8]) {
+fn swap_sample(recording: &PerfData, bytes: &mut [u8]) {
     let event = recording.event_of_sample(bytes, Order::Big);
     let event = event.and_then(|event| recording.events.get(event as usize));
     let layout = event.unwrap_or(&recording.events[0]).layout;
@@ -154,7 +154,7 @@ fn shape(kind: u32) -> (Widths, bool) {
     (Widths(widths), words)
 }
 
-fn swap_side(recording: &Recording, kind: u32, bytes: &mut [u8]) {
+fn swap_side(recording: &PerfData, kind: u32, bytes: &mut [u8]) {
     let mut end = bytes.len();
     if kind < kind::HEADER_ATTR {
         let layout = recording.layout_of_trailer(bytes, Order::Big);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use crate::perf::wrapped::most;
+use crate::wrapped::most;
 
 /// Records that compressed records hold: one zstd stream, cut anywhere.
 pub struct Unpacked {

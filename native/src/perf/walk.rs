@@ -6,16 +6,17 @@ use std::ops::ControlFlow;
 
 use crate::bytes::{u32_at, u64_at, Order};
 use crate::error::{bad, Result};
-use crate::perf::input::Window;
-use crate::perf::record::{self, kind, Sample, Side, What};
-use crate::perf::recording::{Part, Recording};
+use crate::input::Window;
+use crate::perf::record::{self, is_guest, kind, misc};
+use crate::perf::recording::{Part, PerfData};
 use crate::perf::swap;
 use crate::perf::unpack::Unpacked;
+use crate::visit::{Sample, Side, Tally, Visitor};
 
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST_NS: u64 = 1 << 62;
 
-impl Recording {
+impl PerfData {
     /// Shows every record to `visitor`.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
         let mut walk = Walk {
@@ -36,7 +37,7 @@ impl Recording {
         }
         let counted = walk.counts.iter().enumerate().filter(|(_, &count)| count > 0);
         Ok(Tally {
-            records: counted.map(|(kind, &count)| (kind as u32, count)).collect(),
+            records: counted.map(|(kind, &count)| (record::name(kind as u32), count)).collect(),
             unreadable: walk.unreadable,
             notes: walk.notes,
         })
@@ -44,7 +45,7 @@ impl Recording {
 }
 
 struct Walk<'a> {
-    recording: &'a Recording,
+    recording: &'a PerfData,
     counts: Vec<u64>,
     unreadable: u64,
     notes: Vec<String>,
@@ -233,7 +234,14 @@ impl Walk<'_> {
             _ => {}
         }
         let find = |id| self.recording.ids.find(id);
-        let mut side = Side { kind, bytes, time_ns: None, cpu: None, what: What::parse(kind, bytes, find) };
+        let mut side = Side {
+            kind,
+            bytes,
+            guest: is_guest(misc(bytes)),
+            time_ns: None,
+            cpu: None,
+            what: record::what(kind, bytes, find),
+        };
         if kind < kind::HEADER_ATTR {
             let layout = self.recording.layout_of_trailer(bytes, Order::Little);
             let from_end = |back: usize| bytes.len().checked_sub(back).filter(|&at| at >= record::HEADER);

@@ -7,33 +7,27 @@ use pyo3::types::{PyDict, PyList};
 use super::table;
 use crate::bytes::Order;
 use crate::events::Scan;
-use crate::perf::record;
-use crate::perf::recording::{Event, Mode, Recording};
+use crate::recording::{Event, Recording};
 use crate::tables::{batch, plain};
 
 /// What the headers say.
 pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py, PyDict>> {
-    let features = &recording.features;
+    let host = &recording.host;
     let header = PyDict::new(py);
-    let mode = match recording.mode {
-        Mode::File => "file",
-        Mode::Pipe => "pipe",
-        Mode::Directory => "directory",
-    };
-    header.set_item("format", "perf.data")?;
-    header.set_item("mode", mode)?;
-    header.set_item("compressed", features.compressed)?;
+    header.set_item("format", recording.format)?;
+    header.set_item("mode", recording.mode)?;
+    header.set_item("compressed", recording.compressed)?;
     header.set_item("version", recording.version)?;
     header.set_item("byte_order", if recording.order == Order::Big { "big" } else { "little" })?;
-    header.set_item("word_bytes", features.tracing.long_bytes)?;
-    header.set_item("wrapped", recording.wrapping.as_ref().map(|wrapping| wrapping.name))?;
-    header.set_item("tool_version", &features.version)?;
-    header.set_item("os_release", &features.os_release)?;
-    header.set_item("arch", &features.arch)?;
-    header.set_item("hostname", &features.hostname)?;
-    header.set_item("cmdline", &features.cmdline)?;
-    header.set_item("nr_cpus", features.nr_cpus.map(|count| count.0.max(count.1)))?;
-    header.set_item("clock", recording.clock())?;
+    header.set_item("word_bytes", host.long_bytes)?;
+    header.set_item("wrapped", recording.wrapping)?;
+    header.set_item("tool_version", &host.tool_version)?;
+    header.set_item("os_release", &host.os_release)?;
+    header.set_item("arch", &host.arch)?;
+    header.set_item("hostname", &host.hostname)?;
+    header.set_item("cmdline", &host.cmdline)?;
+    header.set_item("nr_cpus", host.nr_cpus)?;
+    header.set_item("clock", &recording.clock)?;
     header.set_item("finished", recording.finished)?;
     header.set_item("notes", &recording.notes)?;
     let events = PyList::empty(py);
@@ -79,7 +73,7 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
     found.set_item("lost_unplaced", scan.lost_samples.saturating_sub(scan.lost))?;
     let records = PyDict::new(py);
     for (kind, count) in &scan.tally.records {
-        records.set_item(record::name(*kind), count)?;
+        records.set_item(kind, count)?;
     }
     found.set_item("records", records)?;
     let mut notes = recording.notes.clone();

@@ -14,8 +14,8 @@ use pyo3_arrow::PyTable;
 use crate::error::{Error, Result};
 use crate::events::{self, Scan};
 use crate::ledger::{self, Request, Want};
-use crate::perf::recording::Recording;
 use crate::progress::Progress;
+use crate::recording::Recording;
 use crate::{maps, samples};
 use progress::Reporter;
 
@@ -115,7 +115,7 @@ impl Capture {
 
     /// The recorded `/proc/kallsyms`.
     fn kallsyms(&self) -> Option<&str> {
-        self.recording.features.tracing.kallsyms.as_deref()
+        self.recording.host.kallsyms.as_deref()
     }
 
     /// One tracepoint's events as an Arrow table.
