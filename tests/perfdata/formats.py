@@ -124,6 +124,13 @@ class Format:
         return f"name: {self.name}\nID: {self.id}\nformat:\n{body}\nprint fmt: {self.print_fmt}\n"
 
     def pack(self, values: Mapping[str, Value], common: Common, machine: Machine) -> bytes:
+        raw = self.payload(values, common, machine)
+        # perf rounds so that the u32 size and the data together end on 8 bytes, and counts the
+        # padding as data.
+        return raw + bytes(-(len(raw) + 4) % 8)
+
+    # What the tracepoint wrote.
+    def payload(self, values: Mapping[str, Value], common: Common, machine: Machine) -> bytes:
         stated = {
             "common_type": self.id,
             "common_flags": common.flags,
@@ -145,10 +152,7 @@ class Format:
                 dynamic += data
             else:
                 fixed[offset : offset + one.stored] = data[: one.stored].ljust(one.stored, b"\0")
-        raw = bytes(fixed) + dynamic
-        # perf rounds so that the u32 size and the data together end on 8 bytes, and counts the
-        # padding as data.
-        return raw + bytes(-(len(raw) + 4) % 8)
+        return bytes(fixed) + dynamic
 
 
 def element_bytes(one: Field, value: Value, machine: Machine) -> bytes:
