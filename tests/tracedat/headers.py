@@ -1,5 +1,4 @@
-# The parts of a trace.dat that versions 6 and 7 have alike: one after the other in 6, each a section
-# in 7.
+# The parts of a trace.dat that both versions have: one after the other in 6, each a section in 7.
 
 from collections.abc import Sequence
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from perfdata.formats import Common, Field, Format, Value, element_bytes
 from perfdata.machine import X86_64, Machine
 
-
 TEXT = Field("char", "buf", 1, count=0)
 
 

@@ -67,6 +67,9 @@ class Packing:
         )
 
 
+ZSTD = Packing()
+
+
 @dataclass
 class Writer:
     contents: Contents
@@ -149,5 +152,5 @@ class Writer:
         return bytes(self.data)
 
 
-def write(one: Contents, packing: Packing = Packing()) -> bytes:
+def write(one: Contents, packing: Packing = ZSTD) -> bytes:
     return Writer(one, packing).write()
