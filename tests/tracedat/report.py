@@ -14,7 +14,9 @@ LINE = re.compile(
     r"^(?:(?P<buffer>[\w.]+): +)? *(?P<comm>.*)-(?P<pid>\d+) +\[(?P<cpu>\d+)\] *"
     r"(?P<time>[\d.]+): (?P<event>\w+): *(?P<rest>.*)$"
 )
-DROPPED = re.compile(r"^CPU:(?P<cpu>\d+) \[(?:(?P<count>\d+) )?EVENTS DROPPED\]$")
+DROPPED = re.compile(
+    r"^(?:(?P<buffer>[\w.]+): )?CPU:(?P<cpu>\d+) \[(?:(?P<count>\d+) )?EVENTS DROPPED\]$"
+)
 
 
 @dataclass(frozen=True)
@@ -48,22 +50,25 @@ def report(path: Path, fields: Mapping[str, Sequence[str]], *options: str) -> li
     :param fields: names of an event's fields in their order, since values may hold anything
     """
     patterns = {name: pattern(names) for name, names in fields.items()}
-    lost: dict[int, int] = {}
+    mark: re.Match[str] | None = None
     found = []
     for line in trace_cmd("report", "-t", "-R", "-N", *options, "-i", path).split("\n"):
-        if mark := DROPPED.match(line):
-            lost[int(mark["cpu"])] = int(mark["count"] or -1)
+        if match := DROPPED.match(line):
+            mark = match
         elif match := LINE.match(line):
-            cpu, event = int(match["cpu"]), match["event"]
-            values = patterns[event].match(match["rest"]) if event in patterns else None
-            assert values or event not in patterns, line
+            event, values = match["event"], None
+            if event in patterns:
+                values = patterns[event].match(match["rest"])
+                assert values, line
+            # A mark has the buffer's name in place of the event behind it.
             found.append(
                 Reported(
-                    *(event, nanoseconds(match["time"]), cpu, int(match["pid"])),
+                    *(event, nanoseconds(match["time"]), int(match["cpu"]), int(match["pid"])),
                     *(match["comm"].strip(), values.groupdict() if values else {}),
-                    *(match["buffer"] or "", lost.pop(cpu, 0)),
+                    *((mark or match)["buffer"] or "", int(mark["count"] or -1) if mark else 0),
                 )
             )
+            mark = None
         else:
             assert not line or line.startswith("cpus="), f"not understood: {line!r}"
     return found
@@ -85,13 +90,24 @@ def number(text: str) -> int:
     return int(text, 16) if text.startswith("0x") else int(text)
 
 
-# common_flags and common_preempt_count stand in the latency columns, where letters have to be put
-# together again. One character a CPU's number, flags, need-resched, context, depth.
-def flag_columns(path: Path) -> Iterator[tuple[int, str]]:
-    row = re.compile(r"^.*-\d+ +(\d+)(\S{4,6}) +([\d.]+): ")
-    for line in trace_cmd("report", "-t", "-l", "-N", "-i", path).splitlines():
-        if match := row.match(line):
-            yield nanoseconds(match[3]), match[2]
+# (time, CPU, common_flags, common_preempt_count) of every event: the flags from the raw format's
+# latency column, the count from the other's.
+def contexts(path: Path) -> Iterator[tuple[int, int, int, int]]:
+    raw = re.compile(r"^.*-\d+ +(\d+)-0x([0-9a-f]+) +([\d.]+): ")
+    plain = re.compile(r"^.*-\d+ +\d+...([0-9a-f.]). +[\d.]+: ")
+    listed = (trace_cmd("report", "-t", "-l", "-N", *more, "-i", path) for more in (["-R"], []))
+    for one, other in zip(
+        *(filter(plain_or_raw, text.splitlines()) for text in listed), strict=True
+    ):
+        flags, depth = raw.match(one), plain.match(other)
+        assert flags, one
+        assert depth, other
+        count = 0 if depth[1] == "." else int(depth[1], 16)
+        yield nanoseconds(flags[3]), int(flags[1]), int(flags[2], 16), count
+
+
+def plain_or_raw(line: str) -> bool:
+    return bool(line) and not line.startswith(("cpus=", "CPU:"))
 
 
 def events_of(reported: Sequence[Reported]) -> dict[str, list[Reported]]:

@@ -55,6 +55,8 @@ class Dress:
     rank: Callable[[int], int] = lambda cpu: cpu
     # A record that was given back, before every so many records.
     discard_each: int | None = None
+    # Whether the kernel says how many events a sub-buffer has missed.
+    count_losses: bool = True
     options: tuple[o.Option, ...] = ()
     own_formats: tuple[Format, ...] = ()
     beside: tuple[Beside, ...] = ()
@@ -75,7 +77,7 @@ class Dress:
                 seen = Beside(one.number, event.at, event.format, event.values, event.common)
                 items.append(self.entry(seen, told.machine))
             elif isinstance(what, h.Lost) and what.placed:
-                items.append(Missed(what.count))
+                items.append(Missed(what.count if self.count_losses else None))
             elif isinstance(what, h.Flush):
                 items.append(Taken())
         items += [self.entry(extra, told.machine) for extra in waiting]

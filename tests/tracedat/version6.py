@@ -17,9 +17,10 @@ def write(one: Contents, old_clock: bool = False) -> bytes:
     data = one.magic(6) + headers.header_info(one) + headers.own_formats(one)
     data += headers.event_formats(one) + headers.kallsyms(one) + headers.printk(one)
     data += headers.cmdlines(one) + machine.pack("I", cpus(top)) + b"options  \0"
+    # The option says that a clock stands behind the table.
     shown = () if old_clock else (one.clock_file,)
-    data += options.Option(options.TRACECLOCK, shown).encode(machine)
-    for option in one.options:
+    clock_option = [options.Option(options.TRACECLOCK, shown)] if top.text is None else []
+    for option in (*clock_option, *one.options):
         data += option.encode(machine)
     # An instance's option says where its table stands: it is filled in once that is known.
     places = {}
