@@ -3,7 +3,7 @@
 # lines in place of records of names, and losses that a sub-buffer tells of.
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perfdata import happenings as h
@@ -61,7 +61,7 @@ class Dress:
     own_formats: tuple[Format, ...] = ()
     beside: tuple[Beside, ...] = ()
     # Other timelines in instances of their own, by name.
-    instances: Mapping[str, Recording] = field(default_factory=dict)
+    instances: Mapping[str, Recording] = field(default_factory=dict, repr=False)
     user_word: int | None = None
     old_clock: bool = False
     kallsyms: str = ""
@@ -121,7 +121,10 @@ class Dress:
         return Contents(
             (
                 self.buffer("", told),
-                *(self.buffer(name, other) for name, other in self.instances.items()),
+                *(
+                    self.buffer(name, replace(other, machine=told.machine))
+                    for name, other in self.instances.items()
+                ),
             ),
             told.formats,
             self.own_formats,
