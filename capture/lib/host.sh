@@ -120,17 +120,22 @@ cpu_list() {
 	sort -nu "$workspace/cpu_list"
 }
 
+# json_version PROGRAM: what it says of its version, null where it is not installed.
+json_version() {
+	if command -v "$1" >/dev/null; then json_string "$("$1" --version 2>&1 | grep -m 1 version)"; else printf null; fi
+}
+
 # json_host: the host object of the manifest.
 json_host() {
 	printf '{"kernel": %s, "kernel_version": %s, "arch": %s, "virtualization": %s,\n' \
 		"$(json_string "$(uname -r)")" "$(json_string "$(uname -v)")" \
 		"$(json_string "$(uname -m)")" "$(json_string "$(virtualization)")"
-	printf '    "cpus_online": %s, "cpu_model": %s, "clocksource": %s, "preempt": %s, "perf": %s,\n' \
+	printf '    "cpus_online": %s, "cpu_model": %s, "clocksource": %s, "preempt": %s,\n' \
 		"$(json_string "$(first_line /sys/devices/system/cpu/online)")" \
 		"$(json_string "$(sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo)")" \
 		"$(json_string "$(first_line /sys/devices/system/clocksource/clocksource0/current_clocksource)")" \
-		"$(json_string "$(first_line /sys/kernel/debug/sched/preempt)")" \
-		"$(json_string "$(perf --version)")"
+		"$(json_string "$(first_line /sys/kernel/debug/sched/preempt)")"
+	printf '    "perf": %s, "trace_cmd": %s,\n' "$(json_version perf)" "$(json_version trace-cmd)"
 	printf '    "sysctls": {'
 	json_host_comma=''
 	for json_host_name in netdev_budget netdev_budget_usecs dev_weight netdev_max_backlog skb_defer_max; do

@@ -1,28 +1,50 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
-# perf as the recorder: which events, how large a ring, start, stop. Sourced.
-# Uses workspace, partial, library, profile, cpus, recorder_cpus, compress; sets events,
-# ring_buffer, recorder_pid.
+# The recorder, whichever tool it is: which events, how large a ring, start, stop. Sourced.
+# Uses workspace, partial, library, profile, cpus, recorder_cpus, compress, clock; sets tool, trace,
+# trace_clock, events, pairs, ring_buffer, recorder_pid, lost_events, losses.
+#
+# A tool is lib/tool-NAME.sh, which defines, with _ for - in NAME:
+#   NAME_compresses   can it?
+#   set_up_NAME       sets trace, the file or folder it writes; fails with refusal set to why
+#   NAME_command FILE the command, one argument a line, that records into FILE what event_options
+#                     says, reports "recorder started" once the last event is on (lib/hold-window.sh
+#                     does) and ends with status 0 when a line arrives on "$workspace/stop"
+#   NAME_records LIST does recording the events of LIST, separated by commas, work?
+#   finish_NAME       looks at what was recorded; sets lost_events and losses where it can
+#   undo_NAME         after a failure: sets the host as it was
 
-# load_profile FILE: checks FILE against the events this kernel has; sets events and pairs.
-# Required events must exist; a pair that is not there is skipped with a note.
-load_profile() {
-	tracefs=''
-	for load_profile_root in /sys/kernel/tracing /sys/kernel/debug/tracing; do
-		if [ -d "$load_profile_root/events" ]; then
-			tracefs=$load_profile_root
-			break
+# choose_candidates TOOL...: sets candidates to those that are here, in the order in which they are
+# tried, and refusals to why the others are not.
+choose_candidates() {
+	candidates='' refusals=''
+	for tool in "$@"; do
+		if [ "$tool" = tracefs ] || command -v "$tool" >/dev/null; then
+			candidates="$candidates $tool"
+		else
+			refusals="$refusals${refusals:+; }$tool is not installed"
 		fi
 	done
-	[ -n "$tracefs" ] || die "tracefs is not mounted or not readable: as root, mount -t tracefs tracefs /sys/kernel/tracing"
-	events=''
-	pairs=''
-	skipped=''
+	[ -n "$candidates" ] || die "$refusals, and needed"
+	# The others are only tried when it refuses.
+	tool=${candidates# }
+	tool=${tool%% *}
+	check_compression
+}
+
+check_compression() {
+	[ -z "$compress" ] || "$(echo "$tool" | tr - _)_compresses" || die "$tool cannot compress here: leave out --compress"
+}
+
+# load_profile FILE: checks FILE against the events this kernel has; sets events and profile_pairs.
+# Required events must exist; a pair that is not there is skipped with a note.
+load_profile() {
+	events='' profile_pairs='' skipped=''
 	while read -r load_profile_first load_profile_entry load_profile_exit; do
 		case $load_profile_first in
 		'' | '#'*) ;;
 		pair)
 			if has_event "$load_profile_entry" && has_event "$load_profile_exit"; then
-				pairs="$pairs $load_profile_entry,$load_profile_exit"
+				profile_pairs="$profile_pairs $load_profile_entry,$load_profile_exit"
 			else
 				skipped="$skipped $load_profile_entry"
 			fi
@@ -36,10 +58,6 @@ load_profile() {
 	[ -z "$skipped" ] || note "not on this kernel, not recorded:$(pair_names "$skipped")"
 }
 
-has_event() {
-	[ -d "$tracefs/events/${1%%:*}/${1#*:}" ]
-}
-
 # pair_names ENTRIES: " irq_vectors:local_timer" for irq_vectors:local_timer_entry, and so on.
 pair_names() {
 	for pair_names_entry in $1; do
@@ -47,77 +65,100 @@ pair_names() {
 	done
 }
 
+# event_options: -e and an event, one a line, for each.
+event_options() {
+	for event_options_event in $events $(echo "$pairs" | tr ',' ' '); do
+		printf '%s\n' -e "$event_options_event"
+	done
+}
+
+# hold_window: the workload of tools that record as long as one runs.
+hold_window() {
+	printf '%s\n' sh "$library/hold-window.sh" "$workspace/stop"
+}
+
 # drop_refused_pairs: tries each pair by itself and drops the ones that cannot be recorded. Takes
-# half a second a pair, so it is only called when recording everything together has failed.
+# half a second a pair with most tools, so it is only called when recording everything together
+# has failed.
 drop_refused_pairs() {
 	drop_refused_pairs_kept=''
-	skipped=''
 	for drop_refused_pairs_pair in $pairs; do
-		if perf record -a -c 1 -e "$drop_refused_pairs_pair" -B -N -o /dev/null -- true >/dev/null 2>&1 </dev/null; then
+		if "${tool_name}_records" "$drop_refused_pairs_pair"; then
 			drop_refused_pairs_kept="$drop_refused_pairs_kept $drop_refused_pairs_pair"
 		else
-			skipped="$skipped $drop_refused_pairs_pair"
+			refused="$refused $drop_refused_pairs_pair"
 		fi
 	done
 	pairs=$drop_refused_pairs_kept
-	[ -z "$skipped" ] || note "refused by this host, not recorded:$(pair_names "$skipped")"
 }
 
-# choose_ring_buffer: bytes of ring per CPU, a power of two. 100,000 events/s are about 10 MB/s, so
-# 8 MiB ride out most of a second in which perf does not get to run; hosts with many CPUs and
+# choose_ring_buffer CPUS [KIB]: bytes of ring per CPU. 100,000 events/s are about 10 MB/s, so
+# 8 MiB ride out most of a second in which the recorder does not get to run; hosts with many CPUs and
 # little memory get less, so that all rings together stay below 1/16 of what is available.
 choose_ring_buffer() {
+	if [ -n "$2" ]; then
+		profile_buffer=$(($2 * 1024))
+		return
+	fi
 	choose_ring_buffer_limit=$(awk -v cpus="$1" '/^MemAvailable:/ { printf "%d", $2 * 1024 / 16 / cpus }' /proc/meminfo)
-	ring_buffer=8388608
-	while [ "$ring_buffer" -gt "${choose_ring_buffer_limit:-8388608}" ] && [ "$ring_buffer" -gt 131072 ]; do
-		ring_buffer=$((ring_buffer / 2))
+	profile_buffer=8388608
+	while [ "$profile_buffer" -gt "${choose_ring_buffer_limit:-8388608}" ] && [ "$profile_buffer" -gt 131072 ]; do
+		profile_buffer=$((profile_buffer / 2))
 	done
 }
 
-# perf_has OPTION: does this perf's record know the option?
-perf_has() {
-	perf record -h 2>&1 | grep -q -e "$1"
+# start_recorder: starts the first of the candidates that works; returns when it records. Fails when
+# none does, and refusals says why.
+start_recorder() {
+	for tool in $candidates; do
+		check_compression
+		tool_name=$(echo "$tool" | tr - _)
+		pairs=$profile_pairs ring_buffer=$profile_buffer
+		refused='' refusal='' lost_events='' losses=''
+		if "set_up_$tool_name" && start_tool; then
+			[ -z "$refusals" ] || note "$tool recorded, for $refusals"
+			[ -z "$refused" ] || note "refused by this host, not recorded:$(pair_names "$refused")"
+			return
+		fi
+		"undo_$tool_name"
+		rm -rf "${partial:?}/$trace" "$partial/recorder.txt"
+		refusals="$refusals${refusals:+; }$refusal"
+	done
+	return 1
 }
 
-# recorder_command FILE: writes the recorder's command to "$workspace/argv", one argument a line,
-# for the manifest and for start_recorder alike.
-recorder_command() {
+# start_tool: with what the host lets it record.
+start_tool() {
+	launch_tool && return
+	start_tool_refused=$refused
+	# shellcheck disable=SC2086 # the first of the words
+	"${tool_name}_records" "$(set -- $events && echo "$1")" || return 1
+	drop_refused_pairs
+	[ "$refused" != "$start_tool_refused" ] && launch_tool
+}
+
+# launch_tool: returns when it records, fails when it ends instead, with refusal set to its last words.
+launch_tool() {
 	{
 		# Off the victim's CPU, so that what the recorder costs is not taken from the victim.
 		[ -z "$recorder_cpus" ] || printf '%s\n' taskset -c "$recorder_cpus"
-		printf '%s\n' perf record
-		if [ -n "$cpus" ]; then printf '%s\n' -C "$cpus"; else printf '%s\n' -a; fi
-		printf '%s\n' -k CLOCK_MONOTONIC -c 1 -m "$((ring_buffer / 1024))K"
-		# No build ids: collecting them rereads the whole trace and fills a cache in the home directory.
-		printf '%s\n' -B -N
-		# Names of the tasks that already run are needed, the maps of their memory are not.
-		if perf_has --synth; then printf '%s\n' --synth task; fi
-		[ -z "$compress" ] || printf '%s\n' "-z$compress"
-		printf '%s\n' -o "$1"
-		for recorder_command_event in $events $(echo "$pairs" | tr ',' ' '); do
-			printf '%s\n' -e "$recorder_command_event"
-		done
+		"${tool_name}_command" "$partial/$trace"
 	} >"$workspace/argv"
-}
-
-# start_recorder: returns when perf records, fails when it ends instead. perf starts its workload
-# only after the last event is enabled, and the workload says so; it then holds the recording open
-# until stop_recorder.
-start_recorder() {
-	recorder_command "$partial/trace.perf.data"
 	set --
-	while IFS= read -r start_recorder_word; do
-		set -- "$@" "$start_recorder_word"
+	while IFS= read -r launch_tool_word; do
+		set -- "$@" "$launch_tool_word"
 	done <"$workspace/argv"
-	# An empty configuration, or the user's own could change what is recorded.
-	PERF_CONFIG=/dev/null setsid sh "$library/report-end.sh" recorder "$@" -- \
-		sh "$library/hold-window.sh" "$workspace/stop" >"$partial/recorder.txt" 2>&1 </dev/null &
+	# An empty configuration of perf, or the user's own could change what is recorded.
+	PERF_CONFIG=/dev/null setsid sh "$library/report-end.sh" recorder "$@" >"$partial/recorder.txt" 2>&1 </dev/null &
 	recorder_pid=$!
 	next_report
-	[ "$report" = 'recorder started' ]
+	[ "$report" != 'recorder started' ] || return 0
+	recorder_pid=''
+	refusal="$tool did not start (it takes root)$(last_words "$partial/recorder.txt")"
+	return 1
 }
 
-# stop_recorder: ends the recording and waits until the file is written.
+# stop_recorder: ends the recording and waits until the trace is written.
 stop_recorder() {
 	echo stop >&4
 	while next_report; do
@@ -126,6 +167,8 @@ stop_recorder() {
 		esac
 	done
 	recorder_pid=''
-	[ "$report" = 'recorder ended 0' ] || die "perf failed$(last_words "$partial/recorder.txt")"
-	[ -s "$partial/trace.perf.data" ] || die "perf wrote no trace"
+	[ "$report" = 'recorder ended 0' ] || die "$tool failed$(last_words "$partial/recorder.txt")"
+	"finish_$tool_name"
+	[ "${lost_events:-0}" = 0 ] ||
+		warn "$lost_events events were lost on CPUs $(echo "$losses" | cut -d ' ' -f 1 | paste -s -d , -): record with a larger --buffer, or with --profile light"
 }

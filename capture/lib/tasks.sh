@@ -113,7 +113,7 @@ other_report() {
 		note "the load ended by itself before the end of the recorded window"
 		;;
 	'load ended '*) die "the load failed with exit status ${report##* }$(last_words "$partial/load.txt")" ;;
-	'recorder ended '*) die "perf ended early$(last_words "$partial/recorder.txt")" ;;
+	'recorder ended '*) die "$tool ended early$(last_words "$partial/recorder.txt")" ;;
 	esac
 }
 

@@ -1,0 +1,106 @@
+#!/bin/sh
+# copy-pages.sh TRACEFS INSTANCE DIR FIFO BYTES CPU...: switches the trace instance on and copies the
+# pages of its CPUs' ring buffers (BYTES each) to DIR/per_cpu/cpuN/raw, until a line arrives on FIFO or
+# nobody is left to write one. Then it switches tracing off, copies the rest, and the names and counts.
+# Reports on descriptor 3 that it records.
+#
+# A read of trace_pipe_raw waits for an event, gives what there is, and each event ends a wait: who
+# simply reads is woken by every event, and being woken makes events. So nothing is ever read here
+# that is not there: the kernel says how many events wait, no event takes less than 12 bytes of a page
+# (4 of the ring buffer, 8 common to all events), and so many pages are full for certain.
+tracefs=$1 instance=$2 folder=$3 fifo=$4 buffer=$5
+shift 5
+# One a line.
+cpus=$(printf '%s\n' "$@")
+smallest_event=12
+here=$(dirname -- "$0")
+
+fail() {
+	printf '%s\n' "$*" >&2
+	exit 1
+}
+
+# Whatever ends this shell switches tracing off; when the caller is gone as well, nobody else
+# removes the instance.
+holder=''
+end() {
+	end_status=$?
+	trap '' INT TERM HUP QUIT PIPE
+	trap - EXIT
+	[ -z "$holder" ] || kill "$holder" 2>/dev/null
+	{ echo 0 >"$instance/tracing_on"; } 2>/dev/null
+	rmdir "$instance" 2>/dev/null
+	exit "$end_status"
+}
+trap end EXIT
+trap 'exit 1' HUP INT QUIT PIPE TERM
+
+# Of a page, header_page says where the data begins and how much there is.
+page_data=$(sed -n 's/.*char data;.*size:\([0-9]*\);.*/\1/p' "$folder/header_page")
+page_header=$(sed -n 's/.*char data;.*offset:\([0-9]*\);.*/\1/p' "$folder/header_page")
+case $page_header,$page_data in
+,* | *,) fail "$folder/header_page says nothing about a page's data" ;;
+esac
+page=$((page_header + page_data))
+
+# copy_pages LEAST [LIMIT]: from every CPU that has LEAST pages that are full for certain, all of
+# those; sets copied to how many CPUs had. With LEAST 0 at least a page where anything is left.
+# LIMIT is the command that ends a copier which waits for events that never come, should the kernel
+# have counted wrong.
+copy_pages() {
+	copied=0 copiers=''
+	for cpu in $cpus; do
+		read -r _ waiting <"$instance/per_cpu/cpu$cpu/stats" || fail "cannot read the counts of CPU $cpu"
+		pages=$((waiting * smallest_event / page_data))
+		[ "$1" -gt 0 ] || [ "$pages" -gt 0 ] || pages=$((waiting > 0))
+		if [ "$pages" -eq 0 ] || [ "$pages" -lt "$1" ]; then continue; fi
+		# shellcheck disable=SC2086 # a command, or none
+		LC_ALL=C ${2-} dd bs="$page" count="$pages" <"$instance/per_cpu/cpu$cpu/trace_pipe_raw" >>"$folder/per_cpu/cpu$cpu/raw" 2>"$fifo-cpu$cpu" &
+		copiers="$copiers $cpu:$!" copied=$((copied + 1))
+	done
+	for copier in $copiers; do
+		cpu=${copier%%:*}
+		wait "${copier#*:}" && continue
+		[ -n "${2-}" ] || fail "cannot copy the pages of CPU $cpu: $(tail -n 1 "$fifo-cpu$cpu")"
+		give_up "$cpu"
+	done
+}
+
+# give_up CPU: leaves the rest of it, and says so to the caller.
+give_up() {
+	: >"$folder/per_cpu/cpu$1/unread"
+	cpus=$(echo "$cpus" | grep -vx "$1")
+}
+
+# Several times what is looked for must fit into a buffer: an event can take ten times the smallest.
+least=$((buffer / page / 32))
+[ "$least" -gt 0 ] || least=1
+pause=0.1
+[ "$buffer" -ge 4194304 ] || pause=0.02
+limit=''
+! command -v timeout >/dev/null || limit='timeout 60'
+
+echo 1 >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
+{
+	sh "$here/hold-window.sh" "$fifo"
+	: >"$fifo-now"
+} </dev/null &
+holder=$!
+until [ -e "$fifo-now" ]; do
+	copy_pages "$least"
+	[ "$copied" -gt 0 ] || sleep "$pause"
+done
+echo 0 >"$instance/tracing_on" || fail "the kernel refuses to switch tracing off"
+
+# The names first: other instances go on to add theirs, and the kernel keeps so many only.
+for name in saved_cmdlines printk_formats; do
+	cat "$tracefs/$name" >"$folder/$name" 2>/dev/null || rm -f "$folder/$name"
+done
+recorded=$cpus
+while copy_pages 0 "$limit" && [ "$copied" -gt 0 ]; do
+	:
+done
+for cpu in $recorded; do
+	cat "$instance/per_cpu/cpu$cpu/stats" >"$folder/per_cpu/cpu$cpu/stats" || fail "cannot write the counts of CPU $cpu"
+	echo "CPU $cpu: $(($(wc -c <"$folder/per_cpu/cpu$cpu/raw") / page)) pages of $page bytes"
+done

@@ -1,0 +1,50 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# perf as the recorder. Sourced; lib/recorder.sh says what a tool has to define.
+
+perf_compresses() {
+	perf version --build-options 2>/dev/null | grep -q 'zstd: \[ on'
+}
+
+set_up_perf() {
+	trace=trace.perf.data trace_clock=CLOCK_MONOTONIC
+	# perf takes powers of two only.
+	perf_buffer=131072
+	while [ "$perf_buffer" -lt "$ring_buffer" ]; do
+		perf_buffer=$((perf_buffer * 2))
+	done
+	ring_buffer=$perf_buffer
+}
+
+# perf_has OPTION: does this perf's record know the option?
+perf_has() {
+	perf record -h 2>&1 | grep -q -e "$1"
+}
+
+perf_command() {
+	printf '%s\n' perf record
+	if [ -n "$cpus" ]; then printf '%s\n' -C "$cpus"; else printf '%s\n' -a; fi
+	printf '%s\n' -k CLOCK_MONOTONIC -c 1 -m "$((ring_buffer / 1024))K"
+	# No build ids: collecting them rereads the whole trace and fills a cache in the home directory.
+	printf '%s\n' -B -N
+	# Names of the tasks that already run are needed, the maps of their memory are not.
+	if perf_has --synth; then printf '%s\n' --synth task; fi
+	[ -z "$compress" ] || printf '%s\n' -z1
+	printf '%s\n' -o "$1"
+	event_options
+	printf '%s\n' --
+	hold_window
+}
+
+# perf_records EVENT,...: does recording them alone work?
+perf_records() {
+	perf record -a -c 1 -e "$1" -B -N -o /dev/null -- true >/dev/null 2>&1 </dev/null
+}
+
+# How many events were lost is among the records of the trace.
+finish_perf() {
+	[ -s "$partial/$trace" ] || die "perf wrote no trace"
+}
+
+undo_perf() {
+	:
+}

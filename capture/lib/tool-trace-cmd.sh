@@ -1,0 +1,88 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# trace-cmd as the recorder. Sourced; lib/recorder.sh says what a tool has to define.
+
+trace_cmd_compresses() {
+	trace_cmd_has --compression
+}
+
+set_up_trace_cmd() {
+	trace=trace.dat trace_clock=$clock
+	set_up_trace_cmd_use=$(top_buffer_use)
+	if [ -n "$set_up_trace_cmd_use" ]; then
+		refusal="trace-cmd takes the kernel's own trace buffer, and $set_up_trace_cmd_use"
+		return 1
+	fi
+	save_top_buffer || die "cannot write to $workspace"
+	mask_refused_controls
+}
+
+# trace_cmd_has OPTION: does this trace-cmd's record know the option?
+trace_cmd_has() {
+	trace-cmd record -h 2>&1 | grep -q -e "$1"
+}
+
+# mask_refused_controls: sets masks to what lib/masked.sh hides: the function tracer's controls that
+# this host refuses; nothing where it refuses none. Nothing is changed by trying: the files are
+# opened and not written, and what cannot be refused but by writing is written what it reads.
+mask_refused_controls() {
+	masks=$workspace/masks
+	mkdir -p "$masks" || die "cannot write to $workspace"
+	: >"$masks/list"
+	for mask_refused_controls_name in set_ftrace_filter set_ftrace_notrace set_ftrace_pid set_ftrace_notrace_pid; do
+		mask_refused_controls_file=$tracefs/$mask_refused_controls_name
+		[ -e "$mask_refused_controls_file" ] || continue
+		(: >>"$mask_refused_controls_file") 2>/dev/null || mask '' "$mask_refused_controls_file"
+	done
+	mask_refused_controls_file=/proc/sys/kernel/ftrace_enabled
+	if mask_refused_controls_value=$(cat "$mask_refused_controls_file" 2>/dev/null); then
+		(echo "$mask_refused_controls_value" >"$mask_refused_controls_file") 2>/dev/null ||
+			mask "$mask_refused_controls_value" "$mask_refused_controls_file"
+	fi
+	if [ ! -s "$masks/list" ]; then
+		masks=''
+	elif ! unshare -m true 2>/dev/null; then
+		refusal="this host refuses the function tracer's controls, which trace-cmd sets, and a mount namespace to hide them in"
+		return 1
+	fi
+}
+
+# mask VALUE CONTROL: a file with VALUE for the control.
+mask() {
+	mask_file=$masks/${2##*/}
+	{ [ -z "$1" ] || echo "$1"; } >"$mask_file"
+	echo "$2 $mask_file" >>"$masks/list"
+}
+
+trace_cmd_command() {
+	[ -z "$masks" ] || printf '%s\n' unshare -m sh "$library/masked.sh" "$masks/list"
+	printf '%s\n' trace-cmd record -C "$clock" -b "$((ring_buffer / 1024))"
+	# shellcheck disable=SC2086 # a list of CPUs
+	[ -z "$cpus" ] || printf '%s\n' -M "$(cpu_mask $recorded_cpus | tr -d ,)"
+	# It would hide its own threads, and with them what they take from others.
+	if trace_cmd_has --no-filter; then printf '%s\n' --no-filter; fi
+	if [ -z "$compress" ] && trace_cmd_has --compression; then printf '%s\n' --compression none; fi
+	event_options
+	printf '%s\n' -o "$1"
+	hold_window
+}
+
+# trace_cmd_records EVENT,...: does recording them alone work?
+trace_cmd_records() {
+	# shellcheck disable=SC2046 # split into words on purpose
+	set -- trace-cmd record $(echo "$1" | sed 's/^/-e /; s/,/ -e /g') -o "$workspace/probe.dat" true
+	[ -z "$masks" ] || set -- unshare -m sh "$library/masked.sh" "$masks/list" "$@"
+	"$@" >/dev/null 2>&1 </dev/null
+}
+
+finish_trace_cmd() {
+	[ -s "$partial/$trace" ] || die "trace-cmd wrote no trace"
+	restore_top_buffer
+	# It says what each CPU's buffer lost in the trace, and not on the screen.
+	trace-cmd dump --options -i "$partial/$trace" >"$workspace/stats" 2>/dev/null
+	count_losses <"$workspace/stats"
+	[ -z "$masks" ] || note "this host refuses the function tracer's controls: trace-cmd recorded with $(wc -l <"$masks/list") of them hidden from it"
+}
+
+undo_trace_cmd() {
+	restore_top_buffer
+}

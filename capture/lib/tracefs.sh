@@ -1,0 +1,76 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# The kernel's tracing files: where they are, CPU masks, what a ring buffer lost. Sourced.
+
+# find_tracefs: sets tracefs. Where it is not mounted it is mounted, and unmount_tracefs undoes that.
+find_tracefs() {
+	for tracefs in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+		[ ! -d "$tracefs/events" ] || return 0
+	done
+	tracefs=/sys/kernel/tracing
+	if [ "$(id -u)" = 0 ] && [ -d "$tracefs" ]; then
+		# Said first: a signal is taken between any two commands.
+		tracefs_mounted=$tracefs
+		if mount -t tracefs tracefs "$tracefs" 2>/dev/null; then
+			note "tracefs was not mounted: it was mounted for the recording, and unmounted after it"
+			return
+		fi
+		tracefs_mounted=''
+	fi
+	die "tracefs is not mounted or not readable: as root, mount -t tracefs tracefs /sys/kernel/tracing"
+}
+
+unmount_tracefs() {
+	[ -n "$tracefs_mounted" ] && [ -d "$tracefs_mounted/events" ] || return 0
+	umount "$tracefs_mounted" 2>/dev/null || warn "tracefs stays mounted on $tracefs_mounted: something else uses it"
+	tracefs_mounted=''
+}
+
+has_event() {
+	[ -d "$tracefs/events/${1%%:*}/${1#*:}" ]
+}
+
+# selected FILE: the word in brackets, as trace_clock shows what is chosen.
+selected() {
+	sed -n 's/.*\[\([^]]*\)\].*/\1/p' "$1"
+}
+
+# trace_clocks: the clocks of this kernel on one line.
+trace_clocks() {
+	tr -d '[]' <"$tracefs/trace_clock"
+}
+
+# cpu_mask CPU...: their mask as the kernel writes it, 32 bits a word. Not every awk has powers.
+cpu_mask() {
+	echo "$@" | awk '{
+		for (i = 1; i <= NF; i++) {
+			digit = int($i / 4)
+			mask[digit] += substr("1248", $i % 4 + 1, 1)
+			if (digit > top) top = digit
+		}
+		for (digit = top + 0; digit >= 0; digit--) printf("%x%s", mask[digit], (digit > 0 && digit % 8 == 0) ? "," : "")
+	}'
+}
+
+# count_losses: reads per-CPU stats, each CPU's after a line "CPU: N", and sets lost_events and
+# losses, a line "CPU overrun commit_overrun dropped" for each that lost any. Without stats
+# lost_events is empty: not known.
+count_losses() {
+	# A full ring overwrites its oldest events (overrun) or refuses new ones (dropped); an event that
+	# interrupts another one of a full ring is a commit overrun.
+	awk '
+		/^CPU:/ { cpu = $2; seen[++count] = cpu }
+		/^overrun:/ { overrun[cpu] = $2 }
+		/^commit overrun:/ { commit[cpu] = $3 }
+		/^dropped events:/ { dropped[cpu] = $3 }
+		END {
+			for (i = 1; i <= count; i++) {
+				cpu = seen[i]
+				lost = overrun[cpu] + commit[cpu] + dropped[cpu]
+				total += lost
+				if (lost > 0) printf "%d %d %d %d\n", cpu, overrun[cpu], commit[cpu], dropped[cpu]
+			}
+			if (count > 0) printf "total %d\n", total
+		}' >"$workspace/losses"
+	lost_events=$(sed -n 's/^total //p' "$workspace/losses")
+	losses=$(grep -v '^total' "$workspace/losses")
+}
