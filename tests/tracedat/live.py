@@ -1,0 +1,73 @@
+# Recording this machine with trace-cmd. Where policy allows tracepoints but forbids the function
+# tracer's controls, trace-cmd gives up over them: it runs with empty files mounted over these, in a
+# mount namespace of its own, and nothing outside it changes.
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from conftest import missing, require_tool
+
+TRACING = Path("/sys/kernel/tracing")
+MASKED = """
+set -eu
+masks=$(mktemp -d)
+trap 'rm -rf "$masks"' EXIT
+echo 1 >"$masks/ftrace_enabled"
+mount --bind "$masks/ftrace_enabled" /proc/sys/kernel/ftrace_enabled
+controls="set_ftrace_filter set_ftrace_notrace set_ftrace_pid set_ftrace_notrace_pid set_event_pid"
+for place in $PLACES; do
+    for control in $controls; do
+        [ -e "$place/$control" ] || continue
+        mask=$(mktemp -p "$masks")
+        mount --bind "$mask" "$place/$control" 2>/dev/null || true
+    done
+done
+trace-cmd "$@"
+"""
+
+
+def require_recording() -> None:
+    require_tool("trace-cmd")
+    unshare = require_tool("unshare")
+    probe = subprocess.run([unshare, "--mount", "true"], capture_output=True)
+    if os.geteuid() != 0 or probe.returncode != 0 or not (TRACING / "events").is_dir():
+        missing("needs root and tracefs to record with trace-cmd")
+
+
+# Instances are there before trace-cmd is, so that their controls can be masked too.
+def trace_cmd_record(
+    path: Path, *options: str, load: Sequence[str], instances: Sequence[str] = ()
+) -> Path:
+    require_recording()
+    places = [TRACING, *(TRACING / "instances" / name for name in instances)]
+    try:
+        for place in places[1:]:
+            place.mkdir(exist_ok=True)
+        command = ["unshare", "--mount", "sh", "-c", MASKED, "trace-cmd", "record"]
+        environment = {**os.environ, "PLACES": " ".join(map(str, places))}
+        done = subprocess.run(
+            [*command, "-o", str(path), *options, *load],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
+        )
+    finally:
+        for place in places[1:]:
+            if place.is_dir():
+                place.rmdir()
+    assert done.returncode == 0, f"trace-cmd record: {done.stderr[-500:]}"
+    assert path.is_file(), done.stderr[-500:]
+    return path
+
+
+def events(names: Sequence[str]) -> list[str]:
+    return [word for name in names for word in ("-e", name)]
+
+
+def load(seconds: float) -> list[str]:
+    python = shutil.which("python3") or "python3"
+    return [python, str(Path(__file__).parent.parent / "udp_load.py"), str(seconds)]
