@@ -12,6 +12,7 @@ use arrow::datatypes::{self as types, ArrowPrimitiveType, Field as ArrowField};
 use crate::bytes::{slice, u32_at, until_nul};
 use crate::format::{Element, Field, Format, Kind};
 use crate::intern::{CommCache, Interner, Labels};
+use crate::ring::Unit;
 
 /// One field of every row.
 #[derive(Debug)]
@@ -36,6 +37,15 @@ enum Values {
     Bytes { data: Vec<u8>, ends: Vec<i32>, element: Option<(usize, bool)> },
 }
 
+/// What the column of times is called.
+fn time_column(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "time_ns",
+        Unit::Cycles => "time_cycles",
+        Unit::Order => "order",
+    }
+}
+
 /// Where rows lie in a block: start and size of each payload. Sizes cover the fixed part.
 pub type Rows = [(u32, u32)];
 
@@ -53,15 +63,17 @@ impl Column {
                 (_, true) => Values::I64(Vec::new()),
                 (_, false) => Values::U64(Vec::new()),
             },
-            Kind::Array(element) | Kind::DataLoc(element) | Kind::RelLoc(element) => match element {
-                Element::Char => {
-                    Values::Text { codes: Vec::new(), strings: Interner::default(), comms: CommCache::default() }
+            Kind::Array(element) | Kind::Tail(element) | Kind::DataLoc(element) | Kind::RelLoc(element) => {
+                match element {
+                    Element::Char => {
+                        Values::Text { codes: Vec::new(), strings: Interner::default(), comms: CommCache::default() }
+                    }
+                    Element::Int { size, signed } => {
+                        Values::Bytes { data: Vec::new(), ends: Vec::new(), element: Some((size, signed)) }
+                    }
+                    Element::Bytes => Values::Bytes { data: Vec::new(), ends: Vec::new(), element: None },
                 }
-                Element::Int { size, signed } => {
-                    Values::Bytes { data: Vec::new(), ends: Vec::new(), element: Some((size, signed)) }
-                }
-                Element::Bytes => Values::Bytes { data: Vec::new(), ends: Vec::new(), element: None },
-            },
+            }
         };
         Column { field: field.clone(), values }
     }
@@ -180,6 +192,7 @@ fn field_bytes<'a>(field: &Field, block: &'a [u8], (start, size): (u32, u32)) ->
             let (at, size) = field.pointed(word);
             slice(payload, at, size)
         }),
+        Kind::Tail(_) => payload.get(field.offset..),
         _ => slice(payload, field.offset, field.size),
     };
     found.unwrap_or_default()
@@ -266,14 +279,14 @@ impl EventColumns {
 
     /// Columns in the order of the events table: time_ns, common_cpu, common_pid, common_comm,
     /// then every other field as the format orders them.
-    pub fn finish(self, comms: ArrayRef) -> Vec<(String, ArrayRef)> {
+    pub fn finish(self, comms: ArrayRef, unit: Unit) -> Vec<(String, ArrayRef)> {
         let rows = self.times.len();
         let nulls = |known: bool| (!known).then(|| NullBuffer::new_null(rows));
         let times = PrimitiveArray::<types::Int64Type>::new(ScalarBuffer::from(self.times), nulls(self.has_time));
         let cpus = self.cpus.into_iter().map(|cpu| cpu as i32).collect::<Vec<i32>>();
         let cpus = PrimitiveArray::<types::Int32Type>::new(ScalarBuffer::from(cpus), nulls(self.has_cpu));
         let mut table: Vec<(String, ArrayRef)> =
-            vec![("time_ns".into(), Arc::new(times)), ("common_cpu".into(), Arc::new(cpus))];
+            vec![(time_column(unit).into(), Arc::new(times)), ("common_cpu".into(), Arc::new(cpus))];
         let (pid, others): (Vec<Column>, Vec<Column>) =
             self.columns.into_iter().partition(|column| column.field.name == "common_pid");
         let with_name = |column: Column| (column.field.name.clone(), column.finish());

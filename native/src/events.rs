@@ -31,6 +31,8 @@ pub struct Scan {
     pub gaps: Vec<(u32, i64, i64, u64)>,
     /// Sum of LOST records.
     pub lost: u64,
+    /// Losses whose number nobody knows.
+    pub lost_unknown: u64,
     /// Sum of LOST_SAMPLES records, which count the same losses again.
     pub lost_samples: u64,
     /// Samples that end before their format or sample_type says: no table has them.
@@ -76,16 +78,17 @@ impl Visitor for Scanner<'_> {
     }
 
     fn side(&mut self, side: &Side<'_>) {
-        if let (What::Lost(_) | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
+        if let (What::Lost(_) | What::LostUnknown | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
         match side.what {
             What::Lost(count) => {
                 self.scan.lost = self.scan.lost.saturating_add(count);
-                if let (Some(cpu), Some(time)) = (side.cpu, side.time_ns) {
-                    let known = self.latest_by_cpu.get(cpu as usize).copied().filter(|&latest| latest > i64::MIN);
-                    self.scan.gaps.push((cpu, known.unwrap_or(time).min(time), time, count));
-                }
+                self.gap(side, count);
+            }
+            What::LostUnknown => {
+                self.scan.lost_unknown += 1;
+                self.gap(side, 0);
             }
             What::LostSamples(count) => self.scan.lost_samples = self.scan.lost_samples.saturating_add(count),
             _ => {}
@@ -94,6 +97,16 @@ impl Visitor for Scanner<'_> {
 
     fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
         flow((self.progress)(fraction))
+    }
+}
+
+impl Scanner<'_> {
+    /// A loss at a place, since the ring's previous record.
+    fn gap(&mut self, side: &Side<'_>, count: u64) {
+        if let (Some(cpu), Some(time)) = (side.cpu, side.time_ns) {
+            let known = self.latest_by_cpu.get(cpu as usize).copied().filter(|&latest| latest > i64::MIN);
+            self.scan.gaps.push((cpu, known.unwrap_or(time).min(time), time, count));
+        }
     }
 }
 
@@ -145,6 +158,8 @@ struct Decoder<'p> {
 }
 
 impl Visitor for Decoder<'_> {
+    const BY_TIME: bool = true;
+
     #[inline(always)]
     fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
         self.names.sample(block, sample);
@@ -225,7 +240,7 @@ pub fn tables(
     let labels = Labels::new(task_names.strings.values());
     let finish = |(name, columns): (&str, EventColumns)| {
         let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
-        Ok((name.to_owned(), batch(columns.finish(comms))?))
+        Ok((name.to_owned(), batch(columns.finish(comms, recording.unit))?))
     };
     names.into_iter().zip(decoder.columns).map(finish).collect()
 }

@@ -44,6 +44,8 @@ pub enum Kind {
     Bool,
     /// A value stored in place.
     Array(Element),
+    /// Whatever follows, to the end of the payload.
+    Tail(Element),
     /// `__data_loc`: a u32 with length << 16 | offset from the start of the payload.
     DataLoc(Element),
     /// `__rel_loc`: the same, its offset counted from the end of this u32.
@@ -90,6 +92,12 @@ impl Format {
                 format.print_fmt = text.trim().to_owned();
             } else if line.starts_with("field:") || line.starts_with("field special:") {
                 format.fields.extend(Field::parse(line, long));
+            }
+        }
+        // The stacks and texts of ftrace's own tracers are as long as they are, whatever size this says.
+        if let Some(last) = format.fields.last_mut().filter(|last| last.size == 0 || system == "ftrace") {
+            if let Kind::Array(element) = last.kind {
+                (last.kind, last.size) = (Kind::Tail(element), 0);
             }
         }
         // Fields lie side by side; only damage lets one byte of payload fill many columns.

@@ -148,3 +148,9 @@ pub fn read_at(file: &File, offset: u64, size: usize) -> io::Result<Option<Vec<u
         Err(error) => Err(error),
     }
 }
+
+/// Reads what a file begins with, up to `most` bytes of it.
+pub fn read_up_to(file: &File, most: usize) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(file.metadata()?.len()).map_or(most, |length| length.min(most));
+    Ok(read_at(file, 0, size)?.unwrap_or_default())
+}

@@ -17,13 +17,18 @@ pub mod intern;
 pub mod ledger;
 pub mod maps;
 pub mod names;
+pub mod payload;
 pub mod perf;
 pub mod progress;
 #[cfg(feature = "python")]
 mod python;
 pub mod recording;
+pub mod ring;
 pub mod samples;
 pub mod tables;
+pub mod text;
+pub mod tracedat;
+pub mod tracing;
 pub mod visit;
 pub mod wrapped;
 

@@ -14,6 +14,7 @@ pub struct Names {
     pub strings: Interner,
     by_tid: FxHashMap<i32, Vec<(i64, u32)>>,
     forks: Vec<(i64, i32, i32)>,
+    known: FxHashMap<i32, u32>,
 }
 
 impl Names {
@@ -21,6 +22,12 @@ impl Names {
     pub fn named(&mut self, tid: i32, time_ns: i64, comm: &[u8]) {
         let code = self.strings.code(comm);
         self.by_tid.entry(tid).or_default().push((time_ns, code));
+    }
+
+    /// `tid` was called `comm` at some time: it counts only where nothing else is known.
+    pub fn known(&mut self, tid: i32, comm: &[u8]) {
+        let code = self.strings.code(comm);
+        self.known.insert(tid, code);
     }
 
     /// `tid` began as a copy of `parent`.
@@ -59,7 +66,7 @@ impl Names {
         if tid == 0 {
             return self.by_tid.get(&0).and_then(|history| history.first()).map(|entry| entry.1);
         }
-        let history = self.by_tid.get(&tid)?;
+        let Some(history) = self.by_tid.get(&tid) else { return self.known.get(&tid).copied() };
         let after = history.partition_point(|entry| entry.0 <= time_ns);
         history.get(after.saturating_sub(1)).map(|entry| entry.1)
     }
@@ -116,6 +123,7 @@ impl TaskNames {
         let time = side.time_ns.unwrap_or(0);
         match &side.what {
             What::Comm { tid, comm } => self.names.named(*tid, time, comm.as_bytes()),
+            What::Known { tid, comm } => self.names.known(*tid, comm.as_bytes()),
             What::Fork { tid, parent } => self.names.forked(*tid, *parent, time),
             _ => {}
         }

@@ -7,11 +7,15 @@ use std::sync::Arc;
 use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::format::Format;
-use crate::input::read_at;
+use crate::input::{read_at, read_up_to};
 use crate::perf::attr::{Attr, TYPE_TRACEPOINT};
+use crate::perf::command::follows_tasks;
 use crate::perf::header::Magic;
 use crate::perf::layout::Layout;
 use crate::perf::recording::{Mode, PerfData};
+use crate::ring::{Ring, Unit};
+use crate::text::{looks_like, Text, LOOKED_AT};
+use crate::tracedat;
 use crate::visit::{Tally, Visitor};
 use crate::wrapped::unwrapped;
 
@@ -56,9 +60,9 @@ pub struct Host {
 /// A capture, opened.
 #[derive(Debug)]
 pub struct Recording {
-    /// `perf.data`.
+    /// `perf.data` or `text`.
     pub format: &'static str,
-    /// `file`, `pipe` or `directory`.
+    /// `file`, `pipe` or `directory`; of a text, who wrote it.
     pub mode: &'static str,
     /// Version of the format.
     pub version: u32,
@@ -80,25 +84,54 @@ pub struct Recording {
     pub clock: String,
     /// Whether the recorder was told to follow tasks rather than CPUs.
     pub follows_tasks: bool,
+    /// What times count.
+    pub unit: Unit,
+    /// The least distance between times.
+    pub resolution_ns: u64,
     /// Peculiarities met while opening.
     pub notes: Vec<String>,
-    source: Source,
+    /// Buffers (ftrace instances) that the capture holds.
+    pub buffers: Vec<Buffer>,
+    /// The one that is read; empty for the top one.
+    pub buffer: String,
+    /// Where the events come from.
+    pub source: Source,
 }
 
+/// One ftrace instance's share of a capture.
+#[derive(Debug, Clone)]
+pub struct Buffer {
+    /// Empty for the top one.
+    pub name: String,
+    /// CPUs with data.
+    pub cpus: usize,
+    /// Bytes of it in the file.
+    pub bytes: u64,
+    /// ftrace's name of its clock.
+    pub clock: String,
+}
+
+/// Where a capture's events come from.
 #[derive(Debug)]
-enum Source {
+pub enum Source {
+    /// Records of perf.
     Perf(PerfData),
+    /// Pages of ftrace's rings.
+    Ring(Ring),
+    /// Lines of text.
+    Text(Text),
 }
 
 impl Recording {
     /// Opens a file, a folder that `perf record --threads` made, or `-` for standard input.
-    pub fn open(path: &str) -> Result<Recording> {
+    /// `buffer` names one of several ftrace instances, the top one where `None`.
+    pub fn open(path: &str, buffer: Option<&str>) -> Result<Recording> {
         if path == "-" {
-            return Self::from_unwrapped(None);
+            return Self::from_unwrapped(None, buffer);
         }
         let folder = Path::new(path);
         if !folder.is_dir() {
-            return Self::from_file(Arc::new(File::open(path)?));
+            return Self::from_unwrapped(Some(Arc::new(File::open(path)?)), buffer);
         }
         if folder.join("data").is_file() {
             return Ok(of_perf(PerfData::from_directory(folder)?));
@@ -117,12 +150,12 @@ impl Recording {
 
     /// Reads the headers of an open file.
     pub fn from_file(file: Arc<File>) -> Result<Recording> {
-        Self::from_unwrapped(Some(file))
+        Self::from_unwrapped(Some(file), None)
     }
 
-    fn from_unwrapped(file: Option<Arc<File>>) -> Result<Recording> {
+    fn from_unwrapped(file: Option<Arc<File>>, buffer: Option<&str>) -> Result<Recording> {
         let (file, wrapping) = unwrapped(file)?;
-        let mut recording = Self::of_format(file)?;
+        let mut recording = Self::of_format(file, buffer)?;
         if let Some(wrapping) = wrapping {
             recording.cut |= wrapping.problem.is_some();
             recording.notes.extend(wrapping.problem);
@@ -131,26 +164,35 @@ impl Recording {
         Ok(recording)
     }
 
-    fn of_format(file: Arc<File>) -> Result<Recording> {
+    fn of_format(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {
         let length = file.metadata()?.len();
         let Some(start) = read_at(&file, 0, 16)? else {
             return Err(bad!("not a capture: the file has {length} bytes, too few for a perf.data header"));
         };
         if Magic::parse(&start).is_some() {
-            return Ok(of_perf(PerfData::from_file(file)?));
+            return match buffer {
+                None => Ok(of_perf(PerfData::from_file(file)?)),
+                Some(buffer) => Err(bad!("no buffer '{buffer}': a perf.data has no ftrace instances")),
+            };
         }
-        Err(match start[..] {
-            [0x17, 0x08, 0x44, b't', b'r', b'a', b'c', ..] => {
-                bad!("not readable: a trace-cmd trace.dat, which this version does not read")
-            }
-            _ => bad!("not a capture: the file starts with {:02x?} where perf.data has 'PERFILE2'", &start[..8]),
-        })
+        if start.starts_with(tracedat::MAGIC) {
+            return tracedat::open(file, buffer);
+        }
+        if looks_like(&read_up_to(&file, LOOKED_AT)?) {
+            return Ok(of_text(Text::open(file)?));
+        }
+        Err(bad!(
+            "not a capture: the file starts with {:02x?}; perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are read",
+            &start[..8]
+        ))
     }
 
     /// Shows every event to `visitor`.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
         match &self.source {
             Source::Perf(perf) => perf.walk(visitor),
+            Source::Text(text) => text.walk(visitor),
+            Source::Ring(ring) => ring.walk(&self.events, visitor),
         }
     }
 
@@ -163,6 +205,8 @@ impl Recording {
     pub fn event_of_id(&self, id: u64) -> Option<u32> {
         match &self.source {
             Source::Perf(perf) => perf.ids.find(id),
+            Source::Text(_) => None,
+            Source::Ring(_) => None,
         }
     }
 
@@ -202,6 +246,33 @@ fn of_perf(mut perf: PerfData) -> Recording {
         clock: perf.clock().to_owned(),
         follows_tasks: perf.features.follows_tasks(),
         notes: std::mem::take(&mut perf.notes),
+        unit: Unit::Nanoseconds,
+        resolution_ns: 1,
+        buffers: Vec::new(),
+        buffer: String::new(),
         source: Source::Perf(perf),
+    }
+}
+
+fn of_text(mut text: Text) -> Recording {
+    Recording {
+        format: "text",
+        mode: text.writer,
+        version: 0,
+        unit: if text.resolution_ns.is_some() { Unit::Nanoseconds } else { Unit::Order },
+        resolution_ns: text.resolution_ns.map_or(1, u64::from),
+        buffers: Vec::new(),
+        buffer: String::new(),
+        order: Order::Little,
+        compressed: false,
+        wrapping: None,
+        finished: true,
+        cut: false,
+        events: Arc::clone(&text.events),
+        clock: text.clock.take().unwrap_or_else(|| "unknown".to_owned()),
+        follows_tasks: text.host.cmdline.as_deref().is_some_and(follows_tasks),
+        host: std::mem::take(&mut text.host),
+        notes: std::mem::take(&mut text.notes),
+        source: Source::Text(text),
     }
 }

@@ -66,6 +66,13 @@ pub enum What {
         /// New name.
         comm: String,
     },
+    /// The recorder knew a task by this name, at some time.
+    Known {
+        /// Thread id.
+        tid: i32,
+        /// Its name.
+        comm: String,
+    },
     /// A task was created.
     Fork {
         /// The new thread.
@@ -75,6 +82,8 @@ pub enum What {
     },
     /// Samples the ring had no room for, at this place.
     Lost(u64),
+    /// Samples lost at this place, nobody knows how many.
+    LostUnknown,
     /// Samples lost in all, without a place.
     LostSamples(u64),
     /// An event was throttled (true) or resumed (false); its number.

@@ -32,6 +32,7 @@ use crate::error::{bad, Result};
 use crate::intern::NONE;
 use crate::progress::Progress;
 use crate::recording::Recording;
+use crate::ring::Unit;
 use crate::visit::{Sample, Side, Visitor, What, MOST_CPUS};
 use cpu::{Cpu, Sight};
 use flush::{Flush, Verdict};
@@ -66,6 +67,8 @@ struct Ledger<'p> {
     lane_of: Vec<u32>,
     present: Option<usize>,
     new_flush: bool,
+    /// Whether a flush may begin with what the one before ended with.
+    may_repeat: bool,
     /// Events with times, by number.
     timed: Vec<bool>,
     window: (i64, i64),
@@ -87,6 +90,7 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
         lane_of: Vec::new(),
         present: None,
         new_flush: true,
+        may_repeat: recording.may_repeat(),
         timed: recording.events.iter().map(|event| event.attr.has_time()).collect(),
         window: (i64::MAX, i64::MIN),
         lost: 0,
@@ -123,6 +127,18 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
 
 /// What cannot give true numbers gives none.
 fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
+    let clock = &recording.clock;
+    match recording.unit {
+        Unit::Nanoseconds => {}
+        Unit::Cycles => {
+            return Err(bad!(
+            "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: record with -C mono"
+        ))
+        }
+        Unit::Order => {
+            return Err(bad!("no ledger: clock {clock} orders events and tells no durations: record with -C mono"))
+        }
+    }
     if !shapes.can_account() {
         let formats = recording.events.iter().any(|event| event.format.is_some());
         let why = if formats {
@@ -269,6 +285,10 @@ impl Visitor for Ledger<'_> {
             self.world.counters.unreadable += 1;
             return ControlFlow::Continue(());
         };
+        if !self.may_repeat {
+            self.take(present, block, sample);
+            return ControlFlow::Continue(());
+        }
         let first = std::mem::take(&mut self.new_flush);
         if first {
             self.lanes[present].flush.keep(block);
@@ -287,7 +307,7 @@ impl Visitor for Ledger<'_> {
         }
         let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);
         let time = side.time_ns.unwrap_or(0);
-        if let (What::Lost(_) | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
+        if let (What::Lost(_) | What::LostUnknown | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
             self.window = (self.window.0.min(time), self.window.1.max(time));
         }
         match &side.what {
@@ -300,6 +320,10 @@ impl Visitor for Ledger<'_> {
                 if let Some(lane) = lane {
                     self.lanes[lane as usize].cpu.rename(*tid, victim, time, world);
                 }
+            }
+            What::Known { tid, comm } => {
+                let comm = self.world.strings.code(comm.as_bytes());
+                self.world.named_task(*tid, comm);
             }
             What::Fork { tid, parent } if tid != parent => {
                 let World { tasks, strings, thieves, .. } = &mut self.world;
@@ -314,6 +338,17 @@ impl Visitor for Ledger<'_> {
                 };
                 if let Some(lane) = lane {
                     self.lanes[lane].cpu.lose(side.time_ns, *count, "records were lost", &mut self.world);
+                }
+            }
+            What::LostUnknown => {
+                self.settle_present();
+                if let Some(lane) = side.cpu.and_then(|cpu| self.lane(cpu)) {
+                    self.lanes[lane].cpu.lose(
+                        side.time_ns,
+                        0,
+                        "an unknown number of records was lost",
+                        &mut self.world,
+                    );
                 }
             }
             What::LostSamples(count) => self.lost_samples = self.lost_samples.saturating_add(*count),

@@ -45,6 +45,23 @@ pub struct Attr {
 }
 
 impl Attr {
+    /// What a recorder that records every occurrence on every CPU would have written.
+    pub fn of_tracepoint(id: u64) -> Attr {
+        Attr {
+            kind: TYPE_TRACEPOINT,
+            config: id,
+            sample_type: sample::TIME | sample::CPU | sample::RAW,
+            read_format: 0,
+            branch_sample_type: 0,
+            regs_user: 0,
+            regs_intr: 0,
+            clockid: None,
+            precise_ip: 0,
+            sample_period: 1,
+            flags: 0,
+        }
+    }
+
     /// Reads an attr that lies at the start of `bytes`; its own `size` field says how much of it
     /// the recorder knew, and what lies past that reads as zero.
     pub fn parse(bytes: &[u8], order: Order) -> Option<Attr> {

@@ -3,7 +3,7 @@
 use crate::bytes::{slice, text, Order};
 use crate::perf::attr::Attr;
 use crate::perf::command;
-use crate::perf::tracing_data::TracingData;
+use crate::tracing::Tracing;
 
 /// What a file's first 16 bytes say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +128,7 @@ pub struct Features {
     /// Names and ids of the events.
     pub event_desc: Vec<(String, Vec<u64>)>,
     /// Formats of the recorded tracepoints.
-    pub tracing: TracingData,
+    pub tracing: Tracing,
     /// Whether records were compressed.
     pub compressed: bool,
     /// `CLOCK_*` id of the clock the timestamps were taken from.
@@ -168,7 +168,7 @@ impl Features {
     pub fn read(&mut self, feature: usize, bytes: &[u8], order: Order) {
         let string = || string_at(bytes, 0, order).map(|found| found.0);
         match feature {
-            TRACING_DATA => self.tracing = TracingData::parse(bytes),
+            TRACING_DATA => self.tracing = Tracing::of_perf(bytes),
             HOSTNAME => self.hostname = string(),
             OSRELEASE => self.os_release = string(),
             VERSION => self.version = string(),

@@ -12,6 +12,5 @@ pub mod recording;
 mod sections;
 mod stream;
 mod swap;
-pub mod tracing_data;
 mod unpack;
 pub mod walk;

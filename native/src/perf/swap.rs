@@ -1,8 +1,8 @@
 //! Records of a big-endian recorder, as a little-endian one would have written them: everything
 //! after this knows one byte order.
 
-use crate::bytes::{u16_at, u32_at, Order};
-use crate::format::{Element, Format, Kind};
+use crate::bytes::{u16_at, Order};
+use crate::payload::{self, reverse};
 use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::PerfData;
@@ -54,12 +54,6 @@ impl Widths {
     }
 }
 
-fn reverse(bytes: &mut [u8], at: usize, width: usize) {
-    if let Some(integer) = at.checked_add(width).and_then(|end| bytes.get_mut(at..end)) {
-        integer.reverse();
-    }
-}
-
 fn reverse_words(bytes: &mut [u8], at: usize, words: usize) {
     for word in 0..words {
         reverse(bytes, at + 8 * word, 8);
@@ -77,7 +71,7 @@ fn swap_sample(recording: &PerfData, bytes: &mut [u8]) {
         reverse(bytes, at - 4, 4);
         let format = event.and_then(|event| event.format.as_deref());
         if let Some(payload) = bytes.get_mut(at..at + size) {
-            swap_payload(format, payload);
+            payload::to_little(format, payload);
         }
     }
 }
@@ -105,31 +99,6 @@ fn swap_parts(parts: &Parts, layout: &Layout, bytes: &mut [u8]) {
     let single = [parts.data_src, parts.transaction, parts.phys_addr, parts.cgroup];
     let single = single.into_iter().chain([parts.data_page_size, parts.code_page_size]).chain(parts.sizes);
     single.flatten().chain(parts.weight).for_each(|at| reverse(bytes, at, 8));
-}
-
-/// A tracepoint's payload by its recorded format; without one only its number can be read.
-fn swap_payload(format: Option<&Format>, payload: &mut [u8]) {
-    let Some(format) = format else { return reverse(payload, 0, 2) };
-    for field in &format.fields {
-        match field.kind {
-            Kind::Int { .. } => reverse(payload, field.offset, field.size),
-            Kind::Array(element) => swap_elements(element, payload, field.offset, field.size),
-            Kind::DataLoc(element) | Kind::RelLoc(element) => {
-                reverse(payload, field.offset, 4);
-                if let Some((at, size)) = u32_at(payload, field.offset).map(|word| field.pointed(word)) {
-                    swap_elements(element, payload, at, size);
-                }
-            }
-            Kind::Bool => {}
-        }
-    }
-}
-
-fn swap_elements(element: Element, payload: &mut [u8], at: usize, size: usize) {
-    let Element::Int { size: width, .. } = element else { return };
-    if let Some(elements) = at.checked_add(size).and_then(|end| payload.get_mut(at..end)) {
-        elements.chunks_exact_mut(width).for_each(<[u8]>::reverse);
-    }
 }
 
 /// Integers at the start of a record's body, and whether whole words follow up to the trailer.

@@ -8,6 +8,7 @@ use super::table;
 use crate::bytes::Order;
 use crate::events::Scan;
 use crate::recording::{Event, Recording};
+use crate::ring::Unit;
 use crate::tables::{batch, plain};
 
 /// What the headers say.
@@ -28,6 +29,19 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
     header.set_item("cmdline", &host.cmdline)?;
     header.set_item("nr_cpus", host.nr_cpus)?;
     header.set_item("clock", &recording.clock)?;
+    header.set_item("resolution_ns", recording.resolution_ns)?;
+    header.set_item("time_unit", unit(recording.unit))?;
+    header.set_item("buffer", &recording.buffer)?;
+    let buffers = PyList::empty(py);
+    for buffer in &recording.buffers {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &buffer.name)?;
+        entry.set_item("cpus", buffer.cpus)?;
+        entry.set_item("bytes", buffer.bytes)?;
+        entry.set_item("clock", &buffer.clock)?;
+        buffers.append(entry)?;
+    }
+    header.set_item("buffers", buffers)?;
     header.set_item("finished", recording.finished)?;
     header.set_item("notes", &recording.notes)?;
     let events = PyList::empty(py);
@@ -36,6 +50,14 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
     }
     header.set_item("events", events)?;
     Ok(header)
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Nanoseconds => "ns",
+        Unit::Cycles => "cycles",
+        Unit::Order => "order",
+    }
 }
 
 fn described<'py>(py: Python<'py>, event: &Event, tracepoint: bool) -> PyResult<Bound<'py, PyDict>> {
@@ -59,8 +81,9 @@ fn described<'py>(py: Python<'py>, event: &Event, tracepoint: bool) -> PyResult<
 /// What one pass counted.
 pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
-    found.set_item("start_ns", scan.window.map(|window| window.0))?;
-    found.set_item("end_ns", scan.window.map(|window| window.1))?;
+    let window = scan.window.filter(|_| recording.unit == Unit::Nanoseconds);
+    found.set_item("start_ns", window.map(|window| window.0))?;
+    found.set_item("end_ns", window.map(|window| window.1))?;
     found.set_item("cpus", &scan.cpus)?;
     let counts = PyDict::new(py);
     for (event, count) in recording.events.iter().zip(&scan.counts) {
@@ -70,6 +93,7 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
     found.set_item("events", counts)?;
     found.set_item("guest_samples", scan.guest_samples)?;
     found.set_item("lost_events", scan.lost.max(scan.lost_samples))?;
+    found.set_item("lost_unknown", scan.lost_unknown)?;
     found.set_item("lost_unplaced", scan.lost_samples.saturating_sub(scan.lost))?;
     let records = PyDict::new(py);
     for (kind, count) in &scan.tally.records {

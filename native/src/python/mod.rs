@@ -71,8 +71,9 @@ impl Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    fn new(py: Python<'_>, path: &str) -> PyResult<Capture> {
-        let recording = py.detach(|| Recording::open(path))?;
+    #[pyo3(signature = (path, buffer=None))]
+    fn new(py: Python<'_>, path: &str, buffer: Option<&str>) -> PyResult<Capture> {
+        let recording = py.detach(|| Recording::open(path, buffer))?;
         Ok(Capture { recording, scan: OnceLock::new() })
     }
 

@@ -1,0 +1,12 @@
+//! ftrace's ring buffers as they lie in memory: pages of events per CPU, as trace-cmd and
+//! `trace_pipe_raw` give them away.
+
+mod clock;
+mod page;
+mod rounds;
+mod source;
+
+pub use clock::{Clock, Shift, Unit};
+pub use page::PageLayout;
+pub use rounds::Ring;
+pub use source::{check_apart, Packed, Pages};

@@ -1,0 +1,288 @@
+//! One pass over the rings of all CPUs.
+//!
+//! Each CPU's pages are a stream in order of time. A round reads a run of pages of every CPU, and
+//! shows what happened up to the moment to which all of them are known: many events of one CPU
+//! after the other, or all in the order of time.
+
+use std::ops::ControlFlow;
+
+use rayon::prelude::*;
+
+use crate::bytes::Order;
+use crate::error::{bad, Result};
+use crate::payload;
+use crate::recording::Event;
+use crate::ring::clock::Clock;
+use crate::ring::page::{Missed, PageLayout};
+use crate::ring::source::Pages;
+use crate::visit::{Sample, Side, Tally, Visitor, What};
+
+/// Times beyond this (146 years) are damage; below it differences cannot overflow.
+const LATEST: u64 = 1 << 62;
+/// Bytes of pages that a round holds for all CPUs.
+const ROUND: usize = 32 << 20;
+/// And for one CPU at most.
+const MOST_OF_ONE: usize = 1 << 20;
+const ABSENT: u32 = u32::MAX;
+
+/// The rings of one buffer.
+#[derive(Debug)]
+pub struct Ring {
+    /// How pages are laid out.
+    pub layout: PageLayout,
+    /// How time stamps are read.
+    pub clock: Clock,
+    /// CPU numbers and their pages.
+    pub cpus: Vec<(u32, Pages)>,
+    /// Task names that the kernel knew at the end.
+    pub cmdlines: Vec<(i32, String)>,
+    /// `common_type` to number of the event.
+    pub by_type: Vec<u32>,
+}
+
+/// One event in a round's pages.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    time: i64,
+    /// The latest time so far: what orders the CPU's events, also where the clock went back.
+    latest: i64,
+    at: u32,
+    size: u32,
+    event: u32,
+}
+
+/// One CPU in a pass.
+struct Lane {
+    cpu: u32,
+    pages: Pages,
+    /// First byte of its pages in the round's memory.
+    base: usize,
+    rows: Vec<Row>,
+    next: usize,
+    /// Losses right before a row.
+    lost: Vec<(usize, Missed)>,
+    /// A loss after the last row so far.
+    pending: Missed,
+    latest: i64,
+    unreadable: u64,
+    unsound: u64,
+    ended: bool,
+    problem: Option<String>,
+}
+
+impl Ring {
+    /// Which number each `common_type` has, for `by_type`.
+    pub fn index(events: &[Event]) -> Vec<u32> {
+        let mut by_type = vec![ABSENT; 1 << 16];
+        for (number, event) in events.iter().enumerate() {
+            if let Some(slot) = usize::try_from(event.attr.config).ok().and_then(|kind| by_type.get_mut(kind)) {
+                *slot = number as u32;
+            }
+        }
+        by_type
+    }
+
+    /// Shows every event to `visitor`.
+    pub fn walk<V: Visitor>(&self, events: &[Event], visitor: &mut V) -> Result<Tally> {
+        let page = self.layout.size;
+        let of_one = (ROUND / self.cpus.len().max(1)).clamp(page, MOST_OF_ONE.max(page)) / page * page;
+        let mut memory = vec![0; of_one * self.cpus.len()];
+        let mut lanes: Vec<Lane> =
+            self.cpus.iter().zip(0..).map(|((cpu, pages), place)| lane(*cpu, pages, place * of_one)).collect();
+        for (tid, comm) in &self.cmdlines {
+            visitor.side(&side(What::Known { tid: *tid, comm: comm.clone() }, None, None));
+        }
+        let total: u64 = lanes.iter().map(|lane| lane.pages.bytes()).sum();
+        let mut tally = Tally::default();
+        let mut samples = 0;
+        loop {
+            let load = |(lane, region): (&mut Lane, &mut [u8])| lane.load(region, self, events);
+            lanes.par_iter_mut().zip(memory.par_chunks_mut(of_one.max(1))).for_each(load);
+            let known = lanes.iter().filter(|lane| !lane.ended).map(|lane| lane.latest).min().unwrap_or(i64::MAX);
+            let flow = match V::BY_TIME {
+                true => by_time(&mut lanes, &memory, known, visitor, &mut samples),
+                false => by_cpu(&mut lanes, &memory, known, visitor, &mut samples),
+            };
+            visitor.block_end(&memory);
+            if flow.is_break() {
+                break;
+            }
+            visitor.side(&side(What::Round, None, None));
+            let done: u64 = lanes.iter().map(|lane| lane.pages.done()).sum();
+            if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
+                return Err(bad!("interrupted"));
+            }
+            if lanes.iter().all(|lane| lane.ended && lane.next == lane.rows.len()) {
+                break;
+            }
+        }
+        for lane in &mut lanes {
+            lane.end(visitor);
+            tally.unreadable += lane.unreadable;
+            tally.notes.extend(lane.problem.take());
+        }
+        let unsound: u64 = lanes.iter().map(|lane| lane.unsound).sum();
+        if unsound > 0 {
+            tally.notes.push(format!("{unsound} pages are damaged: their events up to there are kept"));
+        }
+        tally.records.insert("SAMPLE".to_owned(), samples + tally.unreadable);
+        Ok(tally)
+    }
+}
+
+fn lane(cpu: u32, pages: &Pages, base: usize) -> Lane {
+    Lane {
+        cpu,
+        pages: pages.clone(),
+        base,
+        rows: Vec::new(),
+        next: 0,
+        lost: Vec::new(),
+        pending: Missed::No,
+        latest: i64::MIN,
+        unreadable: 0,
+        unsound: 0,
+        ended: false,
+        problem: None,
+    }
+}
+
+fn side(what: What, time_ns: Option<i64>, cpu: Option<u32>) -> Side<'static> {
+    Side { kind: 0, bytes: &[], guest: false, time_ns, cpu, what }
+}
+
+impl Lane {
+    /// Reads the next pages once all events of the present ones were shown.
+    fn load(&mut self, region: &mut [u8], ring: &Ring, events: &[Event]) {
+        while self.next == self.rows.len() && !self.ended {
+            self.rows.clear();
+            self.lost.clear();
+            self.next = 0;
+            let filled = match self.pages.fill(region) {
+                Ok(filled) => filled,
+                Err(error) => {
+                    self.problem = Some(format!("CPU {}: {error}: its events after that are lost", self.cpu));
+                    0
+                }
+            };
+            self.ended = filled < region.len();
+            let size = ring.layout.size;
+            for (place, page) in region[..filled].chunks_exact_mut(size).enumerate() {
+                self.read(page, self.base + place * size, ring, events);
+            }
+        }
+    }
+
+    fn read(&mut self, page: &mut [u8], base: usize, ring: &Ring, events: &[Event]) {
+        let order = ring.layout.order;
+        let plain = ring.clock.is_plain();
+        let first = self.rows.len();
+        let (rows, latest, unreadable) = (&mut self.rows, &mut self.latest, &mut self.unreadable);
+        let end = ring.layout.walk(page, |row| {
+            let kind = order.u16(page, row.at as usize).map_or(0, usize::from);
+            let event = ring.by_type.get(kind).copied().unwrap_or(ABSENT);
+            let time = if plain { row.time } else { ring.clock.time(row.time, self.cpu as usize) };
+            if event == ABSENT || time >= LATEST || row.size < 2 {
+                *unreadable += 1;
+                return;
+            }
+            *latest = (*latest).max(time as i64);
+            rows.push(Row { time: time as i64, latest: *latest, at: base as u32 + row.at, size: row.size, event });
+        });
+        if order == Order::Big {
+            for row in &self.rows[first..] {
+                let at = row.at as usize - base;
+                let format = events.get(row.event as usize).and_then(|event| event.format.as_deref());
+                payload::to_little(format, &mut page[at..at + row.size as usize]);
+            }
+        }
+        self.unsound += u64::from(!end.sound);
+        if end.missed != Missed::No {
+            self.pending = end.missed;
+        }
+        if first < self.rows.len() && self.pending != Missed::No {
+            self.lost.push((first, std::mem::replace(&mut self.pending, Missed::No)));
+        }
+    }
+
+    /// Rows that may be shown: those up to the time that all CPUs are known to.
+    fn ready(&self, known: i64) -> usize {
+        self.next + self.rows[self.next..].partition_point(|row| row.latest <= known)
+    }
+
+    #[inline(always)]
+    fn show<V: Visitor>(&mut self, place: usize, memory: &[u8], visitor: &mut V) -> ControlFlow<()> {
+        let row = self.rows[place];
+        if let Some((_, missed)) = self.lost.first().filter(|lost| lost.0 == place) {
+            visitor.side(&side(lost(*missed), Some(row.time), Some(self.cpu)));
+            self.lost.remove(0);
+        }
+        let sample = Sample {
+            event: row.event,
+            time_ns: row.time,
+            cpu: self.cpu,
+            raw: row.at,
+            raw_size: row.size,
+            record: row.at,
+            record_size: 0,
+        };
+        visitor.sample(memory, &sample)
+    }
+
+    /// A loss that no event follows.
+    fn end<V: Visitor>(&mut self, visitor: &mut V) {
+        if self.pending != Missed::No && self.latest > i64::MIN {
+            visitor.side(&side(lost(self.pending), Some(self.latest), Some(self.cpu)));
+        }
+    }
+}
+
+fn lost(missed: Missed) -> What {
+    match missed {
+        Missed::Some(count) => What::Lost(count),
+        _ => What::LostUnknown,
+    }
+}
+
+fn by_cpu<V: Visitor>(
+    lanes: &mut [Lane],
+    memory: &[u8],
+    known: i64,
+    visitor: &mut V,
+    samples: &mut u64,
+) -> ControlFlow<()> {
+    for lane in lanes {
+        let ready = lane.ready(known);
+        for place in lane.next..ready {
+            *samples += 1;
+            lane.show(place, memory, visitor)?;
+        }
+        lane.next = ready;
+    }
+    ControlFlow::Continue(())
+}
+
+fn by_time<V: Visitor>(
+    lanes: &mut [Lane],
+    memory: &[u8],
+    known: i64,
+    visitor: &mut V,
+    samples: &mut u64,
+) -> ControlFlow<()> {
+    let ready: Vec<usize> = lanes.iter().map(|lane| lane.ready(known)).collect();
+    let mut order: Vec<(i64, u32, u32)> =
+        Vec::with_capacity(lanes.iter().zip(&ready).map(|(lane, ready)| ready - lane.next).sum());
+    for (number, (lane, ready)) in lanes.iter().zip(&ready).enumerate() {
+        order.extend((lane.next..*ready).map(|place| (lane.rows[place].latest, number as u32, place as u32)));
+    }
+    // Runs in order already, one per CPU; the sort only merges them.
+    order.sort_by_key(|entry| entry.0);
+    for &(_, number, place) in &order {
+        *samples += 1;
+        lanes[number as usize].show(place as usize, memory, visitor)?;
+    }
+    for (lane, ready) in lanes.iter_mut().zip(ready) {
+        lane.next = ready;
+    }
+    ControlFlow::Continue(())
+}

@@ -1,0 +1,232 @@
+//! What stands before an event's own text: who, where, in which context, when, and the event's name.
+//!
+//! ```text
+//!   perf script        swapper     0 [005] 176146.491879: irq:irq_handler_entry: irq=152 name=mlx5
+//!   trace-cmd report    <idle>-0     [002] d..2. 76.211523: sched_switch:          prev_comm=...
+//!   ftrace              <idle>-0     (-----) [000] d.h4.  1213.465138: sched_wakeup: comm=atrace ...
+//!   its latency format  <idle>-0       3d.h4. 4us : sched_wakeup: comm=atrace ...
+//! ```
+//! A task's name may hold all that separates, so lines are taken apart from what cannot be in a name
+//! in this place: the first `[cpu]` with a time behind it, or else the first time.
+
+use memchr::{memchr, memchr_iter, memmem, memrchr};
+
+use super::context::Columns;
+use super::scan::{digits, digits_before};
+use super::stamp::Stamp;
+use crate::visit::MOST_CPUS;
+
+/// Whose way of writing lines it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Style {
+    /// perf script: `comm tid [cpu] time: system:event: text`.
+    #[default]
+    Perf,
+    /// trace-cmd and ftrace: `comm-tid [cpu] time: event: text`.
+    Ftrace,
+    /// ftrace's latency format: `comm-tid cpu+context time: event: text`.
+    Latency,
+}
+
+/// A line's beginning.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    pub style: Style,
+    /// The task's name; empty where the line has none.
+    pub comm: &'a [u8],
+    pub tid: Option<i32>,
+    /// The process, where the line tells it apart.
+    pub pid: Option<i32>,
+    pub cpu: Option<u32>,
+    /// Columns of the context; empty where the line has none.
+    pub context: &'a [u8],
+    pub stamp: Stamp,
+    /// Occurrences that a sample stands for.
+    pub period: Option<u64>,
+    /// The event as the line spells it.
+    pub name: &'a [u8],
+    /// Whether several spaces follow the name, as where trace-cmd pads it.
+    pub padded: bool,
+    /// The event's own text.
+    pub text: &'a [u8],
+}
+
+/// What perf's records that are no samples are called by; the rest of the name is in `Head::text`.
+pub const RECORD: &[u8] = b"PERF_RECORD_";
+/// Columns that ftrace and trace-cmd give a name, and the latency format.
+const NAME_WIDTH: usize = 16;
+const LATENCY_NAME_WIDTH: usize = 8;
+/// Places that may be the one, before a line is given up.
+const MOST_TRIES: usize = 16;
+/// Names are shorter; what is longer is damage.
+const LONGEST_NAME: usize = 128;
+
+impl<'a> Head<'a> {
+    /// Takes a line apart; `None` if it is no event's.
+    #[inline(always)]
+    pub fn parse(line: &'a [u8]) -> Option<Head<'a>> {
+        let mut from = 0;
+        for _ in 0..MOST_TRIES {
+            let Some(at) = memchr(b'[', &line[from..]) else { break };
+            from += at + 1;
+            if let Some(head) = Self::around_cpu(line, from) {
+                return Some(head);
+            }
+        }
+        Self::without_brackets(line)
+    }
+
+    /// With the CPU in brackets, whose number starts at `at`.
+    #[inline(always)]
+    fn around_cpu(line: &'a [u8], at: usize) -> Option<Head<'a>> {
+        let (cpu, count) = digits(&line[at..]);
+        if count == 0 || count > 6 || line.get(at + count) != Some(&b']') || cpu >= u64::from(MOST_CPUS) {
+            return None;
+        }
+        let mut rest = after_spaces(&line[at + count + 1..])?;
+        let mut context: &[u8] = &[];
+        if !rest.first()?.is_ascii_digit() {
+            let end = memchr(b' ', rest).filter(|&end| Columns::fit(&rest[..end]))?;
+            context = &rest[..end];
+            rest = after_spaces(&rest[end..])?;
+        }
+        let (stamp, end) = Stamp::parse(rest)?;
+        let who = Who::parse(&line[..at - 1], NAME_WIDTH)?;
+        Self::named(&rest[end..], who.head(Some(cpu as u32), context, stamp))
+    }
+
+    #[cold]
+    fn without_brackets(line: &'a [u8]) -> Option<Head<'a>> {
+        for colon in memchr_iter(b':', line).take(MOST_TRIES) {
+            let before = &line[..colon];
+            let digits_end = before.strip_suffix(b" ").unwrap_or(before).len();
+            let at = memrchr(b' ', &line[..digits_end]).map_or(0, |space| space + 1);
+            let Some((stamp, end)) = Stamp::parse(&line[at..]) else { continue };
+            let left = line[..at].trim_ascii_end();
+            let head = Self::of_latency(left, stamp).or_else(|| Self::of_perf(left, stamp));
+            let named = head.and_then(|head| Self::named(&line[at + end..], head));
+            if named.is_some() {
+                return named;
+            }
+        }
+        None
+    }
+
+    fn of_latency(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
+        let at = memrchr(b' ', left)? + 1;
+        let (cpu, count) = digits(&left[at..]);
+        let context = &left[at + count..];
+        if count == 0 || count > 6 || cpu >= u64::from(MOST_CPUS) || !Columns::fit(context) {
+            return None;
+        }
+        let who = Who::parse(&left[..at], LATENCY_NAME_WIDTH).filter(|who| who.style == Style::Ftrace)?;
+        Some(Head { style: Style::Latency, ..who.head(Some(cpu as u32), context, stamp) })
+    }
+
+    /// Of chosen tasks, perf says no CPU. Any text may have a number and a colon in it: only a task's
+    /// number before and a whole fraction in the time make it an event.
+    fn of_perf(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
+        let who = Who::parse(left, NAME_WIDTH).filter(|who| who.style == Style::Perf && who.tid.is_some())?;
+        (matches!(stamp.unit_ns, 1 | 1000)).then(|| who.head(None, &[], stamp))
+    }
+
+    /// Finds the event's name in what follows the time.
+    #[inline(always)]
+    fn named(rest: &'a [u8], mut head: Head<'a>) -> Option<Head<'a>> {
+        let mut rest = after_spaces(rest)?;
+        let mut end = memchr(b' ', rest).unwrap_or(rest.len());
+        if head.style == Style::Perf && rest.first().is_some_and(u8::is_ascii_digit) {
+            let (period, count) = digits(rest);
+            if count == end && count < 20 {
+                head.period = Some(period);
+                rest = after_spaces(&rest[end..])?;
+                end = memchr(b' ', rest).unwrap_or(rest.len());
+            }
+        }
+        match rest[..end].strip_suffix(b":") {
+            _ if rest.starts_with(RECORD) => head.name = RECORD,
+            Some(name) if (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic) => {
+                head.name = name;
+                rest = &rest[end..];
+                head.padded = rest.starts_with(b"  ");
+            }
+            // The function tracer names no event, stack traces neither.
+            _ if memmem::find(rest, b" <-").is_some() => head.name = b"function",
+            _ if rest.starts_with(b"<stack trace>") => head.name = b"kernel_stack",
+            _ if rest.starts_with(b"<user stack trace>") => head.name = b"user_stack",
+            _ => return None,
+        }
+        head.text = rest.trim_ascii();
+        Some(head)
+    }
+}
+
+struct Who<'a> {
+    style: Style,
+    comm: &'a [u8],
+    tid: Option<i32>,
+    pid: Option<i32>,
+}
+
+impl<'a> Who<'a> {
+    /// The task at the end of `left`: `comm-tid`, `comm-tid (tgid)`, `comm tid`, `comm pid/tid` or `comm`.
+    #[inline(always)]
+    fn parse(left: &'a [u8], width: usize) -> Option<Who<'a>> {
+        let mut left = left.trim_ascii_end();
+        let mut process = None;
+        if let Some(inside) = left.strip_suffix(b")") {
+            let open = memrchr(b'(', inside)?;
+            let tgid = inside[open + 1..].trim_ascii();
+            if digits(tgid).1 == tgid.len() || tgid.iter().all(|&byte| byte == b'-') {
+                process = Some(number(tgid));
+                left = left[..open].trim_ascii_end();
+            }
+        }
+        let at = digits_before(left);
+        let (before, tid) = (&left[..at], number(&left[at..]));
+        match before.last() {
+            Some(b'-') if at < left.len() => {
+                let name = &before[..at - 1];
+                // perf's number for a task that is none.
+                if let (Some(1), true) = (tid, name.ends_with(b" ")) {
+                    return Some(Who { style: Style::Perf, comm: name.trim_ascii(), tid: Some(-1), pid: None });
+                }
+                // Names stand at the right of their column; before that is what a log put there.
+                let comm = name[name.len().saturating_sub(width)..].trim_ascii_start();
+                Some(Who { style: Style::Ftrace, comm, tid: Some(tid?), pid: process.flatten() })
+            }
+            _ if process.is_some() => None,
+            Some(b'/') if at < left.len() => {
+                let pid_at = digits_before(&before[..at - 1]);
+                let spaced = pid_at == 0 || before[pid_at - 1] == b' ';
+                if pid_at == at - 1 || !spaced {
+                    return Some(Who { style: Style::Perf, comm: left.trim_ascii_start(), tid: None, pid: None });
+                }
+                let (comm, pid) = (before[..pid_at].trim_ascii(), number(&before[pid_at..at - 1]));
+                Some(Who { style: Style::Perf, comm, tid: Some(tid?), pid: Some(pid?) })
+            }
+            Some(b' ') | None if at < left.len() => {
+                Some(Who { style: Style::Perf, comm: before.trim_ascii(), tid: Some(tid?), pid: None })
+            }
+            _ => Some(Who { style: Style::Perf, comm: left.trim_ascii_start(), tid: None, pid: None }),
+        }
+    }
+
+    #[inline(always)]
+    fn head(self, cpu: Option<u32>, context: &'a [u8], stamp: Stamp) -> Head<'a> {
+        let Who { style, comm, tid, pid } = self;
+        Head { style, comm, tid, pid, cpu, context, stamp, period: None, name: &[], padded: false, text: &[] }
+    }
+}
+
+fn number(digits_only: &[u8]) -> Option<i32> {
+    let (value, count) = digits(digits_only);
+    i32::try_from(value).ok().filter(|_| (1..=10).contains(&count))
+}
+
+/// What follows one space or more; `None` where there is none before the end.
+#[inline(always)]
+fn after_spaces(bytes: &[u8]) -> Option<&[u8]> {
+    let start = bytes.iter().position(|&byte| byte != b' ')?;
+    (start > 0).then(|| &bytes[start..])
+}

@@ -1,0 +1,183 @@
+//! The tracepoints that are read into typed columns, and the systems of those that ftrace and
+//! trace-cmd name without one.
+
+use super::irq;
+use super::row::{Row, FIELDS_AT, FLAGS_AT, PID_AT, PREEMPT_AT};
+use super::sched;
+use crate::format::{Element, Field, Format, Kind};
+
+/// Reads an event's text; `None` where it is not what the kernel or a tool prints for it.
+pub type Read = for<'a> fn(&'a [u8]) -> Option<Row<'a>>;
+
+/// How one event is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    pub system: &'static str,
+    pub role: Role,
+    pub fields: &'static [Place],
+    pub read: Read,
+}
+
+/// What an event is for, where it says more than its table shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Its text is kept as it stands.
+    Text,
+    /// A softirq event: names the vectors.
+    Softirq,
+    /// sched_switch: names two tasks.
+    Switch,
+    /// sched_process_fork.
+    Fork,
+    /// None of these.
+    Plain,
+}
+
+/// A field: name, place, what it is, and the bit of `Row::found` that says that the line had it.
+pub type Place = (&'static str, usize, Type, u8);
+
+/// What a field is in the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    Int,
+    UnsignedInt,
+    Long,
+    Pointer,
+    Bool,
+    /// `char[16]`.
+    Comm,
+    /// `__data_loc char[]`.
+    Text,
+}
+
+impl Type {
+    fn size_and_kind(self) -> (usize, Kind) {
+        match self {
+            Type::Int => (4, Kind::Int { signed: true }),
+            Type::UnsignedInt => (4, Kind::Int { signed: false }),
+            Type::Long => (8, Kind::Int { signed: true }),
+            Type::Pointer => (8, Kind::Int { signed: false }),
+            Type::Bool => (1, Kind::Bool),
+            Type::Comm => (16, Kind::Array(Element::Char)),
+            Type::Text => (4, Kind::DataLoc(Element::Char)),
+        }
+    }
+}
+
+/// Interrupt vectors of x86 that have tracepoints (arch/x86/include/asm/trace/irq_vectors.h).
+const VECTORS: [&str; 11] = [
+    "local_timer",
+    "reschedule",
+    "call_function",
+    "call_function_single",
+    "irq_work",
+    "x86_platform_ipi",
+    "threshold_apic",
+    "deferred_error_apic",
+    "thermal_apic",
+    "spurious_apic",
+    "error_apic",
+];
+/// What ftrace records without a tracepoint.
+const OF_FTRACE: [&str; 20] = [
+    "function",
+    "funcgraph_entry",
+    "funcgraph_retaddr_entry",
+    "funcgraph_exit",
+    "context_switch",
+    "wakeup",
+    "kernel_stack",
+    "user_stack",
+    "bprint",
+    "bputs",
+    "print",
+    "raw_data",
+    "func_repeats",
+    "mmiotrace_rw",
+    "mmiotrace_map",
+    "branch",
+    "hwlat",
+    "osnoise",
+    "timerlat",
+    "tracing_mark_write",
+];
+
+/// How the event of this name is read, where it is known. perf names the system, the others do not:
+/// no two systems of one kernel have an event of one of these names.
+pub fn known(system: Option<&str>, name: &str) -> Option<Known> {
+    let found = match name {
+        "softirq_raise" | "softirq_entry" | "softirq_exit" => irq::SOFTIRQ,
+        "irq_handler_entry" => irq::HANDLER_ENTRY,
+        "irq_handler_exit" => irq::HANDLER_EXIT,
+        "napi_poll" => irq::NAPI_POLL,
+        "sched_switch" => sched::SWITCH,
+        "sched_wakeup" | "sched_waking" | "sched_wakeup_new" => sched::WAKEUP,
+        "sched_migrate_task" => sched::MIGRATE,
+        "sched_process_fork" => sched::FORK,
+        "sched_process_exec" => sched::EXEC,
+        "sched_process_exit" => sched::EXIT,
+        _ => {
+            let vector = name.strip_suffix("_entry").or(name.strip_suffix("_exit"))?;
+            VECTORS.contains(&vector).then_some(irq::VECTOR)?
+        }
+    };
+    system.is_none_or(|system| system == found.system).then_some(found)
+}
+
+/// The full name of an event that a line spells without its system. The system of any other cannot be
+/// told, for it stands nowhere in the text, and names repeat between systems: those keep the bare
+/// name, which is also how perf names events that have no system.
+pub fn full_name(bare: &str) -> String {
+    let system = match bare {
+        "ipi_entry" | "ipi_exit" | "ipi_raise" | "ipi_send_cpu" | "ipi_send_cpumask" => Some("ipi"),
+        "csd_queue_cpu" | "csd_function_entry" | "csd_function_exit" => Some("csd"),
+        _ if OF_FTRACE.contains(&bare) => Some("ftrace"),
+        _ => known(None, bare).map(|known| known.system),
+    };
+    system.map_or_else(|| bare.to_owned(), |system| format!("{system}:{bare}"))
+}
+
+/// Any other event's text, as it stands.
+pub const OTHER: Known =
+    Known { system: "", role: Role::Text, fields: &[("text", FIELDS_AT, Type::Text, 0)], read: other };
+
+fn other(text: &[u8]) -> Option<Row<'_>> {
+    let mut row = Row::new(FIELDS_AT + 4);
+    row.text(FIELDS_AT, text);
+    Some(row)
+}
+
+/// Which common fields a capture's lines have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Common {
+    /// common_flags and common_preempt_count.
+    pub context: bool,
+    /// common_pid.
+    pub pid: bool,
+}
+
+impl Known {
+    /// The format of such payloads, of the optional fields those that `found` has. The text does not
+    /// tell common_type: the format lacks it.
+    pub fn format(&self, name: &str, id: u64, found: u8, common: Common, print_fmt: String) -> Format {
+        let byte = |name: &str, offset| field(name, offset, 1, Kind::Int { signed: false });
+        let mut fields = Vec::new();
+        if common.context {
+            fields.extend([byte("common_flags", FLAGS_AT), byte("common_preempt_count", PREEMPT_AT)]);
+        }
+        if common.pid {
+            fields.push(field("common_pid", PID_AT, 4, Kind::Int { signed: true }));
+        }
+        let there = self.fields.iter().filter(|&&(.., bit)| found & bit == bit);
+        fields.extend(there.map(|&(name, at, kind, _)| {
+            let (size, kind) = kind.size_and_kind();
+            field(name, at, size, kind)
+        }));
+        let (system, name) = name.split_once(':').unwrap_or(("", name));
+        Format { system: system.to_owned(), name: name.to_owned(), id, fields, print_fmt }
+    }
+}
+
+fn field(name: &str, offset: usize, size: usize, kind: Kind) -> Field {
+    Field { name: name.to_owned(), offset, size, kind }
+}

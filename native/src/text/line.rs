@@ -1,0 +1,160 @@
+//! What a line is.
+
+use memchr::memmem;
+
+use super::head::{Head, RECORD};
+use super::scan::Rest;
+use crate::visit::{What, MOST_CPUS};
+
+/// A line, by what it says.
+#[derive(Debug)]
+pub enum Line<'a> {
+    /// An event.
+    Event(Head<'a>),
+    /// Events that a CPU's buffer had no room for, between its last line and its next; their number
+    /// where the kernel kept it.
+    Lost(u32, Option<u64>),
+    /// A record that is no sample, which `perf script` prints if told to.
+    Record(Head<'a>),
+    /// A header's or a divider's.
+    Comment,
+    /// Part of a call chain.
+    Frame,
+    /// Nothing.
+    Blank,
+    /// None of these.
+    Other,
+}
+
+impl<'a> Line<'a> {
+    /// Tells what a line is.
+    #[inline(always)]
+    pub fn of(line: &'a [u8]) -> Line<'a> {
+        match line.first() {
+            None => return Line::Blank,
+            Some(b'#') => return of_comment(line),
+            Some(b'\t') => return Line::Frame,
+            Some(b'C') => {
+                if let Some(lost) = lost(line) {
+                    return lost;
+                }
+            }
+            _ => {}
+        }
+        match Head::parse(line) {
+            Some(head) if head.name.len() == RECORD.len() && head.name == RECORD => Line::Record(head),
+            Some(head) => Line::Event(head),
+            None => of_no_event(line),
+        }
+    }
+}
+
+#[cold]
+fn of_no_event(line: &[u8]) -> Line<'_> {
+    match line.trim_ascii() {
+        b"" => Line::Blank,
+        rest if rest.starts_with(b"=> ") => Line::Frame,
+        rest if rest.first() == Some(&b'#') => of_comment(rest),
+        rest => lost(rest).unwrap_or(Line::Other),
+    }
+}
+
+/// `##### CPU 2 buffer started ####` stands before the first event of a CPU whose older ones were
+/// overwritten, where other CPUs have such.
+fn of_comment(line: &[u8]) -> Line<'_> {
+    let mut rest = Rest(line);
+    if !rest.eat(b"##### CPU ") {
+        return Line::Comment;
+    }
+    match cpu(&mut rest) {
+        Some(cpu) if rest.eat(b" buffer started") => Line::Lost(cpu, None),
+        _ => Line::Comment,
+    }
+}
+
+/// ftrace's `CPU:3 [LOST 12 EVENTS]`, trace-cmd's `CPU:3 [12 EVENTS DROPPED]`, or either without a number.
+fn lost(line: &[u8]) -> Option<Line<'_>> {
+    let mut rest = Rest(line);
+    rest.eat(b"CPU:").then_some(())?;
+    let cpu = cpu(&mut rest)?;
+    let inside = rest.0.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let count = match inside.strip_prefix(b"LOST ") {
+        Some(inside) => inside.strip_suffix(b"EVENTS")?,
+        None => inside.strip_suffix(b"EVENTS DROPPED")?,
+    };
+    let mut count = Rest(count.trim_ascii());
+    match count.0 {
+        b"" => Some(Line::Lost(cpu, None)),
+        _ => count.number().map(|number| Line::Lost(cpu, u64::try_from(number).ok())),
+    }
+}
+
+fn cpu(rest: &mut Rest<'_>) -> Option<u32> {
+    rest.number().and_then(|cpu| u32::try_from(cpu).ok()).filter(|&cpu| cpu < MOST_CPUS)
+}
+
+/// What one of perf's records says, of those that are read:
+/// `PERF_RECORD_LOST lost 12`, `PERF_RECORD_COMM exec: sh:7/7`, `PERF_RECORD_FORK(7:7):(1:1)`.
+pub fn what(text: &[u8]) -> What {
+    let mut rest = Rest(text);
+    rest.eat(RECORD);
+    let found = if rest.eat(b"LOST_SAMPLES") {
+        rest.seek(b"lost ").and_then(|()| rest.number()).map(|count| What::LostSamples(count.unsigned_abs()))
+    } else if rest.eat(b"LOST") {
+        rest.seek(b"lost ").and_then(|()| rest.number()).map(|count| What::Lost(count.unsigned_abs()))
+    } else if rest.eat(b"COMM") {
+        renamed(rest)
+    } else if rest.eat(b"FORK(") {
+        forked(rest)
+    } else {
+        None
+    };
+    found.unwrap_or(What::Other)
+}
+
+fn renamed(mut rest: Rest<'_>) -> Option<What> {
+    rest.seek(b": ")?;
+    let colon = memmem::rfind(rest.0, b":")?;
+    let comm = String::from_utf8_lossy(&rest.0[..colon]).into_owned();
+    rest = Rest(&rest.0[colon..]);
+    rest.seek(b"/")?;
+    Some(What::Comm { tid: rest.int()?, comm })
+}
+
+fn forked(mut rest: Rest<'_>) -> Option<What> {
+    rest.seek(b":")?;
+    let tid = rest.int()?;
+    rest.seek(b":(")?;
+    rest.seek(b":")?;
+    Some(What::Fork { tid, parent: rest.int()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_of_every_spelling() {
+        let lost = |text: &str| match Line::of(text.as_bytes()) {
+            Line::Lost(cpu, count) => Some((cpu, count)),
+            _ => None,
+        };
+        assert_eq!(lost("CPU:1 [LOST 1802 EVENTS]"), Some((1, Some(1802))));
+        assert_eq!(lost("  CPU:1 [LOST EVENTS]"), Some((1, None)));
+        assert_eq!(lost("CPU:12 [7 EVENTS DROPPED]"), Some((12, Some(7))));
+        assert_eq!(lost("CPU:12 [EVENTS DROPPED]"), Some((12, None)));
+        assert_eq!(lost("##### CPU 3 buffer started ####"), Some((3, None)));
+        for other in ["CPU:1", "CPU:1 [LOST x EVENTS]", "CPU:x [LOST 1 EVENTS]", "CPU:99999999 [LOST 1 EVENTS]"] {
+            assert_eq!(lost(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn records_that_are_no_samples() {
+        assert_eq!(what(b"PERF_RECORD_LOST lost 31068"), What::Lost(31068));
+        assert_eq!(what(b"PERF_RECORD_FORK(8:9):(2:3)"), What::Fork { tid: 9, parent: 3 });
+        assert_eq!(what(b"PERF_RECORD_COMM exec: a:b:8/9"), What::Comm { tid: 9, comm: "a:b".into() });
+        assert_eq!(what(b"PERF_RECORD_MMAP -1/0: [0x1(0x2) @ 0]: x a"), What::Other);
+        assert_eq!(what(b"PERF_RECORD_LOST lost"), What::Other);
+    }
+}

@@ -1,0 +1,174 @@
+//! Captures as text: what `perf script`, `trace-cmd report` and ftrace's `trace` and `trace_pipe` print.
+//!
+//! ```text
+//!   file -> lines -> head (who, where, when, which) -> row (the event's own fields) -> record
+//!                                 \_ survey: one pass at the opening, which says what all have
+//! ```
+//! Known tracepoints get the fields and types that the kernel gives them, in formats built here, so
+//! that tables and ledger read them as they read any recording's. What a text does not show is absent.
+
+mod comms;
+mod context;
+#[allow(missing_docs)]
+mod head;
+mod irq;
+#[allow(missing_docs)]
+mod known;
+mod line;
+mod lines;
+mod notes;
+#[allow(missing_docs)]
+mod preamble;
+mod row;
+mod scan;
+mod sched;
+mod stamp;
+#[allow(missing_docs)]
+mod survey;
+mod walk;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::bytes::Order;
+use crate::error::{bad, Result};
+use crate::perf::attr::{Attr, SMALLEST, TYPE_TRACEPOINT};
+use crate::perf::layout::sample;
+use crate::recording::{Event, Host};
+use context::Columns;
+use head::Style;
+use known::{Common, Known};
+use survey::{Found, Survey};
+
+/// A text, opened: events and columns are known; what the lines say has not been kept.
+#[derive(Debug)]
+pub struct Text {
+    /// `perf script`, `trace-cmd report` or `ftrace`: who wrote most of its lines.
+    pub writer: &'static str,
+    /// Every event, in the order of their first lines.
+    pub events: Arc<Vec<Event>>,
+    /// What its headers say.
+    pub host: Host,
+    /// The clock, where a header names it.
+    pub clock: Option<String>,
+    /// What the last digit of a time stands for; `None` for a clock that counts no time.
+    pub resolution_ns: Option<u32>,
+    /// What is special about it, for people.
+    pub notes: Vec<String>,
+    file: Arc<File>,
+    readings: Vec<Reading>,
+    spellings: FxHashMap<Box<[u8]>, u32>,
+    common: Common,
+    has_cpu: bool,
+    has_unit: bool,
+    columns: Columns,
+}
+
+/// How an event's lines become records.
+#[derive(Debug)]
+struct Reading {
+    known: Known,
+    /// Optional fields that a line must have, because its event's others have them.
+    needs: u8,
+    has_period: bool,
+}
+
+/// Bytes of a file that tell whether it is a text.
+pub const LOOKED_AT: usize = 1 << 16;
+
+/// Whether a file that starts like this may be read as text: it is one, or it has an event's line.
+pub fn looks_like(start: &[u8]) -> bool {
+    let start = &start[..start.len().min(LOOKED_AT)];
+    let control = start.iter().filter(|&&byte| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b);
+    let plain = !start.contains(&0) && control.count() * 64 <= start.len();
+    (!start.is_empty() && plain) || lines::each(start).any(|line| matches!(line::Line::of(line), line::Line::Event(_)))
+}
+
+impl Text {
+    /// Reads a file once, to learn what is in it.
+    pub fn open(file: Arc<File>) -> Result<Text> {
+        let mut survey = Survey::of(&file)?;
+        if survey.lines == 0 {
+            return Err(bad!("{}", notes::no_event(&survey)));
+        }
+        let common = survey.common();
+        let has_cpu = survey.most(survey.with_cpu);
+        let has_unit = survey.most(survey.with_unit);
+        let (mut events, mut readings) = (Vec::new(), Vec::new());
+        for (number, found) in survey.events.iter().enumerate() {
+            let known = found.reading();
+            let attr = attr(number, found, common, has_cpu)?;
+            let print_fmt = survey.print_fmt(&known);
+            let format = known.format(&found.name, attr.config, found.optional, common, print_fmt);
+            let has_period = attr.sample_type & sample::PERIOD != 0;
+            readings.push(Reading { known, needs: format_needs(&known, found), has_period });
+            events.push(Event {
+                name: found.name.clone(),
+                layout: attr.layout(),
+                attr,
+                format: Some(Arc::new(format)),
+                filter: None,
+                guest: None,
+            });
+        }
+        Ok(Text {
+            writer: match (survey.style(), survey.preamble.columns.of_trace_cmd) {
+                (Style::Perf, _) => "perf script",
+                (_, true) => "trace-cmd report",
+                (_, false) => "ftrace",
+            },
+            events: Arc::new(events),
+            notes: notes::of(&survey),
+            clock: survey.preamble.clock.take(),
+            resolution_ns: has_unit.then_some(survey.finest_ns),
+            host: std::mem::take(&mut survey.preamble.host),
+            file,
+            readings,
+            spellings: survey.spellings,
+            common,
+            has_cpu,
+            has_unit,
+            columns: survey.preamble.columns,
+        })
+    }
+
+    /// The event of this spelling: its number, and how it is read.
+    #[inline(always)]
+    fn reading(&self, spelled: &[u8]) -> Option<(u32, &Reading)> {
+        let &number = self.spellings.get(spelled)?;
+        Some((number, self.readings.get(number as usize)?))
+    }
+}
+
+fn format_needs(known: &Known, found: &Found) -> u8 {
+    let bits = known.fields.iter().fold(0, |bits, &(.., bit)| bits | bit);
+    bits & found.optional
+}
+
+/// The event as perf would describe it: what its records hold, and how often it was recorded. Of the
+/// latter, text tells only what the periods do.
+fn attr(number: usize, found: &Found, common: Common, has_cpu: bool) -> Result<Attr> {
+    const OTHER_KIND: u32 = u32::MAX;
+    const FLAG_FREQ: u64 = 1 << 10;
+    let (count, least, most) = found.periods;
+    let has_period = count == found.lines && count > 0;
+    let mut sample_type = sample::TIME | sample::RAW;
+    for (present, bit) in [(common.pid, sample::TID), (has_cpu, sample::CPU), (has_period, sample::PERIOD)] {
+        sample_type |= if present { bit } else { 0 };
+    }
+    let (period, flags) = match has_period {
+        true if least == most => (least, 0),
+        true => (0, FLAG_FREQ),
+        false => (1, 0),
+    };
+    let mut bytes = [0; SMALLEST];
+    let kind = if found.tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND };
+    bytes[..4].copy_from_slice(&kind.to_le_bytes());
+    bytes[4..8].copy_from_slice(&(SMALLEST as u32).to_le_bytes());
+    for (at, word) in [(8, number as u64 + 1), (16, period), (24, sample_type), (40, flags)] {
+        bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    }
+    Attr::parse(&bytes, Order::Little).ok_or_else(|| bad!("event {number} could not be described"))
+}

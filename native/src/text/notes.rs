@@ -1,0 +1,76 @@
+//! What is said about a text in words.
+
+use super::head::Style;
+use super::survey::Survey;
+
+/// Why a text is no capture: what was found, and what is accepted.
+pub fn no_event(survey: &Survey) -> String {
+    let found = match (&survey.first_other, survey.lines_in_all) {
+        (_, 0) => "no line of text".to_owned(),
+        (None, lines) => format!("{lines} lines of text, all of them empty or comments"),
+        (Some((number, line)), lines) => format!("{lines} lines of text (line {number}: '{line}')"),
+    };
+    format!(
+        "not a capture: {found}, and none is an event as perf script, trace-cmd report or ftrace's trace file print them: \
+         expected those, a perf.data, a trace.dat or a bundle (with manifest.json)"
+    )
+}
+
+/// What a reader of its tables should know.
+pub fn of(survey: &Survey) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some((number, line)) = survey.first_other.as_ref().filter(|_| survey.others > 0) {
+        notes.push(format!(
+            "{} of {} lines are no events and were passed over, the first of them line {number}: '{line}'",
+            survey.others, survey.lines_in_all
+        ));
+    }
+    if survey.overlong > 0 {
+        notes.push(format!("{} lines are longer than any event's and were passed over", survey.overlong));
+    }
+    for event in &survey.events {
+        let lost = event.lost_lines();
+        if let Some((number, text)) = event.unreadable.as_ref().filter(|_| lost > 0) {
+            notes.push(format!(
+                "{lost} of {} lines of {} are not what it prints and were left out, the first of them line {number}: '{text}'",
+                event.lines, event.name
+            ));
+        } else if let Some((number, text)) = &event.unreadable {
+            notes.push(format!(
+                "{} is not printed as known here (line {number}: '{text}'): its text is kept as it stands",
+                event.name
+            ));
+        }
+    }
+    let lacking = [
+        (survey.with_tid, "a thread's number"),
+        (survey.with_cpu, "a CPU"),
+        (survey.with_context, "columns for the context"),
+        (survey.with_unit, "a time in seconds"),
+    ];
+    for (count, what) in lacking {
+        if survey.most(count) && count < survey.lines {
+            notes.push(format!(
+                "{} events lack {what} where the others have it, and were left out",
+                survey.lines - count
+            ));
+        } else if count > 0 && count < survey.lines {
+            notes.push(format!("{count} events have {what} where the others have none"));
+        }
+    }
+    if let Some((there, ever)) = survey.preamble.entries.filter(|(there, ever)| ever > there) {
+        notes.push(format!(
+            "the kernel's buffer was full: of {ever} events it holds the last {there}, so that the recording begins later on some CPUs than on others"
+        ));
+    }
+    if survey.style() == Style::Perf && !survey.tells_losses {
+        notes.push(
+            "perf script tells of losses only if asked to (--show-lost-events): here it was not, or there were none"
+                .into(),
+        );
+    }
+    if survey.frames > 0 {
+        notes.push(format!("{} lines of call chains were passed over", survey.frames));
+    }
+    notes
+}

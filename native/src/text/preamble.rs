@@ -1,0 +1,114 @@
+//! What the lines around the events say of the recording: perf's and ftrace's headers, trace-cmd's
+//! first lines.
+
+use super::context::Columns;
+use super::scan::Rest;
+use crate::recording::Host;
+
+/// What was gathered from them.
+#[derive(Debug, Clone, Default)]
+pub struct Preamble {
+    pub host: Host,
+    pub columns: Columns,
+    /// Events in ftrace's buffer, and events ever written to it.
+    pub entries: Option<(u64, u64)>,
+    /// The clock, where `perf script --header` names it.
+    pub clock: Option<String>,
+    /// trace-cmd's `cpus=2` was seen.
+    pub of_trace_cmd: bool,
+}
+
+impl Preamble {
+    /// A line that begins with `#`.
+    pub fn comment(&mut self, line: &[u8]) {
+        self.columns.comment(line);
+        let Ok(line) = std::str::from_utf8(line) else { return };
+        let line = line.trim_start_matches('#').trim();
+        if let Some((key, value)) = line.split_once(" : ") {
+            self.of_perf(key.trim(), value.trim());
+        } else if let Some(clock) = line.strip_prefix("clockid: ") {
+            self.clock = clock.split(' ').next().map(str::to_owned);
+        } else if let Some(rest) = line.strip_prefix("entries-in-buffer/entries-written: ") {
+            self.entries = counts(rest);
+            self.cpus_of_ftrace(rest);
+        } else if let Some((_, rest)) = line.strip_prefix("latency: ").and_then(|rest| rest.split_once(", #")) {
+            self.entries = counts(rest);
+            self.cpus_of_ftrace(rest);
+        } else if let Some((_, rest)) = line.split_once(" latency trace v") {
+            self.host.os_release = rest.split_once(" on ").map(|(_, release)| release.trim().to_owned());
+        }
+    }
+
+    /// A line that is none of the kinds that are told apart by how they begin.
+    pub fn other(&mut self, line: &[u8]) {
+        let mut rest = Rest(line);
+        if rest.eat(b"cpus=") {
+            if let Some(cpus) = rest.int().and_then(|cpus| u32::try_from(cpus).ok()) {
+                self.host.nr_cpus = Some(cpus);
+                self.of_trace_cmd = true;
+            }
+        }
+    }
+
+    /// Whether a line that is no event is known to stand where it stands.
+    pub fn expects(line: &[u8]) -> bool {
+        let line = line.trim_ascii();
+        line.starts_with(b"cpus=") || line.starts_with(b"version = ") || line.starts_with(b"trace-cmd version ")
+            || (line.starts_with(b"CPU ") && line.ends_with(b" is empty"))
+            // perf script's complaints about fields that some events lack
+            || line.starts_with(b"PERF_RECORD_")
+    }
+
+    fn of_perf(&mut self, key: &str, value: &str) {
+        let host = &mut self.host;
+        match key {
+            "hostname" => host.hostname = Some(value.to_owned()),
+            "os release" => host.os_release = Some(value.to_owned()),
+            "perf version" => host.tool_version = Some(value.to_owned()),
+            "arch" => host.arch = Some(value.to_owned()),
+            "nrcpus avail" => host.nr_cpus = value.parse().ok(),
+            "cmdline" => host.cmdline = Some(value.split(' ').map(str::to_owned).collect()),
+            _ => {}
+        }
+    }
+
+    fn cpus_of_ftrace(&mut self, rest: &str) {
+        let count = rest.split_once("#P:").map(|(_, count)| count.trim_end_matches(')').trim());
+        self.host.nr_cpus = count.and_then(|count| count.parse().ok()).or(self.host.nr_cpus);
+    }
+}
+
+/// `116/120   #P:1` or `116/120, CPU#0`: what is there, and what ever was.
+fn counts(text: &str) -> Option<(u64, u64)> {
+    let (there, rest) = text.split_once('/')?;
+    let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    Some((there.parse().ok()?, rest[..digits].parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_of_every_tool() {
+        let mut preamble = Preamble::default();
+        for line in [
+            "# hostname : vm : x",
+            "# nrcpus avail : 2",
+            "# clockid: monotonic (1)",
+            "# entries-in-buffer/entries-written: 421/4971   #P:8",
+            "# nop latency trace v1.1.5 on 6.18.44",
+        ] {
+            preamble.comment(line.as_bytes());
+        }
+        assert_eq!(preamble.host.hostname.as_deref(), Some("vm : x"));
+        assert_eq!(preamble.host.nr_cpus, Some(8));
+        assert_eq!(preamble.clock.as_deref(), Some("monotonic"));
+        assert_eq!(preamble.entries, Some((421, 4971)));
+        assert_eq!(preamble.host.os_release.as_deref(), Some("6.18.44"));
+        preamble.comment(b"# latency: 0 us, #2/30, CPU#0 | (M:PREEMPT VP:0, KP:0, SP:0 HP:0 #P:4)");
+        assert_eq!((preamble.entries, preamble.host.nr_cpus), (Some((2, 30)), Some(4)));
+        preamble.other(b"cpus=3");
+        assert_eq!((preamble.of_trace_cmd, preamble.host.nr_cpus), (true, Some(3)));
+    }
+}

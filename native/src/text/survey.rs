@@ -1,0 +1,260 @@
+//! The first pass over a text: which events there are, and which columns its lines have. Both are
+//! known only at its end, and every later pass needs them.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::head::{Head, Style};
+use super::irq;
+use super::known::{full_name, known, Common, Known, Role, OTHER};
+use super::line::Line;
+use super::lines::{each, Blocks};
+use super::preamble::Preamble;
+use super::sched;
+use crate::error::Result;
+
+/// More events than kernels have: what has more is no capture, and each costs a table.
+const MOST_EVENTS: usize = 1 << 14;
+/// Names of softirq vectors are looked for up to here.
+const VECTORS: usize = 16;
+
+/// What the lines of one event had in common.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub name: String,
+    /// How its text is read, where that was tried.
+    pub known: Option<Known>,
+    /// Lines in all, and those whose text could be read.
+    pub lines: u64,
+    pub readable: u64,
+    /// The first that could not.
+    pub unreadable: Option<(u64, String)>,
+    /// Optional fields that all readable lines have.
+    pub optional: u8,
+    /// Periods: how many lines have one, the smallest and the largest.
+    pub periods: (u64, u64, u64),
+    /// Whether it is a tracepoint, by its name.
+    pub tracepoint: bool,
+}
+
+/// What a text holds.
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub events: Vec<Found>,
+    /// Events by the way lines spell them.
+    pub spellings: FxHashMap<Box<[u8]>, u32>,
+    names: FxHashMap<String, u32>,
+    pub preamble: Preamble,
+    /// Lines by style.
+    pub styles: [u64; 3],
+    /// Event lines, and those of them with a thread id, a CPU, a context, a time with a unit.
+    pub lines: u64,
+    pub with_tid: u64,
+    pub with_cpu: u64,
+    pub with_context: u64,
+    pub with_unit: u64,
+    /// The smallest unit of a time.
+    pub finest_ns: u32,
+    /// Lines in which the event's name is followed by several spaces, as trace-cmd pads it.
+    padded: u64,
+    /// Lines of any kind, of call chains, and such as should not be there, with the first of those.
+    pub lines_in_all: u64,
+    pub frames: u64,
+    pub others: u64,
+    pub first_other: Option<(u64, String)>,
+    /// Whether a line says that events were lost.
+    pub tells_losses: bool,
+    /// Numbers printed for sched_switch's state that may mean "preempted", by bit from 8.
+    preempted: [u64; 5],
+    /// Names of the softirq vectors.
+    actions: Vec<Option<String>>,
+    pub overlong: u64,
+}
+
+impl Survey {
+    /// Reads all of a file.
+    pub fn of(file: &Arc<File>) -> Result<Survey> {
+        let mut survey = Survey { finest_ns: u32::MAX, actions: vec![None; VECTORS], ..Survey::default() };
+        let mut blocks = Blocks::of(file)?;
+        while let Some(block) = blocks.next()? {
+            for line in each(block) {
+                survey.line(line);
+            }
+        }
+        survey.overlong = blocks.overlong;
+        let style = survey.style();
+        let columns = &mut survey.preamble.columns;
+        columns.of_trace_cmd =
+            style == Style::Ftrace && (survey.preamble.of_trace_cmd || survey.padded * 2 > survey.lines);
+        Ok(survey)
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        self.lines_in_all += 1;
+        match Line::of(line) {
+            Line::Event(head) => self.event(&head),
+            Line::Lost(..) => self.tells_losses = true,
+            Line::Record(head) => self.tells_losses |= head.text.windows(4).any(|word| word == b"LOST"),
+            Line::Comment => self.preamble.comment(line),
+            Line::Frame => self.frames += 1,
+            Line::Blank => {}
+            Line::Other => {
+                self.preamble.other(line);
+                if !Preamble::expects(line) {
+                    self.others += 1;
+                    self.first_other.get_or_insert_with(|| (self.lines_in_all, excerpt(line)));
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, head: &Head<'_>) {
+        let Some(number) = self.number(head) else {
+            self.others += 1;
+            return;
+        };
+        self.lines += 1;
+        self.styles[head.style as usize] += 1;
+        self.with_tid += u64::from(head.tid.is_some());
+        self.with_cpu += u64::from(head.cpu.is_some());
+        self.with_context += u64::from(!head.context.is_empty());
+        if head.stamp.unit_ns > 0 {
+            self.with_unit += 1;
+            self.finest_ns = self.finest_ns.min(head.stamp.unit_ns);
+        }
+        self.padded += u64::from(head.padded);
+        let event = &mut self.events[number as usize];
+        event.lines += 1;
+        if let Some(period) = head.period {
+            let (count, least, most) = &mut event.periods;
+            (*count, *least, *most) = (*count + 1, period.min(*least), period.max(*most));
+        }
+        let Some(known) = event.known else { return };
+        match (known.read)(head.text) {
+            Some(row) => {
+                event.readable += 1;
+                event.optional &= row.found;
+                match known.role {
+                    Role::Switch if row.found & sched::STATE_IS_NUMBER != 0 => {
+                        let state = row.long_at(sched::PREV_STATE);
+                        if let Some(count) = (8..13).position(|bit| state == 1 << bit) {
+                            self.preempted[count] += 1;
+                        }
+                    }
+                    Role::Softirq => self.action(head.text),
+                    _ => {}
+                }
+            }
+            None => {
+                event.unreadable.get_or_insert_with(|| (self.lines_in_all, excerpt(head.text)));
+            }
+        }
+    }
+
+    fn action(&mut self, text: &[u8]) {
+        let Some((vec, name)) = irq::action(text) else { return };
+        let slot = usize::try_from(vec).ok().and_then(|vec| self.actions.get_mut(vec));
+        if let (Some(slot @ None), true) = (slot, name.iter().all(u8::is_ascii_graphic) && name.len() < 32) {
+            *slot = Some(String::from_utf8_lossy(name).into_owned());
+        }
+    }
+
+    /// The event of a line, new or known.
+    fn number(&mut self, head: &Head<'_>) -> Option<u32> {
+        if let Some(&number) = self.spellings.get(head.name) {
+            return Some(number);
+        }
+        let spelled = std::str::from_utf8(head.name).ok()?;
+        let (name, tracepoint) = match head.style {
+            Style::Perf => (spelled.to_owned(), is_tracepoint(spelled)),
+            Style::Ftrace | Style::Latency => (full_name(spelled), true),
+        };
+        let number = match self.names.get(&name) {
+            Some(&number) => number,
+            None if self.events.len() == MOST_EVENTS => return None,
+            None => {
+                let (system, bare) = name.split_once(':').unwrap_or(("", &name));
+                let known = Some(system).filter(|system| !system.is_empty()).and_then(|_| known(Some(system), bare));
+                let (optional, periods) = (u8::MAX, (0, u64::MAX, 0));
+                let (lines, readable, unreadable) = (0, 0, None);
+                self.names.insert(name.clone(), self.events.len() as u32);
+                self.events.push(Found { name, known, lines, readable, unreadable, optional, periods, tracepoint });
+                self.events.len() as u32 - 1
+            }
+        };
+        if self.spellings.len() < 2 * MOST_EVENTS {
+            self.spellings.insert(head.name.into(), number);
+        }
+        Some(number)
+    }
+
+    /// The style of most lines.
+    pub fn style(&self) -> Style {
+        let [perf, ftrace, latency] = self.styles;
+        if latency > ftrace && latency > perf {
+            Style::Latency
+        } else if ftrace > perf {
+            Style::Ftrace
+        } else {
+            Style::Perf
+        }
+    }
+
+    /// What this many lines have, most have: the others are damaged.
+    pub fn most(&self, count: u64) -> bool {
+        count * 2 > self.lines
+    }
+
+    /// The common fields that its lines have.
+    pub fn common(&self) -> Common {
+        Common { context: self.most(self.with_context), pid: self.most(self.with_tid) }
+    }
+
+    /// The kernel's way of saying what an event's numbers mean, for those of which the ledger asks.
+    pub fn print_fmt(&self, known: &Known) -> String {
+        if known.role == Role::Softirq {
+            let named = self.actions.iter().enumerate();
+            let pairs = named.filter_map(|(vec, name)| Some(format!("{{ {vec}, \"{}\" }}", name.as_ref()?)));
+            let pairs: Vec<String> = pairs.collect();
+            if !pairs.is_empty() {
+                return format!("__print_symbolic(REC->vec, {})", pairs.join(", "));
+            }
+        } else if known.role == Role::Switch {
+            let most = (0..self.preempted.len()).rev().max_by_key(|&bit| self.preempted[bit]);
+            let bit = most.filter(|&bit| self.preempted[bit] > 0).unwrap_or(0);
+            return format!("REC->prev_state & {:#x} ? \"+\" : \"\"", sched::PREEMPTED << bit);
+        }
+        String::new()
+    }
+}
+
+impl Found {
+    /// How its lines are read: by its fields where most can be, as text otherwise.
+    pub fn reading(&self) -> Known {
+        self.known.filter(|_| self.readable * 2 >= self.lines.max(1)).unwrap_or(OTHER)
+    }
+
+    /// Lines that no table will have.
+    pub fn lost_lines(&self) -> u64 {
+        match self.reading().role {
+            Role::Text => 0,
+            _ => self.lines - self.readable,
+        }
+    }
+}
+
+/// `irq:softirq_entry`, but not `cycles:u` or `cpu/cycles/`.
+fn is_tracepoint(name: &str) -> bool {
+    let Some((system, event)) = name.split_once(':') else { return false };
+    let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    let modifiers = event.bytes().all(|byte| b"ukhIGHpPSDWeb".contains(&byte));
+    plain(system) && plain(event) && !modifiers
+}
+
+/// A line for a message: what of it can be shown in one.
+pub fn excerpt(line: &[u8]) -> String {
+    let text: String = String::from_utf8_lossy(&line[..line.len().min(200)]).chars().take(60).collect();
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}

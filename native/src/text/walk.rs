@@ -1,0 +1,217 @@
+//! The passes over a text: each line that is an event becomes a record of the kind that perf writes,
+//! in blocks, so that whatever reads recordings reads it.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::comms::{side, Comms};
+use super::head::Head;
+use super::known::Role;
+use super::line::{what, Line};
+use super::lines::{each, Blocks};
+use super::row::{Row, FIELDS_AT, FLAGS_AT, PID_AT, PREEMPT_AT};
+use super::sched::{CHILD_AT, PARENT_AT};
+use super::{Reading, Text};
+use crate::error::{bad, Result};
+use crate::perf::record::kind;
+use crate::visit::{Sample, Tally, Visitor, What};
+
+impl Text {
+    /// Shows every event to `visitor`, in the order of their lines.
+    pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
+        let mut walk = Walk {
+            text: self,
+            block: Vec::new(),
+            comms: Comms::default(),
+            losses: Vec::new(),
+            counts: [0; COUNTED.len()],
+            records: BTreeMap::new(),
+        };
+        let mut blocks = Blocks::of(&self.file)?;
+        while let Some(lines) = blocks.next()? {
+            let flow = walk.lines(lines, visitor);
+            visitor.block_end(&walk.block);
+            walk.block.clear();
+            if flow.is_break() {
+                return Ok(walk.tally());
+            }
+            if visitor.progress(blocks.done()).is_break() {
+                return Err(bad!("interrupted"));
+            }
+        }
+        for (cpu, count) in std::mem::take(&mut walk.losses) {
+            visitor.side(&side(None, Some(cpu), What::Lost(count)));
+        }
+        Ok(walk.tally())
+    }
+}
+
+/// Kinds of lines, by the name that the tally gives them.
+const COUNTED: [&str; 7] =
+    ["event", "losses", "comment", "call chain", "blank", "no event", "event whose text or columns are damaged"];
+const EVENT: usize = 0;
+const LOSSES: usize = 1;
+const COMMENT: usize = 2;
+const FRAME: usize = 3;
+const BLANK: usize = 4;
+const OTHER: usize = 5;
+const DAMAGED: usize = 6;
+
+struct Walk<'t> {
+    text: &'t Text,
+    /// Records of the present block.
+    block: Vec<u8>,
+    comms: Comms,
+    /// Losses whose CPU has not shown its next event: that tells when they ended.
+    losses: Vec<(u32, u64)>,
+    counts: [u64; COUNTED.len()],
+    records: BTreeMap<String, u64>,
+}
+
+impl Walk<'_> {
+    fn lines<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> ControlFlow<()> {
+        for line in each(block) {
+            let kind = match Line::of(line) {
+                Line::Event(head) => match self.event(&head, visitor) {
+                    Some(ControlFlow::Continue(())) => EVENT,
+                    Some(ControlFlow::Break(())) => return ControlFlow::Break(()),
+                    None => DAMAGED,
+                },
+                Line::Lost(cpu, count) => {
+                    self.lose(cpu, count.unwrap_or(0));
+                    LOSSES
+                }
+                Line::Record(head) => {
+                    self.record(&head, visitor);
+                    continue;
+                }
+                Line::Comment => COMMENT,
+                Line::Frame => FRAME,
+                Line::Blank => BLANK,
+                Line::Other => OTHER,
+            };
+            self.counts[kind] += 1;
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// A line of an event; `None` if it lacks what most lines have, or its text cannot be read.
+    #[inline(always)]
+    fn event<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
+        let text = self.text;
+        let (number, reading) = text.reading(head.name)?;
+        let mut row = (reading.known.read)(head.text)?;
+        if row.found & reading.needs != reading.needs
+            || (text.common.pid && head.tid.is_none())
+            || (text.has_cpu && head.cpu.is_none())
+            || (text.common.context && head.context.is_empty())
+            || (text.has_unit != (head.stamp.unit_ns > 0))
+        {
+            return None;
+        }
+        row.int(PID_AT, head.tid.unwrap_or(0));
+        if !head.context.is_empty() {
+            let (flags, preempt) = text.columns.read(head.context);
+            row.byte(FLAGS_AT, flags);
+            row.byte(PREEMPT_AT, preempt);
+        }
+        let (time_ns, cpu) = (head.stamp.time, head.cpu.unwrap_or(0));
+        self.tell(head, &row, reading.known.role, visitor);
+        let sample = self.append(head, &row, number, reading);
+        Some(visitor.sample(&self.block, &Sample { time_ns, cpu, ..sample }))
+    }
+
+    /// What an event says besides itself: its task's name, the end of a loss, a new task.
+    #[inline(always)]
+    fn tell<V: Visitor>(&mut self, head: &Head<'_>, row: &Row<'_>, role: Role, visitor: &mut V) {
+        let time_ns = head.stamp.time;
+        if !self.losses.is_empty() {
+            let cpu = head.cpu.unwrap_or(0);
+            self.losses.retain(|&(of, count)| {
+                if of == cpu {
+                    visitor.side(&side(Some(time_ns), Some(cpu), What::Lost(count)));
+                }
+                of != cpu
+            });
+        }
+        if self.text.common.pid {
+            self.comms.line(head, time_ns, visitor);
+        }
+        match role {
+            Role::Switch => {
+                for at in [FIELDS_AT, FIELDS_AT + 32] {
+                    self.comms.switched(row.int_at(at + 16), row.comm_at(at));
+                }
+            }
+            Role::Fork => {
+                let what = What::Fork { tid: row.int_at(CHILD_AT), parent: row.int_at(PARENT_AT) };
+                visitor.side(&side(Some(time_ns), head.cpu, what));
+            }
+            _ => {}
+        }
+    }
+
+    /// Appends a record like perf's, as `Text::attr` describes it.
+    #[inline(always)]
+    fn append(&mut self, head: &Head<'_>, row: &Row<'_>, number: u32, reading: &Reading) -> Sample {
+        let block = &mut self.block;
+        let at = block.len();
+        let tid = head.tid.unwrap_or(0);
+        let mut header = [0; 44];
+        let mut size = 8;
+        let mut put = |present: bool, word: u64| {
+            if present {
+                header[size..size + 8].copy_from_slice(&word.to_le_bytes());
+                size += 8;
+            }
+        };
+        let pid = head.pid.unwrap_or(-1);
+        put(self.text.common.pid, u64::from(pid as u32) | u64::from(tid as u32) << 32);
+        put(true, head.stamp.time as u64);
+        put(self.text.has_cpu, u64::from(head.cpu.unwrap_or(0)));
+        put(reading.has_period, head.period.unwrap_or(0));
+        header[size..size + 4].copy_from_slice(&(row.len() as u32).to_le_bytes());
+        size += 4;
+        let whole = size + row.len();
+        header[..4].copy_from_slice(&kind::SAMPLE.to_le_bytes());
+        header[6..8].copy_from_slice(&(whole as u16).to_le_bytes());
+        block.extend_from_slice(&header[..size]);
+        row.append_to(block);
+        Sample {
+            event: number,
+            time_ns: 0,
+            cpu: 0,
+            raw: (at + size) as u32,
+            raw_size: row.len() as u32,
+            record: at as u32,
+            record_size: whole as u32,
+        }
+    }
+
+    fn lose(&mut self, cpu: u32, count: u64) {
+        match self.losses.iter_mut().find(|loss| loss.0 == cpu) {
+            Some(loss) => loss.1 = loss.1.saturating_add(count),
+            None => self.losses.push((cpu, count)),
+        }
+    }
+
+    #[cold]
+    fn record<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) {
+        let what = what(head.text);
+        // Of what was there before it began, perf says that it happened at no time.
+        let time_ns = Some(head.stamp.time).filter(|&time| time > 0);
+        visitor.side(&side(time_ns, head.cpu, what));
+        let name = head.text.split(|byte| b" :(".contains(byte)).next().unwrap_or_default();
+        let name = String::from_utf8_lossy(name).replacen("PERF_RECORD_", "", 1);
+        if self.records.len() < 64 || self.records.contains_key(&name) {
+            *self.records.entry(name).or_default() += 1;
+        }
+    }
+
+    fn tally(self) -> Tally {
+        let counted = COUNTED.iter().zip(self.counts).filter(|&(_, count)| count > 0);
+        let mut records = self.records;
+        records.extend(counted.map(|(name, count)| ((*name).to_owned(), count)));
+        Tally { records, unreadable: 0, notes: Vec::new() }
+    }
+}

@@ -1,0 +1,243 @@
+//! trace.dat, versions 6 and 7 (`trace-cmd.dat.v6(5)`, `trace-cmd.dat.v7(5)`).
+
+mod options;
+mod sections;
+mod version6;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use crate::bytes::Order;
+use crate::error::{bad, Result};
+use crate::perf::attr::Attr;
+use crate::perf::layout::Layout;
+use crate::recording::{Buffer, Event, Host, Recording, Source};
+use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
+use crate::tracing::{Cursor, Tracing};
+use options::Options;
+
+/// First bytes of a trace.dat.
+pub use crate::tracing::MAGIC;
+
+/// One CPU's data in a file.
+#[derive(Debug, Clone, Copy)]
+struct CpuData {
+    cpu: u32,
+    start: u64,
+    end: u64,
+}
+
+/// One of the buffers that a file holds.
+#[derive(Debug, Default)]
+struct Instance {
+    /// Empty for the top one.
+    name: String,
+    clock: Option<String>,
+    page_size: usize,
+    cpus: Vec<CpuData>,
+    compressed: bool,
+    /// Text instead of pages: where it lies.
+    text: Option<(u64, u64)>,
+}
+
+/// What a file's headers say.
+#[derive(Debug, Default)]
+struct Headers {
+    version: u32,
+    order: Order,
+    length: u64,
+    tracing: Tracing,
+    options: Options,
+    instances: Vec<Instance>,
+    compression: String,
+    notes: Vec<String>,
+    cut: bool,
+}
+
+/// Opens a trace.dat; `buffer` names an instance, the top one where `None`.
+pub fn open(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {
+    let length = file.metadata()?.len();
+    let mut headers = Headers { length, ..Default::default() };
+    let mut cursor = Cursor::of_file(&file, 0, Order::Little);
+    let version = headers.tracing.start(&mut cursor);
+    headers.order = cursor.order;
+    let cut = |at: u64| bad!("trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}");
+    match version.as_deref() {
+        Some("6") => headers.read_version_6(&file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
+        Some("7") => headers.read_version_7(&file, &mut cursor)?,
+        Some(version) => return Err(bad!("a trace.dat of version '{version}' at byte 10; versions 6 and 7 are read")),
+        None => return Err(cut(cursor.at())),
+    }
+    headers.finish(&file, buffer)
+}
+
+impl Headers {
+    fn finish(mut self, file: &Arc<File>, buffer: Option<&str>) -> Result<Recording> {
+        let wanted = buffer.unwrap_or_default();
+        let buffers: Vec<Buffer> = self.instances.iter().map(|instance| self.describe(instance)).collect();
+        let found = self.instances.iter().position(|instance| instance.name == wanted);
+        // A recording of instances alone has nothing in the top one.
+        let filled = |instance: &Instance| !instance.cpus.is_empty() || instance.text.is_some();
+        let only = self.instances.iter().position(filled);
+        let empty = |place: usize| !filled(&self.instances[place]);
+        let chosen = match (found, only) {
+            (Some(place), Some(other)) if buffer.is_none() && empty(place) => other,
+            (Some(place), _) => place,
+            (None, Some(other)) if buffer.is_none() => other,
+            _ => {
+                let names: Vec<&str> = self.instances.iter().map(|instance| instance.name.as_str()).collect();
+                return Err(bad!("no buffer '{wanted}' in this trace.dat; it holds {}", listed(&names)));
+            }
+        };
+        let instance = self.instances.swap_remove(chosen);
+        if let Some((start, end)) = instance.text {
+            return self.text(file, start, end);
+        }
+        let clock = self.clock(&instance);
+        let layout = self.page_layout(&instance)?;
+        let events = Arc::new(events(&mut self.tracing));
+        if events.is_empty() {
+            return Err(bad!("no events: the trace.dat holds no readable event format"));
+        }
+        let cpus = self.pages(file, &instance, &layout)?;
+        let ring = Ring {
+            layout,
+            clock,
+            cpus,
+            cmdlines: std::mem::take(&mut self.tracing.cmdlines),
+            by_type: Ring::index(&events),
+        };
+        self.notes.extend(self.options.losses_noted(&instance.name));
+        self.notes.extend(self.tracing.problem.take());
+        Ok(self.recording(events, instance, buffers, Source::Ring(ring)))
+    }
+
+    fn describe(&self, instance: &Instance) -> Buffer {
+        Buffer {
+            name: instance.name.clone(),
+            cpus: instance.cpus.len(),
+            bytes: instance.cpus.iter().map(|cpu| cpu.end - cpu.start).sum(),
+            clock: self.clock(instance).name,
+        }
+    }
+
+    /// The instance's own clock; where a file has just one, that.
+    fn clock(&self, instance: &Instance) -> Clock {
+        let options = &self.options;
+        let text = instance.clock.as_deref().filter(|text| !text.is_empty()).or(options.clock.as_deref());
+        Clock {
+            tsc: options.tsc,
+            offset_ns: options.offset_ns,
+            shifts: options.shifts.clone(),
+            interpolate: options.interpolate,
+            ..Clock::named(text.unwrap_or("local"))
+        }
+    }
+
+    fn page_layout(&self, instance: &Instance) -> Result<PageLayout> {
+        let size = if instance.page_size > 0 { instance.page_size } else { self.tracing.page_size as usize };
+        let long = self.tracing.long_bytes.unwrap_or(8).into();
+        PageLayout::parse(&self.tracing.header_page, long, size, self.order)
+            .ok_or_else(|| bad!("damaged: a trace.dat whose pages have {size} bytes, with data where they end"))
+    }
+
+    fn pages(&mut self, file: &Arc<File>, instance: &Instance, layout: &PageLayout) -> Result<Vec<(u32, Pages)>> {
+        let ranges: Vec<(u64, u64)> = instance.cpus.iter().map(|cpu| (cpu.start, cpu.end)).collect();
+        check_apart(&ranges)?;
+        let packed = match instance.compressed {
+            true => Some(sections::packing(&self.compression)?),
+            false => None,
+        };
+        let mut cpus = Vec::new();
+        for data in &instance.cpus {
+            let end = data.end.min(self.length);
+            if end < data.end {
+                self.cut = true;
+                self.notes.push(format!(
+                    "file cut short: the data of CPU {} should end at byte {}, the file does at {end}; whole pages are kept",
+                    data.cpu, data.end
+                ));
+            }
+            let start = data.start.min(end);
+            match packed {
+                Some(packed) if start < end => {
+                    cpus.push((data.cpu, Pages::packed(file, start, end, packed, self.order)))
+                }
+                None if end - start >= layout.size as u64 => cpus.push((data.cpu, Pages::new(file, start, end))),
+                _ => {}
+            }
+        }
+        let room = (cpus.len() * layout.size) as u64;
+        if room > (64 << 20) + 16 * self.length {
+            return Err(bad!(
+                "damaged: {} CPUs with pages of {} bytes in a file of {}",
+                cpus.len(),
+                layout.size,
+                self.length
+            ));
+        }
+        Ok(cpus)
+    }
+
+    fn text(self, _file: &Arc<File>, start: u64, end: u64) -> Result<Recording> {
+        Err(bad!("a trace.dat of a latency tracer: text from byte {start} to {end}, which this version does not read"))
+    }
+
+    fn recording(self, events: Arc<Vec<Event>>, instance: Instance, buffers: Vec<Buffer>, source: Source) -> Recording {
+        let clock = match &source {
+            Source::Ring(ring) => ring.clock.clone(),
+            _ => Clock::default(),
+        };
+        let uname = self.options.uname;
+        let word =
+            |place: usize| uname.as_deref().and_then(|uname| uname.split_whitespace().nth(place).map(str::to_owned));
+        Recording {
+            format: "trace.dat",
+            mode: "file",
+            version: self.version,
+            order: self.order,
+            compressed: instance.compressed,
+            wrapping: None,
+            finished: true,
+            cut: self.cut,
+            host: Host {
+                hostname: word(1),
+                os_release: word(2),
+                tool_version: self.options.version,
+                arch: uname.as_deref().and_then(|uname| uname.split_whitespace().last().map(str::to_owned)),
+                nr_cpus: self.options.cpu_count.or(Some(instance.cpus.len() as u32)),
+                cmdline: None,
+                long_bytes: self.tracing.long_bytes,
+                kallsyms: self.tracing.kallsyms,
+            },
+            events,
+            resolution_ns: clock.resolution_ns(),
+            unit: clock.unit(),
+            clock: clock.name,
+            follows_tasks: false,
+            notes: self.notes,
+            buffers,
+            buffer: instance.name,
+            source,
+        }
+    }
+}
+
+fn listed(names: &[&str]) -> String {
+    let named = |name: &&str| if name.is_empty() { "the top one ('')".to_owned() } else { format!("'{name}'") };
+    names.iter().map(named).collect::<Vec<String>>().join(", ")
+}
+
+/// An event per format; of two with one number the last.
+pub fn events(tracing: &mut Tracing) -> Vec<Event> {
+    let formats = std::mem::take(&mut tracing.formats);
+    let of_format = |format: crate::format::Format| Event {
+        name: format.full_name(),
+        attr: Attr::of_tracepoint(format.id),
+        layout: Layout::default(),
+        format: Some(Arc::new(format)),
+        filter: None,
+        guest: None,
+    };
+    formats.into_iter().map(of_format).collect()
+}

@@ -1,0 +1,194 @@
+//! Version 7: sections anywhere in the file, found through options.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::Read;
+
+use flate2::read::ZlibDecoder;
+
+use super::{CpuData, Headers, Instance};
+use crate::error::{bad, Result};
+use crate::ring::Packed;
+use crate::tracing::Cursor;
+use crate::wrapped::most;
+
+const FLAG_COMPRESSED: u16 = 1;
+/// Options sections that are followed; more than that go round in circles.
+const MOST_SECTIONS: usize = 1 << 10;
+/// Bytes of a section once unpacked.
+const MOST_UNPACKED: usize = 256 << 20;
+/// CPUs of a buffer.
+const MOST_CPUS: u32 = 1 << 16;
+
+mod id {
+    pub const OPTIONS: u16 = 0;
+    pub const BUFFER: u16 = 3;
+    pub const HEADER_INFO: u16 = 16;
+    pub const FTRACE_EVENTS: u16 = 17;
+    pub const EVENT_FORMATS: u16 = 18;
+    pub const KALLSYMS: u16 = 19;
+    pub const CMDLINES: u16 = 21;
+    pub const BUFFER_TEXT: u16 = 22;
+}
+
+/// How a file says that it is compressed.
+pub fn packing(name: &str) -> Result<Packed> {
+    match name {
+        "zstd" => Ok(Packed::Zstd),
+        "zlib" => Ok(Packed::Zlib),
+        _ => Err(bad!("compressed with '{name}'; zstd and zlib are read")),
+    }
+}
+
+fn unpack(packed: Packed, bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
+    match packed {
+        Packed::Zstd => zstd::bulk::decompress(bytes, size),
+        Packed::Zlib => {
+            let mut found = Vec::new();
+            ZlibDecoder::new(bytes).take(size as u64).read_to_end(&mut found)?;
+            Ok(found)
+        }
+    }
+}
+
+impl Headers {
+    /// Reads on behind the magic.
+    pub(super) fn read_version_7(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Result<()> {
+        self.version = 7;
+        let length = self.length;
+        let start = (cursor.string(), cursor.string(), cursor.u64());
+        let (Some(compression), Some(_), Some(mut next)) = start else {
+            return Err(bad!("trace.dat cut short at byte {}: the file has {length}", cursor.at()));
+        };
+        self.compression = compression;
+        let mut options: Vec<(u16, Vec<u8>)> = Vec::new();
+        for _ in 0..MOST_SECTIONS {
+            if next == 0 {
+                break;
+            }
+            let at = next;
+            let (section, _) = self.section(file, at, id::OPTIONS)?;
+            let mut cursor = Cursor::new(&section, self.order);
+            next = 0;
+            while let Some((option, data)) = option(&mut cursor) {
+                if option == id::OPTIONS {
+                    next = self.order.u64(&data, 0).unwrap_or(0);
+                    break;
+                }
+                options.push((option, data.into_owned()));
+            }
+        }
+        if options.is_empty() {
+            return Err(bad!("trace.dat without options: nothing says where its events are"));
+        }
+        // Formats need the size of a long, buffers the formats' page: their order in the file is free.
+        for (option, data) in &options {
+            self.metadata_section(file, *option, data)?;
+        }
+        for (option, data) in &options {
+            match *option {
+                id::BUFFER | id::BUFFER_TEXT => self.buffer(file, *option, data)?,
+                _ => self.options.read(*option, data, self.order),
+            }
+        }
+        self.options.instances.clear();
+        Ok(())
+    }
+
+    fn metadata_section(&mut self, file: &File, option: u16, data: &[u8]) -> Result<()> {
+        if !(id::HEADER_INFO..=id::KALLSYMS).contains(&option) && option != id::CMDLINES {
+            return Ok(());
+        }
+        let Some(at) = self.order.u64(data, 0) else { return Ok(()) };
+        let (section, _) = match self.section(file, at, option) {
+            Ok(section) => section,
+            Err(error) => {
+                self.notes.push(error.to_string());
+                return Ok(());
+            }
+        };
+        let mut cursor = Cursor::new(&section, self.order);
+        let whole = match option {
+            id::HEADER_INFO => self.tracing.header_info(&mut cursor),
+            id::FTRACE_EVENTS => self.tracing.ftrace_formats(&mut cursor),
+            id::EVENT_FORMATS => self.tracing.event_formats(&mut cursor),
+            id::KALLSYMS => self.tracing.kallsyms(&mut cursor),
+            _ => self.tracing.saved_cmdlines(&mut cursor),
+        };
+        if whole.is_none() {
+            self.notes.push(format!("section {option} at byte {at} is cut short: what it holds up to there is kept"));
+        }
+        Ok(())
+    }
+
+    /// A section's contents, unpacked, and where they begin in the file.
+    fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
+        let mut cursor = Cursor::of_file(file, at, self.order);
+        let damaged = |why: &str| bad!("section {wanted} at byte {at} is damaged: {why}");
+        let (number, flags, size) =
+            self.section_header(&mut cursor).ok_or_else(|| damaged("it lies outside the file"))?;
+        if number != wanted {
+            return Err(damaged(&format!("there is section {number}")));
+        }
+        let begin = cursor.at();
+        if flags & FLAG_COMPRESSED == 0 {
+            let left = self.length.saturating_sub(begin);
+            let size = usize::try_from(size.min(left)).unwrap_or(usize::MAX);
+            let bytes = cursor.take(size).ok_or_else(|| damaged("it is too large"))?;
+            return Ok((bytes.into_owned(), begin));
+        }
+        let sizes = cursor.u32().zip(cursor.u32()).ok_or_else(|| damaged("it is cut short"))?;
+        let (packed, unpacked) = (sizes.0 as usize, sizes.1 as usize);
+        if unpacked > MOST_UNPACKED || unpacked as u64 > most(packed as u64) {
+            return Err(damaged("it claims to expand too far"));
+        }
+        let bytes: Cow<'_, [u8]> = cursor.take(packed).ok_or_else(|| damaged("it is cut short"))?;
+        let unpacked = unpack(packing(&self.compression)?, &bytes, unpacked);
+        Ok((unpacked.map_err(|error| damaged(&error.to_string()))?, begin))
+    }
+
+    fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
+        let (number, flags) = (cursor.u16()?, cursor.u16()?);
+        cursor.u32()?; // what it is called
+        Some((number, flags, cursor.u64()?))
+    }
+
+    fn buffer(&mut self, file: &File, option: u16, data: &[u8]) -> Result<()> {
+        match self.read_buffer(file, option, data) {
+            Some(instance) => self.instances.push(instance),
+            None => self.notes.push("a buffer's description is damaged: left out".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
+        let mut cursor = Cursor::new(data, self.order);
+        let at = cursor.u64()?;
+        let mut instance = Instance { name: cursor.string()?, clock: cursor.string(), ..Default::default() };
+        let mut section = Cursor::of_file(file, at, self.order);
+        let header = self.section_header(&mut section);
+        instance.compressed = header.is_some_and(|(_, flags, _)| flags & FLAG_COMPRESSED != 0);
+        if option == id::BUFFER_TEXT {
+            let size = header.map_or(0, |header| header.2);
+            instance.text = Some((section.at(), section.at().saturating_add(size).min(self.length)));
+            return Some(instance);
+        }
+        instance.page_size = cursor.u32()? as usize;
+        for _ in 0..cursor.u32().filter(|&count| count <= MOST_CPUS)? {
+            let (cpu, start, size) = (cursor.u32()?, cursor.u64()?, cursor.u64()?);
+            if size > 0 && cpu < MOST_CPUS {
+                instance.cpus.push(CpuData { cpu, start, end: start.saturating_add(size) });
+            }
+        }
+        instance.cpus.sort_by_key(|data| data.cpu);
+        instance.cpus.dedup_by_key(|data| data.cpu);
+        Some(instance)
+    }
+}
+
+/// The next option: its number and data.
+fn option<'a>(cursor: &mut Cursor<'a>) -> Option<(u16, Cow<'a, [u8]>)> {
+    let number = cursor.u16()?;
+    let size = cursor.u32()? as usize;
+    Some((number, cursor.take(size)?))
+}

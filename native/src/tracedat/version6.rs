@@ -1,0 +1,74 @@
+//! Version 6: everything one after the other, then a table of each CPU's data.
+
+use std::fs::File;
+
+use super::{CpuData, Headers, Instance};
+use crate::tracing::Cursor;
+
+/// Bytes of the words that say what follows.
+const WORD: usize = 10;
+/// More CPUs come from damage.
+const MOST_CPUS: u32 = 1 << 16;
+const OPTION_DONE: u16 = 0;
+
+impl Headers {
+    /// Reads on behind the magic; `None` where the file ends too early.
+    pub(super) fn read_version_6(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Option<()> {
+        self.version = 6;
+        self.tracing.metadata(cursor)?;
+        self.tracing.kallsyms(cursor)?;
+        self.tracing.printk(cursor)?;
+        self.tracing.saved_cmdlines(cursor)?;
+        let cpus = cursor.u32().filter(|&count| count <= MOST_CPUS)?;
+        self.top(cursor, cpus)?;
+        for (name, offset) in std::mem::take(&mut self.options.instances) {
+            let mut cursor = Cursor::of_file(file, offset, self.order);
+            cursor.take(WORD)?;
+            let cpus = self.options.cpu_count.filter(|&count| count <= MOST_CPUS).unwrap_or(cpus);
+            let (cpus, clock) = self.table(&mut cursor, cpus)?;
+            self.instances.push(Instance { name, clock, cpus, ..Default::default() });
+        }
+        Some(())
+    }
+
+    fn top(&mut self, cursor: &mut Cursor<'_>, cpus: u32) -> Option<()> {
+        let mut word = cursor.take(WORD)?;
+        if word.starts_with(b"options") {
+            loop {
+                match cursor.u16()? {
+                    OPTION_DONE => break,
+                    option => {
+                        let size = cursor.u32()? as usize;
+                        let data = cursor.take(size)?;
+                        self.options.read(option, &data, self.order);
+                    }
+                }
+            }
+            word = cursor.take(WORD)?;
+        }
+        let mut top = Instance::default();
+        if word.starts_with(b"latency") {
+            top.text = Some((cursor.at(), self.length));
+        } else {
+            (top.cpus, top.clock) = self.table(cursor, cpus)?;
+        }
+        self.instances.push(top);
+        Some(())
+    }
+
+    /// Offsets and sizes by CPU number, then the clock where one was noted.
+    fn table(&self, cursor: &mut Cursor<'_>, cpus: u32) -> Option<(Vec<CpuData>, Option<String>)> {
+        let mut found = Vec::new();
+        for cpu in 0..cpus {
+            let (start, size) = (cursor.u64()?, cursor.u64()?);
+            if size > 0 {
+                found.push(CpuData { cpu, start, end: start.saturating_add(size) });
+            }
+        }
+        let clock = self.options.has_clock.then(|| {
+            let size = cursor.u64().filter(|&size| size <= 1 << 12)?;
+            cursor.take(size as usize).map(|clock| crate::bytes::text(&clock))
+        });
+        Some((found, clock.flatten()))
+    }
+}
