@@ -121,7 +121,7 @@ def test_every_event_of_perf_is_in_trace_cmds(both: Both) -> None:
     assert found == []
 
 
-# On some hosts perf records nothing while one CPU's idle task is current, and anywhere it leaves out
+# On some hosts perf records nothing while one CPU's idle task is current, and on all it leaves out
 # what happens while it writes an event in the same context.
 def test_every_event_of_trace_cmd_is_in_perfs(both: Both) -> None:
     theirs = happened(both.trace_cmd)
