@@ -28,6 +28,7 @@ pub mod samples;
 pub mod tables;
 pub mod text;
 pub mod tracedat;
+pub mod tracefs;
 pub mod tracing;
 pub mod visit;
 pub mod wrapped;

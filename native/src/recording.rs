@@ -15,9 +15,9 @@ use crate::perf::layout::Layout;
 use crate::perf::recording::{Mode, PerfData};
 use crate::ring::{Ring, Unit};
 use crate::text::{looks_like, Text, LOOKED_AT};
-use crate::tracedat;
 use crate::visit::{Tally, Visitor};
 use crate::wrapped::unwrapped;
+use crate::{tracedat, tracefs};
 
 /// One event of the recording.
 #[derive(Debug, Clone)]
@@ -136,6 +136,9 @@ impl Recording {
         if folder.join("data").is_file() {
             return Ok(of_perf(PerfData::from_directory(folder)?));
         }
+        if tracefs::looks_like(folder) {
+            return tracefs::open(folder);
+        }
         let found = std::fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut found: Vec<String> = found.take(4).collect();
         found.sort();
@@ -144,7 +147,7 @@ impl Recording {
             false => format!("a folder with {}", found.join(", ")),
         };
         Err(bad!(
-            "no capture here: {found}; expected a perf.data file, a perf.data folder (with 'data' inside) or a bundle (with manifest.json)"
+            "no capture here: {found}; expected a capture file, a perf.data folder (with 'data' inside), a copy of tracefs (with header_page and per_cpu) or a bundle (with manifest.json)"
         ))
     }
 

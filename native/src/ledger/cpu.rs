@@ -119,6 +119,9 @@ impl Cpu {
         } else if self.named.is_some() {
             self.apply_name(now, world);
         }
+        if !world.shapes.has_flags {
+            event.flags = self.implied_flags(kind);
+        }
         if event.flags & FLAG_NMI != 0 {
             // It says who runs, but its context bits are those of the NMI.
             self.last_ns = now;
@@ -160,6 +163,15 @@ impl Cpu {
         if self.tail.is_full() {
             self.drain(false, world);
         }
+    }
+
+    /// What the flags would be if nothing was missed: texts often have none.
+    fn implied_flags(&self, kind: Kind) -> u8 {
+        let of_hardirq = matches!(kind, Kind::IrqEntry | Kind::IrqExit | Kind::VectorEntry(_) | Kind::VectorExit(_));
+        let of_softirq = matches!(kind, Kind::SoftirqEntry | Kind::SoftirqExit);
+        let hardirq = of_hardirq || (!self.hardirqs.is_empty() && kind != Kind::Switch);
+        let softirq = of_softirq || (self.softirq.is_some() && kind != Kind::Switch);
+        u8::from(hardirq) * FLAG_HARDIRQ | u8::from(softirq) * FLAG_SOFTIRQ
     }
 
     /// The pid and the flags overrule the stack.

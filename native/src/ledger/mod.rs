@@ -169,6 +169,8 @@ fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             "followed one command only, so other tasks' time is missing: record with -a"
         } else if attr.newest_first() {
             "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
+        } else if shape.pid.is_absent() {
+            "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
         } else if !attr.has_raw() {
             "has no payload: record with -R or as a tracepoint"
         } else {
@@ -237,7 +239,7 @@ fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Opti
     let payload = sample.payload(block);
     let mut event = Event {
         time_ns: sample.time_ns,
-        flags: shape.flags.read(payload)? as u8,
+        flags: shape.flags.read(payload).or((!world.shapes.has_flags).then_some(0))? as u8,
         preempt: shape.preempt.read(payload).map(|count| count as u8),
         pid: shape.pid.read(payload)? as i32,
         a: shape.a.read(payload).unwrap_or(-1),

@@ -59,6 +59,11 @@ impl Place {
         })
     }
 
+    /// Whether the format lacks the field.
+    pub fn is_absent(self) -> bool {
+        self.size == 0
+    }
+
     /// The value; `None` where absent. Fields of one and two bytes are flags and types.
     #[inline(always)]
     pub fn read(self, payload: &[u8]) -> Option<i64> {
@@ -108,6 +113,8 @@ pub struct Shapes {
     pub has_switch: bool,
     /// softirq_raise is recorded: origins come from it.
     pub has_raise: bool,
+    /// Every event says in which context it happened.
+    pub has_flags: bool,
     /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
     pub has_poll: bool,
     /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
@@ -131,6 +138,7 @@ impl Shapes {
             vectors: Vec::new(),
             has_switch: false,
             has_raise: false,
+            has_flags: true,
             has_poll: false,
             has_wakeup: false,
             softirqs: SOFTIRQS.iter().enumerate().map(|(vec, name)| (vec as i64, (*name).to_owned())).collect(),
@@ -164,6 +172,7 @@ impl Shapes {
             of_kind.peek().is_some() && of_kind.all(|(_, event)| event.filter.is_none())
         };
         (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
+        shapes.has_flags = shapes.events.iter().all(|shape| shape.kind == Kind::Ignored || !shape.flags.is_absent());
         shapes.has_wakeup = has(&shapes, Kind::Wakeup);
         shapes.say_what_is_missing();
         shapes
@@ -252,6 +261,11 @@ impl Shapes {
             self.notes.push(
                 "sched:sched_switch was not recorded: time between interrupts has no name, and there are no shares"
                     .into(),
+            );
+        }
+        if !self.has_flags {
+            self.notes.push(
+                "events do not say in which context they happened: that rests on entries and exits alone, and what was lost or cut between them shows later than it could".into(),
             );
         }
         if !self.has_raise {

@@ -1,0 +1,153 @@
+//! A copy of tracefs: what `netcost-record` leaves where neither perf nor trace-cmd is there.
+//!
+//! ```text
+//!   header_page  trace_clock  saved_cmdlines  uname     as in tracefs, `uname -a`
+//!   events/SYSTEM/EVENT/format                          of every recorded event
+//!   per_cpu/cpuN/raw                                    pages from trace_pipe_raw, one after the other
+//!   per_cpu/cpuN/stats                                  at the end
+//! ```
+
+use std::fs::{read_dir, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::bytes::{text, Order};
+use crate::error::{bad, Result};
+use crate::input::read_up_to;
+use crate::recording::{Buffer, Host, Recording, Source};
+use crate::ring::{Clock, PageLayout, Pages, Ring};
+use crate::tracedat::events;
+use crate::tracing::Tracing;
+
+/// Text files of tracefs are smaller.
+const MOST_TEXT: usize = 1 << 20;
+const MOST_CMDLINES: usize = 64 << 20;
+
+/// Whether a folder looks like one.
+pub fn looks_like(folder: &Path) -> bool {
+    folder.join("header_page").is_file() && folder.join("per_cpu").is_dir()
+}
+
+/// Opens a folder.
+pub fn open(folder: &Path) -> Result<Recording> {
+    let optional = |name: &str, most: usize| {
+        File::open(folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
+    };
+    let mut tracing = Tracing::default();
+    tracing.header_page = text(&read_up_to(&File::open(folder.join("header_page"))?, MOST_TEXT)?);
+    let formats = folder.join("events");
+    for system in sorted(&formats)? {
+        for event in sorted(&formats.join(&system))? {
+            let path = formats.join(&system).join(&event).join("format");
+            if path.is_file() {
+                tracing.add(&system, &read_up_to(&File::open(path)?, MOST_TEXT)?);
+            }
+        }
+    }
+    tracing.add_cmdlines(&optional("saved_cmdlines", MOST_CMDLINES));
+    // The pages are the machine's own, and every machine that is copied from by hand is little-endian
+    // unless its pages say otherwise.
+    let order = byte_order(folder)?;
+    let layout = PageLayout::parse(&tracing.header_page, 8, 0, order)
+        .ok_or_else(|| bad!("damaged: header_page of the tracefs folder describes no page"))?;
+    let clock = Clock::named(&text(&optional("trace_clock", MOST_TEXT)));
+    let events = Arc::new(events(&mut tracing));
+    if events.is_empty() {
+        return Err(bad!("no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));
+    }
+    let (cpus, mut notes) = pages(folder, &layout)?;
+    notes.extend(tracing.problem.take());
+    let uname = text(&optional("uname", MOST_TEXT));
+    let word = |place: usize| uname.split_whitespace().nth(place).map(str::to_owned);
+    let bytes = cpus.iter().map(|(_, pages)| pages.bytes()).sum();
+    let buffer = Buffer { name: String::new(), cpus: cpus.len(), bytes, clock: clock.name.clone() };
+    Ok(Recording {
+        format: "tracefs",
+        mode: "directory",
+        version: 0,
+        order,
+        compressed: false,
+        wrapping: None,
+        finished: true,
+        cut: false,
+        host: Host {
+            hostname: word(1),
+            os_release: word(2),
+            arch: uname
+                .split_whitespace()
+                .rev()
+                .find(|word| word.contains("64") || word.contains("arm") || word.contains("86"))
+                .map(str::to_owned),
+            nr_cpus: Some(cpus.len() as u32),
+            long_bytes: Some(layout.commit.1 as u8),
+            ..Default::default()
+        },
+        unit: clock.unit(),
+        resolution_ns: clock.resolution_ns(),
+        clock: clock.name.clone(),
+        follows_tasks: false,
+        notes,
+        buffers: vec![buffer],
+        buffer: String::new(),
+        source: Source::Ring(Ring {
+            layout,
+            clock,
+            cpus,
+            cmdlines: std::mem::take(&mut tracing.cmdlines),
+            by_type: Ring::index(&events),
+        }),
+        events,
+    })
+}
+
+/// Names in a folder, in order; none where it is absent.
+fn sorted(folder: &Path) -> Result<Vec<String>> {
+    let Ok(entries) = read_dir(folder) else { return Ok(Vec::new()) };
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// CPU numbers and where their pages are.
+fn raw_files(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
+    let cpus = folder.join("per_cpu");
+    let of_name = |name: String| {
+        let number: u32 = name.strip_prefix("cpu")?.parse().ok()?;
+        let path = cpus.join(&name).join("raw");
+        path.is_file().then_some((number, path))
+    };
+    let mut found: Vec<(u32, PathBuf)> = sorted(&cpus)?.into_iter().filter_map(of_name).collect();
+    found.sort();
+    Ok(found)
+}
+
+fn pages(folder: &Path, layout: &PageLayout) -> Result<(Vec<(u32, Pages)>, Vec<String>)> {
+    let (mut cpus, mut notes) = (Vec::new(), Vec::new());
+    for (cpu, path) in raw_files(folder)? {
+        let file = Arc::new(File::open(path)?);
+        let length = file.metadata()?.len();
+        let rest = length % layout.size as u64;
+        if rest > 0 {
+            notes
+                .push(format!("CPU {cpu}: the last page is cut short after {rest} of {} bytes: left out", layout.size));
+        }
+        if length >= layout.size as u64 {
+            cpus.push((cpu, Pages::new(&file, 0, length - rest)));
+        }
+    }
+    Ok((cpus, notes))
+}
+
+/// The first page tells: its committed size is at most a page in one order only.
+fn byte_order(folder: &Path) -> Result<Order> {
+    for (_, path) in raw_files(folder)? {
+        let start = read_up_to(&File::open(path)?, 16)?;
+        let commit = |order: Order| order.u64(&start, 8).map_or(0, |commit| commit & 0xfff_ffff);
+        match (commit(Order::Little), commit(Order::Big)) {
+            (1..=0xf_ffff, _) => return Ok(Order::Little),
+            (_, 1..=0xf_ffff) => return Ok(Order::Big),
+            _ => {}
+        }
+    }
+    Ok(Order::Little)
+}
