@@ -42,7 +42,7 @@ fn time_column(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => "time_ns",
         Unit::Cycles => "time_cycles",
-        Unit::Order => "order",
+        Unit::Order => "time_order",
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Host {
     pub long_bytes: Option<u8>,
     /// `/proc/kallsyms`.
     pub kallsyms: Option<String>,
+    /// `uname -a`, as far as the recorder took it.
+    pub uname: Option<String>,
 }
 
 /// A capture, opened.
@@ -94,8 +96,21 @@ pub struct Recording {
     pub buffers: Vec<Buffer>,
     /// The one that is read; empty for the top one.
     pub buffer: String,
+    /// The tracing session, where several captures belong to one.
+    pub session: Session,
     /// Where the events come from.
     pub source: Source,
+}
+
+/// What joins a capture to others and to the time of day.
+#[derive(Debug, Default, Clone)]
+pub struct Session {
+    /// From the capture's clock to the time of day.
+    pub date_offset_ns: Option<i64>,
+    /// Number of the session.
+    pub trace_id: Option<u64>,
+    /// Guests that were traced in it.
+    pub guests: Vec<String>,
 }
 
 /// One ftrace instance's share of a capture.
@@ -230,6 +245,7 @@ fn of_perf(mut perf: PerfData) -> Recording {
         cmdline: features.cmdline.clone(),
         long_bytes: features.tracing.long_bytes,
         kallsyms: features.tracing.kallsyms.take(),
+        uname: None,
     };
     Recording {
         format: "perf.data",
@@ -253,6 +269,7 @@ fn of_perf(mut perf: PerfData) -> Recording {
         resolution_ns: 1,
         buffers: Vec::new(),
         buffer: String::new(),
+        session: Session::default(),
         source: Source::Perf(perf),
     }
 }
@@ -266,6 +283,7 @@ fn of_text(mut text: Text) -> Recording {
         resolution_ns: text.resolution_ns.map_or(1, u64::from),
         buffers: Vec::new(),
         buffer: String::new(),
+        session: Session::default(),
         order: Order::Little,
         compressed: false,
         wrapping: None,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::input::read_up_to;
-use crate::recording::{Buffer, Host, Recording, Source};
+use crate::recording::{Buffer, Host, Recording, Session, Source};
 use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracedat::events;
 use crate::tracing::Tracing;
@@ -80,6 +80,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
                 .map(str::to_owned),
             nr_cpus: Some(cpus.len() as u32),
             long_bytes: Some(layout.commit.1 as u8),
+            uname: Some(uname.trim().to_owned()).filter(|uname| !uname.is_empty()),
             ..Default::default()
         },
         unit: clock.unit(),
@@ -89,6 +90,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         notes,
         buffers: vec![buffer],
         buffer: String::new(),
+        session: Session::default(),
         source: Source::Ring(Ring {
             layout,
             clock,

@@ -30,6 +30,10 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
     header.set_item("nr_cpus", host.nr_cpus)?;
     header.set_item("clock", &recording.clock)?;
     header.set_item("resolution_ns", recording.resolution_ns)?;
+    header.set_item("uname", &host.uname)?;
+    header.set_item("date_offset_ns", recording.session.date_offset_ns)?;
+    header.set_item("trace_id", recording.session.trace_id)?;
+    header.set_item("guests", &recording.session.guests)?;
     header.set_item("time_unit", unit(recording.unit))?;
     header.set_item("buffer", &recording.buffer)?;
     let buffers = PyList::empty(py);

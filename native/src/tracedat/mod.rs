@@ -11,7 +11,7 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::perf::attr::Attr;
 use crate::perf::layout::Layout;
-use crate::recording::{Buffer, Event, Host, Recording, Source};
+use crate::recording::{Buffer, Event, Host, Recording, Session, Source};
 use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
 use crate::tracing::{Cursor, Tracing};
 use options::Options;
@@ -209,6 +209,7 @@ impl Headers {
                 cmdline: None,
                 long_bytes: self.tracing.long_bytes,
                 kallsyms: self.tracing.kallsyms,
+                uname: uname.clone(),
             },
             events,
             resolution_ns: clock.resolution_ns(),
@@ -218,6 +219,11 @@ impl Headers {
             notes: self.notes,
             buffers,
             buffer: instance.name,
+            session: Session {
+                date_offset_ns: Some(self.options.date_offset_ns).filter(|&offset| offset != 0),
+                trace_id: self.options.trace_id,
+                guests: self.options.guests,
+            },
             source,
         }
     }

@@ -36,6 +36,8 @@ pub struct Options {
     pub version: Option<String>,
     /// CPUs of the machine.
     pub cpu_count: Option<u32>,
+    /// From the capture's clock to the time of day.
+    pub date_offset_ns: i64,
     /// What is added to every time.
     pub offset_ns: i64,
     /// Multiplier and shift from cycles to nanoseconds.
@@ -58,7 +60,7 @@ impl Options {
     /// Takes over one option; a damaged one leaves its value unknown.
     pub fn read(&mut self, option: u16, data: &[u8], order: Order) {
         match option {
-            id::DATE => self.offset_ns = self.offset_ns.wrapping_add(number(data).saturating_mul(1000)),
+            id::DATE => self.date_offset_ns = number(data).saturating_mul(1000),
             id::OFFSET => self.offset_ns = self.offset_ns.wrapping_add(number(data)),
             id::CPUSTAT => self.stats.push(text(data)),
             id::BUFFER => self.instances.extend(order.u64(data, 0).map(|at| (text(&data[8..]), at))),
@@ -106,6 +108,10 @@ impl Options {
         for shift in self.shifts.iter_mut().flatten() {
             let Some(fraction) = cursor.u64() else { break };
             shift.fraction = fraction as u32;
+        }
+        for shifts in &mut self.shifts {
+            shifts.sort_by_key(|shift| shift.time);
+            shifts.dedup_by_key(|shift| shift.time);
         }
         Some(())
     }
