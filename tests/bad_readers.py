@@ -14,8 +14,9 @@ from mutation_worker import MIB, RESIDENT, RESIDENT_PER_BYTE, Outcome, Reader, r
 
 from netcost_analysis._native import Capture, CaptureError
 
-# Waiting for the harness to lose its patience is what these tests' time goes to.
-mutation_worker.SECONDS, mutation_worker.STUCK = 1, 2
+# Waiting for the harness to lose its patience is what these tests' time goes to; a busy machine
+# must not let the second run out first.
+mutation_worker.SECONDS, mutation_worker.STUCK = 0.3, 5
 
 
 class PanicException(BaseException):

@@ -24,7 +24,7 @@ from netcost_analysis._native import Capture, CaptureError
 
 MIB = 1 << 20
 # Of processor time, and of time in which none is used. Reading one takes milliseconds.
-SECONDS, STUCK = 5, 60
+SECONDS, STUCK = 5.0, 60.0
 # What reading a capture may touch: buffers and tables per CPU and event, and for each byte the rows
 # that stand for it in all tables.
 RESIDENT, RESIDENT_PER_BYTE = 8 * MIB, 128

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mutation_worker import lay_out
 from mutations import Mutant, mutant
 from native_tables import ALL_TABLES, Answer, assert_conserved
+from run_cli import Netcost
 from small_captures import small_captures
 
 from netcost_analysis._native import Capture, CaptureError
@@ -47,3 +48,19 @@ def test_a_small_capture_is_read_in_full(tmp_path: Path, kind: str) -> None:
     cut = ["never finished" in note for note in scan["notes"]]
     assert cut == ([True] if kind == "file-unfinished" else [])
     assert sum(scan["events"].values()) >= 12
+
+
+@pytest.fixture
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
+    return Netcost(monkeypatch, capsys)
+
+
+@pytest.mark.parametrize("command", ["info", "events", "ledger", "stolen"])
+def test_the_command_line(netcost: Netcost, tmp_path: Path, command: str) -> None:
+    sound = [Mutant(0, kind, (), small.files) for kind, small in small_captures().items()]
+    for one in [*sound, *map(mutant, range(60))]:
+        path = lay_out(one, tmp_path / f"{one.number}-{one.kind}")
+        said = netcost(command, str(path), *(["sched:sched_switch"] if command == "events" else []))
+        assert said.code in (0, 1)
+        assert "(a bug" not in said.err, f"{one}: {said.err}"
+        assert said.code == 0 or len(said.err.splitlines()) == 1, f"{one}: {said.err}"

@@ -163,9 +163,8 @@ def printed(one: Sample, told: Sampled) -> dict[str, Any]:
     if T.STACK_USER in kinds and one.user_stack:
         row["stack"] = len(one.user_stack)
     said = weights(one, kinds)
-    # It prints half of WEIGHT, and of WEIGHT_STRUCT no third part: on x86 it has another name.
-    if "weight" in said:
-        row["weight"] = said["weight"] & 0xFFFFFFFF
+    # Of WEIGHT_STRUCT's third part it prints something else, except for one architecture.
+    row |= {name: value for name, value in said.items() if name != "weight3"}
     times = {"time_enabled_ns", "time_running_ns"}
     return row | {k: v for k, v in counted(one, attr, told.attrs).items() if k in times}
 

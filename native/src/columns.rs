@@ -11,7 +11,7 @@ use arrow::datatypes::{self as types, ArrowPrimitiveType, Field as ArrowField};
 
 use crate::bytes::{slice, u32_at, until_nul};
 use crate::format::{Element, Field, Format, Kind};
-use crate::intern::{CommCache, Interner, Labels};
+use crate::intern::{CommCache, Interner, Labels, MOST_BYTES};
 use crate::ring::Unit;
 
 /// One field of every row.
@@ -266,6 +266,16 @@ impl EventColumns {
         self.pending.clear();
         left.clear();
         self.left = left;
+    }
+
+    /// The first column that holds more than Arrow's can.
+    pub fn overfull(&self) -> Option<&str> {
+        let is_overfull = |column: &&Column| match &column.values {
+            Values::Text { strings, .. } => strings.is_full(),
+            Values::Bytes { data, .. } => data.len() > MOST_BYTES,
+            _ => false,
+        };
+        self.columns.iter().find(is_overfull).map(|column| column.field.name.as_str())
     }
 
     /// `common_pid` of every row, where the format has it.

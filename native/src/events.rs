@@ -239,6 +239,9 @@ pub fn tables(
     let task_names = decoder.names.sealed();
     let labels = Labels::new(task_names.strings.values());
     let finish = |(name, columns): (&str, EventColumns)| {
+        if let Some(column) = columns.overfull() {
+            return Err(bad!("column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)"));
+        }
         let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
         Ok((name.to_owned(), batch(columns.finish(comms, recording.unit))?))
     };

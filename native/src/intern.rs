@@ -18,18 +18,32 @@ pub const NONE: u32 = u32::MAX;
 pub struct Interner {
     codes: FxHashMap<Box<[u8]>, u32>,
     values: Vec<String>,
+    bytes: usize,
 }
 
+/// What an Arrow column of strings or bytes can hold.
+pub const MOST_BYTES: usize = i32::MAX as usize;
+
 impl Interner {
-    /// The code of these bytes, new or known.
+    /// The code of these bytes, new or known; `NONE` for new ones once it is full.
     pub fn code(&mut self, bytes: &[u8]) -> u32 {
         if let Some(&code) = self.codes.get(bytes) {
             return code;
         }
+        let value = String::from_utf8_lossy(bytes).into_owned();
+        self.bytes += value.len();
+        if self.is_full() {
+            return NONE;
+        }
         let code = self.values.len() as u32;
-        self.values.push(String::from_utf8_lossy(bytes).into_owned());
+        self.values.push(value);
         self.codes.insert(bytes.into(), code);
         code
+    }
+
+    /// Whether there were more strings than a column can hold.
+    pub fn is_full(&self) -> bool {
+        self.bytes > MOST_BYTES
     }
 
     /// The string behind a code; empty for `NONE`.

@@ -6,7 +6,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Int32Type, Int64Type, UInt64Type};
 
 use crate::bytes::{i32_at, u16_at, u32_at, u64_at, until_nul};
-use crate::error::Result;
+use crate::error::{bad, Result};
 use crate::intern::{Interner, Labels, NONE};
 use crate::perf::record::{kind, misc, CPU_MODES, MISC_CPUMODE_MASK, MISC_MMAP_BUILD_ID, MISC_MMAP_DATA};
 use crate::progress::{flow, Progress};
@@ -115,11 +115,19 @@ fn named(number: u16, names: &[&str]) -> u32 {
     u32::from(number).min(names.len() as u32) % names.len() as u32
 }
 
+fn refuse_overfull(strings: &Interner) -> Result<()> {
+    match strings.is_full() {
+        true => Err(bad!("the names of mappings or symbols take more than 2 GiB")),
+        false => Ok(()),
+    }
+}
+
 /// Every MMAP and MMAP2 record, in file order.
 pub fn mappings(recording: &Recording, progress: Progress<'_>) -> Result<RecordBatch> {
     let mut found = Collector { strings: Interner::default(), mappings: Some(Vec::new()), symbols: None, progress };
     recording.walk(&mut found)?;
     let rows = found.mappings.unwrap_or_default();
+    refuse_overfull(&found.strings)?;
     let labels = Labels::new(found.strings.values());
     let modes = Labels::new(&CPU_MODES);
     batch(vec![
@@ -141,6 +149,7 @@ pub fn kernel_symbols(recording: &Recording, progress: Progress<'_>) -> Result<R
     let mut found = Collector { strings: Interner::default(), mappings: None, symbols: Some(Vec::new()), progress };
     recording.walk(&mut found)?;
     let rows = found.symbols.unwrap_or_default();
+    refuse_overfull(&found.strings)?;
     let labels = Labels::new(found.strings.values());
     let kinds = Labels::new(&KSYMBOL_KINDS);
     batch(vec![

@@ -5,14 +5,17 @@ use std::io::Write;
 use std::os::fd::FromRawFd;
 use std::sync::Arc;
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::Int64Type;
 
 use _native::error::Error;
 use _native::events;
-use _native::ledger::{self, Request, Want};
+use _native::ledger::{self, Output, Request, Want};
 use _native::maps;
 use _native::perf::recording::Recording;
 use _native::samples;
+
+const MOST_EVENTS: usize = 16;
 
 /// Reads a capture in full. Damage is refused in one line; what is given instead is well-formed.
 pub fn read(capture: &[u8]) {
@@ -29,13 +32,25 @@ fn read_tables(recording: &Recording) {
         assert!((0.0..=1.0).contains(&fraction), "{fraction} of the capture are read");
         true
     };
-    given(events::scan(recording, progress));
+    let scan = given(events::scan(recording, progress));
     if let Some(tables) = given(events::tables(recording, None, None, progress)) {
         tables.iter().for_each(|(_, batch)| check(batch));
     }
-    // An event of many, each with a pass of its own, would only be slow.
-    for event in recording.events.iter().take(16) {
-        given(samples::samples(recording, &event.name, None, progress)).iter().for_each(check);
+    let mut names: Vec<&str> = recording.events.iter().map(|event| event.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    // Many events, each with a pass of its own, would only be slow.
+    if names.len() <= MOST_EVENTS {
+        let tables = names.iter().filter_map(|name| given(samples::samples(recording, name, None, progress)));
+        let rows = tables.inspect(check).map(|batch| batch.num_rows() as u64).sum::<u64>();
+        if let Some(scan) = scan {
+            let counted = scan.counts.iter().sum::<u64>();
+            assert!(
+                rows <= counted && counted <= rows + scan.short,
+                "{rows} of {counted} samples, {} of them short",
+                scan.short
+            );
+        }
     }
     given(maps::mappings(recording, progress)).iter().for_each(check);
     given(maps::kernel_symbols(recording, progress)).iter().for_each(check);
@@ -43,7 +58,16 @@ fn read_tables(recording: &Recording) {
     if let Some(found) = given(ledger::run(recording, &request, progress)) {
         found.tables.iter().for_each(|(_, batch)| check(batch));
         [&found.sums, &found.displaced, &found.irqs].into_iter().for_each(check);
+        check_conserved(&found);
     }
+}
+
+/// Every nanosecond of every CPU has one owner.
+fn check_conserved(found: &Output) {
+    let owned = found.sums.column_by_name("ns").expect("sums have times");
+    let owned: i128 = owned.as_primitive::<Int64Type>().values().iter().copied().map(i128::from).sum();
+    let (start, end) = found.window;
+    assert_eq!(owned, i128::from(end - start) * found.cpus.len() as i128);
 }
 
 fn given<T>(result: Result<T, Error>) -> Option<T> {

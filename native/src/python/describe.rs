@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList};
 use super::table;
 use crate::bytes::Order;
 use crate::events::Scan;
+use crate::intern::Labels;
 use crate::recording::{Event, Recording};
 use crate::ring::Unit;
 use crate::tables::{batch, plain};
@@ -120,6 +121,7 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
         ("cpu".into(), plain::<Int32Type>(scan.gaps.iter().map(|gap| gap.0 as i32))),
         ("start_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.1))),
         ("end_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.2))),
+        ("why".into(), Labels::new(&["events were lost"]).column(scan.gaps.iter().map(|_| 0))),
         ("lost".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.3.min(i64::MAX as u64) as i64))),
     ])?;
     let places: Vec<(u32, i64, i64, u64)> = scan.gaps.clone();
