@@ -1,7 +1,7 @@
 # A trace.dat of version 7 (trace-cmd 3): sections, found through options, which are sections too.
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import zstandard
@@ -76,6 +76,8 @@ class Writer:
     packing: Packing
     data: bytearray = field(default_factory=bytearray)
     strings: bytearray = field(default_factory=bytearray)
+    # Sections that say something else than what follows from the contents.
+    bodies: Mapping[int, bytes] = field(default_factory=dict)
 
     @property
     def machine(self) -> Machine:
@@ -132,14 +134,18 @@ class Writer:
             following = self.section(o.DONE, body, self.packs(self.packing.options))
         return following
 
+    def body(self, identity: int) -> bytes:
+        body = self.bodies.get(identity)
+        return SECTIONS[identity](self.contents) if body is None else body
+
     def write(self) -> bytes:
         start = self.contents.magic(7) + self.packing.algorithm.encode() + b"\0"
         start += self.packing.version().encode() + b"\0"
         self.data += start + bytes(8)
         packed = self.packs(self.packing.headers)
         places = [
-            o.Option(identity, ((8, self.section(identity, body(self.contents), packed)),))
-            for identity, body in SECTIONS.items()
+            o.Option(identity, ((8, self.section(identity, self.body(identity), packed)),))
+            for identity in SECTIONS
         ]
         clock = o.trace_clock(self.contents.clock_file)
         buffers = [
@@ -152,5 +158,8 @@ class Writer:
         return bytes(self.data)
 
 
-def write(one: Contents, packing: Packing = ZSTD) -> bytes:
-    return Writer(one, packing).write()
+NO_BODIES: Mapping[int, bytes] = {}
+
+
+def write(one: Contents, packing: Packing = ZSTD, bodies: Mapping[int, bytes] = NO_BODIES) -> bytes:
+    return Writer(one, packing, bodies=bodies).write()
