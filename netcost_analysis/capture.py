@@ -18,29 +18,31 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 
-def open_capture(path: str | Path) -> "Capture":
+def open_capture(path: str | Path, buffer: str | None = None) -> "Capture":
     """Open a recording; only its headers are read.
 
-    path: a perf.data file, the directory `perf record --threads` writes, a bundle directory with a
-    manifest.json, or "-" for standard input. Raises CaptureError with one line saying what is wrong
-    and what to do; OSError for a file that is missing or unreadable.
+    path: a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
+    the directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
+    manifest.json, or "-" for standard input. buffer: which ftrace instance of a trace.dat, None
+    for the top one. Raises CaptureError with one line saying what is wrong and what to do; OSError
+    for a file that is missing or unreadable.
     """
-    return Capture(path)
+    return Capture(path, buffer)
 
 
 class Capture:
     """One recording, and what a bundle holds beside it.
 
-    path: as open_capture takes it. bundle: the Bundle the recording came in, None for a bare
-    recording.
+    path, buffer: as open_capture takes them. bundle: the Bundle the recording came in, None for a
+    bare recording.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, buffer: str | None = None) -> None:
         self.path = str(path)
         self.bundle = Bundle(path) if self.path != "-" and is_bundle(Path(path)) else None
         self._trace = str(self.bundle.trace) if self.bundle else self.path
         try:
-            self.native = _native.Capture(self._trace)
+            self.native = _native.Capture(self._trace, buffer)
         except OSError as error:
             # Native says what went wrong, not with which file.
             raise type(error)(f"{self._trace}: {error}") from None
@@ -77,6 +79,7 @@ class Capture:
             "records": scan["records"],
             "lost_events": scan["lost_events"],
             "lost_unplaced": scan["lost_unplaced"],
+            "lost_unknown": scan["lost_unknown"],
             "guest_samples": scan["guest_samples"],
             "kallsyms": self._kallsyms_text() is not None,
             "covered": _covered(start, end, scan["cpus"], coverage),

@@ -7,11 +7,14 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ._native import __version__
+
+if TYPE_CHECKING:
+    from .capture import Capture
 
 _SUBCOMMANDS = {
     "events": "cli_events",
@@ -45,8 +48,9 @@ class _Group(click.Group):
 def cli() -> None:
     """What networking costs a host's CPUs, and whom it takes the time from.
 
-    PATH is a perf.data file, the directory `perf record --threads` writes, a bundle of
-    netcost-record, or "-" for standard input.
+    PATH is a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
+    the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record, or
+    "-" for standard input.
     """
 
 
@@ -101,7 +105,27 @@ def print_json(value: Any) -> None:
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON: fields as in docs/cli.md, times in ns."
 )
-path_argument = click.argument("path")
+
+
+def path_argument(function: Callable[..., None]) -> Callable[..., None]:
+    # PATH, and which of its buffers; opened() takes both.
+    def keep(ctx: click.Context, _: click.Parameter, buffer: str | None) -> None:
+        ctx.meta["netcost.buffer"] = buffer
+
+    function = click.option(
+        "--buffer",
+        metavar="NAME",
+        expose_value=False,
+        callback=keep,
+        help="Which ftrace instance of a trace.dat; the top one unless given.",
+    )(function)
+    return click.argument("path")(function)
+
+
+def opened(path: str) -> "Capture":
+    from .capture import open_capture
+
+    return open_capture(path, click.get_current_context().meta["netcost.buffer"])
 
 
 def window_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli import json_option, path_argument
+from .cli import json_option, opened, path_argument
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +44,7 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
     suffix = Path(output).suffix if output else None
     if output and suffix not in (".parquet", ".csv"):
         raise click.UsageError(f"-o takes a file ending in .parquet or .csv, not {output!r}")
-    from .capture import open_capture
-
-    capture = open_capture(path)
+    capture = opened(path)
     on_terminal = sys.stdout.isatty() and not output and not as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     sampled = _is_sampled(capture, name)

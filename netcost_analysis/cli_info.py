@@ -5,8 +5,7 @@ from typing import Any
 
 import click
 
-from .capture import open_capture
-from .cli import json_option, path_argument, print_json
+from .cli import json_option, opened, path_argument, print_json
 from .units import duration, printable, ranges, share
 
 _WIDTH = 89
@@ -17,7 +16,7 @@ _WIDTH = 89
 @json_option
 def command(path: str, as_json: bool) -> None:
     """Say what is in a capture: host, clock, window, events, losses."""
-    info = open_capture(path).info
+    info = opened(path).info
     if as_json:
         print_json(info)
         return
@@ -30,13 +29,13 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
         ("format", _format(info)),
-        ("recorder", f"perf {info.get('tool_version') or 'of unknown version'}"),
+        ("recorder", f"{_tool(info)} {info.get('tool_version') or 'of unknown version'}"),
         (
             "host",
             f"{info.get('hostname') or 'unknown'}, kernel {info.get('kernel') or 'unknown'}, "
             f"{info.get('arch') or 'unknown architecture'}",
         ),
-        ("clock", info["clock"]),
+        ("clock", _clock(info)),
         ("cpus", f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event says its CPU"),
         ("window", duration(info["duration_ns"])),
         (
@@ -46,11 +45,16 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
                 f", {info['lost_unplaced']:,} of them at an unknown place"
                 if info["lost_unplaced"]
                 else ""
+            )
+            + (
+                f", and an unknown number at {info['lost_unknown']:,} places"
+                if info["lost_unknown"]
+                else ""
             ),
         ),
         ("covered", f"{covered} of CPU time outside losses" if covered else "unknown"),
     ]
-    lines += _events(info)
+    lines += _buffers(info) + _events(info)
     if info["guest_samples"]:
         lines.append(("guests", f"{info['guest_samples']:,} samples were taken inside a guest"))
     symbols = _symbols(info)
@@ -69,12 +73,41 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     return lines + [("note", note) for note in info["notes"]]
 
 
-def _format(info: dict[str, Any]) -> str:
-    # What is usual goes without saying: version 2, little-endian, 64-bit.
-    parts = [
-        info["format"] + (f" version {info['version']}" if info["version"] != 2 else ""),
-        f"{info['mode']} mode",
+_TOOLS = {"perf.data": "perf", "trace.dat": "trace-cmd", "tracefs": "tracefs"}
+_USUAL = ("perf.data", 2)
+_UNITS = {"cycles": "cycles of unknown length", "order": "an order, no durations"}
+
+
+def _tool(info: dict[str, Any]) -> str:
+    return _TOOLS.get(info["format"]) or str(info["mode"])
+
+
+def _clock(info: dict[str, Any]) -> str:
+    parts = [info["clock"]]
+    if info["time_unit"] in _UNITS:
+        parts.append(_UNITS[info["time_unit"]])
+    elif info["resolution_ns"] != 1:
+        parts.append(f"in steps of {info['resolution_ns']:,} ns")
+    return ", ".join(parts)
+
+
+def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:
+    # Only where there is a choice.
+    if len(info["buffers"]) < 2:
+        return []
+    lines = [
+        f"{one['name'] or 'the top one'}: {one['cpus']} CPUs, {one['bytes']:,} bytes, "
+        f"clock {one['clock']}{' (read here)' if one['name'] == info['buffer'] else ''}"
+        for one in info["buffers"]
     ]
+    return [("" if i else "buffers", line) for i, line in enumerate(lines)]
+
+
+def _format(info: dict[str, Any]) -> str:
+    # What is usual goes without saying: version 2 of perf.data, little-endian, 64-bit.
+    usual = (info["format"], info["version"]) == _USUAL or not info["version"]
+    parts = [info["format"] + ("" if usual else f" version {info['version']}")]
+    parts.append(f"of {info['mode']}" if info["format"] == "text" else f"{info['mode']} mode")
     if info["byte_order"] != "little":
         parts.append(f"{info['byte_order']}-endian")
     if info["word_bytes"] not in (8, None):

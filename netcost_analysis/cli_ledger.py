@@ -6,7 +6,7 @@ from typing import Any, get_args
 import click
 
 from .by import By
-from .cli import json_option, path_argument, print_json, window_options
+from .cli import json_option, opened, path_argument, print_json, window_options
 
 
 @click.command("ledger")
@@ -24,11 +24,10 @@ def command(
     path: str, by: By, start: float | None, end: float | None, cpus: tuple[int, ...], as_json: bool
 ) -> None:
     """Show who lost CPU time to what."""
-    from .capture import open_capture
     from .matrix import ledger
     from .tables import ledger_footer, ledger_table, ledger_title, show
 
-    timeline = open_capture(path).timeline(start=start, end=end, cpus=list(cpus) or None)
+    timeline = opened(path).timeline(start=start, end=end, cpus=list(cpus) or None)
     matrix = ledger(timeline, by=by)
     if as_json:
         print_json(_json(matrix, timeline.summary))
@@ -90,5 +89,8 @@ def victim_fields(key: Any, by: str) -> dict[str, Any]:
 
 def window_fields(summary: dict[str, Any], covered: float | None) -> dict[str, Any]:
     # What every JSON answer about a timeline begins with.
-    names = ("start_ns", "end_ns", "cpus", "has_switches", "lost_events", "lost_unplaced", "notes")
+    names = (
+        *("start_ns", "end_ns", "resolution_ns", "cpus", "has_switches"),
+        *("lost_events", "lost_unplaced", "notes"),
+    )
     return {**{name: summary[name] for name in names}, "covered": covered}

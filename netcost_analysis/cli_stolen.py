@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli import json_option, path_argument, print_json, window_options
+from .cli import json_option, opened, path_argument, print_json, window_options
 from .cli_ledger import victim_fields, window_fields
 from .units import absent, duration, printable
 
@@ -34,11 +34,10 @@ def command(
 ) -> None:
     """Show how much of each task's time on CPU was its own, and what a monitor would say."""
     from .accounting import accounting
-    from .capture import open_capture
     from .losses import stolen
     from .tables import show, window_text
 
-    capture = open_capture(path)
+    capture = opened(path)
     timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
     frame = stolen(timeline)
     if victim is not None and victim not in frame.index:

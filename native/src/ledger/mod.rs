@@ -113,6 +113,10 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     }
     ledger.world.waits.end(end);
     let mut notes = recording.notes.clone();
+    if recording.resolution_ns > 1 {
+        let step = recording.resolution_ns;
+        notes.push(format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"));
+    }
     notes.extend(tally.notes);
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));

@@ -178,6 +178,7 @@ impl Capture {
         let summary = PyDict::new(py);
         summary.set_item("start_ns", output.window.0)?;
         summary.set_item("end_ns", output.window.1)?;
+        summary.set_item("resolution_ns", self.recording.resolution_ns)?;
         summary.set_item("cpus", output.cpus)?;
         summary.set_item("notes", output.notes)?;
         summary.set_item("lost_events", output.lost.0)?;
