@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import recording
+from benchmarks import recording, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -50,13 +50,18 @@ def main() -> int:
         size = path.stat().st_size
         print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
         figures: list[Figure] = compare(ways(path), arguments.repeats)
+        ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
     printed = table(figures, events)
     print(machine())
     print(printed)
+    if ring is not None:
+        print(trace_dat.table(ring))
+        print(trace_dat.targets(ring))
     if arguments.write:
         target = ROOT / "docs" / "benchmarks.md"
         target.write_text(
             page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
+            + (trace_dat.section(ring) if ring is not None else "")
         )
     return 0
 
