@@ -1,5 +1,5 @@
-# The same for trace.dat: `trace-cmd report` beside netcost, on a file without compression and on the
-# same one with zstd.
+# The same for trace.dat: `trace-cmd report` beside netcost, on a file without compression and on
+# the same one with zstd.
 
 import os
 import shlex
@@ -101,7 +101,7 @@ def targets(measured: Measured) -> str:
             "| target | wanted | measured | |",
             "|---|---|---|---|",
             f"| decode, M events/s per core | 20 | {rate:.1f} | {verdict(rate >= 20)} |",
-            f"| zstd, times as fast as trace-cmd report | 10 | {times:.1f} | {verdict(times >= 10)} |",
+            f"| zstd, times trace-cmd report | 10 | {times:.1f} | {verdict(times >= 10)} |",
         )
     )
 
