@@ -7,14 +7,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from conftest import ROOT, missing
+import pytest
+from conftest import ROOT, missing, require_root_tracing, require_tool
 
 RECORD = ROOT / "capture" / "netcost-record"
 LAB = ROOT / "capture" / "lab" / "stolen-time"
+
+TOOLS = ("perf", "trace-cmd", "tracefs")
+TRACING = Path("/sys/kernel/tracing")
 
 # A word in the command line of everything a test starts: nobody else's process can hold it.
 MARK = f"mark-{os.getpid()}-"
@@ -65,3 +71,75 @@ def shellcheck() -> str:
     if not found:
         missing("needs shellcheck, which is not installed")
     return found or ""
+
+
+def require_recorder(tool: str) -> None:
+    """What netcost-record takes to record with the tool; skips the test where it is not here."""
+    for name in ("taskset", "setsid"):
+        require_tool(name)
+    if tool == "perf":
+        require_root_tracing()
+    elif os.geteuid() != 0 or not (TRACING / "instances").is_dir():
+        missing("needs root and tracefs mounted on /sys/kernel/tracing")
+    if tool == "trace-cmd":
+        require_tool("trace-cmd")
+        await_free_buffer()
+
+
+def await_free_buffer() -> None:
+    """trace-cmd records into the kernel's own buffer, which somebody else may be using."""
+    deadline = time.monotonic() + 60
+    while buffer_is_used():
+        if time.monotonic() > deadline:
+            pytest.skip("somebody else on this host traces into the kernel's own buffer")
+        time.sleep(0.5)
+
+
+def buffer_is_used() -> bool:
+    left = any(int(path.read_text().split()[1]) > 0 for path in TRACING.glob("per_cpu/cpu*/stats"))
+    tracer = (TRACING / "current_tracer").read_text().strip()
+    return left or tracer != "nop" or (TRACING / "set_event").read_text().strip() != ""
+
+
+def host_state(tool: str) -> dict[str, str]:
+    """What the tool could leave behind in the kernel: an instance, its own buffer's settings."""
+    state = {}
+    if tool == "trace-cmd":
+        names = ["trace_clock", "tracing_on", "tracing_cpumask", "trace_options", "set_event"]
+        sizes = sorted(TRACING.glob("per_cpu/*/buffer_size_kb"))
+        paths = [TRACING / name for name in names] + sizes
+        state = {str(path): path.read_text() for path in paths}
+    instances = {path.name for path in (TRACING / "instances").iterdir()}
+    state["instances"] = " ".join(sorted(name for name in instances if name.startswith("netcost-")))
+    return state
+
+
+@contextmanager
+def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, str]]:
+    """An environment whose TMPDIR must be empty again at the end, as must the host's tracing."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    before = host_state(tool) if tool else {}
+    yield {**os.environ, "TMPDIR": str(temporary)}
+    assert list(temporary.iterdir()) == []
+    assert processes_with(str(folder)) == []
+    assert (host_state(tool) if tool else {}) == before
+
+
+def path_without(folder: Path, *names: str) -> str:
+    """A PATH on which everything is but these: as on a host where they are not installed."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = folder / program.name
+            if program.name not in names and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)
+
+
+def stub(folder: Path, name: str, script: str) -> str:
+    """A PATH on which the program is this shell script."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"

@@ -112,6 +112,7 @@ def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, temporary: dict[str, 
         (["-o", "x", "--burst", "65"], "--burst"),
         (["-o", "x", "--duration", "1.5"], "--duration"),
         (["-o", "x", "--victim-cpu", "65535"], "not online"),
+        (["-o", "x", "--tool", "ftrace"], "--tool wants perf, trace-cmd or tracefs, not ftrace"),
         (["-o", "x", "--tcp"], "no such option"),
         (["-o"], "needs a value"),
     ],
@@ -130,6 +131,7 @@ def test_help_lists_every_option() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for option in ("--pps", "--size", "--flows", "--burst", "--duration", "--victim-cpu", "-o"):
         assert option in done.stdout
+    assert "--tool" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["nic-stolen-time", "veth-stolen-time"])

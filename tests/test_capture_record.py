@@ -2,9 +2,7 @@
 
 import os
 import shutil
-import signal
 import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +14,12 @@ from capture_support import (
     RECORD,
     ended,
     manifest_of,
+    nothing_left,
+    path_without,
     processes_with,
     shellcheck,
-    started,
 )
-from conftest import ROOT, missing, require_root_tracing, require_tool
+from conftest import ROOT, require_root_tracing, require_tool
 
 CAPTURE = ROOT / "capture"
 SCRIPTS = sorted(
@@ -36,12 +35,8 @@ AWKWARD = "printf '%s\\n' \"a b\" 'c\"d' 100% '\\n' é; sleep 0.3 # \t" + MARK +
 
 @pytest.fixture
 def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """An environment whose TMPDIR must be empty again at the end."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    yield {**os.environ, "TMPDIR": str(folder)}
-    assert list(folder.iterdir()) == []
-    assert processes_with(str(tmp_path)) == []
+    with nothing_left(tmp_path) as environment:
+        yield environment
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +92,8 @@ def test_manifest_describes_the_recording(manifest: dict[str, Any], bundle: Path
     assert (bundle / manifest["trace"]).stat().st_size > 0
     assert {"irq:softirq_raise", "napi:napi_poll", "sched:sched_waking"} <= set(manifest["events"])
     assert manifest["ring_buffer_bytes_per_cpu"] >= 1 << 17
+    # perf counts them in the trace.
+    assert (manifest["lost_events"], manifest["losses"]) == (None, None)
     command = manifest["command"]
     assert command[command.index("-k") + 1] == "CLOCK_MONOTONIC"
     assert command[command.index("-c", command.index("record")) + 1] == "1"
@@ -246,166 +243,22 @@ def test_bad_usage_is_one_line(
     assert not (tmp_path / "x").exists()
 
 
+def test_a_missing_program_is_one_line(tmp_path: Path, temporary: dict[str, str]) -> None:
+    path = path_without(tmp_path / "bin", "taskset")
+    done = ended([RECORD, "-o", tmp_path / "b"], env={**temporary, "PATH": path})
+    assert done.returncode == 1
+    assert done.stderr == "netcost-record: taskset is not installed, and needed\n"
+
+
 def test_help_lists_every_option() -> None:
     done = ended([RECORD, "--help"])
     assert done.returncode == 0
     assert done.stderr == ""
     for option in ("--duration", "--cpus", "--profile", "--victim-cpu", "--load", "--baseline"):
         assert option in done.stdout
+    for option in ("--tool", "--buffer", "--clock", "--compress", "--netns", "--note"):
+        assert option in done.stdout
     assert "light stolen" in done.stdout
-
-
-def test_an_existing_bundle_is_left_alone(
-    perf: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "file").write_text("mine")
-    done = ended([RECORD, "-o", tmp_path / "kept"], env=temporary)
-    assert done.returncode == 1
-    assert "exists already" in done.stderr
-    assert (tmp_path / "kept" / "file").read_text() == "mine"
-
-
-def test_where_nothing_can_be_written_is_one_line(
-    perf: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    (tmp_path / "b.partial").mkdir()
-    for output, said in (
-        (tmp_path / "b", "another netcost-record"),
-        (tmp_path / "no" / "b", "No such file"),
-    ):
-        done = ended([RECORD, "-o", output], env=temporary)
-        assert done.returncode == 1
-        assert len(done.stderr.splitlines()) == 1
-        assert said in done.stderr
-    assert (tmp_path / "b.partial").exists()
-
-
-def test_a_missing_perf_is_one_line(tmp_path: Path, temporary: dict[str, str]) -> None:
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("sh", "dirname", "basename", "readlink", "paste", "mktemp", "rm", "sed", "awk"):
-        (tools / name).symlink_to(require_tool(name))
-    done = ended([RECORD, "-o", tmp_path / "b"], env={**temporary, "PATH": str(tools)})
-    assert done.returncode == 1
-    assert done.stderr == "netcost-record: perf is not installed, and needed\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--victim", "echo out of luck; exit 3"], "exit status 3, saying: out of luck"),
-        (
-            ["--victim", f"sleep 60.{MARK}", "--load", "exit 4"],
-            "the load failed with exit status 4",
-        ),
-    ],
-)
-def test_a_failure_leaves_no_bundle(
-    perf: str, options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    done = ended([RECORD, "-o", tmp_path / "b", "--profile", "light", *options], env=temporary)
-    assert done.returncode == 1
-    assert said in done.stderr
-    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
-    assert processes_with(MARK) == []
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_undoes_everything(
-    perf: str, number: signal.Signals, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    victim = f"sleep 60 & sleep 60; : {MARK}"
-    process = started(
-        [RECORD, "-o", tmp_path / "b", "--profile", "light", "--victim", victim, "--load", victim],
-        env=temporary,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stderr is not None
-    while "recording" not in process.stderr.readline():
-        pass
-    time.sleep(0.6)
-    assert (tmp_path / "b.partial").exists()
-    # Ctrl-C goes to the whole group, a kill to one process.
-    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    assert process.wait(timeout=30) == 128 + number
-    process.stderr.close()
-    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
-    assert processes_with(MARK) == []
-
-
-def test_a_closed_pipe_undoes_everything(
-    perf: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    process = started(
-        [RECORD, "-o", tmp_path / "b", "--profile", "light", "--victim", f"sleep 60; : {MARK}"],
-        env=temporary,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    assert process.stdout is not None
-    process.stdout.close()
-    assert process.wait(timeout=30) == 128 + signal.SIGPIPE
-    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
-    assert processes_with(MARK) == []
-
-
-def test_a_full_disk_leaves_no_bundle(perf: str, tmp_path: Path, temporary: dict[str, str]) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "full", disk]).returncode != 0:
-        missing("cannot mount a small disk here")
-    try:
-        busy = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); /bin/true; done"
-        done = ended([RECORD, "-o", disk / "b", "--victim", busy], env=temporary)
-        assert done.returncode == 1
-        assert "is there room" in done.stderr or "No space" in done.stderr
-        assert all(line.startswith("netcost-record: ") for line in done.stderr.splitlines())
-        assert list(disk.iterdir()) == []
-    finally:
-        subprocess.run(["umount", disk], check=True)
-
-
-def test_a_victim_that_does_not_end_is_ended(
-    perf: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    victim = f"echo begun; sleep 60 & sleep 60; : {MARK}"
-    done = ended(
-        [RECORD, "-o", tmp_path / "b", "--duration", "0.5", "--cpus", "0", "--victim", victim],
-        env=temporary,
-    )
-    assert done.returncode == 0, done.stderr
-    manifest = manifest_of(tmp_path / "b")
-    assert "the victim was ended by the recorder after 0.5 s" in manifest["notes"]
-    assert 0.4 < manifest["victim"]["wall_s"] < 3
-    assert (tmp_path / "b" / "victim.txt").read_text() == "begun\n"
-    assert (manifest["cpus"], manifest["victim"]["cpu"]) == ("0", 0)
-    assert processes_with(MARK) == []
-
-
-def test_a_refused_pair_is_skipped_and_noted(
-    perf: str, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    # A perf that may not record one of the vectors, as some hosts' policy has it.
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    stub = tools / "perf"
-    stub.write_text(
-        '#!/bin/sh\ncase "$*" in *record*reschedule_entry*) echo "No permission" >&2; exit 255 ;;\n'
-        f'*/dev/null*) exit 0 ;; esac\nexec {perf} "$@"\n'
-    )
-    stub.chmod(0o755)
-    done = ended(
-        [RECORD, "-o", tmp_path / "b", "--duration", "0.2"],
-        env={**temporary, "PATH": f"{tools}:{os.environ['PATH']}"},
-    )
-    assert done.returncode == 0, done.stderr
-    manifest = manifest_of(tmp_path / "b")
-    if "irq_vectors:local_timer_entry" not in manifest["events"]:
-        pytest.skip("this kernel has no irq_vectors")
-    assert not any("reschedule" in event for event in manifest["events"])
-    assert "refused by this host, not recorded: irq_vectors:reschedule" in manifest["notes"]
-    assert manifest["victim"] is None
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
