@@ -86,7 +86,7 @@ echo 1 >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
 	: >"$fifo-now"
 } </dev/null &
 holder=$!
-until [ -e "$fifo-now" ]; do
+until [ -e "$fifo-now" ] || [ ! -e "$fifo" ]; do
 	copy_pages "$least"
 	[ "$copied" -gt 0 ] || sleep "$pause"
 done

@@ -122,9 +122,15 @@ seconds_of() {
 	echo "$1" | awk '{ split($1, part, /[ms]/); printf "%.6f", part[1] * 60 + part[2] }'
 }
 
-# last_words FILE: ", saying: ..." with the last line that has something in it.
+# last_words FILE: ", saying: ..." with the last line that has something in it, and the line before it
+# where it is indented: so trace-cmd says what failed, and before that why.
 last_words() {
-	last_words_line=$(grep -v '^ *$' "$1" | tail -n 1)
+	last_words_line=$(awk '
+		/^[ \t]*$/ { next }
+		{ sub(/[ \t]+$/, ""); said = $0; sub(/^[ \t]+/, "") }
+		said ~ /^[ \t]/ && last != "" { last = last ": " $0; next }
+		{ last = $0 }
+		END { print last }' "$1")
 	if [ -n "$last_words_line" ]; then
 		echo ", saying: $last_words_line"
 	else
