@@ -1,6 +1,7 @@
 """The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
 
 import json
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,16 +51,17 @@ class Bundle:
             )
         return manifest
 
+    def _leads_out(self, path: Path) -> bool:
+        # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
+        try:
+            return not path.resolve().is_relative_to(self.path.resolve())
+        except (OSError, ValueError, RuntimeError):
+            return True
+
     def _inside(self, name: Any) -> Path:
-        # A manifest comes from a stranger: neither ".." nor a link may lead out of the bundle.
         if not isinstance(name, str) or not name:
             raise CaptureError(f"{self.path}/manifest.json names no file but {name!r}")
-        try:
-            path = (self.path / name).resolve()
-            inside = path.is_relative_to(self.path.resolve())
-        except (OSError, ValueError, RuntimeError):
-            inside = False
-        if not inside:
+        if self._leads_out(self.path / name):
             raise CaptureError(
                 f"{self.path}/manifest.json names {name!r}, which is outside the bundle"
             )
@@ -83,8 +85,16 @@ class Bundle:
 
     @property
     def trace(self) -> Path:
-        """The recording inside the bundle."""
-        return self._inside(self.manifest.get("trace"))
+        """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
+
+        Raises CaptureError where it, or a link in the folder, leads out of the bundle.
+        """
+        trace = self._inside(self.manifest.get("trace"))
+        for folder, folders, files in os.walk(trace):
+            for path in (Path(folder, name) for name in folders + files):
+                if path.is_symlink() and self._leads_out(path):
+                    raise CaptureError(f"{path} is a link to a place outside the bundle")
+        return trace
 
     def _part(self, key: str) -> dict[str, Any] | None:
         part = self.manifest.get(key)
