@@ -13,6 +13,7 @@ from capture_support import (
     MARK,
     RECORD,
     TOOLS,
+    TRACING,
     ended,
     manifest_of,
     nothing_left,
@@ -175,6 +176,20 @@ def test_a_victim_that_does_not_end_is_ended(
     assert (tmp_path / "b" / "victim.txt").read_text() == "begun\n"
     assert (manifest["cpus"], manifest["victim"]["cpu"]) == ("0", 0)
     assert processes_with(MARK) == []
+
+
+def test_a_buffer_that_another_took_over_is_no_recording(tmp_path: Path) -> None:
+    require_recorder("trace-cmd")
+    with nothing_left(tmp_path, "trace-cmd") as environment:
+        command = [RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd", "--profile", "light"]
+        process = started([*command, "--duration", "1"], env=environment, stderr=subprocess.PIPE)
+        recording(process)
+        (TRACING / "events" / "napi" / "napi_poll" / "enable").write_text("0")
+        assert process.wait(timeout=30) == 1
+        assert process.stderr is not None
+        assert "somebody else used the kernel's own trace buffer" in process.stderr.read()
+        process.stderr.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
 @pytest.mark.parametrize("name", ["perf", "tracefs"])

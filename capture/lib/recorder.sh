@@ -10,6 +10,7 @@
 #                     says, reports "recorder started" once the last event is on (lib/hold-window.sh
 #                     does) and ends with status 0 when a line arrives on "$workspace/stop"
 #   NAME_records LIST does recording the events of LIST, separated by commas, work?
+#   check_NAME        before it is stopped: dies if somebody else has interfered with it
 #   finish_NAME       looks at what was recorded; sets lost_events and losses where it can
 #   undo_NAME         after a failure: sets the host as it was
 
@@ -160,6 +161,7 @@ launch_tool() {
 
 # stop_recorder: ends the recording and waits until the trace is written.
 stop_recorder() {
+	"check_$tool_name"
 	echo stop >&4
 	while next_report; do
 		case $report in

@@ -74,6 +74,17 @@ trace_cmd_records() {
 	"$@" >/dev/null 2>&1 </dev/null
 }
 
+# Another trace-cmd clears the buffer when it begins and switches everything off when it ends, and
+# nothing in the trace would tell.
+check_trace_cmd() {
+	# shellcheck disable=SC2046,SC2086 # words
+	printf '%s\n' $events $(echo "$pairs" | tr ',' ' ') | sort >"$workspace/events"
+	if ! sort "$tracefs/set_event" | cmp -s - "$workspace/events" ||
+		[ "$(cat "$tracefs/tracing_on") $(selected "$tracefs/trace_clock")" != "1 $clock" ]; then
+		die "somebody else used the kernel's own trace buffer while trace-cmd recorded into it: --tool tracefs has one of its own"
+	fi
+}
+
 finish_trace_cmd() {
 	[ -s "$partial/$trace" ] || die "trace-cmd wrote no trace"
 	restore_top_buffer

@@ -88,6 +88,10 @@ tracefs_records() {
 	return "$tracefs_records_status"
 }
 
+check_tracefs() {
+	:
+}
+
 finish_tracefs() {
 	finish_tracefs_pages=''
 	for finish_tracefs_cpu in $recorded_cpus; do
