@@ -73,7 +73,7 @@ fn packed(comm: &[u8]) -> u128 {
 fn is_no_name(head: &Head<'_>) -> bool {
     match head.style {
         Style::Perf => head.comm.is_empty() || head.comm.starts_with(b":"),
-        Style::Ftrace => head.comm.is_empty() || head.comm.starts_with(b"<"),
-        Style::Latency => head.comm.is_empty() || head.comm.starts_with(b"<") || head.comm.len() >= 8,
+        Style::Ftrace => head.comm.is_empty() || head.comm == b"<...>",
+        Style::Latency => head.comm.is_empty() || head.comm == b"<...>" || head.comm.len() >= 8,
     }
 }

@@ -39,8 +39,8 @@ impl Text {
                 return Err(bad!("interrupted"));
             }
         }
-        for (cpu, count) in std::mem::take(&mut walk.losses) {
-            visitor.side(&side(None, Some(cpu), What::Lost(count)));
+        for loss in std::mem::take(&mut walk.losses) {
+            loss.tell(None, visitor);
         }
         Ok(walk.tally())
     }
@@ -63,9 +63,28 @@ struct Walk<'t> {
     block: Vec<u8>,
     comms: Comms,
     /// Losses whose CPU has not shown its next event: that tells when they ended.
-    losses: Vec<(u32, u64)>,
+    losses: Vec<Loss>,
     counts: [u64; COUNTED.len()],
     records: BTreeMap<String, u64>,
+}
+
+/// What a CPU lost since its last event: several lines may say so.
+struct Loss {
+    cpu: u32,
+    count: u64,
+    /// Whether the kernel kept no number at some place.
+    unknown: bool,
+}
+
+impl Loss {
+    fn tell<V: Visitor>(&self, until_ns: Option<i64>, visitor: &mut V) {
+        if self.count > 0 {
+            visitor.side(&side(until_ns, Some(self.cpu), What::Lost(self.count)));
+        }
+        if self.unknown {
+            visitor.side(&side(until_ns, Some(self.cpu), What::LostUnknown));
+        }
+    }
 }
 
 impl Walk<'_> {
@@ -78,7 +97,7 @@ impl Walk<'_> {
                     None => DAMAGED,
                 },
                 Line::Lost(cpu, count) => {
-                    self.lose(cpu, count.unwrap_or(0));
+                    self.lose(cpu, count);
                     LOSSES
                 }
                 Line::Record(head) => {
@@ -127,11 +146,11 @@ impl Walk<'_> {
         let time_ns = head.stamp.time;
         if !self.losses.is_empty() {
             let cpu = head.cpu.unwrap_or(0);
-            self.losses.retain(|&(of, count)| {
-                if of == cpu {
-                    visitor.side(&side(Some(time_ns), Some(cpu), What::Lost(count)));
+            self.losses.retain(|loss| {
+                if loss.cpu == cpu {
+                    loss.tell(Some(time_ns), visitor);
                 }
-                of != cpu
+                loss.cpu != cpu
             });
         }
         if self.text.common.pid {
@@ -188,11 +207,14 @@ impl Walk<'_> {
         }
     }
 
-    fn lose(&mut self, cpu: u32, count: u64) {
-        match self.losses.iter_mut().find(|loss| loss.0 == cpu) {
-            Some(loss) => loss.1 = loss.1.saturating_add(count),
-            None => self.losses.push((cpu, count)),
-        }
+    fn lose(&mut self, cpu: u32, count: Option<u64>) {
+        let place = self.losses.iter().position(|loss| loss.cpu == cpu).unwrap_or_else(|| {
+            self.losses.push(Loss { cpu, count: 0, unknown: false });
+            self.losses.len() - 1
+        });
+        let loss = &mut self.losses[place];
+        loss.count = loss.count.saturating_add(count.unwrap_or(0));
+        loss.unknown |= count.is_none();
     }
 
     #[cold]
