@@ -110,7 +110,18 @@ pub struct Session {
     /// Number of the session.
     pub trace_id: Option<u64>,
     /// Guests that were traced in it.
-    pub guests: Vec<String>,
+    pub guests: Vec<Guest>,
+}
+
+/// A virtual machine that was traced in the same session.
+#[derive(Debug, Default, Clone)]
+pub struct Guest {
+    /// What it is called.
+    pub name: String,
+    /// Number of its own session.
+    pub trace_id: u64,
+    /// Its CPUs and the host's threads that are them.
+    pub cpus: Vec<(u32, i32)>,
 }
 
 /// One ftrace instance's share of a capture.

@@ -34,7 +34,19 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
     header.set_item("uname", &host.uname)?;
     header.set_item("date_offset_ns", recording.session.date_offset_ns)?;
     header.set_item("trace_id", recording.session.trace_id)?;
-    header.set_item("guests", &recording.session.guests)?;
+    let guests = PyList::empty(py);
+    for guest in &recording.session.guests {
+        let entry = PyDict::new(py);
+        entry.set_item("name", &guest.name)?;
+        entry.set_item("trace_id", guest.trace_id)?;
+        let cpus = PyDict::new(py);
+        for (cpu, pid) in &guest.cpus {
+            cpus.set_item(cpu, pid)?;
+        }
+        entry.set_item("cpus", cpus)?;
+        guests.append(entry)?;
+    }
+    header.set_item("guests", guests)?;
     header.set_item("time_unit", unit(recording.unit))?;
     header.set_item("buffer", &recording.buffer)?;
     let buffers = PyList::empty(py);
@@ -115,6 +127,9 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
             "{} samples end before their event's format or sample_type says: no table has them",
             scan.short
         ));
+    }
+    if scan.lost_unknown > 0 {
+        notes.push(format!("at {} places events were lost, and the kernel did not say how many", scan.lost_unknown));
     }
     found.set_item("notes", notes)?;
     let gaps = batch(vec![

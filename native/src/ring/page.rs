@@ -126,7 +126,10 @@ impl PageLayout {
                             continue;
                         }
                         TYPE_TIME_STAMP => {
-                            time = time & !STAMP_BITS | (u64::from(first) << TIME_SHIFT) + delta;
+                            let stamp = time & !STAMP_BITS | ((u64::from(first) << TIME_SHIFT) + delta);
+                            // Far back means that the bits above counted on.
+                            let far_back = time.saturating_sub(stamp) > STAMP_BITS / 2;
+                            time = if far_back { stamp.wrapping_add(STAMP_BITS + 1) } else { stamp };
                             at += 4;
                             continue;
                         }

@@ -158,15 +158,17 @@ impl Lane {
             self.rows.clear();
             self.lost.clear();
             self.next = 0;
-            let filled = match self.pages.fill(region) {
-                Ok(filled) => filled,
-                Err(error) => {
-                    self.problem = Some(format!("CPU {}: {error}: its events after that are lost", self.cpu));
-                    0
-                }
-            };
-            self.ended = filled < region.len();
+            let (filled, error) = self.pages.fill(region);
+            self.ended = filled < region.len() || error.is_some();
             let size = ring.layout.size;
+            let rest = filled % size;
+            self.problem = match error {
+                Some(error) => Some(format!("CPU {}: {error}: its events from there on are lost", self.cpu)),
+                None if rest > 0 => {
+                    Some(format!("CPU {}: the last page has only {rest} of {size} bytes: left out", self.cpu))
+                }
+                None => self.problem.take(),
+            };
             for (place, page) in region[..filled].chunks_exact_mut(size).enumerate() {
                 self.read(page, self.base + place * size, ring, events);
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use flate2::read::ZlibDecoder;
 
 use crate::bytes::Order;
-use crate::error::{bad, Result};
+use crate::error::{bad, Error, Result};
 use crate::input::read_at;
 use crate::wrapped::most;
 
@@ -68,20 +68,22 @@ impl Pages {
         self.next - self.start
     }
 
-    /// Fills `region` as far as there are pages: bytes filled, fewer only at the end.
-    pub fn fill(&mut self, region: &mut [u8]) -> Result<usize> {
+    /// Fills `region` as far as there are pages: bytes filled, fewer only at the end, and what made
+    /// that the end.
+    pub fn fill(&mut self, region: &mut [u8]) -> (usize, Option<Error>) {
         let mut filled = 0;
         while filled < region.len() {
             let got = match self.chunks.is_some() {
-                true => self.unpacked(&mut region[filled..])?,
-                false => self.plain(&mut region[filled..])?,
+                true => self.unpacked(&mut region[filled..]),
+                false => self.plain(&mut region[filled..]),
             };
-            if got == 0 {
-                break;
+            match got {
+                Ok(0) => break,
+                Ok(got) => filled += got,
+                Err(error) => return (filled, Some(error)),
             }
-            filled += got;
         }
-        Ok(filled)
+        (filled, None)
     }
 
     fn plain(&mut self, room: &mut [u8]) -> Result<usize> {

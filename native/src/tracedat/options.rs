@@ -1,6 +1,7 @@
 //! What options say, in either version.
 
 use crate::bytes::{text, Order};
+use crate::recording::Guest;
 use crate::ring::Shift;
 use crate::tracing::Cursor;
 
@@ -49,7 +50,7 @@ pub struct Options {
     /// Number of the tracing session.
     pub trace_id: Option<u64>,
     /// Guests that were traced in the same session.
-    pub guests: Vec<String>,
+    pub guests: Vec<Guest>,
     /// Version 6: further buffers, and where they lie.
     pub instances: Vec<(String, u64)>,
     /// The kernel's statistics of each CPU's ring, in the order of the file.
@@ -73,7 +74,7 @@ impl Options {
             id::CPUCOUNT => self.cpu_count = order.u32(data, 0).filter(|_| data.len() <= 8),
             id::TRACEID => self.trace_id = order.u64(data, 0),
             id::TSC2NSEC => self.tsc = order.u32(data, 0).zip(order.u32(data, 4)).filter(|tsc| tsc.0 > 0),
-            id::GUEST => self.guests.push(text(data)),
+            id::GUEST => self.guests.extend(guest(&mut Cursor::new(data, order))),
             id::TIME_SHIFT => {
                 let mut cursor = Cursor::new(data, order);
                 self.shifts = Vec::new();
@@ -136,6 +137,15 @@ impl Options {
             format!("the kernel's own count for this buffer: {overrun} events overwritten before they were read, {dropped} dropped")
         })
     }
+}
+
+fn guest(cursor: &mut Cursor<'_>) -> Option<Guest> {
+    let mut guest = Guest { name: cursor.string()?, trace_id: cursor.u64()?, cpus: Vec::new() };
+    for _ in 0..cursor.u32()? {
+        let Some(cpu) = cursor.u32().zip(cursor.u32()) else { break };
+        guest.cpus.push((cpu.0, cpu.1 as i32));
+    }
+    Some(guest)
 }
 
 /// A number as C's strtoll reads it: 0x for hexadecimal.
