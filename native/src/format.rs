@@ -209,7 +209,8 @@ fn declared(declaration: &str, size: usize, signed: bool, long: usize) -> Option
     let kind = match (type_name.trim(), size) {
         ("bool", 1) => Kind::Bool,
         (_, 1 | 2 | 4 | 8) => Kind::Int { signed },
-        _ => Kind::Array(Element::Bytes),
+        // Old kernels' texts leave the brackets of arrays out.
+        _ => Kind::Array(fixed_element(type_name.trim(), size, None, signed, long)),
     };
     Some((name.to_owned(), kind))
 }
