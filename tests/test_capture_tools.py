@@ -115,6 +115,8 @@ def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path) -> None:
 
 def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
+    was_on = (TRACING / "tracing_on").read_text()
+    (TRACING / "tracing_on").write_text("1")
     (TRACING / "trace_marker").write_text("somebody's trace")
     try:
         done = ended([RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd"])
@@ -123,6 +125,7 @@ def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
         assert "somebody's trace" in (TRACING / "trace").read_text()
     finally:
         (TRACING / "trace").write_text("")
+        (TRACING / "tracing_on").write_text(was_on)
 
 
 @pytest.mark.parametrize("tool", ["trace-cmd", "tracefs"])
