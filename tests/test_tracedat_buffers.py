@@ -85,9 +85,9 @@ def test_a_buffer_that_is_not_there(tmp_path: Path, dress: Dress, name: str) -> 
     assert all(instance in said for instance in INSTANCES)
 
 
-def test_perf_has_one_buffer(tmp_path: Path) -> None:
+def test_perf_has_no_buffers_to_choose_from(tmp_path: Path) -> None:
     path = story().write(tmp_path / "perf.data")
-    assert Capture(str(path), buffer="").header()["format"] == "perf.data"
+    assert Capture(str(path), buffer=None).header()["format"] == "perf.data"
     with pytest.raises(CaptureError, match="other"):
         Capture(str(path), buffer="other")
 

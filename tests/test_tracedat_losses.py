@@ -66,7 +66,8 @@ def test_losses_of_unknown_number(tmp_path: Path, machine: Machine) -> None:
     scan = Capture(str(path)).scan()
     assert (scan["lost_events"], scan["lost_unknown"]) == (0, 2)
     assert [gap[:3] for gap in gaps(path)] == [(0, 110, 300), (0, 300, 400)]
-    assert scan["notes"], "losses of unknown number deserve a word"
+    summary = Answer(path).summary
+    assert [*scan["notes"], *summary["notes"]], "losses of unknown number deserve a word"
 
 
 # Bit 30 belongs to bit 31, and a number that would stand beyond the sub-buffer is none.

@@ -84,7 +84,7 @@ def test_pauses(tmp_path: Path, machine: Machine, stamps: str, every: bool) -> N
 
 
 # The five highest bits of an absolute stamp are the sub-buffer's.
-@pytest.mark.parametrize("start", [1 << 58, (1 << 59) - 1, 1 << 59, (1 << 61) + 12345])
+@pytest.mark.parametrize("start", [1 << 58, 1 << 59, (1 << 61) + 12345])
 @pytest.mark.parametrize("stamps", ["extend", "absolute"])
 def test_late_times(tmp_path: Path, start: int, stamps: str) -> None:
     style = Style(stamps=stamps, every=True)

@@ -44,10 +44,16 @@ def tables(path: Path) -> dict[str, Any]:
     capture, answer = Capture(str(path)), Answer(path)
     assert_conserved(answer)
     found: dict[str, Any] = {name: ordered(table) for name, table in capture.all_events().items()}
-    found |= answer.tables | {"sums": answer.sums, "displaced": answer.displaced}
-    found |= {"irqs": answer.irqs, "counts": {k: v for k, v in answer.scan["events"].items() if v}}
-    told = ("start_ns", "end_ns", "cpus", "lost_events", "gaps")
-    found |= {name: answer.scan[name] for name in told} | {"notes": answer.scan["notes"]}
+    parts = answer.tables | {
+        "sums": answer.sums,
+        "displaced": answer.displaced,
+        "irqs": answer.irqs,
+    }
+    # Their rows come as the CPUs do, which tie in either order.
+    found |= {name: sorted(table, key=str) for name, table in parts.items()}
+    found["counts"] = {name: count for name, count in answer.scan["events"].items() if count}
+    told = ("start_ns", "end_ns", "cpus", "lost_events", "notes")
+    found |= {name: answer.scan[name] for name in told} | {"gaps": sorted(answer.scan["gaps"])}
     found |= {name: answer.summary[name] for name in ("disagreements", "orphan_exits")}
     return found
 
@@ -69,6 +75,10 @@ def losing(one: Cpu, places: list[tuple[int, int]]) -> Cpu:
             break
         at = place % (len(seen) - 1) + 1
         first = max(0, at - count)
+        before = seen[first - 1] + 1 if first else 0
+        # Between two events is one loss.
+        if any(isinstance(what, h.Lost) for what in told[before : seen[at]]):
+            continue
         for number in seen[first:at]:
             told[number] = h.unrecorded(told[number])
         told.insert(seen[at], h.Lost(told[seen[at]].at, at - first))

@@ -15,8 +15,12 @@ LINE = re.compile(
     r"(?P<time>[\d.]+): (?P<event>\w+): *(?P<rest>.*)$"
 )
 DROPPED = re.compile(
-    r"^(?:(?P<buffer>[\w.]+): )?CPU:(?P<cpu>\d+) \[(?:(?P<count>\d+) )?EVENTS DROPPED\]$"
+    r"^ *(?:(?P<buffer>[\w.]+): )? *CPU:(?P<cpu>\d+) \[(?:(?P<count>\d+) )?EVENTS DROPPED\]$"
 )
+
+
+# Of an event whose format was not recorded there is nothing to show.
+NO_EVENT = ("cpus=", "[UNKNOWN EVENT]")
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,21 @@ def report(path: Path, fields: Mapping[str, Sequence[str]], *options: str) -> li
     """
     Every event of the file, in the order of time.
 
-    :param fields: names of an event's fields in their order, since values may hold anything
+    :param fields: names of an event's fields, since values may hold anything
     """
-    patterns = {name: pattern(names) for name, names in fields.items()}
+    patterns: dict[str, re.Pattern[str]] = {}
     mark: re.Match[str] | None = None
     found = []
     for line in trace_cmd("report", "-t", "-R", "-N", *options, "-i", path).split("\n"):
+        if not line:
+            continue
         if match := DROPPED.match(line):
             mark = match
         elif match := LINE.match(line):
             event, values = match["event"], None
-            if event in patterns:
+            if event in fields:
+                if event not in patterns:
+                    patterns[event] = pattern(fields[event], match["rest"])
                 values = patterns[event].match(match["rest"])
                 assert values, line
             # A mark has the buffer's name in place of the event behind it.
@@ -70,7 +78,7 @@ def report(path: Path, fields: Mapping[str, Sequence[str]], *options: str) -> li
             )
             mark = None
         else:
-            assert not line or line.startswith("cpus="), f"not understood: {line!r}"
+            assert line.startswith(NO_EVENT), f"not understood: {line!r}"
     return found
 
 
@@ -81,12 +89,16 @@ def nanoseconds(text: str) -> int:
     return int(whole) * 1_000_000_000 + int(part) if dot else int(whole)
 
 
-def pattern(names: Sequence[str]) -> re.Pattern[str]:
+# The order is the recorded format's, which need not be that of the offsets.
+def pattern(names: Sequence[str], shown: str) -> re.Pattern[str]:
+    names = sorted(names, key=lambda name: f" {shown}".find(f" {name}="))
     return re.compile("^" + " ".join(f"{name}=(?P<{name}>.*)" for name in names) + "$", re.DOTALL)
 
 
-# Numbers are printed as the print format likes them: 0x10, 016, 16.
+# Numbers are printed as the print format likes them: 0x10, 016, 16, (nil).
 def number(text: str) -> int:
+    if text == "(nil)":
+        return 0
     return int(text, 16) if text.startswith("0x") else int(text)
 
 

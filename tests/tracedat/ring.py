@@ -32,6 +32,10 @@ class Discarded:
 class Missed:
     count: int | None = None
 
+    def and_more(self, other: "Missed") -> "Missed":
+        known = self.count is not None and other.count is not None
+        return Missed((self.count or 0) + (other.count or 0) if known else None)
+
 
 # The reader took a sub-buffer before it was full.
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class Ring:
                     self.close()
                 case Missed():
                     self.close()
-                    self.missed = item
+                    self.missed = item if self.missed is None else self.missed.and_more(item)
                 case Entry() | Discarded():
                     self.record(item)
         return self

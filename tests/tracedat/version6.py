@@ -16,7 +16,8 @@ def write(one: Contents, old_clock: bool = False) -> bytes:
     machine, top = one.machine, one.top
     data = one.magic(6) + headers.header_info(one) + headers.own_formats(one)
     data += headers.event_formats(one) + headers.kallsyms(one) + headers.printk(one)
-    data += headers.cmdlines(one) + machine.pack("I", cpus(top)) + b"options  \0"
+    count = max(map(cpus, one.buffers))
+    data += headers.cmdlines(one) + machine.pack("I", count) + b"options  \0"
     # The option says that a clock stands behind the table.
     shown = () if old_clock else (one.clock_file,)
     clock_option = [options.Option(options.TRACECLOCK, shown)] if top.text is None else []
@@ -33,15 +34,16 @@ def write(one: Contents, old_clock: bool = False) -> bytes:
         return data + b"latency  \0" + top.text.encode()
     clock = one.clock_file if old_clock else f"[{top.clock}]"
     whole = bytearray(data)
-    table(whole, one, top, cpus(top), clock)
+    table(whole, one, top, count, clock)
     for instance in one.instances:
         place = places[instance.name]
         whole[place : place + 8] = machine.pack("Q", len(whole))
-        table(whole, one, instance, cpus(top), clock)
+        table(whole, one, instance, count, clock)
     return bytes(whole)
 
 
-# A CPU is known by its place in the table, so gaps in their numbers are CPUs without data.
+# A CPU is known by its place in the table, of which all have the same length: gaps in their numbers
+# are CPUs without data.
 def cpus(buffer: Buffer) -> int:
     return max(buffer.rings, default=-1) + 1
 
