@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tracedat.spots import MAGIC
+from tracedat.spots import spots as trace_dat_spots
+
 HEADER_WORDS = (8, 16, 24, 32, 40, 48, 56, 64)
 # Of an attr: type, size, config, period, sample_type, read_format, flags, branch_sample_type,
 # sample_regs_user, sample_stack_user, clockid, sample_regs_intr, as (offset, bytes).
@@ -27,6 +30,9 @@ class Spots:
 
 @lru_cache(maxsize=256)
 def spots(data: bytes) -> Spots:
+    if data.startswith(MAGIC):
+        order, numbers, pages = trace_dat_spots(data)
+        return Spots(order, tuple(numbers), tuple(pages))
     order = ">" if data[:8] == b"2ELIFREP" or (data[:8] == b"PERFFILE" and not data[8]) else "<"
     if data[:7] != b"PERFILE" and data[:8] not in (b"PERFFILE", b"2ELIFREP"):
         records = tuple(walk(data, 0, len(data), order))

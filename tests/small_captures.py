@@ -43,6 +43,7 @@ from perfdata.attr import BRANCH_ANY, BRANCH_HW_INDEX, READ_GROUP, READ_ID, READ
 from perfdata.formats import Value
 from perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from perfdata.synthesised import BuildId, FinishedInit, Other
+from tracedat.small import small_trace_dats
 
 S = 1_000_000_000
 OPENSSL, UDPSINK, IDLE = h.Task(500, "openssl"), h.Task(600, "udpsink"), h.idle(0)
@@ -232,20 +233,28 @@ def small_captures() -> dict[str, Small]:
         "sampled-everything-group": sampled(ALL_KINDS, read_format=READ_GROUP | READ_ID).pipe(),
         "sampled-big-endian": sampled(ALL_KINDS, s390x, 31).file(),
     }
-    return {name: Small({"data": data}) for name, data in plain.items()} | {
-        "file-compressed": packed_records(told, pipe=False, version=1),
-        "file-compressed2": packed_records(told, pipe=False, version=2),
-        "pipe-compressed": packed_records(told, pipe=True, version=1),
-        "pipe-compressed2": packed_records(told, pipe=True, version=2),
-        "pipe-big-endian-compressed": packed_records(big, pipe=True, version=1),
-        "gzip": wrapping("gzip", chains.file()),
-        "zstd": wrapping("zstd", chains.pipe()),
-        "folder": Small(
-            {
-                "data": told.file(threads=True),
-                "data.0": told.encoded(),
-                "data.1": b"",
-                "data.2": b"",
-            }
-        ),
+    trace_dats = {
+        name: Small({"data": data}, inside, pack)
+        for name, (data, inside, pack) in small_trace_dats().items()
     }
+    return (
+        trace_dats
+        | {name: Small({"data": data}) for name, data in plain.items()}
+        | {
+            "file-compressed": packed_records(told, pipe=False, version=1),
+            "file-compressed2": packed_records(told, pipe=False, version=2),
+            "pipe-compressed": packed_records(told, pipe=True, version=1),
+            "pipe-compressed2": packed_records(told, pipe=True, version=2),
+            "pipe-big-endian-compressed": packed_records(big, pipe=True, version=1),
+            "gzip": wrapping("gzip", chains.file()),
+            "zstd": wrapping("zstd", chains.pipe()),
+            "folder": Small(
+                {
+                    "data": told.file(threads=True),
+                    "data.0": told.encoded(),
+                    "data.1": b"",
+                    "data.2": b"",
+                }
+            ),
+        }
+    )

@@ -78,7 +78,7 @@ EVERYTHING = replace(
     options=(
         *(o.date(1000), o.offset(-5), o.hook("sched:sched_switch,pid/sched:sched_wakeup,pid")),
         o.time_shift(7, [[o.Compared(0, 5), o.Compared(S, 9, 2, 1)], [o.Compared(0, 1)]], 1),
-        *(o.guest("guest", 9, {0: 500}), o.tsc2nsec(3, 1), o.cpu_stat(0, 9, 3, 4)),
+        *(o.guest("guest", 9, {0: 500}), o.tsc2nsec(3, 1), o.cpu_stat(0, 9)),
         o.proc_maps(500, "openssl", [(0x400000, 0x401000, "/usr/bin/openssl")]),
     ),
     kallsyms="ffffffff81000000 T _text\nffffffff81000010 t startup [kernel]\n",
