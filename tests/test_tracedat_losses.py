@@ -79,7 +79,7 @@ def test_what_is_no_loss(tmp_path: Path) -> None:
     commit = int.from_bytes(pages[4096 + 8 : 4096 + 16], "little")
     pages[4096 + 8 : 4096 + 16] = (commit | STORED).to_bytes(8, "little")
     one = Ring(contents.machine)
-    full = b"".join(one.data(1, entry) for entry in [pages[20:32]] * 255)
+    full = b"".join(one.data(1, entry) for entry in [bytes(pages[20:32])] * 255)
     pages += one.sub_buffer(S + 10, len(full) | MISSED | STORED, full)
     path = tmp_path / "trace.dat"
     rings = {0: bytes(pages)}

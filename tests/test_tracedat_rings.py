@@ -8,7 +8,7 @@ import pytest
 from native_tables import rows
 from perfdata import MACHINES, X86_64, Machine
 from perfdata import tracepoints as t
-from perfdata.formats import Common, Format
+from perfdata.formats import Common, Format, Value
 from tracedat import Buffer, Contents, Discarded, Entry, Style, Taken, ring, version7
 from tracedat.ring import Item, Ring
 
@@ -25,7 +25,7 @@ def raised(at: int, vec: int = 1, machine: Machine = X86_64) -> Entry:
 
 
 def executed(at: int, filename: str, machine: Machine = X86_64) -> Entry:
-    values = {"filename": filename, "pid": 500, "old_pid": 500}
+    values: dict[str, Value] = {"filename": filename, "pid": 500, "old_pid": 500}
     return Entry(at, t.SCHED_PROCESS_EXEC.payload(values, Common(0, 1, 500), machine))
 
 
@@ -210,7 +210,7 @@ def test_streams_merge_by_time(tmp_path: Path) -> None:
 # A clock that is not coherent runs backwards within a CPU: the order of its ring stays.
 def test_time_that_runs_backwards(tmp_path: Path) -> None:
     backwards = [raised(S + at, vec) for vec, at in enumerate((0, 100, 50, 200))]
-    items = [*backwards, Taken(), raised(S + 150, 4), raised(S + 300, 5)]
+    items: list[Item] = [*backwards, Taken(), raised(S + 150, 4), raised(S + 300, 5)]
     path = written(tmp_path / "t", {0: ring(items, X86_64)})
     found = rows(Capture(str(path)).events("irq:softirq_raise"))
     assert [row["vec"] for row in found] == [0, 1, 2, 3, 4, 5]
