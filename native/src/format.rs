@@ -217,7 +217,8 @@ fn declared(declaration: &str, size: usize, signed: bool, long: usize) -> Option
 
 fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: bool, long: usize) -> Element {
     if matches!(type_name, "char" | "const char") {
-        return Element::Char;
+        // Some kernels declare what is not text as char[32], and say only in the size how long it is.
+        return if count.is_some_and(|count| count != size) { Element::Bytes } else { Element::Char };
     }
     let each = count.filter(|&count| count > 0 && size % count == 0).map(|count| size / count);
     match each.or(integer_size(type_name, long)) {

@@ -208,12 +208,14 @@ impl Recording {
             return tracedat::open(file, buffer);
         }
         if looks_like(&read_up_to(&file, LOOKED_AT)?) {
-            return Ok(of_text(Text::open(file)?));
+            return Ok(of_text(Text::open(file, buffer)?));
         }
-        Err(bad!(
-            "not a capture: the file starts with {:02x?}; perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are read",
-            &start[..8]
-        ))
+        const ACCEPTED: &str =
+            "perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are read";
+        Err(match kind_of(&start) {
+            Some(kind) => bad!("not a capture: {kind}; {ACCEPTED}"),
+            None => bad!("not a capture: the file starts with {:02x?}; {ACCEPTED}", &start[..8]),
+        })
     }
 
     /// Shows every event to `visitor`.
@@ -243,6 +245,25 @@ impl Recording {
     pub fn is_tracepoint(&self, event: usize) -> bool {
         self.events.get(event).is_some_and(|event| event.attr.kind == TYPE_TRACEPOINT)
     }
+}
+
+/// What a file that is no capture may be, by its first bytes.
+fn kind_of(start: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 12] = [
+        (b"\x89PNG", "a PNG image"),
+        (b"\xff\xd8\xff", "a JPEG image"),
+        (b"GIF8", "a GIF image"),
+        (b"%PDF", "a PDF document"),
+        (b"\x7fELF", "a program or library (ELF)"),
+        (b"PK\x03\x04", "a zip archive; unpack it first"),
+        (b"\xfd7zXZ", "xz-compressed; unxz it first"),
+        (b"BZh", "bzip2-compressed; bunzip2 it first"),
+        (b"7z\xbc\xaf", "a 7z archive; unpack it first"),
+        (b"PAR1", "a Parquet file"),
+        (b"\x0a\x0d\x0d\x0a", "a pcapng capture of packets"),
+        (b"\xd4\xc3\xb2\xa1", "a pcap capture of packets"),
+    ];
+    KNOWN.iter().find(|(magic, _)| start.starts_with(magic)).map(|(_, kind)| *kind)
 }
 
 fn of_perf(mut perf: PerfData) -> Recording {
@@ -292,8 +313,8 @@ fn of_text(mut text: Text) -> Recording {
         version: 0,
         unit: if text.resolution_ns.is_some() { Unit::Nanoseconds } else { Unit::Order },
         resolution_ns: text.resolution_ns.map_or(1, u64::from),
-        buffers: Vec::new(),
-        buffer: String::new(),
+        buffers: std::mem::take(&mut text.buffers),
+        buffer: text.buffer.clone(),
         session: Session::default(),
         order: Order::Little,
         compressed: false,

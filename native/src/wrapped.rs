@@ -25,6 +25,9 @@ pub fn unwrapped(file: Option<Arc<File>>) -> Result<(Arc<File>, Option<Wrapping>
     let file = match file {
         None => Arc::new(spool(io::stdin().lock(), u64::MAX)?.0),
         Some(file) if file.metadata()?.file_type().is_fifo() => Arc::new(spool(&*file, u64::MAX)?.0),
+        Some(file) if !file.metadata()?.is_file() => {
+            return Err(bad!("not a capture: no regular file, but a device or socket"))
+        }
         Some(file) => file,
     };
     let mut start = [0; 4];

@@ -150,7 +150,7 @@ fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
         } else if recording.cut || !recording.finished {
             ": it is cut short, and perf writes event formats at the end of a file (first in a pipe, -o -)"
         } else {
-            ": it holds no tracepoint with its format"
+            ": record them with capture/netcost-record"
         };
         return Err(bad!(
             "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats{why}"

@@ -268,12 +268,23 @@ impl Shapes {
                 "events do not say in which context they happened: that rests on entries and exits alone, and what was lost or cut between them shows later than it could".into(),
             );
         }
-        if !self.has_raise {
+        let has = |kind: Kind| self.events.iter().any(|shape| shape.kind == kind);
+        let (has_irqs, has_softirqs) = (has(Kind::IrqEntry), has(Kind::SoftirqEntry));
+        if !has_irqs {
+            self.notes.push(
+                "irq:irq_handler_entry was not recorded: device interrupts' time is in that of what they interrupted"
+                    .into(),
+            );
+        }
+        if !has_softirqs {
+            self.notes
+                .push("irq:softirq_entry was not recorded: softirqs' time is in that of the tasks they ran on".into());
+        }
+        if !self.has_raise && has_softirqs {
             self.notes.push(
                 "irq:softirq_raise was not recorded: origins come from common_preempt_count where it tells".into(),
             );
         }
-        let has_irqs = self.events.iter().any(|shape| shape.kind == Kind::IrqEntry);
         if has_irqs && !self.vectors.iter().any(|name| name == "local_timer") {
             self.notes.push("irq_vectors were not recorded: timer and inter-processor interrupts are in no row, so interrupt time is a lower bound".into());
         }

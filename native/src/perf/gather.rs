@@ -48,7 +48,7 @@ pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<PerfData> {
     let mut gathered = Gathered { order: magic.order, ..Default::default() };
     let (mode, part, finished) = match magic.header {
         PIPE_HEADER => (Mode::Pipe, gathered.read_pipe(&file, length)?, true),
-        SHORT_HEADER | FILE_HEADER.. => gathered.read_file(&file, length, magic.header, more.is_some())?,
+        SHORT_HEADER | FILE_HEADER => gathered.read_file(&file, length, magic.header, more.is_some())?,
         size => {
             return Err(bad!(
                 "perf.data header claims {size} bytes at offset 8; expected {PIPE_HEADER} (pipe), {FILE_HEADER} or {SHORT_HEADER} (file)"

@@ -131,8 +131,6 @@ pub struct Features {
     pub tracing: Tracing,
     /// Whether records were compressed.
     pub compressed: bool,
-    /// `CLOCK_*` id of the clock the timestamps were taken from.
-    pub clockid: Option<u32>,
 }
 
 const TRACING_DATA: usize = 1;
@@ -144,24 +142,29 @@ const NRCPUS: usize = 7;
 const CMDLINE: usize = 11;
 const EVENT_DESC: usize = 12;
 const COMPRESSED: usize = 27;
-const CLOCK_DATA: usize = 29;
 
 impl Features {
     /// Whether `read` does anything with this feature: the others need not be loaded.
     pub fn wants(feature: usize) -> bool {
         matches!(
             feature,
-            TRACING_DATA
-                | HOSTNAME
-                | OSRELEASE
-                | VERSION
-                | ARCH
-                | NRCPUS
-                | CMDLINE
-                | EVENT_DESC
-                | COMPRESSED
-                | CLOCK_DATA
+            TRACING_DATA | HOSTNAME | OSRELEASE | VERSION | ARCH | NRCPUS | CMDLINE | EVENT_DESC | COMPRESSED
         )
+    }
+
+    /// What a feature that `read` wants is about.
+    pub fn name(feature: usize) -> &'static str {
+        match feature {
+            TRACING_DATA => "event formats",
+            HOSTNAME => "host name",
+            OSRELEASE => "kernel",
+            VERSION => "perf version",
+            ARCH => "architecture",
+            NRCPUS => "number of CPUs",
+            CMDLINE => "command line",
+            EVENT_DESC => "event names",
+            _ => "compression",
+        }
     }
 
     /// Takes over one feature's section. A damaged one leaves its value unknown.
@@ -176,8 +179,8 @@ impl Features {
             NRCPUS => self.nr_cpus = order.u32(bytes, 0).zip(order.u32(bytes, 4)),
             CMDLINE => self.cmdline = strings(bytes, order),
             EVENT_DESC => self.event_desc = event_desc(bytes, order).unwrap_or_default(),
-            COMPRESSED => self.compressed = true,
-            CLOCK_DATA => self.clockid = order.u32(bytes, 4),
+            // Version, then the method: perf stat notes this one too, and with none.
+            COMPRESSED => self.compressed = order.u32(bytes, 4).is_some_and(|method| method != 0),
             _ => {}
         }
     }

@@ -90,8 +90,18 @@ impl PerfData {
             }
         }
         extra.sort();
+        let missing =
+            (0..).zip(&extra).find(|(expected, (number, _))| expected != number).map(|(expected, _)| expected);
         let files = extra.into_iter().map(|(_, path)| File::open(path)).collect::<std::io::Result<Vec<File>>>()?;
-        gather(Arc::new(File::open(main)?), Some(files))
+        let count = files.len();
+        let mut recording = gather(Arc::new(File::open(main)?), Some(files))?;
+        let one_each = recording.features.cmdline.iter().flatten().any(|argument| argument == "--threads");
+        let expected = recording.features.nr_cpus.filter(|_| one_each).map_or(count, |(_, online)| online as usize);
+        if let Some(number) = missing.or((count < expected).then_some(count as u32)) {
+            recording.cut = true;
+            recording.notes.push(format!("data.{number} is missing in the folder: the events of its CPU are lost"));
+        }
+        Ok(recording)
     }
 }
 
@@ -99,8 +109,7 @@ impl PerfData {
     /// The clock of the timestamps, by the kernel's name in lower case without `CLOCK_`;
     /// `perf` for perf's own (`local_clock`, usually the scheduler's).
     pub fn clock(&self) -> &'static str {
-        let attr_clock = self.events.iter().find_map(|event| event.attr.clockid);
-        match attr_clock.or(self.features.clockid.map(|clock| clock as i32)) {
+        match self.events.iter().find_map(|event| event.attr.clockid) {
             None => "perf",
             Some(0) => "realtime",
             Some(1) => "monotonic",

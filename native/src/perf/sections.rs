@@ -18,6 +18,9 @@ const MOST_ATTR_BYTES: u64 = 2 << 20;
 /// Records of perf's own that may stand before a file's first sample and still be looked at.
 const MOST_LEADING: usize = 1 << 16;
 
+/// The feature of a folder's main file.
+const DIR_FORMAT: usize = 24;
+
 impl Gathered {
     /// Reads a file's sections; says whether the recorder closed it.
     pub(super) fn read_file(
@@ -45,7 +48,7 @@ impl Gathered {
         }
         let start = header.data.offset.min(end);
         if finished {
-            self.read_features(file, &header)?;
+            self.read_features(file, &header, directory)?;
         } else if start == end {
             return Err(bad!("no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}"));
         } else {
@@ -67,6 +70,13 @@ impl Gathered {
         let smallest = SMALLEST as u64 + 16;
         if header.attr_size < smallest || header.attr_size > 1 << 16 || header.attrs.size > MOST_ATTR_BYTES {
             return Err(damaged());
+        }
+        let length = file.metadata()?.len();
+        if header.attrs.end() > length {
+            return Err(bad!(
+                "cut short: the file has {length} bytes, and its table of events ends at byte {}",
+                header.attrs.end()
+            ));
         }
         let table = read_at(file, header.attrs.offset, header.attrs.size as usize)?.ok_or_else(damaged)?;
         let mut bytes_of_ids = 0u64;
@@ -91,25 +101,40 @@ impl Gathered {
         Ok(())
     }
 
-    fn read_features(&mut self, file: &File, header: &FileHeader) -> Result<()> {
+    fn read_features(&mut self, file: &File, header: &FileHeader, directory: bool) -> Result<()> {
         let table = read_at(file, header.data.end(), header.features.len() * 16)?;
-        let mut left_out: Vec<String> = Vec::new();
+        let mut left_out: Vec<&str> = Vec::new();
+        let length = file.metadata()?.len();
+        let mut end = header.data.end() + header.features.len() as u64 * 16;
+        if header.features.contains(&DIR_FORMAT) && !directory {
+            self.notes.push("part of a recording in a folder (perf record --threads): the events of the files beside it are not read; open the folder".to_owned());
+        }
         for (index, &feature) in header.features.iter().enumerate() {
             let section = table.as_ref().and_then(|table| Section::parse(table, index * 16, self.order));
+            end = end.max(section.map_or(0, |section| section.end()));
             if !Features::wants(feature) {
                 continue;
             }
             match section.filter(|section| section.size <= 1 << 28) {
                 Some(section) => match read_at(file, section.offset, section.size as usize)? {
                     Some(bytes) => self.features.read(feature, &bytes, self.order),
-                    None => left_out.push(feature.to_string()),
+                    None => left_out.push(Features::name(feature)),
                 },
-                None => left_out.push(feature.to_string()),
+                None => left_out.push(Features::name(feature)),
             }
         }
         if !left_out.is_empty() {
+            let cut = end > length;
+            self.cut |= cut;
+            let why = if cut {
+                format!("file cut short: it should end at byte {end}, it does at {length}")
+            } else {
+                "the header is damaged".to_owned()
+            };
+            self.notes.push(format!("{why}; what it said is unknown of {}", left_out.join(", ")));
+        } else if length > end {
             self.notes
-                .push(format!("header features {} lie outside the file or are damaged: left out", left_out.join(", ")));
+                .push(format!("{} bytes follow the capture's end at byte {end}: they are not read", length - end));
         }
         Ok(())
     }

@@ -128,6 +128,9 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
             scan.short
         ));
     }
+    if scan.tally.records.contains_key("STAT") || scan.tally.records.contains_key("STAT_CONFIG") {
+        notes.push("a recording of perf stat: it holds counts and no samples".to_owned());
+    }
     if scan.lost_unknown > 0 {
         notes.push(format!("at {} places events were lost, and the kernel did not say how many", scan.lost_unknown));
     }

@@ -32,6 +32,8 @@ pub enum Style {
 #[derive(Debug, Clone, Copy)]
 pub struct Head<'a> {
     pub style: Style,
+    /// The buffer, where trace-cmd names it; empty for the top one.
+    pub buffer: &'a [u8],
     /// The task's name; empty where the line has none.
     pub comm: &'a [u8],
     pub tid: Option<i32>,
@@ -163,6 +165,7 @@ impl<'a> Head<'a> {
 
 struct Who<'a> {
     style: Style,
+    buffer: &'a [u8],
     comm: &'a [u8],
     tid: Option<i32>,
     pid: Option<i32>,
@@ -189,33 +192,60 @@ impl<'a> Who<'a> {
                 let name = &before[..at - 1];
                 // perf's number for a task that is none.
                 if let (Some(1), true) = (tid, name.ends_with(b" ")) {
-                    return Some(Who { style: Style::Perf, comm: name.trim_ascii(), tid: Some(-1), pid: None });
+                    return Some(Who {
+                        style: Style::Perf,
+                        buffer: b"",
+                        comm: name.trim_ascii(),
+                        tid: Some(-1),
+                        pid: None,
+                    });
                 }
-                // Names stand at the right of their column; before that is what a log put there.
-                let comm = name[name.len().saturating_sub(width)..].trim_ascii_start();
-                Some(Who { style: Style::Ftrace, comm, tid: Some(tid?), pid: process.flatten() })
+                // Names stand at the right of their column; before that is a buffer's, or what a log put there.
+                let (before, comm) = name.split_at(name.len().saturating_sub(width));
+                let (buffer, comm) = (buffer(before), comm.trim_ascii_start());
+                Some(Who { style: Style::Ftrace, buffer, comm, tid: Some(tid?), pid: process.flatten() })
             }
             _ if process.is_some() => None,
             Some(b'/') if at < left.len() => {
                 let pid_at = digits_before(&before[..at - 1]);
                 let spaced = pid_at == 0 || before[pid_at - 1] == b' ';
                 if pid_at == at - 1 || !spaced {
-                    return Some(Who { style: Style::Perf, comm: left.trim_ascii_start(), tid: None, pid: None });
+                    return Some(Who {
+                        style: Style::Perf,
+                        buffer: b"",
+                        comm: left.trim_ascii_start(),
+                        tid: None,
+                        pid: None,
+                    });
                 }
                 let (comm, pid) = (before[..pid_at].trim_ascii(), number(&before[pid_at..at - 1]));
-                Some(Who { style: Style::Perf, comm, tid: Some(tid?), pid: Some(pid?) })
+                Some(Who { style: Style::Perf, buffer: b"", comm, tid: Some(tid?), pid: Some(pid?) })
             }
             Some(b' ') | None if at < left.len() => {
-                Some(Who { style: Style::Perf, comm: before.trim_ascii(), tid: Some(tid?), pid: None })
+                Some(Who { style: Style::Perf, buffer: b"", comm: before.trim_ascii(), tid: Some(tid?), pid: None })
             }
-            _ => Some(Who { style: Style::Perf, comm: left.trim_ascii_start(), tid: None, pid: None }),
+            _ => Some(Who { style: Style::Perf, buffer: b"", comm: left.trim_ascii_start(), tid: None, pid: None }),
         }
     }
 
     #[inline(always)]
     fn head(self, cpu: Option<u32>, context: &'a [u8], stamp: Stamp) -> Head<'a> {
-        let Who { style, comm, tid, pid } = self;
-        Head { style, comm, tid, pid, cpu, context, stamp, period: None, name: &[], padded: false, text: &[] }
+        let Who { style, buffer, comm, tid, pid } = self;
+        Head { style, buffer, comm, tid, pid, cpu, context, stamp, period: None, name: &[], padded: false, text: &[] }
+    }
+}
+
+/// The name in `foo:   `.
+#[inline(always)]
+fn buffer(before: &[u8]) -> &[u8] {
+    if before.is_empty() {
+        return before;
+    }
+    let name = before.trim_ascii().strip_suffix(b":").unwrap_or_default();
+    if name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(byte)) {
+        name
+    } else {
+        b""
     }
 }
 

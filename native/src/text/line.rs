@@ -11,9 +11,9 @@ use crate::visit::{What, MOST_CPUS};
 pub enum Line<'a> {
     /// An event.
     Event(Head<'a>),
-    /// Events that a CPU's buffer had no room for, between its last line and its next; their number
-    /// where the kernel kept it.
-    Lost(u32, Option<u64>),
+    /// Events that a CPU's ring had no room for, between its last line and its next: CPU, their number
+    /// where the kernel kept it, and the buffer.
+    Lost(u32, Option<u64>, &'a [u8]),
     /// A record that is no sample, which `perf script` prints if told to.
     Record(Head<'a>),
     /// A header's or a divider's.
@@ -55,7 +55,7 @@ fn of_no_event(line: &[u8]) -> Line<'_> {
         b"" => Line::Blank,
         rest if rest.starts_with(b"=> ") => Line::Frame,
         rest if rest.first() == Some(&b'#') => of_comment(rest),
-        rest => lost(rest).unwrap_or(Line::Other),
+        rest => lost(rest).or_else(|| lost_of_buffer(rest)).unwrap_or(Line::Other),
     }
 }
 
@@ -67,7 +67,7 @@ fn of_comment(line: &[u8]) -> Line<'_> {
         return Line::Comment;
     }
     match cpu(&mut rest) {
-        Some(cpu) if rest.eat(b" buffer started") => Line::Lost(cpu, None),
+        Some(cpu) if rest.eat(b" buffer started") => Line::Lost(cpu, None, b""),
         _ => Line::Comment,
     }
 }
@@ -84,8 +84,17 @@ fn lost(line: &[u8]) -> Option<Line<'_>> {
     };
     let mut count = Rest(count.trim_ascii());
     match count.0 {
-        b"" => Some(Line::Lost(cpu, None)),
-        _ => count.number().map(|number| Line::Lost(cpu, u64::try_from(number).ok())),
+        b"" => Some(Line::Lost(cpu, None, b"")),
+        _ => count.number().map(|number| Line::Lost(cpu, u64::try_from(number).ok(), b"")),
+    }
+}
+
+/// `foo: CPU:3 [12 EVENTS DROPPED]`.
+fn lost_of_buffer(line: &[u8]) -> Option<Line<'_>> {
+    let at = memmem::find(line, b": CPU:")?;
+    match lost(&line[at + 2..])? {
+        Line::Lost(cpu, count, _) => Some(Line::Lost(cpu, count, &line[..at])),
+        _ => None,
     }
 }
 
@@ -136,7 +145,7 @@ mod tests {
     #[test]
     fn losses_of_every_spelling() {
         let lost = |text: &str| match Line::of(text.as_bytes()) {
-            Line::Lost(cpu, count) => Some((cpu, count)),
+            Line::Lost(cpu, count, b"") => Some((cpu, count)),
             _ => None,
         };
         assert_eq!(lost("CPU:1 [LOST 1802 EVENTS]"), Some((1, Some(1802))));
@@ -144,6 +153,7 @@ mod tests {
         assert_eq!(lost("CPU:12 [7 EVENTS DROPPED]"), Some((12, Some(7))));
         assert_eq!(lost("CPU:12 [EVENTS DROPPED]"), Some((12, None)));
         assert_eq!(lost("##### CPU 3 buffer started ####"), Some((3, None)));
+        assert!(matches!(Line::of(b"foo: CPU:1 [7 EVENTS DROPPED]"), Line::Lost(1, Some(7), b"foo")));
         for other in ["CPU:1", "CPU:1 [LOST x EVENTS]", "CPU:x [LOST 1 EVENTS]", "CPU:99999999 [LOST 1 EVENTS]"] {
             assert_eq!(lost(other), None, "{other}");
         }

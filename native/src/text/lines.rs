@@ -15,17 +15,17 @@ const LONGEST: usize = 1 << 16;
 #[derive(Debug)]
 pub struct Blocks {
     window: Window,
-    length: u64,
+    from: u64,
+    end: u64,
     used: usize,
     /// Lines that were too long.
     pub overlong: u64,
 }
 
 impl Blocks {
-    /// All of `file`.
-    pub fn of(file: &Arc<File>) -> io::Result<Blocks> {
-        let length = file.metadata()?.len();
-        Ok(Blocks { window: Window::new(file, 0, length), length, used: 0, overlong: 0 })
+    /// The bytes `from..end` of `file`.
+    pub fn of(file: &Arc<File>, from: u64, end: u64) -> Blocks {
+        Blocks { window: Window::new(file, from, end), from, end, used: 0, overlong: 0 }
     }
 
     /// The next lines, each with its newline; the file's last may lack it.
@@ -66,9 +66,10 @@ impl Blocks {
         }
     }
 
-    /// Fraction of the file that has been handed out.
+    /// Fraction that has been handed out.
     pub fn done(&self) -> f64 {
-        (self.window.offset() + self.used as u64) as f64 / self.length.max(1) as f64
+        let total = self.end.saturating_sub(self.from).max(1);
+        (self.window.offset() + self.used as u64).saturating_sub(self.from) as f64 / total as f64
     }
 }
 
@@ -96,7 +97,7 @@ mod tests {
         File::create(&path).and_then(|mut file| file.write_all(text)).expect("writes");
         let file = Arc::new(File::open(&path).expect("opens"));
         std::fs::remove_file(&path).expect("removes");
-        let mut blocks = Blocks::of(&file).expect("opens");
+        let mut blocks = Blocks::of(&file, 0, text.len() as u64);
         let mut sizes = Vec::new();
         while let Some(block) = blocks.next().expect("reads") {
             sizes.extend(each(block).map(<[u8]>::len));

@@ -7,6 +7,8 @@
 //! Known tracepoints get the fields and types that the kernel gives them, in formats built here, so
 //! that tables and ledger read them as they read any recording's. What a text does not show is absent.
 
+#[allow(missing_docs)]
+mod buffers;
 mod comms;
 mod context;
 #[allow(missing_docs)]
@@ -36,7 +38,8 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::perf::attr::{Attr, SMALLEST, TYPE_TRACEPOINT};
 use crate::perf::layout::sample;
-use crate::recording::{Event, Host};
+use crate::recording::{Buffer, Event, Host};
+use buffers::Share;
 use context::Columns;
 use head::Style;
 use known::{Common, Known};
@@ -57,7 +60,13 @@ pub struct Text {
     pub resolution_ns: Option<u32>,
     /// What is special about it, for people.
     pub notes: Vec<String>,
+    /// The buffer that is read, empty for the top one; and every buffer, where lines name any.
+    pub buffer: String,
+    /// See `buffer`.
+    pub buffers: Vec<Buffer>,
     file: Arc<File>,
+    from: u64,
+    end: u64,
     readings: Vec<Reading>,
     spellings: FxHashMap<Box<[u8]>, u32>,
     common: Common,
@@ -87,9 +96,20 @@ pub fn looks_like(start: &[u8]) -> bool {
 }
 
 impl Text {
-    /// Reads a file once, to learn what is in it.
-    pub fn open(file: Arc<File>) -> Result<Text> {
-        let mut survey = Survey::of(&file)?;
+    /// Reads a file once, to learn what is in it. Without a name of a buffer, it is the top one, or
+    /// the first that there is.
+    pub fn open(file: Arc<File>, buffer: Option<&str>) -> Result<Text> {
+        let length = file.metadata()?.len();
+        Self::within(file, 0, length, buffer)
+    }
+
+    /// The same for the bytes `from..end` of a file.
+    pub fn within(file: Arc<File>, from: u64, end: u64, buffer: Option<&str>) -> Result<Text> {
+        let mut survey = Survey::of(&file, from, end, buffer.unwrap_or_default())?;
+        if let (0, None, Some(other)) = (survey.lines, buffer, survey.shares.get(1)) {
+            let other = other.name.clone();
+            survey = Survey::of(&file, from, end, &other)?;
+        }
         if survey.lines == 0 {
             return Err(bad!("{}", notes::no_event(&survey)));
         }
@@ -124,7 +144,11 @@ impl Text {
             clock: survey.preamble.clock.take(),
             resolution_ns: has_unit.then_some(survey.finest_ns),
             host: std::mem::take(&mut survey.preamble.host),
+            buffer: survey.shares[0].name.clone(),
+            buffers: buffers(&survey.shares),
             file,
+            from,
+            end,
             readings,
             spellings: survey.spellings,
             common,
@@ -140,6 +164,19 @@ impl Text {
         let &number = self.spellings.get(spelled)?;
         Some((number, self.readings.get(number as usize)?))
     }
+}
+
+fn buffers(shares: &[Share]) -> Vec<Buffer> {
+    let described = |share: &Share| {
+        let (name, clock) = (share.name.clone(), "unknown".to_owned());
+        Buffer { name, cpus: share.cpus(), bytes: share.bytes, clock }
+    };
+    let mut buffers: Vec<Buffer> = shares.iter().filter(|share| share.lines > 0).map(described).collect();
+    buffers.sort_by(|one, other| one.name.cmp(&other.name));
+    if buffers.iter().all(|buffer| buffer.name.is_empty()) {
+        buffers.clear();
+    }
+    buffers
 }
 
 fn format_needs(known: &Known, found: &Found) -> u8 {

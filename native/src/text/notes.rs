@@ -1,10 +1,21 @@
 //! What is said about a text in words.
 
 use super::head::Style;
-use super::survey::Survey;
+use super::survey::{excerpt, Survey};
 
 /// Why a text is no capture: what was found, and what is accepted.
 pub fn no_event(survey: &Survey) -> String {
+    if let [wanted, others @ ..] = survey.shares.as_slice() {
+        let names: Vec<&str> =
+            others.iter().map(|share| if share.name.is_empty() { "the top one" } else { &share.name }).collect();
+        if !names.is_empty() {
+            return format!(
+                "no buffer '{}' in this text; it holds {}",
+                excerpt(wanted.name.as_bytes()),
+                names.join(", ")
+            );
+        }
+    }
     let found = match (&survey.first_other, survey.lines_in_all) {
         (_, 0) => "no line of text".to_owned(),
         (None, lines) => format!("{lines} lines of text, all of them empty or comments"),

@@ -134,7 +134,7 @@ fn switch_of_plugin(text: &[u8]) -> Option<Row<'_>> {
     let mut row = Row::new(LARGEST);
     let state = &prev[space + 1..];
     let bare = state.strip_prefix(b"(").and_then(|state| state.strip_suffix(b")"));
-    put_state(&mut row, bare.unwrap_or(state))?;
+    row.long(PREV_STATE, state_of_plugin(bare.unwrap_or(state))?);
     for (task, at) in [(&prev[..space], 0), (next, 32)] {
         let (comm, pid, prio, _) = task_of_plugin(task)?;
         row.comm(COMM_AT + at, comm);
@@ -191,6 +191,19 @@ fn state(word: &[u8]) -> Option<i64> {
         };
     }
     Some(bits)
+}
+
+/// Until libtraceevent 1.7 the plugin had letters of its own for two bits, whatever the kernel's meant.
+fn state_of_plugin(word: &[u8]) -> Option<i64> {
+    word.split(|&byte| byte == b'|').try_fold(0, |bits, part| {
+        Some(
+            bits | match part {
+                b"x" => 0x40,
+                b"W" => 0x80,
+                _ => state(part)?,
+            },
+        )
+    })
 }
 
 /// A row of three fields that begin so many events.

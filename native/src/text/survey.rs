@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::buffers::{Selection, Share};
 use super::head::{Head, Style};
 use super::irq;
 use super::known::{full_name, known, Common, Known, Role, OTHER};
@@ -17,6 +18,8 @@ use crate::error::Result;
 
 /// More events than kernels have: what has more is no capture, and each costs a table.
 const MOST_EVENTS: usize = 1 << 14;
+/// More buffers than anybody makes.
+const MOST_BUFFERS: usize = 256;
 /// Names of softirq vectors are looked for up to here.
 const VECTORS: usize = 16;
 
@@ -71,13 +74,22 @@ pub struct Survey {
     /// Names of the softirq vectors.
     actions: Vec<Option<String>>,
     pub overlong: u64,
+    /// Buffers that lines are of, the one that is read first.
+    pub shares: Vec<Share>,
+    selection: Selection,
 }
 
 impl Survey {
-    /// Reads all of a file.
-    pub fn of(file: &Arc<File>) -> Result<Survey> {
-        let mut survey = Survey { finest_ns: u32::MAX, actions: vec![None; VECTORS], ..Survey::default() };
-        let mut blocks = Blocks::of(file)?;
+    /// Reads the bytes `from..end` of a file: the lines of one buffer, and how many others there are.
+    pub fn of(file: &Arc<File>, from: u64, end: u64, buffer: &str) -> Result<Survey> {
+        let mut survey = Survey {
+            finest_ns: u32::MAX,
+            actions: vec![None; VECTORS],
+            shares: vec![Share::new(buffer.to_owned())],
+            selection: Selection::of(buffer.as_bytes()),
+            ..Survey::default()
+        };
+        let mut blocks = Blocks::of(file, from, end);
         while let Some(block) = blocks.next()? {
             for line in each(block) {
                 survey.line(line);
@@ -94,8 +106,18 @@ impl Survey {
     fn line(&mut self, line: &[u8]) {
         self.lines_in_all += 1;
         match Line::of(line) {
-            Line::Event(head) => self.event(&head),
-            Line::Lost(..) => self.tells_losses = true,
+            Line::Event(head) => {
+                if self.selection.takes(&head) {
+                    self.shares[0].add(&head, line.len());
+                    self.event(&head);
+                } else {
+                    self.of_another(&head, line.len());
+                }
+            }
+            Line::Lost(_, _, buffer) => {
+                self.tells_losses = true;
+                self.selection.marks(buffer);
+            }
             Line::Record(head) => self.tells_losses |= head.text.windows(4).any(|word| word == b"LOST"),
             Line::Comment => self.preamble.comment(line),
             Line::Frame => self.frames += 1,
@@ -108,6 +130,20 @@ impl Survey {
                 }
             }
         }
+    }
+
+    /// A line of a buffer that is not read. The one behind a loss counts as the top one's.
+    fn of_another(&mut self, head: &Head<'_>, bytes: usize) {
+        let known = self.shares.iter().position(|share| share.name.as_bytes() == head.buffer);
+        let place = match known {
+            Some(place) => place,
+            None if self.shares.len() == MOST_BUFFERS => return,
+            None => {
+                self.shares.push(Share::new(String::from_utf8_lossy(head.buffer).into_owned()));
+                self.shares.len() - 1
+            }
+        };
+        self.shares[place].add(head, bytes);
     }
 
     fn event(&mut self, head: &Head<'_>) {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::buffers::Selection;
 use super::comms::{side, Comms};
 use super::head::Head;
 use super::known::Role;
@@ -24,10 +25,11 @@ impl Text {
             block: Vec::new(),
             comms: Comms::default(),
             losses: Vec::new(),
+            selection: Selection::of(self.buffer.as_bytes()),
             counts: [0; COUNTED.len()],
             records: BTreeMap::new(),
         };
-        let mut blocks = Blocks::of(&self.file)?;
+        let mut blocks = Blocks::of(&self.file, self.from, self.end);
         while let Some(lines) = blocks.next()? {
             let flow = walk.lines(lines, visitor);
             visitor.block_end(&walk.block);
@@ -47,8 +49,16 @@ impl Text {
 }
 
 /// Kinds of lines, by the name that the tally gives them.
-const COUNTED: [&str; 7] =
-    ["event", "losses", "comment", "call chain", "blank", "no event", "event whose text or columns are damaged"];
+const COUNTED: [&str; 8] = [
+    "event",
+    "losses",
+    "comment",
+    "call chain",
+    "blank",
+    "no event",
+    "event whose text or columns are damaged",
+    "event of another buffer",
+];
 const EVENT: usize = 0;
 const LOSSES: usize = 1;
 const COMMENT: usize = 2;
@@ -56,6 +66,7 @@ const FRAME: usize = 3;
 const BLANK: usize = 4;
 const OTHER: usize = 5;
 const DAMAGED: usize = 6;
+const OF_ANOTHER: usize = 7;
 
 struct Walk<'t> {
     text: &'t Text,
@@ -64,6 +75,7 @@ struct Walk<'t> {
     comms: Comms,
     /// Losses whose CPU has not shown its next event: that tells when they ended.
     losses: Vec<Loss>,
+    selection: Selection,
     counts: [u64; COUNTED.len()],
     records: BTreeMap<String, u64>,
 }
@@ -91,13 +103,16 @@ impl Walk<'_> {
     fn lines<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> ControlFlow<()> {
         for line in each(block) {
             let kind = match Line::of(line) {
+                Line::Event(head) if !self.selection.takes(&head) => OF_ANOTHER,
                 Line::Event(head) => match self.event(&head, visitor) {
                     Some(ControlFlow::Continue(())) => EVENT,
                     Some(ControlFlow::Break(())) => return ControlFlow::Break(()),
                     None => DAMAGED,
                 },
-                Line::Lost(cpu, count) => {
-                    self.lose(cpu, count);
+                Line::Lost(cpu, count, buffer) => {
+                    if self.selection.marks(buffer) {
+                        self.lose(cpu, count);
+                    }
                     LOSSES
                 }
                 Line::Record(head) => {
