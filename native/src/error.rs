@@ -32,6 +32,14 @@ impl From<io::Error> for Error {
     }
 }
 
+/// The same text on one line, with what a terminal would obey spelled out: names in messages come
+/// from strangers.
+pub fn printable(message: &str) -> String {
+    let spelled =
+        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() };
+    message.chars().map(spelled).collect()
+}
+
 /// A capture error with a formatted message.
 macro_rules! bad {
     ($($argument:tt)*) => { $crate::error::Error::Capture(format!($($argument)*)) };

@@ -306,7 +306,8 @@ fn of_perf(mut perf: PerfData) -> Recording {
     }
 }
 
-fn of_text(mut text: Text) -> Recording {
+/// A text as a recording.
+pub fn of_text(mut text: Text) -> Recording {
     Recording {
         format: "text",
         mode: text.writer,

@@ -33,8 +33,8 @@ pub fn open(folder: &Path) -> Result<Recording> {
     let optional = |name: &str, most: usize| {
         File::open(folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
     };
-    let mut tracing = Tracing::default();
-    tracing.header_page = text(&read_up_to(&File::open(folder.join("header_page"))?, MOST_TEXT)?);
+    let header_page = text(&read_up_to(&File::open(folder.join("header_page"))?, MOST_TEXT)?);
+    let mut tracing = Tracing { header_page, ..Default::default() };
     let formats = folder.join("events");
     for system in sorted(&formats)? {
         for event in sorted(&formats.join(&system))? {
@@ -55,7 +55,8 @@ pub fn open(folder: &Path) -> Result<Recording> {
     if events.is_empty() {
         return Err(bad!("no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));
     }
-    let (cpus, mut notes) = pages(folder, &layout)?;
+    let mut notes = Vec::new();
+    let cpus = pages(folder, &layout, &mut notes)?;
     notes.extend(tracing.problem.take());
     let uname = text(&optional("uname", MOST_TEXT));
     let word = |place: usize| uname.split_whitespace().nth(place).map(str::to_owned);
@@ -123,8 +124,9 @@ fn raw_files(folder: &Path) -> Result<Vec<(u32, PathBuf)>> {
     Ok(found)
 }
 
-fn pages(folder: &Path, layout: &PageLayout) -> Result<(Vec<(u32, Pages)>, Vec<String>)> {
-    let (mut cpus, mut notes) = (Vec::new(), Vec::new());
+/// CPU numbers with their whole pages; `notes` gets what is left out.
+fn pages(folder: &Path, layout: &PageLayout, notes: &mut Vec<String>) -> Result<Vec<(u32, Pages)>> {
+    let mut cpus = Vec::new();
     for (cpu, path) in raw_files(folder)? {
         let file = Arc::new(File::open(path)?);
         let length = file.metadata()?.len();
@@ -137,7 +139,7 @@ fn pages(folder: &Path, layout: &PageLayout) -> Result<(Vec<(u32, Pages)>, Vec<S
             cpus.push((cpu, Pages::new(&file, 0, length - rest)));
         }
     }
-    Ok((cpus, notes))
+    Ok(cpus)
 }
 
 /// The first page tells: its committed size is at most a page in one order only.

@@ -101,7 +101,8 @@ fn spool(mut source: impl Read, limit: u64) -> Result<(File, Option<io::Error>)>
     Ok((file, problem))
 }
 
-fn nameless() -> io::Result<File> {
+/// A temporary file that has no name any more.
+pub fn nameless() -> io::Result<File> {
     let directory = std::env::temp_dir();
     let mut attempt = 0u32;
     let (path, file) = loop {

@@ -171,7 +171,7 @@ impl Cpu {
         let of_softirq = matches!(kind, Kind::SoftirqEntry | Kind::SoftirqExit);
         let hardirq = of_hardirq || (!self.hardirqs.is_empty() && kind != Kind::Switch);
         let softirq = of_softirq || (self.softirq.is_some() && kind != Kind::Switch);
-        u8::from(hardirq) * FLAG_HARDIRQ | u8::from(softirq) * FLAG_SOFTIRQ
+        (u8::from(hardirq) * FLAG_HARDIRQ) | (u8::from(softirq) * FLAG_SOFTIRQ)
     }
 
     /// The pid and the flags overrule the stack.

@@ -4,7 +4,7 @@ use arrow::datatypes::{Int32Type, Int64Type};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::table;
+use super::{printed, table};
 use crate::bytes::Order;
 use crate::events::Scan;
 use crate::intern::Labels;
@@ -60,7 +60,7 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
     }
     header.set_item("buffers", buffers)?;
     header.set_item("finished", recording.finished)?;
-    header.set_item("notes", &recording.notes)?;
+    header.set_item("notes", printed(&recording.notes))?;
     let events = PyList::empty(py);
     for (number, event) in recording.events.iter().enumerate() {
         events.append(described(py, event, recording.is_tracepoint(number))?)?;
@@ -134,7 +134,7 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
     if scan.lost_unknown > 0 {
         notes.push(format!("at {} places events were lost, and the kernel did not say how many", scan.lost_unknown));
     }
-    found.set_item("notes", notes)?;
+    found.set_item("notes", printed(&notes))?;
     let gaps = batch(vec![
         ("cpu".into(), plain::<Int32Type>(scan.gaps.iter().map(|gap| gap.0 as i32))),
         ("start_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.1))),

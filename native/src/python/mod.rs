@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use crate::error::{Error, Result};
+use crate::error::{printable, Error, Result};
 use crate::events::{self, Scan};
 use crate::ledger::{self, Request, Want};
 use crate::progress::Progress;
@@ -30,7 +30,7 @@ impl From<Error> for PyErr {
     fn from(error: Error) -> PyErr {
         match error {
             Error::Io(error) => error.into(),
-            Error::Capture(message) => CaptureError::new_err(message),
+            Error::Capture(message) => CaptureError::new_err(printable(&message)),
         }
     }
 }
@@ -40,6 +40,11 @@ impl From<Error> for PyErr {
 pub struct Capture {
     recording: Recording,
     scan: OnceLock<Scan>,
+}
+
+/// Notes as a terminal can take them.
+fn printed(notes: &[String]) -> Vec<String> {
+    notes.iter().map(|note| printable(note)).collect()
 }
 
 /// Runs one pass with the GIL released.
@@ -180,7 +185,7 @@ impl Capture {
         summary.set_item("end_ns", output.window.1)?;
         summary.set_item("resolution_ns", self.recording.resolution_ns)?;
         summary.set_item("cpus", output.cpus)?;
-        summary.set_item("notes", output.notes)?;
+        summary.set_item("notes", printed(&output.notes))?;
         summary.set_item("lost_events", output.lost.0)?;
         summary.set_item("lost_unplaced", output.lost.1)?;
         summary.set_item("disagreements", output.counters.disagreements)?;

@@ -5,15 +5,18 @@ mod sections;
 mod version6;
 
 use std::fs::File;
+use std::io::Write;
 use std::sync::Arc;
 
-use crate::bytes::Order;
+use crate::bytes::{until_nul, Order};
 use crate::error::{bad, Result};
 use crate::perf::attr::Attr;
 use crate::perf::layout::Layout;
-use crate::recording::{Buffer, Event, Host, Recording, Session, Source};
+use crate::recording::{of_text, Buffer, Event, Host, Recording, Session, Source};
 use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
+use crate::text::Text;
 use crate::tracing::{Cursor, Tracing};
+use crate::wrapped::nameless;
 use options::Options;
 
 /// First bytes of a trace.dat.
@@ -36,7 +39,7 @@ struct Instance {
     page_size: usize,
     cpus: Vec<CpuData>,
     compressed: bool,
-    /// Text instead of pages: where it lies.
+    /// Text instead of pages: where it lies, in chunks if `compressed`.
     text: Option<(u64, u64)>,
 }
 
@@ -65,7 +68,7 @@ pub fn open(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {
     match version.as_deref() {
         Some("6") => headers.read_version_6(&file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
         Some("7") => headers.read_version_7(&file, &mut cursor)?,
-        Some(version) => return Err(bad!("a trace.dat of version '{version}' at byte 10; versions 6 and 7 are read")),
+        Some(version) => return Err(bad!("a trace.dat of version {version:?} at byte 10; versions 6 and 7 are read")),
         None => return Err(cut(cursor.at())),
     }
     headers.finish(&file, buffer)
@@ -90,8 +93,8 @@ impl Headers {
             }
         };
         let instance = self.instances.swap_remove(chosen);
-        if let Some((start, end)) = instance.text {
-            return self.text(file, start, end);
+        if instance.text.is_some() {
+            return self.text(file, instance, buffers);
         }
         let clock = self.clock(&instance);
         let layout = self.page_layout(&instance)?;
@@ -179,8 +182,29 @@ impl Headers {
         Ok(cpus)
     }
 
-    fn text(self, _file: &Arc<File>, start: u64, end: u64) -> Result<Recording> {
-        Err(bad!("a trace.dat of a latency tracer: text from byte {start} to {end}, which this version does not read"))
+    /// What a latency tracer left: the kernel's own text, copied out so that it is a file of its own.
+    fn text(self, file: &Arc<File>, instance: Instance, buffers: Vec<Buffer>) -> Result<Recording> {
+        let (start, end) = instance.text.unwrap_or_default();
+        let mut pages = match instance.compressed {
+            true => Pages::packed(file, start, end, sections::packing(&self.compression)?, self.order),
+            false => Pages::new(file, start, end),
+        };
+        let mut copy = nameless()?;
+        let mut room = vec![0; 1 << 18];
+        let problem = loop {
+            let (filled, error) = pages.fill(&mut room);
+            // Chunks are filled up to a page.
+            copy.write_all(until_nul(&room[..filled]))?;
+            if filled < room.len() || error.is_some() {
+                break error;
+            }
+        };
+        let mut recording = of_text(Text::open(Arc::new(copy), None)?);
+        let clock = self.clock(&instance).name;
+        recording.notes.extend(problem.map(|error| format!("{error}: the text after that is lost")));
+        let headers = self.recording(Arc::clone(&recording.events), instance, buffers, recording.source);
+        let notes = [headers.notes.as_slice(), &recording.notes].concat();
+        Ok(Recording { unit: recording.unit, resolution_ns: recording.resolution_ns, notes, clock, ..headers })
     }
 
     fn recording(self, events: Arc<Vec<Event>>, instance: Instance, buffers: Vec<Buffer>, source: Source) -> Recording {
