@@ -5,6 +5,9 @@
 >>> netcost.ledger(timeline).ns      # victim x thief, in nanoseconds
 >>> netcost.stolen(timeline)         # per victim
 
+open_capture takes a perf.data, a trace.dat, a copy of tracefs, a text of `perf script`, `trace-cmd
+report` or ftrace, and a bundle: from there on, all is the same for each of them.
+
 The names below are the public ones. They load on first use, so that a command which needs no pandas
 pays for none.
 """

@@ -9,6 +9,7 @@ from ._native import CaptureError
 from .bundle import Bundle, is_bundle
 from .event_names import require_event
 from .progress import progress
+from .recorder import clock, recorder, require_buffer, require_perf, require_samples
 from .tables import summary_html, summary_text
 from .units import duration, share
 
@@ -46,6 +47,7 @@ class Capture:
         except OSError as error:
             # Native says what went wrong, not with which file.
             raise type(error)(f"{self._trace}: {error}") from None
+        require_buffer(self.header, buffer)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -94,9 +96,15 @@ class Capture:
     def start_ns(self) -> int:
         """The first event's time on the capture's clock.
 
-        Raises CaptureError where no event has a time.
+        Raises CaptureError where no event has a time, or the clock does not count it in ns.
         """
-        start = self._scan["start_ns"]
+        start, unit = self._scan["start_ns"], self.header["time_unit"]
+        if unit != "ns":
+            counts = "cycles of unknown length" if unit == "cycles" else "events, not time"
+            raise CaptureError(
+                f"{self.path}: clock {self.header['clock']} counts {counts}, so it has no start in "
+                "seconds: record with -C mono"
+            )
         if start is None:
             raise CaptureError(
                 f"{self.path}: no event has a time, so it has no start: record with -T"
@@ -104,13 +112,15 @@ class Capture:
         return int(start)
 
     def events(self, name: str, limit: int | None = None) -> "pd.DataFrame":
-        """The events of one tracepoint, in file order.
+        """The events of one tracepoint: in file order of a perf.data, else in order of time.
 
         name: as perf names it, "napi:napi_poll". limit: at most so many rows, None for all. Returns
         a row per event: time_ns (int64 ns on the capture's clock, masked Int64 where some events
-        have none), common_cpu, common_pid, common_comm (category), then every field of the recorded
-        format under its own name. Raises CaptureError, with the nearest names, when the capture has
-        no such event, and for an event that is no tracepoint: those have samples().
+        have none; time_cycles or time_order where the clock does not count ns), common_cpu,
+        common_pid, common_comm (category), then every field of the recorded format under its own
+        name; of a text the fields that it prints, or `text`. Raises CaptureError, with the nearest
+        names, when the capture has no such event, and for an event that is no tracepoint: those
+        have samples().
         """
         from .frames import to_frame
 
@@ -135,28 +145,35 @@ class Capture:
         kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
         callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
         row per frame. Raises CaptureError, with the nearest names, when the capture has no such
-        event.
+        event, and for a tracepoint that perf did not record: those have events() alone.
         """
         from .frames import to_frame
 
         require_event(name, self.header.get("events", ()))
+        require_samples(self.header, name)
         with progress(f"decoding {name}") as advance:
             return to_frame(self.native.samples(name, limit, advance))
 
     def mappings(self) -> "pd.DataFrame":
-        """What was mapped where, a row per MMAP or MMAP2 record; columns: docs/tables.md."""
+        """What was mapped where, a row per MMAP or MMAP2 record; columns: docs/tables.md.
+
+        Raises CaptureError for a capture that is none of perf's.
+        """
         from .frames import to_frame
 
+        require_perf(self.header, "mappings")
         with progress("reading the mappings") as advance:
             return to_frame(self.native.mappings(advance))
 
     def kernel_symbols(self) -> "pd.DataFrame":
         """Kernel code that came and went while recording (BPF programs, trampolines).
 
-        A row per KSYMBOL record; columns: docs/tables.md.
+        A row per KSYMBOL record; columns: docs/tables.md. Raises CaptureError for a capture that
+        is none of perf's.
         """
         from .frames import to_frame
 
+        require_perf(self.header, "records of kernel symbols")
         with progress("reading the kernel's symbols") as advance:
             return to_frame(self.native.kernel_symbols(advance))
 
@@ -227,13 +244,13 @@ class Capture:
             ("", f"Capture {self.path}"),
             (
                 "recorded",
-                f"{info['format']}, perf {info.get('tool_version') or 'unknown'}, "
+                f"{info['format']}, {recorder(info)}, "
                 f"kernel {info.get('kernel') or 'unknown'}, {info.get('arch') or 'unknown arch'}",
             ),
             (
                 "window",
                 f"{duration(info['duration_ns'])} on {len(info['cpus']) or 'unknown'} CPUs, "
-                f"clock {info['clock']}",
+                f"clock {clock(info)}",
             ),
             (
                 "events",
@@ -241,7 +258,9 @@ class Capture:
             ),
             (
                 "lost",
-                f"{info['lost_events']:,} events; {share(info['covered']) or 'an unknown part'} "
+                f"{info['lost_events']:,} events"
+                + (", and an unknown number" if info["lost_unknown"] else "")
+                + f"; {share(info['covered']) or 'an unknown part'} "
                 "of CPU time outside losses",
             ),
         ]

@@ -57,7 +57,8 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
         _print_json(frame)
     else:
         # --limit 0 or a capture without times has nothing to count seconds from.
-        start = capture.start_ns if len(frame) and frame["time_ns"].notna().any() else 0
+        timed = "time_ns" in frame and frame["time_ns"].notna().any()
+        start = capture.start_ns if timed else 0
         _print_text(frame[:cut], start, sampled)
         if cut is not None and len(frame) > cut:
             print(f"the first {cut}; --limit shows more, a pipe or -o gets all", file=sys.stderr)

@@ -6,9 +6,12 @@ from typing import Any
 import click
 
 from .cli import json_option, opened, path_argument, print_json
+from .recorder import clock, is_perf, recorder
 from .units import duration, printable, ranges, share
 
 _WIDTH = 89
+# trace-cmd record -e all describes a thousand events and more that never happened.
+_MOST_SILENT = 40
 
 
 @click.command("info")
@@ -29,13 +32,13 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
         ("format", _format(info)),
-        ("recorder", f"{_tool(info)} {info.get('tool_version') or 'of unknown version'}"),
+        ("recorder", recorder(info)),
         (
             "host",
             f"{info.get('hostname') or 'unknown'}, kernel {info.get('kernel') or 'unknown'}, "
             f"{info.get('arch') or 'unknown architecture'}",
         ),
-        ("clock", _clock(info)),
+        ("clock", clock(info)),
         ("cpus", f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event says its CPU"),
         ("window", duration(info["duration_ns"])),
         (
@@ -73,22 +76,7 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     return lines + [("note", note) for note in info["notes"]]
 
 
-_TOOLS = {"perf.data": "perf", "trace.dat": "trace-cmd", "tracefs": "tracefs"}
 _USUAL = ("perf.data", 2)
-_UNITS = {"cycles": "cycles of unknown length", "order": "an order, no durations"}
-
-
-def _tool(info: dict[str, Any]) -> str:
-    return _TOOLS.get(info["format"]) or str(info["mode"])
-
-
-def _clock(info: dict[str, Any]) -> str:
-    parts = [info["clock"]]
-    if info["time_unit"] in _UNITS:
-        parts.append(_UNITS[info["time_unit"]])
-    elif info["resolution_ns"] != 1:
-        parts.append(f"in steps of {info['resolution_ns']:,} ns")
-    return ", ".join(parts)
 
 
 def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:
@@ -124,17 +112,21 @@ def _format(info: dict[str, Any]) -> str:
 def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
     attrs = {event["name"]: event for event in info["event_attrs"]}
-    # Events that perf adds to have something to hang its own records on are nobody's question.
+    # Events that perf adds to have something to hang its own records on are nobody's question, nor
+    # are ftrace's own, which are always described, in use or not.
+    unasked = "dummy" if is_perf(info) else "ftrace:"
     silent = [
         name
         for name, count in counts
-        if not count and name in attrs and not name.startswith("dummy")
+        if not count and name in attrs and not name.startswith(unasked)
     ]
     counts = [(name, count) for name, count in counts if count]
     width = max((len(f"{count:,}") for _, count in counts), default=0)
     lines = [f"{count:>{width},}  {name}{_how(attrs.get(name))}" for name, count in counts]
     if silent:
-        lines += wrap("none of " + ", ".join(silent), _WIDTH)
+        more = len(silent) - _MOST_SILENT
+        named = silent if more < 2 else [*silent[:_MOST_SILENT], f"{more:,} more (--json has all)"]
+        lines += wrap("none of " + ", ".join(named), _WIDTH)
     return [("" if i else "events", line) for i, line in enumerate(lines)]
 
 

@@ -6,6 +6,9 @@ from typing import Any
 
 from ._native import CaptureError
 
+# So many names a line can hold; trace-cmd record -e all has over a thousand.
+_MOST = 60
+
 
 def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = False) -> None:
     # events: as the header lists them; fields: only a tracepoint will do. A header without any
@@ -33,4 +36,8 @@ def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:
     ]
     if near:
         return f"the capture has no event {name!r}; near it: {', '.join(near)}"
+    if len(names) > _MOST:
+        return (
+            f"the capture has no event {name!r} among its {len(names):,}: netcost info lists them"
+        )
     return f"the capture has no event {name!r}; it has {', '.join(sorted(names))}"

@@ -16,6 +16,9 @@ _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
 def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     names = [str(name) for name in frame.columns]
+    # Cycles of unknown length and places in an order stand as they were recorded.
+    if names[0] != "time_ns":
+        return Table(names, [[_cell(row[name]) for name in names] for row in rows(frame)])
     return Table(
         ["time (s)", *names[1:]],
         [

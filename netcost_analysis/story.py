@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .accounting import accounting
+from .recorder import clock, recorder
 from .tables import between, share_between
 from .units import absent, duration, ranges, share
 
@@ -41,7 +42,7 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
     host = host if isinstance(host, dict) else {}
     events = sum(info["events"].values())
     regime = accounting(bundle.kernel_config) if bundle else None
-    recorded = f"{info['format']} by perf {info.get('tool_version') or 'of unknown version'}"
+    recorded = f"{info['format']} by {recorder(info)}"
     lines = {
         "capture": f"{info['path']}{' (bundle)' if bundle else ''}, {recorded}",
         "host": _joined(info.get("hostname"), host.get("cpu_model"), host.get("virtualization")),
@@ -50,7 +51,7 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
             f"{ranges(info['cpus'])} with events",
             f"{info['nr_cpus']} in the host" if info.get("nr_cpus") else None,
         ),
-        "window": f"{duration(info['duration_ns'])}, clock: {info['clock']}",
+        "window": f"{duration(info['duration_ns'])}, clock: {clock(info)}",
         "events": f"{events:,}, {info['lost_events']:,} lost",
         "covered": f"{share(timeline.covered) or 'an unknown part'} of CPU time has a known owner",
         "accounting": regime.text if regime else "unknown: no kernel configuration was recorded",
