@@ -8,22 +8,51 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from perfdata import cpu, recording
+from perfdata import happenings as h
 from run_cli import Netcost
 from told_cli import one_interrupt
+from tracedat import Dress, Packing, write_trace_dat
 
-Damage = Callable[[bytes], bytes | None]
+# A dictionary makes a folder: names to texts.
+Files = dict[str, str]
+Damage = Callable[[bytes], bytes | Files]
 
 
-def put(at: int, value: int) -> Damage:
+def put(at: int, value: int) -> Callable[[bytes], bytes]:
     return lambda whole: whole[:at] + value.to_bytes(8, "little") + whole[at + 8 :]
 
 
-# What is done to a whole recording; None makes an empty folder.
+def version_7_without_options(whole: bytes) -> bytes:
+    # Behind the name and version of the compression is where the options are.
+    at = whole.index(b"zstd\0") + 5
+    at = whole.index(b"\0", at) + 1
+    return whole[:at] + bytes(8) + whole[at + 8 :]
+
+
+def overlapping(whole: bytes) -> bytes:
+    # The table of version 6: the second CPU's pages begin where the first one's end.
+    def word(at: int) -> int:
+        return int.from_bytes(whole[at : at + 8], "little")
+
+    for at in range(len(whole) - 32):
+        start, size, following = word(at), word(at + 8), word(at + 16)
+        if start > 0 == start % 4096 and size > 0 and start + size == following < len(whole):
+            return whole[: at + 16] + start.to_bytes(8, "little") + whole[at + 24 :]
+    raise AssertionError("no such table")
+
+
+NO_CAPTURE = "\x89PNG\r\n\x1a\n".encode("latin-1")
+PAGE = "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
+FORMAT = 'name: one\nID: 1\nformat:\n\nprint fmt: ""\n'
+
+# What is done to a whole perf.data.
 DAMAGES: dict[str, Damage] = {
     "empty": lambda whole: b"",
     "fifteen bytes": lambda whole: whole[:15],
     "a script": lambda whole: b"#!/bin/sh\n" + whole,
-    "trace.dat": lambda whole: b"\x17\x08\x44tracing6\0" + whole,
+    "an image": lambda whole: NO_CAPTURE + whole,
+    "zeros": lambda whole: bytes(64),
     "header of 105": put(8, 55),
     "half a header": lambda whole: whole[:50],
     "attrs outside": put(24, 1 << 40),
@@ -31,17 +60,47 @@ DAMAGES: dict[str, Damage] = {
     "no attrs": put(32, 0),
     "an empty stream": lambda whole: put(8, 16)(whole[:16]),
     "a stream of samples": lambda whole: (
-        (put(8, 16)(whole[:16]) or b"") + b"\x09\0\0\0\x01\0\x10\0" + bytes(8)
+        put(8, 16)(whole[:16]) + b"\x09\0\0\0\x01\0\x10\0" + bytes(8)
     ),
-    "a stream of nothing": lambda whole: (put(8, 16)(whole[:16]) or b"") + bytes(64),
-    "a killed recorder": lambda whole: (put(48, 0)(whole) or b"")[
-        : int.from_bytes(whole[40:48], "little")
-    ],
-    "a folder": lambda whole: None,
+    "a stream of nothing": lambda whole: put(8, 16)(whole[:16]) + bytes(64),
+    "a killed recorder": lambda whole: put(48, 0)(whole)[: int.from_bytes(whole[40:48], "little")],
+    "a text": lambda whole: b"This is a letter,\nand no log at all.\n",
+    "nothing but comments": lambda whole: b"# tracer: nop\n#\n# entries: 0/0\n",
+    "an empty folder": lambda whole: {},
+    "a folder": lambda whole: {"notes.txt": "no capture"},
+    "tracefs without formats": lambda whole: {"header_page": PAGE, "per_cpu/cpu0/raw": ""},
+    "tracefs without a page": lambda whole: {
+        "header_page": PAGE.replace("4080", "0"),
+        "per_cpu/cpu0/raw": "",
+        "events/a/one/format": FORMAT,
+    },
     "no gzip": lambda whole: b"\x1f\x8b" + bytes(100),
     "no zstd": lambda whole: b"\x28\xb5\x2f\xfd" + bytes(100),
     "a bomb": lambda whole: gzip.compress(bytes(1 << 20)) * 150,
 }
+
+
+# And to a trace.dat, in one of these dresses.
+DRESSES = {
+    "6": Dress(6),
+    "7": Dress(7),
+    "7, sections not packed": Dress(7, Packing(headers=False)),
+}
+TRACE_DAT_DAMAGES: dict[str, tuple[str, Damage]] = {
+    "a version to come": ("7", lambda whole: whole.replace(b"tracing7", b"tracing9", 1)),
+    "version 6 cut short": ("6", lambda whole: whole[:2000]),
+    "version 7 cut short": ("7", lambda whole: whole[:20]),
+    "version 7 without its end": ("7", lambda whole: whole[:2000]),
+    "no options": ("7", version_7_without_options),
+    "pages of eight bytes": ("6", lambda whole: whole[:14] + b"\x08\0\0\0" + whole[18:]),
+    "CPUs over each other": ("6", overlapping),
+    "formats packed in another way": ("7", lambda whole: whole.replace(b"zstd\0", b"lzma\0", 1)),
+    "pages packed in another way": (
+        "7, sections not packed",
+        lambda whole: whole.replace(b"zstd\0", b"lzma\0", 1),
+    ),
+}
+NAMES = [*DAMAGES, *TRACE_DAT_DAMAGES]
 
 
 def sentences() -> list[str]:
@@ -59,9 +118,27 @@ def matching(line: str) -> list[str]:
     return [one for one in sentences() if re.fullmatch(re.sub(r"\d+", "0", one), plain)]
 
 
+# What is left of a capture, by the name of the damage.
+Damaged = Callable[[str], bytes | Files]
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    return Path(one_interrupt(tmp_path_factory.mktemp("capture"))).read_bytes()
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Damaged:
+    folder = tmp_path_factory.mktemp("capture")
+    perf = Path(one_interrupt(folder)).read_bytes()
+    told = recording(*(cpu(number, h.SoftirqRaise(1_000, 1)) for number in range(2)))
+    made = {
+        name: write_trace_dat(told, folder / "trace.dat", dress).read_bytes()
+        for name, dress in DRESSES.items()
+    }
+
+    def damage(name: str) -> bytes | Files:
+        if name in DAMAGES:
+            return DAMAGES[name](perf)
+        dress, done = TRACE_DAT_DAMAGES[name]
+        return done(made[dress])
+
+    return damage
 
 
 @pytest.fixture
@@ -69,30 +146,32 @@ def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return Netcost(monkeypatch, capsys)
 
 
-def refusal(netcost: Netcost, path: Path, data: bytes | None) -> str:
-    if data is None:
-        path.mkdir()
-    else:
+def refusal(netcost: Netcost, path: Path, data: bytes | Files) -> str:
+    if isinstance(data, bytes):
         path.write_bytes(data)
+    else:
+        path.mkdir()
+        for name, text in data.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_text(text)
     run = netcost("info", str(path))
     assert (run.code, run.out) == (1, "")
     return run.err.removeprefix("netcost: ").rstrip("\n")
 
 
-@pytest.mark.parametrize("name", DAMAGES)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_refusal_is_one_documented_line(
-    netcost: Netcost, whole: bytes, tmp_path: Path, name: str
+    netcost: Netcost, damaged: Damaged, tmp_path: Path, name: str
 ) -> None:
-    said = refusal(netcost, tmp_path / "perf.data", DAMAGES[name](whole))
+    said = refusal(netcost, tmp_path / "capture", damaged(name))
     assert "\n" not in said
     assert len(matching(said)) == 1, said
 
 
-def test_every_documented_line_is_said(netcost: Netcost, whole: bytes, tmp_path: Path) -> None:
+def test_every_documented_line_is_said(netcost: Netcost, damaged: Damaged, tmp_path: Path) -> None:
     said = [
-        refusal(netcost, tmp_path / str(number), damage(whole))
-        for number, damage in enumerate(DAMAGES.values())
+        refusal(netcost, tmp_path / str(number), damaged(name)) for number, name in enumerate(NAMES)
     ]
     heard = {one for line in said for one in matching(line)}
     assert heard == set(sentences())
-    assert len(heard) > 8
+    assert len(heard) > 18
