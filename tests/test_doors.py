@@ -1,78 +1,79 @@
-# The same answer from every door: one workload on this machine, recorded at once by perf and by
-# trace-cmd, is the same events, one by one, and the same time for the same owners.
+# The same answer from every door: one workload on this machine, recorded at once by perf, by
+# trace-cmd and through tracefs alone, is the same events one by one, and the same time of the same
+# owners.
 
 import itertools
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from conftest import require_root_tracing
 from live import EVENTS
 from native_tables import Answer, assert_conserved, rows
-from tracedat.live import events, load, trace_cmd_record
+from tracedat.live import events, load, trace_cmd_record, tracefs_folder
 
 from netcost_analysis._native import Capture
 
-# Two tracers read the clock one after the other.
+# Tracers read the clock one after the other.
 APART_NS = 200_000
 # Where each of them switches its events on and off one by one.
 EDGE_NS = 20_000_000
 
 
 @dataclass(frozen=True)
-class Both:
+class Doors:
     perf: Path
     trace_cmd: Path
+    tracefs: Path
 
 
-# perf runs inside trace-cmd's recording, so that this one is never the shorter.
+PERF = ("-a", "-k", "CLOCK_MONOTONIC", "-c", "1", "-m", "4096", "-B", "-N")
+
+
+# perf runs inside trace-cmd's recording and that inside the copied one, so that neither is the
+# shorter.
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Doors:
     perf = require_root_tracing()
-    folder = tmp_path_factory.mktemp("doors")
-    found = Both(folder / "perf.data", folder / "trace.dat")
-    inner = [
-        perf,
-        "record",
-        "-q",
-        "-a",
-        "-k",
-        "CLOCK_MONOTONIC",
-        "-c",
-        "1",
-        "-m",
-        "4096",
-        "-B",
-        "-N",
-    ]
-    inner += ["-o", str(found.perf), "-e", ",".join(EVENTS), "--", *load(0.8)]
-    options = ("-C", "mono", "-b", "20000", *events(EVENTS))
-    # Whoever else uses the top buffer, which is everybody's, ends the recording.
+    # Whoever else uses the top buffer, which is everybody's, ends trace-cmd's recording.
     for _ in range(3):
-        trace_cmd_record(found.trace_cmd, *options, load=inner)
+        folder = tmp_path_factory.mktemp("doors")
+        found = Doors(folder / "perf.data", folder / "trace.dat", folder / "trace.tracefs")
+        inner = [perf, "record", "-q", *PERF, "-o", str(found.perf), "-e", ",".join(EVENTS)]
+        with tracefs_folder(found.tracefs, EVENTS):
+            options = ("-C", "mono", "-b", "20000", *events(EVENTS))
+            trace_cmd_record(found.trace_cmd, *options, load=[*inner, "--", *load(0.8)])
         if sum(Capture(str(found.trace_cmd)).scan()["events"].values()) > 5000:
             break
     return found
 
 
+@pytest.fixture(params=["trace_cmd", "tracefs"])
+def other(request: pytest.FixtureRequest, doors: Doors) -> Path:
+    path: Path = getattr(doors, request.param)
+    return path
+
+
 Key = tuple[Any, ...]
-# What tracers put there themselves.
-OWN = ("common_flags", "common_preempt_count", "common_comm", "time_ns")
 
 
 # (CPU, event, task, fields) to the times at which that happened.
+@cache
 def happened(path: Path) -> dict[Key, list[int]]:
     found: defaultdict[Key, list[int]] = defaultdict(list)
     for event, table in Capture(str(path)).all_events().items():
         for row in rows(table):
-            fields = sorted((name, value) for name, value in row.items() if name not in OWN)
-            # Ids of events are those of the boot, and no common field says more than these.
-            kept = tuple(pair for pair in fields if not pair[0].startswith("common_"))
-            found[(row["common_cpu"], event, row["common_pid"], *kept)].append(row["time_ns"])
+            fields = sorted(
+                pair for pair in row.items() if not pair[0].startswith(("common_", "time_"))
+            )
+            found[(row["common_cpu"], event, row["common_pid"], *fields)].append(row["time_ns"])
+    # perf writes the end of a flush twice.
     return {key: sorted(set(times)) for key, times in found.items()}
 
 
@@ -92,50 +93,54 @@ def alone(times: Iterable[int], others: list[int]) -> Iterator[int]:
             yield at
 
 
-def missing(
-    one: dict[Key, list[int]], other: dict[Key, list[int]], start: int, end: int
-) -> list[Key]:
+def missing(one: Path, other: Path, start: int, end: int) -> list[Key]:
+    theirs = happened(other)
     return [
         (at, *key)
-        for key, times in one.items()
-        for at in alone((at for at in times if start <= at <= end), other.get(key, []))
+        for key, times in happened(one).items()
+        for at in alone((at for at in times if start <= at <= end), theirs.get(key, []))
     ]
 
 
-def test_the_recordings_are_worth_comparing(both: Both) -> None:
-    for path in (both.perf, both.trace_cmd):
+def test_the_recordings_are_worth_comparing(doors: Doors) -> None:
+    for path in (doors.perf, doors.trace_cmd, doors.tracefs):
         scan = Capture(str(path)).scan()
         assert scan["lost_events"] == 0
         assert scan["events"]["irq:softirq_entry"] > 100
         assert scan["events"]["napi:napi_poll"] > 100
         assert scan["events"]["sched:sched_switch"] > 100
-    start, end = window(both.perf)
+    start, end = window(doors.perf)
     assert end - start > 300_000_000
-    # perf's recording lies within trace-cmd's.
-    scan = Capture(str(both.trace_cmd)).scan()
-    assert scan["start_ns"] < start < end < scan["end_ns"]
+    for path in (doors.trace_cmd, doors.tracefs):
+        scan = Capture(str(path)).scan()
+        assert scan["start_ns"] < start < end < scan["end_ns"]
 
 
-def test_every_event_of_perf_is_in_trace_cmds(both: Both) -> None:
-    found = missing(happened(both.perf), happened(both.trace_cmd), *window(both.perf))
-    assert found == []
+def test_every_event_of_perf_is_there(doors: Doors, other: Path) -> None:
+    assert missing(doors.perf, other, *window(doors.perf)) == []
 
 
 # On some hosts perf records nothing while one CPU's idle task is current, and on all it leaves out
 # what happens while it writes an event in the same context.
-def test_every_event_of_trace_cmd_is_in_perfs(both: Both) -> None:
-    theirs = happened(both.trace_cmd)
-    found = missing(theirs, happened(both.perf), *window(both.perf))
-    tasks = sum(len(times) for key, times in theirs.items() if key[2] != 0)
+def test_every_event_is_in_perfs(doors: Doors, other: Path) -> None:
+    found = missing(other, doors.perf, *window(doors.perf))
+    tasks = sum(len(times) for key, times in happened(other).items() if key[2] != 0)
     assert len([key for key in found if key[3] != 0]) < 0.005 * tasks
 
 
-# The order on a CPU: two tracers are called one after the other, and only what interrupts them
-# between can come in another order.
-def test_the_order_on_each_cpu_is_the_same(both: Both) -> None:
-    start, end = window(both.perf)
+# Two rings of one tracer: nothing is left out of either.
+def test_ftraces_rings_have_the_same_events(doors: Doors) -> None:
+    inside = window(doors.trace_cmd)
+    assert missing(doors.trace_cmd, doors.tracefs, *inside) == []
+    assert missing(doors.tracefs, doors.trace_cmd, *inside) == []
+
+
+# The order on a CPU: tracers are called one after the other, and only what interrupts them between
+# can come in another order.
+def test_the_order_on_each_cpu_is_the_same(doors: Doors, other: Path) -> None:
+    start, end = window(doors.perf)
     orders = []
-    for path in (both.perf, both.trace_cmd):
+    for path in (doors.perf, other):
         order: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
         for key, times in happened(path).items():
             if key[2] != 0:
@@ -147,48 +152,40 @@ def test_the_order_on_each_cpu_is_the_same(both: Both) -> None:
         assert (pairs - others).total() < 0.02 * pairs.total() > 0
 
 
-# The columns, and what they are made of.
-def test_tables_have_the_same_columns(both: Both) -> None:
-    perf, trace_cmd = Capture(str(both.perf)), Capture(str(both.trace_cmd))
+def test_tables_have_the_same_columns(doors: Doors, other: Path) -> None:
     for event in EVENTS:
-        found = {
-            name: (table.column_names, table.schema.types)
-            for name, table in (
-                ("perf", arrow(perf, event)),
-                ("trace-cmd", arrow(trace_cmd, event)),
-            )
-        }
-        assert found["perf"] == found["trace-cmd"], event
+        mine, theirs = (
+            pa.table(Capture(str(path)).events(event)).schema for path in (doors.perf, other)
+        )
+        assert mine.names == theirs.names, event
+        # How many bytes a name's number takes follows from how many names there are.
+        assert [plain(one) for one in mine.types] == [plain(one) for one in theirs.types], event
 
 
-def arrow(capture: Capture, event: str) -> Any:
-    import pyarrow as pa
-
-    return pa.table(capture.events(event))
+def plain(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def test_the_ledgers_agree(both: Both) -> None:
-    start, end = window(both.perf)
-    perf, trace_cmd = (
-        Answer(path, start_ns=start, end_ns=end) for path in (both.perf, both.trace_cmd)
-    )
-    for one in (perf, trace_cmd):
+def test_the_ledgers_agree(doors: Doors, other: Path) -> None:
+    start, end = window(doors.perf)
+    answers = [Answer(path, start_ns=start, end_ns=end) for path in (doors.perf, other)]
+    for one in answers:
         assert_conserved(one)
-    # Softirqs, by CPU and vector: as many, and as long.
+    # Softirqs and interrupts, by CPU and number: as many, and as long.
     for table, key in (("softirqs", "vec"), ("hardirqs", "irq")):
-        spent = [time_of(one, table, key) for one in (perf, trace_cmd)]
-        for which, (count, total) in spent[0].items():
-            other_count, other_total = spent[1][which]
+        mine, theirs = (spent(one, table, key) for one in answers)
+        for which, (count, total) in mine.items():
+            other_count, other_total = theirs[which]
             assert abs(count - other_count) <= 2 + 0.01 * count, (table, which)
             # Each entry and exit is seen up to microseconds apart.
             assert abs(total - other_total) <= 5_000 * count + APART_NS, (table, which)
-    packets = [sum(row["work"] or 0 for row in one.polls) for one in (perf, trace_cmd)]
+    packets = [sum(row["work"] or 0 for row in one.polls) for one in answers]
     assert packets[0] > 0
     assert abs(packets[0] - packets[1]) <= 64 + 0.01 * packets[0]
 
 
-# Where the task was idle's, perf may have seen less.
-def time_of(one: Answer, table: str, key: str) -> dict[tuple[int, int], tuple[int, int]]:
+# Where idle was current, perf may have seen less.
+def spent(one: Answer, table: str, key: str) -> dict[tuple[int, int], tuple[int, int]]:
     found: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for row in one.tables[table]:
         if row["entry_ns"] is not None and row["exit_ns"] is not None and row["tid"]:

@@ -3,6 +3,7 @@
 # report.py: what trace-cmd says of such a file.
 
 from .contents import Buffer, Contents
+from .folder import write_tracefs
 from .ring import Discarded, Entry, Missed, Style, Taken, ring
 from .told import Beside, Dress, write_trace_dat
 from .version7 import Packing
@@ -20,4 +21,5 @@ __all__ = [
     "Taken",
     "ring",
     "write_trace_dat",
+    "write_tracefs",
 ]

@@ -5,7 +5,8 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from conftest import missing, require_tool
@@ -62,6 +63,57 @@ def trace_cmd_record(
     assert done.returncode == 0, f"trace-cmd record: {done.stderr[-500:]}"
     assert path.is_file(), done.stderr[-500:]
     return path
+
+
+# Records what happens inside, in an instance of its own beside whoever else records, and leaves
+# copies of the files.
+@contextmanager
+def tracefs_folder(folder: Path, names: Sequence[str], clock: str = "mono") -> Iterator[None]:
+    require_recording()
+    instance = TRACING / "instances" / f"netcost_test_{os.getpid()}"
+    instance.mkdir()
+    try:
+        tell(instance / "tracing_on", "0")
+        tell(instance / "trace_clock", clock)
+        tell(instance / "buffer_size_kb", "32768")
+        for name in names:
+            tell(instance / "events" / name.replace(":", "/") / "enable", "1")
+        tell(instance / "tracing_on", "1")
+        yield
+        tell(instance / "tracing_on", "0")
+        copy(instance, folder, names)
+    finally:
+        instance.rmdir()
+
+
+def tell(path: Path, what: str) -> None:
+    path.write_text(what + "\n")
+
+
+def copy(instance: Path, folder: Path, names: Sequence[str]) -> None:
+    formats = [f"events/{name.replace(':', '/')}/format" for name in names]
+    for name in ("events/header_page", "events/header_event", "saved_cmdlines", *formats):
+        place = folder / (name.removeprefix("events/") if "header" in name else name)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes((TRACING / name).read_bytes())
+    (folder / "trace_clock").write_bytes((instance / "trace_clock").read_bytes())
+    for cpu in instance.glob("per_cpu/cpu*"):
+        place = folder / "per_cpu" / cpu.name
+        place.mkdir(parents=True)
+        (place / "stats").write_bytes((cpu / "stats").read_bytes())
+        (place / "raw").write_bytes(b"".join(pages(cpu / "trace_pipe_raw")))
+
+
+# What is there, without waiting for more.
+def pages(path: Path) -> Iterator[bytes]:
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        while page := os.read(file, os.sysconf("SC_PAGE_SIZE")):
+            yield page
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(file)
 
 
 def events(names: Sequence[str]) -> list[str]:

@@ -1,0 +1,95 @@
+# A folder of copies from tracefs is what a trace.dat of the same rings is.
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from live import EVENTS
+from narrator import recordings
+from native_tables import Answer, assert_conserved, rows
+from perfdata import MACHINES, Machine, Recording, cpu, recording
+from perfdata import happenings as h
+from test_byte_orders import narrowed
+from test_tracedat_told import LOSSES, assert_same, losing, tables, without_repeats
+from test_writer import story
+from tracedat import Dress, Style, write_trace_dat, write_tracefs
+from tracedat.dresses import dresses, machines
+from tracedat.live import load, tracefs_folder
+
+from netcost_analysis._native import Capture, CaptureError
+
+S = 1_000_000_000
+every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+
+
+@settings(max_examples=80)
+@given(recordings(), dresses(), machines(), LOSSES)
+def test_a_timeline_is_the_same_from_tracefs_and_from_trace_cmd(
+    tmp_path_factory: pytest.TempPathFactory,
+    told: Recording,
+    dress: Dress,
+    machine: Machine,
+    losses: list[tuple[int, int]],
+) -> None:
+    folder = tmp_path_factory.mktemp("told")
+    told = narrowed(without_repeats(told))
+    told = replace(told, cpus=tuple(losing(one, losses) for one in told.cpus), machine=machine)
+    dress = replace(dress, instances={}, options=())
+    wanted = tables(write_trace_dat(told, folder / "trace.dat", dress))
+    assert_same(tables(write_tracefs(told, folder / "trace.tracefs", dress)), wanted)
+
+
+@every_machine
+@pytest.mark.parametrize("size", [4096, 65536])
+def test_the_header_says_what_it_was(tmp_path: Path, machine: Machine, size: int) -> None:
+    told = replace(narrowed(story()), machine=machine)
+    dress = Dress(clock="boot", style=Style(size))
+    header = Capture(str(write_tracefs(told, tmp_path / "folder", dress))).header()
+    said = ("format", "byte_order", "word_bytes", "clock", "time_unit", "resolution_ns", "notes")
+    order = {"<": "little", ">": "big"}[machine.order]
+    assert [header[name] for name in said] == [
+        *("tracefs", order, machine.word, "boot", "ns", 1, []),
+    ]
+    assert header["uname"] == "Linux described 6.18.0 x86_64"
+    assert {one["name"] for one in header["events"]} >= {one.event for one in story().formats}
+
+
+# A CPU whose file is empty or absent, one whose last page is cut, files beside.
+def test_what_may_be_missing(tmp_path: Path) -> None:
+    lanes = [cpu(number, *(h.SoftirqRaise(S + at, 1) for at in range(600))) for number in range(3)]
+    folder = write_tracefs(recording(*lanes), tmp_path / "folder")
+    for name in ("header_event", "saved_cmdlines", "printk_formats", "uname", "per_cpu/cpu0/stats"):
+        (folder / name).unlink()
+    (folder / "per_cpu/cpu0/raw").write_bytes(b"")
+    raw = folder / "per_cpu/cpu1/raw"
+    raw.write_bytes(raw.read_bytes()[: 2 * 4096 + 100])
+    (folder / "README").write_text("copied by hand\n")
+    found = rows(Capture(str(folder)).events("irq:softirq_raise"))
+    assert [sum(row["common_cpu"] == number for row in found) for number in range(3)] == [
+        *(0, 510, 600),
+    ]
+    assert any("CPU 1" in note for note in Capture(str(folder)).scan()["notes"])
+
+
+@pytest.mark.parametrize("name", ["header_page", "per_cpu", "events"])
+def test_what_must_not_be_missing(tmp_path: Path, name: str) -> None:
+    folder = write_tracefs(story(), tmp_path / "folder")
+    (folder / name).rename(tmp_path / "elsewhere")
+    with pytest.raises(CaptureError) as refused:
+        Capture(str(folder)).scan()
+    assert "\n" not in str(refused.value)
+
+
+# This machine's own, copied while nothing is recorded any more.
+def test_a_live_folder(tmp_path: Path) -> None:
+    with tracefs_folder(tmp_path / "live", EVENTS):
+        subprocess.run(load(0.2), check=True)
+    capture = Capture(str(tmp_path / "live"))
+    scan = capture.scan()
+    assert scan["events"]["irq:softirq_entry"] > 10
+    assert scan["events"]["sched:sched_switch"] > 10
+    assert scan["notes"] == []
+    assert capture.header()["clock"] == "mono"
+    assert_conserved(Answer(tmp_path / "live"))
