@@ -227,6 +227,11 @@ impl Recording {
         }
     }
 
+    /// The clock, where it is one of ftrace's rings.
+    pub fn ring_clock(&self) -> Option<&str> {
+        matches!(self.source, Source::Ring(_)).then_some(self.clock.as_str())
+    }
+
     /// Whether the recorder may have written the same record twice at the end of a flush.
     pub fn may_repeat(&self) -> bool {
         matches!(self.source, Source::Perf(_))

@@ -45,11 +45,9 @@ pub fn open(folder: &Path) -> Result<Recording> {
         }
     }
     tracing.add_cmdlines(&optional("saved_cmdlines", MOST_CMDLINES));
-    // The pages are the machine's own, and every machine that is copied from by hand is little-endian
-    // unless its pages say otherwise.
-    let order = byte_order(folder)?;
-    let layout = PageLayout::parse(&tracing.header_page, 8, 0, order)
+    let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
         .ok_or_else(|| bad!("damaged: header_page of the tracefs folder describes no page"))?;
+    let layout = PageLayout { order: byte_order(folder, &layout)?, ..layout };
     let clock = Clock::named(&text(&optional("trace_clock", MOST_TEXT)));
     let events = Arc::new(events(&mut tracing));
     if events.is_empty() {
@@ -66,7 +64,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         format: "tracefs",
         mode: "directory",
         version: 0,
-        order,
+        order: layout.order,
         compressed: false,
         wrapping: None,
         finished: true,
@@ -142,14 +140,17 @@ fn pages(folder: &Path, layout: &PageLayout, notes: &mut Vec<String>) -> Result<
     Ok(cpus)
 }
 
-/// The first page tells: its committed size is at most a page in one order only.
-fn byte_order(folder: &Path) -> Result<Order> {
+/// The first page tells: what it holds fits into a page in one order only.
+fn byte_order(folder: &Path, layout: &PageLayout) -> Result<Order> {
     for (_, path) in raw_files(folder)? {
-        let start = read_up_to(&File::open(path)?, 16)?;
-        let commit = |order: Order| order.u64(&start, 8).map_or(0, |commit| commit & 0xfff_ffff);
-        match (commit(Order::Little), commit(Order::Big)) {
-            (1..=0xf_ffff, _) => return Ok(Order::Little),
-            (_, 1..=0xf_ffff) => return Ok(Order::Big),
+        let start = read_up_to(&File::open(path)?, layout.data)?;
+        let fits = |order: Order| {
+            let commit = PageLayout { order, ..*layout }.committed(&start).unwrap_or(0);
+            commit > 0 && layout.data + commit <= layout.size
+        };
+        match (fits(Order::Little), fits(Order::Big)) {
+            (true, _) => return Ok(Order::Little),
+            (_, true) => return Ok(Order::Big),
             _ => {}
         }
     }

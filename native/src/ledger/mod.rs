@@ -113,6 +113,10 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     }
     ledger.world.waits.end(end);
     let mut notes = recording.notes.clone();
+    if recording.ring_clock().is_some_and(|clock| matches!(clock, "local" | "perf")) {
+        let clock = &recording.clock;
+        notes.push(format!("clock {clock}: the kernel does not promise that it agrees between CPUs, so waits and what was displaced, which join CPUs, are as good as the machine's TSC; everything else lies on one CPU"));
+    }
     if recording.resolution_ns > 1 {
         let step = recording.resolution_ns;
         notes.push(format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"));

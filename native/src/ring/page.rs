@@ -89,13 +89,22 @@ impl PageLayout {
         }
     }
 
+    /// Bytes of events in a page, by its header.
+    pub fn committed(&self, page: &[u8]) -> Option<usize> {
+        self.long(page, self.commit.0).map(|commit| (commit & COMMIT) as usize)
+    }
+
+    fn long(&self, page: &[u8], at: usize) -> Option<u64> {
+        match self.commit.1 {
+            8 => self.order.u64(page, at),
+            _ => self.order.u32(page, at).map(u64::from),
+        }
+    }
+
     #[inline(always)]
     fn events(&self, page: &[u8], mut show: impl FnMut(Row), split: impl Fn(u32) -> (u32, u32)) -> PageEnd {
         let order = self.order;
-        let long = |at: usize| match self.commit.1 {
-            8 => order.u64(page, at),
-            _ => order.u32(page, at).map(u64::from),
-        };
+        let long = |at: usize| self.long(page, at);
         let (Some(mut time), Some(commit)) = (order.u64(page, 0), long(self.commit.0)) else {
             return PageEnd { missed: Missed::No, sound: false };
         };
