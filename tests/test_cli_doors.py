@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from perfdata import Recording, cpu, recording
 from perfdata import happenings as h
 from run_cli import Netcost
@@ -201,6 +202,15 @@ def test_buffers_are_listed_and_chosen(netcost: Netcost, tmp_path: Path) -> None
     assert "no buffer 'third' in this trace.dat; it holds the top one (''), 'other'" in run.err
 
 
+# A notebook opens what a path names.
+def test_a_report_is_on_the_top_buffer(netcost: Netcost, tmp_path: Path) -> None:
+    path = trace_dat(tmp_path, instances={"other": OTHER})
+    run = netcost("report", path, "-o", str(tmp_path / "o.html"), "--buffer", "other")
+    assert run.code == 2
+    assert "No such option" in run.err
+    assert "--buffer" in run.err
+
+
 @pytest.mark.parametrize("door", ["tracefs", "text"])
 def test_what_has_one_buffer_says_so(netcost: Netcost, tmp_path: Path, door: str) -> None:
     run = netcost("ledger", DOORS[door](tmp_path), "--buffer", "other")
@@ -264,3 +274,13 @@ def test_so_many_events_are_not_listed_in_an_error(netcost: Netcost, tmp_path: P
     path.write_text("".join(line.format(chr(97 + at % 26) * (3 + at // 26)) for at in range(70)))
     run = netcost("events", str(path), "xyz")
     assert "no event 'xyz' among its 70: netcost info lists them" in run.err
+
+
+# docs/cli.md names every field of info that a trace.dat has, and no summary misses one.
+def test_every_field_is_documented(netcost: Netcost, tmp_path: Path) -> None:
+    documented = (ROOT / "docs" / "cli.md").read_text().split("### info")[1].split("### events")[0]
+    info = netcost("info", trace_dat(tmp_path), "--json").json
+    assert [name for name in info if f"`{name}`" not in documented] == []
+    ledger = netcost("ledger", trace_dat(tmp_path), "--json").json
+    described = (ROOT / "docs" / "cli.md").read_text().split("### ledger and stolen")[1]
+    assert [name for name in ledger if f"`{name}`" not in described] == []
