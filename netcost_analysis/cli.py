@@ -25,6 +25,10 @@ _SUBCOMMANDS = {
 }
 
 
+# Where a command's context keeps what was given.
+_PATH, _BUFFER = "netcost.path", "netcost.buffer"
+
+
 class _Group(click.Group):
     # Knows its commands by name and loads one when it is called.
 
@@ -56,9 +60,11 @@ def cli() -> None:
 
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
+    given: dict[str, Any] = {}
     try:
         # Not cli(): click answers a closed pipe with exit status 1.
         with cli.make_context("netcost", sys.argv[1:]) as context:
+            given = context.meta
             cli.invoke(context)
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
@@ -86,8 +92,15 @@ def main() -> None:
         from ._native import CaptureError
 
         if isinstance(error, CaptureError | ValueError):
-            _fail(str(error))
+            _fail(_of_capture(str(error), given.get(_PATH)))
         _fail(f"{type(error).__name__}: {error} (a bug; NETCOST_TRACEBACK=1 shows where)")
+
+
+def _of_capture(message: str, path: str | None) -> str:
+    # Whoever reads many captures wants to know which one is meant.
+    if path is None or path in message:
+        return message
+    return f"{'standard input' if path == '-' else path}: {message}"
 
 
 def _fail(message: str) -> None:
@@ -108,24 +121,33 @@ json_option = click.option(
 
 
 def path_argument(function: Callable[..., None]) -> Callable[..., None]:
-    # PATH, and which of its buffers; opened() takes both.
-    def keep(ctx: click.Context, _: click.Parameter, buffer: str | None) -> None:
-        ctx.meta["netcost.buffer"] = buffer
+    return click.argument("path", callback=_keep(_PATH))(function)
 
+
+def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:
+    # PATH, and which of its buffers: opened() takes both.
     function = click.option(
         "--buffer",
         metavar="NAME",
         expose_value=False,
-        callback=keep,
+        callback=_keep(_BUFFER),
         help="Which ftrace instance of a trace.dat; the top one unless given.",
     )(function)
-    return click.argument("path")(function)
+    return path_argument(function)
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
+        ctx.meta[key] = value
+        return value
+
+    return keep
 
 
 def opened(path: str) -> "Capture":
     from .capture import open_capture
 
-    return open_capture(path, click.get_current_context().meta["netcost.buffer"])
+    return open_capture(path, click.get_current_context().meta[_BUFFER])
 
 
 def window_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli import json_option, opened, path_argument
+from .cli import capture_arguments, json_option, opened, print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +20,7 @@ _ON_A_TERMINAL = 50
 @click.command(
     "events", short_help="List the events of a tracepoint, or the samples of any other event."
 )
-@path_argument
+@capture_arguments
 @click.argument("name")
 @click.option(
     "-o",
@@ -44,6 +44,8 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
     suffix = Path(output).suffix if output else None
     if output and suffix not in (".parquet", ".csv"):
         raise click.UsageError(f"-o takes a file ending in .parquet or .csv, not {output!r}")
+    if output and not Path(output).parent.is_dir():
+        raise click.ClickException(f"{Path(output).parent} is no directory")
     capture = opened(path)
     on_terminal = sys.stdout.isatty() and not output and not as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
@@ -52,6 +54,9 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
     frame = read(name, limit if cut is None else cut + 1)
     if output:
         _write(frame, output)
+        if as_json:
+            print_json({"event": name, "rows": len(frame), "output": output})
+            return
         print(f"{len(frame):,} {'samples' if sampled else 'events'} of {name} in {output}")
     elif as_json:
         _print_json(frame)

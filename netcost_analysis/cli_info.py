@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from .cli import json_option, opened, path_argument, print_json
+from .cli import capture_arguments, json_option, opened, print_json
 from .recorder import clock, is_perf, recorder
 from .units import duration, printable, ranges, share
 
@@ -15,7 +15,7 @@ _MOST_SILENT = 40
 
 
 @click.command("info")
-@path_argument
+@capture_arguments
 @json_option
 def command(path: str, as_json: bool) -> None:
     """Say what is in a capture: host, clock, window, events, losses."""

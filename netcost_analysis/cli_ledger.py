@@ -6,11 +6,11 @@ from typing import Any, get_args
 import click
 
 from .by import By
-from .cli import json_option, opened, path_argument, print_json, window_options
+from .cli import capture_arguments, json_option, opened, print_json, window_options
 
 
 @click.command("ledger")
-@path_argument
+@capture_arguments
 @click.option(
     "--by",
     type=click.Choice(get_args(By)),

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from .cli import json_option, print_json
+from .cli import json_option, path_argument, print_json
 
 _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[notebooks]'"
 
 
 @click.command("report", short_help="Write the report as one HTML file.")
 # No --buffer: notebooks open what a path names, the top buffer.
-@click.argument("path")
+@path_argument
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False), help="The HTML file to write."
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli import json_option, opened, path_argument, print_json, window_options
+from .cli import capture_arguments, json_option, opened, print_json, window_options
 from .cli_ledger import victim_fields, window_fields
 from .units import absent, duration, printable
 
@@ -20,7 +20,7 @@ _THIEVES = tuple(f"stolen_{kind}_" for kind in ("hardirq", "vector", "nmi", "sof
 
 
 @click.command("stolen", short_help="Show what each task lost.")
-@path_argument
+@capture_arguments
 @click.option("--victim", metavar="COMM", help="Only this one, in full.")
 @window_options
 @json_option

@@ -284,3 +284,20 @@ def test_every_field_is_documented(netcost: Netcost, tmp_path: Path) -> None:
     ledger = netcost("ledger", trace_dat(tmp_path), "--json").json
     described = (ROOT / "docs" / "cli.md").read_text().split("### ledger and stolen")[1]
     assert [name for name in ledger if f"`{name}`" not in described] == []
+
+
+def test_a_refusal_names_the_file(netcost: Netcost, tmp_path: Path) -> None:
+    path = trace_dat(tmp_path, clock="counter")
+    for words in (("ledger",), ("events", "xyz"), ("info", "--buffer", "third")):
+        run = netcost(words[0], path, *words[1:])
+        assert (run.code, run.err.count("\n")) == (1, 1)
+        assert run.err.startswith(f"netcost: {path}: ")
+        assert run.err.count(path) == 1
+
+
+def test_events_into_a_file(netcost: Netcost, tmp_path: Path) -> None:
+    path, table = trace_dat(tmp_path), str(tmp_path / "events.csv")
+    made = netcost("events", path, "sched:sched_switch", "-o", table, "--json").json
+    assert made == {"event": "sched:sched_switch", "rows": 2, "output": table}
+    run = netcost("events", path, "sched:sched_switch", "-o", str(tmp_path / "nodir" / "o.csv"))
+    assert (run.code, run.err) == (1, f"netcost: {tmp_path / 'nodir'} is no directory\n")

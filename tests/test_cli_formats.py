@@ -156,7 +156,8 @@ def refusal(netcost: Netcost, path: Path, data: bytes | Files) -> str:
             (path / name).write_text(text)
     run = netcost("info", str(path))
     assert (run.code, run.out) == (1, "")
-    return run.err.removeprefix("netcost: ").rstrip("\n")
+    assert run.err.startswith(f"netcost: {path}: ")
+    return run.err.removeprefix(f"netcost: {path}: ").rstrip("\n")
 
 
 @pytest.mark.parametrize("name", NAMES)
