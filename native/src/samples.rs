@@ -182,6 +182,12 @@ pub fn samples(
     limit: Option<usize>,
     progress: Progress<'_>,
 ) -> Result<RecordBatch> {
+    if recording.format != "perf.data" {
+        let format = recording.format;
+        return Err(bad!(
+            "a {format} capture has no samples with addresses and callchains: its events are in events()"
+        ));
+    }
     let chosen: Vec<&Event> = recording.events.iter().filter(|event| event.name == wanted).collect();
     if chosen.is_empty() {
         let mut names: Vec<&str> = recording.events.iter().map(|event| event.name.as_str()).collect();

@@ -12,7 +12,7 @@ use _native::error::Error;
 use _native::events;
 use _native::ledger::{self, Output, Request, Want};
 use _native::maps;
-use _native::perf::recording::Recording;
+use _native::recording::Recording;
 use _native::samples;
 
 const MOST_EVENTS: usize = 16;
@@ -40,7 +40,7 @@ fn read_tables(recording: &Recording) {
     names.sort_unstable();
     names.dedup();
     // Many events, each with a pass of its own, would only be slow.
-    if names.len() <= MOST_EVENTS {
+    if names.len() <= MOST_EVENTS && recording.format == "perf.data" {
         let tables = names.iter().filter_map(|name| given(samples::samples(recording, name, None, progress)));
         let rows = tables.inspect(check).map(|batch| batch.num_rows() as u64).sum::<u64>();
         if let Some(scan) = scan {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use _native::columns::EventColumns;
 use _native::format::Format;
+use _native::ring::Unit;
 use arrow::array::NullArray;
 use libfuzzer_sys::fuzz_target;
 use netcost_fuzz::within;
@@ -29,7 +30,7 @@ fn decode(format: &Format, block: &[u8]) {
     }
     columns.gather(block);
     let rows = columns.len();
-    for (_, column) in columns.finish(Arc::new(NullArray::new(rows))) {
+    for (_, column) in columns.finish(Arc::new(NullArray::new(rows)), Unit::Nanoseconds) {
         column.to_data().validate_full().expect("a well-formed column");
         assert_eq!(column.len(), rows);
     }

@@ -85,7 +85,11 @@ impl<'a> Head<'a> {
         if count == 0 || count > 6 || line.get(at + count) != Some(&b']') || cpu >= u64::from(MOST_CPUS) {
             return None;
         }
-        let mut rest = after_spaces(&line[at + count + 1..])?;
+        let mut rest = &line[at + count + 1..];
+        // A clock without a unit leaves trace-cmd no room: "[000]19120462410075:".
+        if !rest.first()?.is_ascii_digit() {
+            rest = after_spaces(rest)?;
+        }
         let mut context: &[u8] = &[];
         if !rest.first()?.is_ascii_digit() {
             let end = memchr(b' ', rest).filter(|&end| Columns::fit(&rest[..end]))?;

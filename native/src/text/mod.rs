@@ -42,7 +42,7 @@ use crate::recording::{Buffer, Event, Host};
 use buffers::Share;
 use context::Columns;
 use head::Style;
-use known::{Common, Known};
+use known::{Common, Known, Role};
 use survey::{Found, Survey};
 
 /// A text, opened: events and columns are known; what the lines say has not been kept.
@@ -70,6 +70,8 @@ pub struct Text {
     readings: Vec<Reading>,
     spellings: FxHashMap<Box<[u8]>, u32>,
     common: Common,
+    /// Whether sched_switch tells who runs.
+    has_switches: bool,
     has_cpu: bool,
     has_unit: bool,
     columns: Columns,
@@ -146,6 +148,7 @@ impl Text {
             host: std::mem::take(&mut survey.preamble.host),
             buffer: survey.shares[0].name.clone(),
             buffers: buffers(&survey.shares),
+            has_switches: readings.iter().any(|reading| reading.known.role == Role::Switch),
             file,
             from,
             end,

@@ -7,8 +7,14 @@ use super::known::{Known, Role, Type};
 use super::row::{Row, FIELDS_AT, LARGEST};
 use super::scan::Rest;
 
-/// Where sched_switch keeps its state.
+/// Where sched_switch keeps its two tasks, and the state in which the first went.
+pub const PREV_COMM: usize = FIELDS_AT;
+pub const PREV_PID: usize = FIELDS_AT + 16;
+const PREV_PRIO: usize = FIELDS_AT + 20;
 pub const PREV_STATE: usize = FIELDS_AT + 24;
+pub const NEXT_COMM: usize = FIELDS_AT + 32;
+pub const NEXT_PID: usize = FIELDS_AT + 48;
+const NEXT_PRIO: usize = FIELDS_AT + 52;
 /// `Row::found` of a sched_switch whose state is a number, so that its bits are the recorder's.
 pub const STATE_IS_NUMBER: u8 = 1;
 /// The bit of prev_state that stands for "preempted", where the text has letters: as since v4.14.
@@ -19,13 +25,13 @@ pub const SWITCH: Known = Known {
     system: "sched",
     role: Role::Switch,
     fields: &[
-        ("prev_comm", FIELDS_AT, Type::Comm, 0),
-        ("prev_pid", FIELDS_AT + 16, Type::Int, 0),
-        ("prev_prio", FIELDS_AT + 20, Type::Int, 0),
+        ("prev_comm", PREV_COMM, Type::Comm, 0),
+        ("prev_pid", PREV_PID, Type::Int, 0),
+        ("prev_prio", PREV_PRIO, Type::Int, 0),
         ("prev_state", PREV_STATE, Type::Long, 0),
-        ("next_comm", FIELDS_AT + 32, Type::Comm, 0),
-        ("next_pid", FIELDS_AT + 48, Type::Int, 0),
-        ("next_prio", FIELDS_AT + 52, Type::Int, 0),
+        ("next_comm", NEXT_COMM, Type::Comm, 0),
+        ("next_pid", NEXT_PID, Type::Int, 0),
+        ("next_prio", NEXT_PRIO, Type::Int, 0),
     ],
     read: switch,
 };
@@ -110,17 +116,17 @@ fn switch(text: &[u8]) -> Option<Row<'_>> {
         return switch_of_plugin(text);
     }
     let mut row = Row::new(LARGEST);
-    row.comm(COMM_AT, rest.comm(b" prev_pid=")?);
-    row.int(PID_AT, rest.int()?);
+    row.comm(PREV_COMM, rest.comm(b" prev_pid=")?);
+    row.int(PREV_PID, rest.int()?);
     rest.seek(b" prev_prio=")?;
-    row.int(PRIO_AT, rest.int()?);
+    row.int(PREV_PRIO, rest.int()?);
     rest.seek(b" prev_state=")?;
     put_state(&mut row, rest.word())?;
     rest.seek(b" next_comm=")?;
-    row.comm(COMM_AT + 32, rest.comm(b" next_pid=")?);
-    row.int(PID_AT + 32, rest.int()?);
+    row.comm(NEXT_COMM, rest.comm(b" next_pid=")?);
+    row.int(NEXT_PID, rest.int()?);
     rest.seek(b" next_prio=")?;
-    row.int(PRIO_AT + 32, rest.int()?);
+    row.int(NEXT_PRIO, rest.int()?);
     Some(row)
 }
 
@@ -135,11 +141,12 @@ fn switch_of_plugin(text: &[u8]) -> Option<Row<'_>> {
     let state = &prev[space + 1..];
     let bare = state.strip_prefix(b"(").and_then(|state| state.strip_suffix(b")"));
     row.long(PREV_STATE, state_of_plugin(bare.unwrap_or(state))?);
-    for (task, at) in [(&prev[..space], 0), (next, 32)] {
+    let places = [(&prev[..space], PREV_COMM, PREV_PID, PREV_PRIO), (next, NEXT_COMM, NEXT_PID, NEXT_PRIO)];
+    for (task, comm_at, pid_at, prio_at) in places {
         let (comm, pid, prio, _) = task_of_plugin(task)?;
-        row.comm(COMM_AT + at, comm);
-        row.int(PID_AT + at, pid);
-        row.int(PRIO_AT + at, prio);
+        row.comm(comm_at, comm);
+        row.int(pid_at, pid);
+        row.int(prio_at, prio);
     }
     Some(row)
 }

@@ -96,10 +96,8 @@ impl Survey {
             }
         }
         survey.overlong = blocks.overlong;
-        let style = survey.style();
-        let columns = &mut survey.preamble.columns;
-        columns.of_trace_cmd =
-            style == Style::Ftrace && (survey.preamble.of_trace_cmd || survey.padded * 2 > survey.lines);
+        survey.preamble.columns.of_trace_cmd =
+            survey.style() != Style::Perf && (survey.preamble.of_trace_cmd || survey.padded * 2 > survey.lines);
         Ok(survey)
     }
 

@@ -10,8 +10,8 @@ use super::head::Head;
 use super::known::Role;
 use super::line::{what, Line};
 use super::lines::{each, Blocks};
-use super::row::{Row, FIELDS_AT, FLAGS_AT, PID_AT, PREEMPT_AT};
-use super::sched::{CHILD_AT, PARENT_AT};
+use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
+use super::sched::{CHILD_AT, NEXT_COMM, NEXT_PID, PARENT_AT, PREV_COMM, PREV_PID};
 use super::{Reading, Text};
 use crate::error::{bad, Result};
 use crate::perf::record::kind;
@@ -25,6 +25,7 @@ impl Text {
             block: Vec::new(),
             comms: Comms::default(),
             losses: Vec::new(),
+            running: Vec::new(),
             selection: Selection::of(self.buffer.as_bytes()),
             counts: [0; COUNTED.len()],
             records: BTreeMap::new(),
@@ -68,6 +69,9 @@ const OTHER: usize = 5;
 const DAMAGED: usize = 6;
 const OF_ANOTHER: usize = 7;
 
+/// A task that perf could not tell.
+const UNKNOWN: i32 = -1;
+
 struct Walk<'t> {
     text: &'t Text,
     /// Records of the present block.
@@ -75,6 +79,8 @@ struct Walk<'t> {
     comms: Comms,
     /// Losses whose CPU has not shown its next event: that tells when they ended.
     losses: Vec<Loss>,
+    /// The task on each CPU.
+    running: Vec<i32>,
     selection: Selection,
     counts: [u64; COUNTED.len()],
     records: BTreeMap<String, u64>,
@@ -143,7 +149,8 @@ impl Walk<'_> {
         {
             return None;
         }
-        row.int(PID_AT, head.tid.unwrap_or(0));
+        let tid = self.runs(head, &row, reading.known.role);
+        row.int(PID_AT, tid);
         if !head.context.is_empty() {
             let (flags, preempt) = text.columns.read(head.context);
             row.byte(FLAGS_AT, flags);
@@ -151,8 +158,26 @@ impl Walk<'_> {
         }
         let (time_ns, cpu) = (head.stamp.time, head.cpu.unwrap_or(0));
         self.tell(head, &row, reading.known.role, visitor);
-        let sample = self.append(head, &row, number, reading);
+        let sample = self.append(head, tid, &row, number, reading);
         Some(visitor.sample(&self.block, &Sample { time_ns, cpu, ..sample }))
+    }
+
+    /// Who runs there. A task that is about to be gone has no number any more where perf asks, which
+    /// then prints -1: it is the one that sched_switch brought or will take away.
+    #[inline(always)]
+    fn runs(&mut self, head: &Head<'_>, row: &Row<'_>, role: Role) -> i32 {
+        let cpu = head.cpu.unwrap_or(0) as usize;
+        if self.running.len() <= cpu {
+            self.running.resize(cpu + 1, UNKNOWN);
+        }
+        let running = &mut self.running[cpu];
+        let tid = match head.tid {
+            Some(UNKNOWN) if role == Role::Switch => row.int_at(PREV_PID),
+            Some(UNKNOWN) if self.text.has_switches => *running,
+            tid => tid.unwrap_or(0),
+        };
+        *running = if role == Role::Switch { row.int_at(NEXT_PID) } else { tid };
+        tid
     }
 
     /// What an event says besides itself: its task's name, the end of a loss, a new task.
@@ -173,8 +198,8 @@ impl Walk<'_> {
         }
         match role {
             Role::Switch => {
-                for at in [FIELDS_AT, FIELDS_AT + 32] {
-                    self.comms.switched(row.int_at(at + 16), row.comm_at(at));
+                for (pid, comm) in [(PREV_PID, PREV_COMM), (NEXT_PID, NEXT_COMM)] {
+                    self.comms.switched(row.int_at(pid), row.comm_at(comm));
                 }
             }
             Role::Fork => {
@@ -187,10 +212,9 @@ impl Walk<'_> {
 
     /// Appends a record like perf's, as `Text::attr` describes it.
     #[inline(always)]
-    fn append(&mut self, head: &Head<'_>, row: &Row<'_>, number: u32, reading: &Reading) -> Sample {
+    fn append(&mut self, head: &Head<'_>, tid: i32, row: &Row<'_>, number: u32, reading: &Reading) -> Sample {
         let block = &mut self.block;
         let at = block.len();
-        let tid = head.tid.unwrap_or(0);
         let mut header = [0; 44];
         let mut size = 8;
         let mut put = |present: bool, word: u64| {
@@ -223,6 +247,9 @@ impl Walk<'_> {
     }
 
     fn lose(&mut self, cpu: u32, count: Option<u64>) {
+        if let Some(running) = self.running.get_mut(cpu as usize) {
+            *running = UNKNOWN;
+        }
         let place = self.losses.iter().position(|loss| loss.cpu == cpu).unwrap_or_else(|| {
             self.losses.push(Loss { cpu, count: 0, unknown: false });
             self.losses.len() - 1
