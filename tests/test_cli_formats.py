@@ -14,9 +14,9 @@ from run_cli import Netcost
 from told_cli import one_interrupt
 from tracedat import Dress, Packing, write_trace_dat
 
-# A dictionary makes a folder: names to texts.
-Files = dict[str, str]
-Damage = Callable[[bytes], bytes | Files]
+# A dictionary makes a folder: names to contents. A path is taken as it is.
+Left = bytes | dict[str, bytes] | Path
+Damage = Callable[[bytes], Left]
 
 
 def put(at: int, value: int) -> Callable[[bytes], bytes]:
@@ -43,8 +43,8 @@ def overlapping(whole: bytes) -> bytes:
 
 
 NO_CAPTURE = "\x89PNG\r\n\x1a\n".encode("latin-1")
-PAGE = "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
-FORMAT = 'name: one\nID: 1\nformat:\n\nprint fmt: ""\n'
+PAGE = b"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n"
+FORMAT = b'name: one\nID: 1\nformat:\n\nprint fmt: ""\n'
 
 # What is done to a whole perf.data.
 DAMAGES: dict[str, Damage] = {
@@ -67,13 +67,15 @@ DAMAGES: dict[str, Damage] = {
     "a text": lambda whole: b"This is a letter,\nand no log at all.\n",
     "nothing but comments": lambda whole: b"# tracer: nop\n#\n# entries: 0/0\n",
     "an empty folder": lambda whole: {},
-    "a folder": lambda whole: {"notes.txt": "no capture"},
-    "tracefs without formats": lambda whole: {"header_page": PAGE, "per_cpu/cpu0/raw": ""},
+    "a folder": lambda whole: {"notes.txt": b"no capture"},
+    "tracefs without formats": lambda whole: {"header_page": PAGE, "per_cpu/cpu0/raw": b""},
     "tracefs without a page": lambda whole: {
-        "header_page": PAGE.replace("4080", "0"),
-        "per_cpu/cpu0/raw": "",
+        "header_page": PAGE.replace(b"4080", b"0"),
+        "per_cpu/cpu0/raw": b"",
         "events/a/one/format": FORMAT,
     },
+    "a device": lambda whole: Path("/dev/null"),
+    "a folder for a file": lambda whole: {"data": whole, "data.0/x": b""},
     "no gzip": lambda whole: b"\x1f\x8b" + bytes(100),
     "no zstd": lambda whole: b"\x28\xb5\x2f\xfd" + bytes(100),
     "a bomb": lambda whole: gzip.compress(bytes(1 << 20)) * 150,
@@ -119,7 +121,7 @@ def matching(line: str) -> list[str]:
 
 
 # What is left of a capture, by the name of the damage.
-Damaged = Callable[[str], bytes | Files]
+Damaged = Callable[[str], Left]
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +134,7 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Damaged:
         for name, dress in DRESSES.items()
     }
 
-    def damage(name: str) -> bytes | Files:
+    def damage(name: str) -> Left:
         if name in DAMAGES:
             return DAMAGES[name](perf)
         dress, done = TRACE_DAT_DAMAGES[name]
@@ -146,14 +148,16 @@ def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return Netcost(monkeypatch, capsys)
 
 
-def refusal(netcost: Netcost, path: Path, data: bytes | Files) -> str:
-    if isinstance(data, bytes):
+def refusal(netcost: Netcost, path: Path, data: Left) -> str:
+    if isinstance(data, Path):
+        path = data
+    elif isinstance(data, bytes):
         path.write_bytes(data)
     else:
         path.mkdir()
-        for name, text in data.items():
+        for name, contents in data.items():
             (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (path / name).write_text(text)
+            (path / name).write_bytes(contents)
     run = netcost("info", str(path))
     assert (run.code, run.out) == (1, "")
     assert run.err.startswith(f"netcost: {path}: ")
