@@ -218,7 +218,8 @@ def test_guests_and_sessions_are_told(tmp_path: Path, machine: Machine, version:
     path = write_trace_dat(told, tmp_path / "t", Dress(version, options=options))
     header = Capture(str(path)).header()
     assert header["trace_id"] == 0xDEADBEEF12345678
-    assert header["guests"] == ["a guest"]
+    guest = {"name": "a guest", "trace_id": 0x42, "cpus": {0: 600, 1: 601}}
+    assert header["guests"] == [guest]
 
 
 # Options that no version so far has, and pieces of known ones.

@@ -47,18 +47,25 @@ def recorded(request: pytest.FixtureRequest, folder: Path) -> tuple[str, Path]:
     if "-C" in options and options[options.index("-C") + 1] not in clocks():
         pytest.skip(f"this machine has no clock for '{way}'")
     path = folder / f"{way.replace(' ', '-')}.dat"
-    # The top buffer is everybody's: whoever else uses it just then changes or ends this recording.
-    for _ in range(3):
-        trace_cmd_record(path, *options, *events(EVENTS), load=load(0.3))
-        alone = "-C" not in options or clock_of(path) == options[options.index("-C") + 1]
-        if alone and trace_cmd("report", "-i", path).count("sched_switch:") > 100:
-            break
-    return way, path
+    clock = options[options.index("-C") + 1] if "-C" in options else None
+
+    def worth(path: Path) -> bool:
+        return clock in (None, Capture(str(path)).header()["clock"]) and busy(path)
+
+    return way, trace_cmd_record(path, *options, *events(EVENTS), load=load(0.3), worth=worth)
 
 
-def clock_of(path: Path) -> str:
-    said = trace_cmd("dump", "--options", "-i", path)
-    return said.partition("[Option TRACECLOCK")[2].partition("[")[2].partition("]")[0].split()[-1]
+def busy(path: Path, names: tuple[str, ...] = ("irq:softirq_entry", "sched:sched_switch")) -> bool:
+    counts = Capture(str(path)).scan()["events"]
+    return all(counts.get(name, 0) > 100 for name in names)
+
+
+def switched(path: Path) -> bool:
+    return busy(path, ("sched:sched_switch",))
+
+
+def interrupted(path: Path) -> bool:
+    return busy(path, ("irq:softirq_entry",))
 
 
 def clocks() -> list[str]:
@@ -100,7 +107,9 @@ def test_a_live_capture_conserves(recorded: tuple[str, Path]) -> None:
 
 def test_the_date_is_that_of_now(folder: Path) -> None:
     path = trace_cmd_record(
-        folder / "now.dat", "-C", "mono", "--date", "-e", "sched:sched_switch", load=load(0.1)
+        *(folder / "now.dat", "-C", "mono", "--date", "-e", "sched:sched_switch"),
+        load=load(0.2),
+        worth=switched,
     )
     offset = Capture(str(path)).header()["date_offset_ns"]
     times = [row["time_ns"] for row in rows(Capture(str(path)).events("sched:sched_switch"))]
@@ -117,6 +126,7 @@ def test_instances(folder: Path, version: str) -> None:
         *("-e", "irq", "-B", names[0], "-e", "sched:sched_switch", "-B", names[1], "-e", "napi"),
         load=load(0.3),
         instances=names,
+        worth=interrupted,
     )
     assert "softirq_entry" in assert_same(path)
     assert set(assert_same(path, names[0])) == {"sched_switch"}
@@ -125,7 +135,9 @@ def test_instances(folder: Path, version: str) -> None:
 
 # The same tasks' names as trace-cmd's, where no event tells one.
 def test_saved_names(folder: Path) -> None:
-    path = trace_cmd_record(folder / "names.dat", "-C", "mono", "-e", "irq", load=load(0.3))
+    path = trace_cmd_record(
+        folder / "names.dat", "-C", "mono", "-e", "irq", load=load(0.3), worth=interrupted
+    )
     theirs = {one.pid: one.comm for one in report(path, {})}
     mine = {
         row["common_pid"]: row["common_comm"]

@@ -5,7 +5,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,23 +38,40 @@ def require_recording() -> None:
         missing("needs root and tracefs to record with trace-cmd")
 
 
-# Instances are there before trace-cmd is, so that their controls can be masked too.
+def always(_: Path) -> bool:
+    return True
+
+
+# The top buffer is everybody's: whoever else uses it just then changes or ends a recording, which
+# is then worth nothing and made again.
 def trace_cmd_record(
-    path: Path, *options: str, load: Sequence[str], instances: Sequence[str] = ()
+    path: Path,
+    *options: str,
+    load: Sequence[str],
+    instances: Sequence[str] = (),
+    worth: Callable[[Path], bool] = always,
 ) -> Path:
     require_recording()
+    for _ in range(4):
+        once(path, options, load, instances)
+        if worth(path):
+            break
+    return path
+
+
+# Instances are there before trace-cmd is, so that their controls can be masked too.
+def once(path: Path, options: Sequence[str], load: Sequence[str], instances: Sequence[str]) -> None:
     places = [TRACING, *(TRACING / "instances" / name for name in instances)]
     try:
         for place in places[1:]:
             place.mkdir(exist_ok=True)
         command = ["unshare", "--mount", "sh", "-c", MASKED, "trace-cmd", "record"]
-        environment = {**os.environ, "PLACES": " ".join(map(str, places))}
         done = subprocess.run(
             [*command, "-o", str(path), *options, *load],
             capture_output=True,
             text=True,
             timeout=120,
-            env=environment,
+            env={**os.environ, "PLACES": " ".join(map(str, places))},
         )
     finally:
         for place in places[1:]:
@@ -62,7 +79,6 @@ def trace_cmd_record(
                 place.rmdir()
     assert done.returncode == 0, f"trace-cmd record: {done.stderr[-500:]}"
     assert path.is_file(), done.stderr[-500:]
-    return path
 
 
 # Records what happens inside, in an instance of its own beside whoever else records, and leaves
