@@ -227,9 +227,14 @@ impl Recording {
         }
     }
 
-    /// The clock, where it is one of ftrace's rings.
+    /// Whether the events are of ftrace's rings.
+    pub fn is_ring(&self) -> bool {
+        matches!(self.source, Source::Ring(_))
+    }
+
+    /// The clock, where it is a ring's.
     pub fn ring_clock(&self) -> Option<&str> {
-        matches!(self.source, Source::Ring(_)).then_some(self.clock.as_str())
+        self.is_ring().then_some(self.clock.as_str())
     }
 
     /// Whether the recorder may have written the same record twice at the end of a flush.

@@ -182,7 +182,7 @@ pub fn samples(
     limit: Option<usize>,
     progress: Progress<'_>,
 ) -> Result<RecordBatch> {
-    if recording.format != "perf.data" {
+    if recording.is_ring() {
         let format = recording.format;
         return Err(bad!(
             "a {format} capture has no samples with addresses and callchains: its events are in events()"
