@@ -9,7 +9,7 @@ from ._native import CaptureError
 from .bundle import Bundle, is_bundle
 from .event_names import require_event
 from .progress import progress
-from .recorder import clock, recorder, require_buffer, require_perf, require_samples
+from .recorder import clock, is_perf, recorder, require_buffer, require_perf, require_samples
 from .tables import summary_html, summary_text
 from .units import duration, share
 
@@ -119,12 +119,12 @@ class Capture:
         have none; time_cycles or time_order where the clock does not count ns), common_cpu,
         common_pid, common_comm (category), then every field of the recorded format under its own
         name; of a text the fields that it prints, or `text`. Raises CaptureError, with the nearest
-        names, when the capture has no such event, and for an event that is no tracepoint: those
-        have samples().
+        names, when the capture has no such event, and for an event of perf's that is no tracepoint:
+        those have samples().
         """
         from .frames import to_frame
 
-        require_event(name, self.header.get("events", ()), fields=True)
+        require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
         with progress(f"decoding {name}") as advance:
             table = self.native.events(name, limit, advance)
         return to_frame(table)
@@ -145,7 +145,7 @@ class Capture:
         kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
         callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
         row per frame. Raises CaptureError, with the nearest names, when the capture has no such
-        event, and for a tracepoint that perf did not record: those have events() alone.
+        event, and for a capture that is none of perf's: those have events() alone.
         """
         from .frames import to_frame
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .cli import capture_arguments, json_option, opened, print_json
+from .recorder import is_perf
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +71,8 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
 
 
 def _is_sampled(capture: "Capture", name: str) -> bool:
-    events = capture.header.get("events", ())
+    # Only perf samples; what a text shows of cycles are events like any other.
+    events = capture.header["events"] if is_perf(capture.header) else ()
     return any(one["name"] == name and not one["tracepoint"] for one in events)
 
 

@@ -12,7 +12,7 @@ from perfdata import Recording, cpu, recording
 from perfdata import happenings as h
 from run_cli import Netcost
 from told import NET_RX, OPENSSL, UDPSINK
-from tracedat import Dress, Packing, Style, own_events, write_trace_dat
+from tracedat import Dress, Packing, own_events, write_trace_dat
 from tracedat import options as o
 
 TOLD = recording(
@@ -242,11 +242,6 @@ def test_what_joins_captures_is_in_the_json(netcost: Netcost, tmp_path: Path) ->
     assert (info["date_offset_ns"], info["trace_id"]) == (7_000, 0x17084)
     assert info["guests"] == [{"name": "vm", "trace_id": 9, "cpus": {"0": 500}}]
     assert info["uname"] == "Linux described 6.18.0 x86_64"
-
-
-def test_larger_pages_are_read(netcost: Netcost, tmp_path: Path) -> None:
-    path = trace_dat(tmp_path, style=Style(8192))
-    assert len(netcost("events", path, "sched:sched_switch", "--json").json) == 2
 
 
 # An event of a text that is not known keeps its words.

@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from test_cli_doors import DOORS, text, trace_dat, tracefs
 
@@ -28,15 +27,17 @@ def test_only_perf_has_samples_and_mappings(tmp_path: Path, door: str) -> None:
         capture.samples("irq:softirq_entri")
 
 
-# What perf script prints of an event that is no tracepoint is its samples: who, where, how many.
-def test_a_text_of_perf_has_samples(tmp_path: Path) -> None:
+# What perf script prints of an event that is no tracepoint is an event like any other.
+def test_a_text_of_perf_has_events_alone(tmp_path: Path) -> None:
     path = tmp_path / "script.txt"
     path.write_text(
         "openssl 500 [001] 1.000001:     250000 cpu-clock: \n\t  401000 main (/bin/openssl)\n\n"
     )
-    [(_, sample)] = open_capture(path).samples("cpu-clock").iterrows()
-    assert (sample["cpu"], sample["tid"], sample["period"]) == (1, 500, 250_000)
-    assert pd.isna(sample["ip"])
+    capture = open_capture(path)
+    [(_, event)] = capture.events("cpu-clock").iterrows()
+    assert (event["common_cpu"], event["common_pid"], event["time_ns"]) == (1, 500, 1_000_001_000)
+    with pytest.raises(CaptureError, match="a text has no samples with addresses"):
+        capture.samples("cpu-clock")
 
 
 @pytest.mark.parametrize(

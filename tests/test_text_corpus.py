@@ -79,7 +79,7 @@ def test_any_text_is_read_in_seconds_and_a_gibibyte(one: dict[str, Any]) -> None
     what = """
     one = capture()
     names = [event["name"] for event in one.header()["events"]]
-    tables = [one.samples(name) for name in names] + [one.events(name) for name in names]
+    tables = [one.events(name) for name in names]
     tables += [one.mappings(), one.kernel_symbols(), one.all_events(), one.scan()]
     try:
         one.timeline(["segments", "softirqs", "hardirqs", "polls", "slices", "migrations"])

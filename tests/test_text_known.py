@@ -99,7 +99,7 @@ TEXTS: list[tuple[str, str, tuple[str, ...], tuple[Any, ...]]] = [
         "sched_switch",
         "a: 1 [2]:7 [120] D|W ==> kworker/1:2:33 [100]",
         SWITCH,
-        ("a: 1 [2]", 7, 120, 2, "kworker/1:2", 33, 100),
+        ("a: 1 [2]", 7, 120, 0x82, "kworker/1:2", 33, 100),
     ),
     ("sched_switch", "task a:7 [120] (R) ==> b:8 [115]", SWITCH, ("a", 7, 120, 0, "b", 8, 115)),
     ("sched_wakeup", "comm=a b pid=7 prio=120 target_cpu=002", WAKEUP, ("a b", 7, 120, 2)),

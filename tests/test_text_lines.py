@@ -290,17 +290,15 @@ def test_what_is_a_tracepoint(tmp_path: Path, name: str, tracepoint: bool) -> No
     assert [(one["name"], one["tracepoint"]) for one in header["events"]] == [(name, tracepoint)]
 
 
-def test_samples_say_who_and_how_many(tmp_path: Path) -> None:
+def test_call_chains_are_passed_over(tmp_path: Path) -> None:
     line = "sh 8/9 [003] {}.000000:    {} cpu-clock: \n\t  ffff81 foo ([kernel.kallsyms])\n\n"
     found = capture(tmp_path, line.format(1, 1000) + line.format(2, 1000))
     [event] = found.header()["events"]
     assert (event["period"], event["sampled"]) == (1000, True)
-    [first, second] = rows(found.samples("cpu-clock"))
-    assert (first["time_ns"], second["time_ns"]) == (1_000_000_000, 2_000_000_000)
-    keys = ("cpu", "pid", "tid", "comm", "period", "callchain")
-    assert [first[key] for key in keys] == [3, 8, 9, "sh", 1000, None]
-    [note] = [note for note in found.scan()["notes"] if "call chains" in note]
-    assert note.startswith("2 lines")
+    assert [row["time_ns"] for row in rows(found.events("cpu-clock"))] == [10**9, 2 * 10**9]
+    scan = found.scan()
+    assert scan["records"] == {"event": 2, "call chain": 2, "blank": 2}
+    assert [note for note in scan["notes"] if note.startswith("2 lines of call chains")]
 
 
 # Tracepoints that perf was told to sample are no full recording.

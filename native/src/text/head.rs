@@ -12,21 +12,11 @@
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
 use super::context::Columns;
-use super::scan::{digits, digits_before};
+use super::scan::digits;
 use super::stamp::Stamp;
+pub use super::who::Style;
+use super::who::Who;
 use crate::visit::MOST_CPUS;
-
-/// Whose way of writing lines it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Style {
-    /// perf script: `comm tid [cpu] time: system:event: text`.
-    #[default]
-    Perf,
-    /// trace-cmd and ftrace: `comm-tid [cpu] time: event: text`.
-    Ftrace,
-    /// ftrace's latency format: `comm-tid cpu+context time: event: text`.
-    Latency,
-}
 
 /// A line's beginning.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +27,6 @@ pub struct Head<'a> {
     /// The task's name; empty where the line has none.
     pub comm: &'a [u8],
     pub tid: Option<i32>,
-    /// The process, where the line tells it apart.
-    pub pid: Option<i32>,
     pub cpu: Option<u32>,
     /// Columns of the context; empty where the line has none.
     pub context: &'a [u8],
@@ -98,7 +86,7 @@ impl<'a> Head<'a> {
         }
         let (stamp, end) = Stamp::parse(rest)?;
         let who = Who::parse(&line[..at - 1], NAME_WIDTH)?;
-        Self::named(&rest[end..], who.head(Some(cpu as u32), context, stamp))
+        Self::named(&rest[end..], Head::of(who, Some(cpu as u32), context, stamp))
     }
 
     #[cold]
@@ -126,14 +114,20 @@ impl<'a> Head<'a> {
             return None;
         }
         let who = Who::parse(&left[..at], LATENCY_NAME_WIDTH).filter(|who| who.style == Style::Ftrace)?;
-        Some(Head { style: Style::Latency, ..who.head(Some(cpu as u32), context, stamp) })
+        Some(Head { style: Style::Latency, ..Head::of(who, Some(cpu as u32), context, stamp) })
     }
 
     /// Of chosen tasks, perf says no CPU. Any text may have a number and a colon in it: only a task's
     /// number before and a whole fraction in the time make it an event.
     fn of_perf(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
         let who = Who::parse(left, NAME_WIDTH).filter(|who| who.style == Style::Perf && who.tid.is_some())?;
-        (matches!(stamp.unit_ns, 1 | 1000)).then(|| who.head(None, &[], stamp))
+        (matches!(stamp.unit_ns, 1 | 1000)).then(|| Head::of(who, None, &[], stamp))
+    }
+
+    #[inline(always)]
+    fn of(who: Who<'a>, cpu: Option<u32>, context: &'a [u8], stamp: Stamp) -> Head<'a> {
+        let Who { style, buffer, comm, tid } = who;
+        Head { style, buffer, comm, tid, cpu, context, stamp, period: None, name: &[], padded: false, text: &[] }
     }
 
     /// Finds the event's name in what follows the time.
@@ -165,97 +159,6 @@ impl<'a> Head<'a> {
         head.text = rest.trim_ascii();
         Some(head)
     }
-}
-
-struct Who<'a> {
-    style: Style,
-    buffer: &'a [u8],
-    comm: &'a [u8],
-    tid: Option<i32>,
-    pid: Option<i32>,
-}
-
-impl<'a> Who<'a> {
-    /// The task at the end of `left`: `comm-tid`, `comm-tid (tgid)`, `comm tid`, `comm pid/tid` or `comm`.
-    #[inline(always)]
-    fn parse(left: &'a [u8], width: usize) -> Option<Who<'a>> {
-        let mut left = left.trim_ascii_end();
-        let mut process = None;
-        if let Some(inside) = left.strip_suffix(b")") {
-            let open = memrchr(b'(', inside)?;
-            let tgid = inside[open + 1..].trim_ascii();
-            if digits(tgid).1 == tgid.len() || tgid.iter().all(|&byte| byte == b'-') {
-                process = Some(number(tgid));
-                left = left[..open].trim_ascii_end();
-            }
-        }
-        let at = digits_before(left);
-        let (before, tid) = (&left[..at], number(&left[at..]));
-        match before.last() {
-            Some(b'-') if at < left.len() => {
-                let name = &before[..at - 1];
-                // perf's number for a task that is none.
-                if let (Some(1), true) = (tid, name.ends_with(b" ")) {
-                    return Some(Who {
-                        style: Style::Perf,
-                        buffer: b"",
-                        comm: name.trim_ascii(),
-                        tid: Some(-1),
-                        pid: None,
-                    });
-                }
-                // Names stand at the right of their column; before that is a buffer's, or what a log put there.
-                let (before, comm) = name.split_at(name.len().saturating_sub(width));
-                let (buffer, comm) = (buffer(before), comm.trim_ascii_start());
-                Some(Who { style: Style::Ftrace, buffer, comm, tid: Some(tid?), pid: process.flatten() })
-            }
-            _ if process.is_some() => None,
-            Some(b'/') if at < left.len() => {
-                let pid_at = digits_before(&before[..at - 1]);
-                let spaced = pid_at == 0 || before[pid_at - 1] == b' ';
-                if pid_at == at - 1 || !spaced {
-                    return Some(Who {
-                        style: Style::Perf,
-                        buffer: b"",
-                        comm: left.trim_ascii_start(),
-                        tid: None,
-                        pid: None,
-                    });
-                }
-                let (comm, pid) = (before[..pid_at].trim_ascii(), number(&before[pid_at..at - 1]));
-                Some(Who { style: Style::Perf, buffer: b"", comm, tid: Some(tid?), pid: Some(pid?) })
-            }
-            Some(b' ') | None if at < left.len() => {
-                Some(Who { style: Style::Perf, buffer: b"", comm: before.trim_ascii(), tid: Some(tid?), pid: None })
-            }
-            _ => Some(Who { style: Style::Perf, buffer: b"", comm: left.trim_ascii_start(), tid: None, pid: None }),
-        }
-    }
-
-    #[inline(always)]
-    fn head(self, cpu: Option<u32>, context: &'a [u8], stamp: Stamp) -> Head<'a> {
-        let Who { style, buffer, comm, tid, pid } = self;
-        Head { style, buffer, comm, tid, pid, cpu, context, stamp, period: None, name: &[], padded: false, text: &[] }
-    }
-}
-
-/// The name in `foo:   `.
-#[inline(always)]
-fn buffer(before: &[u8]) -> &[u8] {
-    if before.is_empty() {
-        return before;
-    }
-    let name = before.trim_ascii().strip_suffix(b":").unwrap_or_default();
-    if name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(byte)) {
-        name
-    } else {
-        b""
-    }
-}
-
-fn number(digits_only: &[u8]) -> Option<i32> {
-    let (value, count) = digits(digits_only);
-    i32::try_from(value).ok().filter(|_| (1..=10).contains(&count))
 }
 
 /// What follows one space or more; `None` where there is none before the end.

@@ -4,6 +4,7 @@
 use super::irq;
 use super::row::{Row, FIELDS_AT, FLAGS_AT, PID_AT, PREEMPT_AT};
 use super::sched;
+use super::switch;
 use crate::format::{Element, Field, Format, Kind};
 
 /// Reads an event's text; `None` where it is not what the kernel or a tool prints for it.
@@ -110,7 +111,7 @@ pub fn known(system: Option<&str>, name: &str) -> Option<Known> {
         "irq_handler_entry" => irq::HANDLER_ENTRY,
         "irq_handler_exit" => irq::HANDLER_EXIT,
         "napi_poll" => irq::NAPI_POLL,
-        "sched_switch" => sched::SWITCH,
+        "sched_switch" => switch::SWITCH,
         "sched_wakeup" | "sched_waking" | "sched_wakeup_new" => sched::WAKEUP,
         "sched_migrate_task" => sched::MIGRATE,
         "sched_process_fork" => sched::FORK,

@@ -1,7 +1,7 @@
 //! Captures as text: what `perf script`, `trace-cmd report` and ftrace's `trace` and `trace_pipe` print.
 //!
 //! ```text
-//!   file -> lines -> head (who, where, when, which) -> row (the event's own fields) -> record
+//!   file -> lines -> head (who, where, when, which) -> row (the event's own fields) -> payload
 //!                                 \_ survey: one pass at the opening, which says what all have
 //! ```
 //! Known tracepoints get the fields and types that the kernel gives them, in formats built here, so
@@ -27,7 +27,11 @@ mod sched;
 mod stamp;
 #[allow(missing_docs)]
 mod survey;
+#[allow(missing_docs)]
+mod switch;
 mod walk;
+#[allow(missing_docs)]
+mod who;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -77,13 +81,12 @@ pub struct Text {
     columns: Columns,
 }
 
-/// How an event's lines become records.
+/// How an event's lines become payloads.
 #[derive(Debug)]
 struct Reading {
     known: Known,
     /// Optional fields that a line must have, because its event's others have them.
     needs: u8,
-    has_period: bool,
 }
 
 /// Bytes of a file that tell whether it is a text.
@@ -121,11 +124,10 @@ impl Text {
         let (mut events, mut readings) = (Vec::new(), Vec::new());
         for (number, found) in survey.events.iter().enumerate() {
             let known = found.reading();
-            let attr = attr(number, found, common, has_cpu)?;
+            let attr = attr(number, found, has_cpu)?;
             let print_fmt = survey.print_fmt(&known);
             let format = known.format(&found.name, attr.config, found.optional, common, print_fmt);
-            let has_period = attr.sample_type & sample::PERIOD != 0;
-            readings.push(Reading { known, needs: format_needs(&known, found), has_period });
+            readings.push(Reading { known, needs: format_needs(&known, found) });
             events.push(Event {
                 name: found.name.clone(),
                 layout: attr.layout(),
@@ -187,17 +189,13 @@ fn format_needs(known: &Known, found: &Found) -> u8 {
     bits & found.optional
 }
 
-/// The event as perf would describe it: what its records hold, and how often it was recorded. Of the
-/// latter, text tells only what the periods do.
-fn attr(number: usize, found: &Found, common: Common, has_cpu: bool) -> Result<Attr> {
+/// The event as perf would describe it. How often it was recorded, only the periods tell.
+fn attr(number: usize, found: &Found, has_cpu: bool) -> Result<Attr> {
     const OTHER_KIND: u32 = u32::MAX;
     const FLAG_FREQ: u64 = 1 << 10;
     let (count, least, most) = found.periods;
     let has_period = count == found.lines && count > 0;
-    let mut sample_type = sample::TIME | sample::RAW;
-    for (present, bit) in [(common.pid, sample::TID), (has_cpu, sample::CPU), (has_period, sample::PERIOD)] {
-        sample_type |= if present { bit } else { 0 };
-    }
+    let sample_type = sample::TIME | sample::RAW | if has_cpu { sample::CPU } else { 0 };
     let (period, flags) = match has_period {
         true if least == most => (least, 0),
         true => (0, FLAG_FREQ),

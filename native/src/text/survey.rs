@@ -13,7 +13,7 @@ use super::known::{full_name, known, Common, Known, Role, OTHER};
 use super::line::Line;
 use super::lines::{each, Blocks};
 use super::preamble::Preamble;
-use super::sched;
+use super::switch;
 use crate::error::Result;
 
 /// More events than kernels have: what has more is no capture, and each costs a table.
@@ -171,8 +171,8 @@ impl Survey {
                 event.readable += 1;
                 event.optional &= row.found;
                 match known.role {
-                    Role::Switch if row.found & sched::STATE_IS_NUMBER != 0 => {
-                        let state = row.long_at(sched::PREV_STATE);
+                    Role::Switch if row.found & switch::STATE_IS_NUMBER != 0 => {
+                        let state = row.long_at(switch::PREV_STATE);
                         if let Some(count) = (8..13).position(|bit| state == 1 << bit) {
                             self.preempted[count] += 1;
                         }
@@ -258,7 +258,7 @@ impl Survey {
         } else if known.role == Role::Switch {
             let most = (0..self.preempted.len()).rev().max_by_key(|&bit| self.preempted[bit]);
             let bit = most.filter(|&bit| self.preempted[bit] > 0).unwrap_or(0);
-            return format!("REC->prev_state & {:#x} ? \"+\" : \"\"", sched::PREEMPTED << bit);
+            return format!("REC->prev_state & {:#x} ? \"+\" : \"\"", switch::PREEMPTED << bit);
         }
         String::new()
     }

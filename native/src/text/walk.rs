@@ -1,5 +1,5 @@
-//! The passes over a text: each line that is an event becomes a record of the kind that perf writes,
-//! in blocks, so that whatever reads recordings reads it.
+//! The passes over a text: each line that is an event becomes a payload, in blocks, so that whatever
+//! reads recordings reads it.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,10 +11,10 @@ use super::known::Role;
 use super::line::{what, Line};
 use super::lines::{each, Blocks};
 use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
-use super::sched::{CHILD_AT, NEXT_COMM, NEXT_PID, PARENT_AT, PREV_COMM, PREV_PID};
-use super::{Reading, Text};
+use super::sched::{CHILD_AT, PARENT_AT};
+use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
+use super::Text;
 use crate::error::{bad, Result};
-use crate::perf::record::kind;
 use crate::visit::{Sample, Tally, Visitor, What};
 
 impl Text {
@@ -74,7 +74,7 @@ const UNKNOWN: i32 = -1;
 
 struct Walk<'t> {
     text: &'t Text,
-    /// Records of the present block.
+    /// Payloads of the present block.
     block: Vec<u8>,
     comms: Comms,
     /// Losses whose CPU has not shown its next event: that tells when they ended.
@@ -156,10 +156,19 @@ impl Walk<'_> {
             row.byte(FLAGS_AT, flags);
             row.byte(PREEMPT_AT, preempt);
         }
-        let (time_ns, cpu) = (head.stamp.time, head.cpu.unwrap_or(0));
         self.tell(head, &row, reading.known.role, visitor);
-        let sample = self.append(head, tid, &row, number, reading);
-        Some(visitor.sample(&self.block, &Sample { time_ns, cpu, ..sample }))
+        let at = self.block.len() as u32;
+        row.append_to(&mut self.block);
+        let sample = Sample {
+            event: number,
+            time_ns: head.stamp.time,
+            cpu: head.cpu.unwrap_or(0),
+            raw: at,
+            raw_size: row.len() as u32,
+            record: at,
+            record_size: 0,
+        };
+        Some(visitor.sample(&self.block, &sample))
     }
 
     /// Who runs there. A task that is about to be gone has no number any more where perf asks, which
@@ -207,42 +216,6 @@ impl Walk<'_> {
                 visitor.side(&side(Some(time_ns), head.cpu, what));
             }
             _ => {}
-        }
-    }
-
-    /// Appends a record like perf's, as `Text::attr` describes it.
-    #[inline(always)]
-    fn append(&mut self, head: &Head<'_>, tid: i32, row: &Row<'_>, number: u32, reading: &Reading) -> Sample {
-        let block = &mut self.block;
-        let at = block.len();
-        let mut header = [0; 44];
-        let mut size = 8;
-        let mut put = |present: bool, word: u64| {
-            if present {
-                header[size..size + 8].copy_from_slice(&word.to_le_bytes());
-                size += 8;
-            }
-        };
-        let pid = head.pid.unwrap_or(-1);
-        put(self.text.common.pid, u64::from(pid as u32) | u64::from(tid as u32) << 32);
-        put(true, head.stamp.time as u64);
-        put(self.text.has_cpu, u64::from(head.cpu.unwrap_or(0)));
-        put(reading.has_period, head.period.unwrap_or(0));
-        header[size..size + 4].copy_from_slice(&(row.len() as u32).to_le_bytes());
-        size += 4;
-        let whole = size + row.len();
-        header[..4].copy_from_slice(&kind::SAMPLE.to_le_bytes());
-        header[6..8].copy_from_slice(&(whole as u16).to_le_bytes());
-        block.extend_from_slice(&header[..size]);
-        row.append_to(block);
-        Sample {
-            event: number,
-            time_ns: 0,
-            cpu: 0,
-            raw: (at + size) as u32,
-            raw_size: row.len() as u32,
-            record: at as u32,
-            record_size: whole as u32,
         }
     }
 
