@@ -47,12 +47,13 @@ pub fn open(folder: &Path) -> Result<Recording> {
     tracing.add_cmdlines(&optional("saved_cmdlines", MOST_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
         .ok_or_else(|| bad!("damaged: header_page of the tracefs folder describes no page"))?;
-    let layout = PageLayout { order: byte_order(folder, &layout)?, ..layout };
     let clock = Clock::named(&text(&optional("trace_clock", MOST_TEXT)));
     let events = Arc::new(events(&mut tracing));
     if events.is_empty() {
         return Err(bad!("no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));
     }
+    let by_type = Ring::index(&events);
+    let layout = PageLayout { order: byte_order(folder, &layout, &by_type)?, ..layout };
     let mut notes = Vec::new();
     let cpus = pages(folder, &layout, &mut notes)?;
     notes.extend(tracing.problem.take());
@@ -90,13 +91,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         buffers: vec![buffer],
         buffer: String::new(),
         session: Session::default(),
-        source: Source::Ring(Ring {
-            layout,
-            clock,
-            cpus,
-            cmdlines: std::mem::take(&mut tracing.cmdlines),
-            by_type: Ring::index(&events),
-        }),
+        source: Source::Ring(Ring { layout, clock, cpus, cmdlines: std::mem::take(&mut tracing.cmdlines), by_type }),
         events,
     })
 }
@@ -140,13 +135,18 @@ fn pages(folder: &Path, layout: &PageLayout, notes: &mut Vec<String>) -> Result<
     Ok(cpus)
 }
 
-/// The first page tells: what it holds fits into a page in one order only.
-fn byte_order(folder: &Path, layout: &PageLayout) -> Result<Order> {
+/// The first page tells: in one order only are its events whole and the first one's type a recorded
+/// one.
+fn byte_order(folder: &Path, layout: &PageLayout, by_type: &[u32]) -> Result<Order> {
     for (_, path) in raw_files(folder)? {
-        let start = read_up_to(&File::open(path)?, layout.data)?;
+        let page = read_up_to(&File::open(path)?, layout.size)?;
         let fits = |order: Order| {
-            let commit = PageLayout { order, ..*layout }.committed(&start).unwrap_or(0);
-            commit > 0 && layout.data + commit <= layout.size
+            let mut is_known = None;
+            let end = PageLayout { order, ..*layout }.walk(&page, |row| {
+                let kind = order.u16(&page, row.at as usize).map_or(0, usize::from);
+                is_known.get_or_insert(by_type.get(kind).is_some_and(|&event| event != Ring::ABSENT));
+            });
+            end.sound && is_known == Some(true)
         };
         match (fits(Order::Little), fits(Order::Big)) {
             (true, _) => return Ok(Order::Little),

@@ -89,11 +89,6 @@ impl PageLayout {
         }
     }
 
-    /// Bytes of events in a page, by its header.
-    pub fn committed(&self, page: &[u8]) -> Option<usize> {
-        self.long(page, self.commit.0).map(|commit| (commit & COMMIT) as usize)
-    }
-
     fn long(&self, page: &[u8], at: usize) -> Option<u64> {
         match self.commit.1 {
             8 => self.order.u64(page, at),

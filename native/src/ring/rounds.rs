@@ -23,7 +23,6 @@ const LATEST: u64 = 1 << 62;
 const ROUND: usize = 32 << 20;
 /// And for one CPU at most.
 const MOST_OF_ONE: usize = 1 << 20;
-const ABSENT: u32 = u32::MAX;
 
 /// The rings of one buffer.
 #[derive(Debug)]
@@ -71,9 +70,12 @@ struct Lane {
 }
 
 impl Ring {
+    /// Stands in `by_type` for a number that no recorded event has.
+    pub const ABSENT: u32 = u32::MAX;
+
     /// Which number each `common_type` has, for `by_type`.
     pub fn index(events: &[Event]) -> Vec<u32> {
-        let mut by_type = vec![ABSENT; 1 << 16];
+        let mut by_type = vec![Self::ABSENT; 1 << 16];
         for (number, event) in events.iter().enumerate() {
             if let Some(slot) = usize::try_from(event.attr.config).ok().and_then(|kind| by_type.get_mut(kind)) {
                 *slot = number as u32;
@@ -182,9 +184,9 @@ impl Lane {
         let (rows, latest, unreadable) = (&mut self.rows, &mut self.latest, &mut self.unreadable);
         let end = ring.layout.walk(page, |row| {
             let kind = order.u16(page, row.at as usize).map_or(0, usize::from);
-            let event = ring.by_type.get(kind).copied().unwrap_or(ABSENT);
+            let event = ring.by_type.get(kind).copied().unwrap_or(Ring::ABSENT);
             let time = if plain { row.time } else { ring.clock.time(row.time, self.cpu as usize) };
-            if event == ABSENT || time >= LATEST || row.size < 2 {
+            if event == Ring::ABSENT || time >= LATEST || row.size < 2 {
                 *unreadable += 1;
                 return;
             }
