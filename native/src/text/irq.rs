@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::known::{Known, Role, Type};
+use super::known::{Known, Role, Type, OPTIONAL};
 use super::row::{Row, FIELDS_AT};
 use super::scan::Rest;
 
@@ -34,8 +34,8 @@ pub const NAPI_POLL: Known = Known {
     fields: &[
         ("napi", NAPI, Type::Pointer, 0),
         ("dev_name", DEV_NAME, Type::Text, 0),
-        ("work", WORK, Type::Int, HAS_WORK),
-        ("budget", BUDGET, Type::Int, HAS_WORK),
+        ("work", WORK, Type::Int, OPTIONAL),
+        ("budget", BUDGET, Type::Int, OPTIONAL),
     ],
     read: napi_poll,
 };
@@ -44,7 +44,6 @@ const NAPI: usize = FIELDS_AT;
 const DEV_NAME: usize = FIELDS_AT + 8;
 const WORK: usize = FIELDS_AT + 12;
 const BUDGET: usize = FIELDS_AT + 16;
-const HAS_WORK: u8 = 1;
 
 fn softirq(text: &[u8]) -> Option<Row<'_>> {
     let mut rest = Rest(text);
@@ -125,7 +124,7 @@ fn napi_poll(text: &[u8]) -> Option<Row<'_>> {
         row.int(WORK, rest.int()?);
         rest.eat(keys[2]).then_some(())?;
         row.int(BUDGET, rest.int()?);
-        row.found = HAS_WORK;
+        row.found = OPTIONAL;
     }
     Some(row)
 }

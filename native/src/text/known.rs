@@ -34,7 +34,10 @@ pub enum Role {
     Plain,
 }
 
-/// A field: name, place, what it is, and the bit of `Row::found` that says that the line had it.
+/// The bit of `Row::found` of a line that has its event's optional fields. An event has one such set.
+pub const OPTIONAL: u8 = 1;
+
+/// A field: name, place, what it is, and `OPTIONAL` or 0.
 pub type Place = (&'static str, usize, Type, u8);
 
 /// What a field is in the kernel.

@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::head::{Head, RECORD};
+use super::lines::LONGEST;
 use super::scan::Rest;
 use crate::visit::{What, MOST_CPUS};
 
@@ -31,6 +32,7 @@ impl<'a> Line<'a> {
     #[inline(always)]
     pub fn of(line: &'a [u8]) -> Line<'a> {
         match line.first() {
+            _ if line.len() > LONGEST => return Line::Other,
             None => return Line::Blank,
             Some(b'#') => return of_comment(line),
             Some(b'\t') => return Line::Frame,

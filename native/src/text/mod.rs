@@ -124,10 +124,10 @@ impl Text {
         let (mut events, mut readings) = (Vec::new(), Vec::new());
         for (number, found) in survey.events.iter().enumerate() {
             let known = found.reading();
-            let attr = attr(number, found, has_cpu)?;
+            let attr = attr(number, found, has_cpu, found.is_tracepoint(survey.style()))?;
             let print_fmt = survey.print_fmt(&known);
-            let format = known.format(&found.name, attr.config, found.optional, common, print_fmt);
-            readings.push(Reading { known, needs: format_needs(&known, found) });
+            let format = known.format(&found.name, attr.config, found.needs(), common, print_fmt);
+            readings.push(Reading { known, needs: found.needs() });
             events.push(Event {
                 name: found.name.clone(),
                 layout: attr.layout(),
@@ -184,13 +184,8 @@ fn buffers(shares: &[Share]) -> Vec<Buffer> {
     buffers
 }
 
-fn format_needs(known: &Known, found: &Found) -> u8 {
-    let bits = known.fields.iter().fold(0, |bits, &(.., bit)| bits | bit);
-    bits & found.optional
-}
-
 /// The event as perf would describe it. How often it was recorded, only the periods tell.
-fn attr(number: usize, found: &Found, has_cpu: bool) -> Result<Attr> {
+fn attr(number: usize, found: &Found, has_cpu: bool, tracepoint: bool) -> Result<Attr> {
     const OTHER_KIND: u32 = u32::MAX;
     const FLAG_FREQ: u64 = 1 << 10;
     let (count, least, most) = found.periods;
@@ -202,7 +197,7 @@ fn attr(number: usize, found: &Found, has_cpu: bool) -> Result<Attr> {
         false => (1, 0),
     };
     let mut bytes = [0; SMALLEST];
-    let kind = if found.tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND };
+    let kind = if tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND };
     bytes[..4].copy_from_slice(&kind.to_le_bytes());
     bytes[4..8].copy_from_slice(&(SMALLEST as u32).to_le_bytes());
     for (at, word) in [(8, number as u64 + 1), (16, period), (24, sample_type), (40, flags)] {

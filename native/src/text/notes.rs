@@ -40,17 +40,18 @@ pub fn of(survey: &Survey) -> Vec<String> {
         notes.push(format!("{} lines are longer than any event's and were passed over", survey.overlong));
     }
     for event in &survey.events {
-        let lost = event.lost_lines();
-        if let Some((number, text)) = event.unreadable.as_ref().filter(|_| lost > 0) {
-            notes.push(format!(
-                "{lost} of {} lines of {} are not what it prints and were left out, the first of them line {number}: '{text}'",
-                event.lines, event.name
-            ));
-        } else if let Some((number, text)) = &event.unreadable {
-            notes.push(format!(
-                "{} is not printed as known here (line {number}: '{text}'): its text is kept as it stands",
-                event.name
-            ));
+        let (lost, lines, name) = (event.lost_lines(), event.lines, &event.name);
+        match &event.unreadable {
+            None if lost > 0 => {
+                notes.push(format!("{lost} of {lines} lines of {name} lack fields that its others have and were left out"));
+            }
+            None => {}
+            Some((number, text)) if lost > 0 => notes.push(format!(
+                "{lost} of {lines} lines of {name} are not what it prints and were left out, the first of them line {number}: '{text}'"
+            )),
+            Some((number, text)) => notes.push(format!(
+                "{name} is not printed as known here (line {number}: '{text}'): its text is kept as it stands"
+            )),
         }
     }
     let lacking = [

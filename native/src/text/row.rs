@@ -22,7 +22,7 @@ pub struct Row<'a> {
     fixed: [u8; LARGEST],
     size: usize,
     text: &'a [u8],
-    /// Optional fields that the line had, as the event's parser numbers them.
+    /// What the event's parser says besides: see `known::OPTIONAL`, `switch::STATE_IS_NUMBER`.
     pub found: u8,
 }
 

@@ -3,7 +3,7 @@
 
 use memchr::memmem;
 
-use super::known::{Known, Role, Type};
+use super::known::{Known, Role, Type, OPTIONAL};
 use super::row::{Row, FIELDS_AT};
 use super::scan::Rest;
 
@@ -12,8 +12,6 @@ const PID_AT: usize = FIELDS_AT + 16;
 const PRIO_AT: usize = FIELDS_AT + 20;
 const THIRD_AT: usize = FIELDS_AT + 24;
 const FOURTH_AT: usize = FIELDS_AT + 28;
-const HAS_SUCCESS: u8 = 1;
-const HAS_GROUP_DEAD: u8 = 1;
 
 /// sched:sched_wakeup, sched_wakeup_new, sched_waking; `success` until v5.14.
 pub const WAKEUP: Known = Known {
@@ -23,7 +21,7 @@ pub const WAKEUP: Known = Known {
         ("comm", COMM_AT, Type::Comm, 0),
         ("pid", PID_AT, Type::Int, 0),
         ("prio", PRIO_AT, Type::Int, 0),
-        ("success", THIRD_AT, Type::Int, HAS_SUCCESS),
+        ("success", THIRD_AT, Type::Int, OPTIONAL),
         ("target_cpu", FOURTH_AT, Type::Int, 0),
     ],
     read: wakeup,
@@ -76,7 +74,7 @@ pub const EXIT: Known = Known {
         ("comm", COMM_AT, Type::Comm, 0),
         ("pid", PID_AT, Type::Int, 0),
         ("prio", PRIO_AT, Type::Int, 0),
-        ("group_dead", THIRD_AT, Type::Bool, HAS_GROUP_DEAD),
+        ("group_dead", THIRD_AT, Type::Bool, OPTIONAL),
     ],
     read: exit,
 };
@@ -122,7 +120,7 @@ fn wakeup(text: &[u8]) -> Option<Row<'_>> {
     };
     if rest.eat(b" success=") {
         row.int(THIRD_AT, rest.int()?);
-        row.found = HAS_SUCCESS;
+        row.found = OPTIONAL;
     }
     if rest.seek(cpu).is_none() {
         // The oldest form: "success=1 [002]".
@@ -175,7 +173,7 @@ fn exit(text: &[u8]) -> Option<Row<'_>> {
     let mut row = task_row(&mut rest, THIRD_AT + 4)?;
     if rest.eat(b" group_dead=") {
         row.byte(THIRD_AT, u8::from(matches!(rest.word(), b"true" | b"1")));
-        row.found = HAS_GROUP_DEAD;
+        row.found = OPTIONAL;
     }
     Some(row)
 }

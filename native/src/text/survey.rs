@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use super::buffers::{Selection, Share};
 use super::head::{Head, Style};
 use super::irq;
-use super::known::{full_name, known, Common, Known, Role, OTHER};
+use super::known::{full_name, known, Common, Known, Role, OPTIONAL, OTHER};
 use super::line::Line;
-use super::lines::{each, Blocks};
+use super::lines::{each, Blocks, LONGEST};
 use super::preamble::Preamble;
 use super::switch;
 use crate::error::Result;
@@ -34,12 +34,10 @@ pub struct Found {
     pub readable: u64,
     /// The first that could not.
     pub unreadable: Option<(u64, String)>,
-    /// Optional fields that all readable lines have.
-    pub optional: u8,
+    /// Readable lines that have the event's optional fields.
+    optional: u64,
     /// Periods: how many lines have one, the smallest and the largest.
     pub periods: (u64, u64, u64),
-    /// Whether it is a tracepoint, by its name.
-    pub tracepoint: bool,
 }
 
 /// What a text holds.
@@ -95,7 +93,7 @@ impl Survey {
                 survey.line(line);
             }
         }
-        survey.overlong = blocks.overlong;
+        survey.overlong += blocks.overlong;
         survey.preamble.columns.of_trace_cmd =
             survey.style() != Style::Perf && (survey.preamble.of_trace_cmd || survey.padded * 2 > survey.lines);
         Ok(survey)
@@ -120,6 +118,7 @@ impl Survey {
             Line::Comment => self.preamble.comment(line),
             Line::Frame => self.frames += 1,
             Line::Blank => {}
+            Line::Other if line.len() > LONGEST => self.overlong += 1,
             Line::Other => {
                 self.preamble.other(line);
                 if !Preamble::expects(line) {
@@ -147,6 +146,7 @@ impl Survey {
     fn event(&mut self, head: &Head<'_>) {
         let Some(number) = self.number(head) else {
             self.others += 1;
+            self.first_other.get_or_insert_with(|| (self.lines_in_all, excerpt(head.name)));
             return;
         };
         self.lines += 1;
@@ -169,7 +169,7 @@ impl Survey {
         match (known.read)(head.text) {
             Some(row) => {
                 event.readable += 1;
-                event.optional &= row.found;
+                event.optional += u64::from(row.found & OPTIONAL != 0);
                 match known.role {
                     Role::Switch if row.found & switch::STATE_IS_NUMBER != 0 => {
                         let state = row.long_at(switch::PREV_STATE);
@@ -201,20 +201,18 @@ impl Survey {
             return Some(number);
         }
         let spelled = std::str::from_utf8(head.name).ok()?;
-        let (name, tracepoint) = match head.style {
-            Style::Perf => (spelled.to_owned(), is_tracepoint(spelled)),
-            Style::Ftrace | Style::Latency => (full_name(spelled), true),
-        };
+        // Who wrote the line does not matter here: one damaged line may look like another's.
+        let name = if spelled.contains(':') { spelled.to_owned() } else { full_name(spelled) };
         let number = match self.names.get(&name) {
             Some(&number) => number,
             None if self.events.len() == MOST_EVENTS => return None,
             None => {
                 let (system, bare) = name.split_once(':').unwrap_or(("", &name));
                 let known = Some(system).filter(|system| !system.is_empty()).and_then(|_| known(Some(system), bare));
-                let (optional, periods) = (u8::MAX, (0, u64::MAX, 0));
-                let (lines, readable, unreadable) = (0, 0, None);
+                let (lines, readable, optional, unreadable) = (0, 0, 0, None);
+                let periods = (0, u64::MAX, 0);
                 self.names.insert(name.clone(), self.events.len() as u32);
-                self.events.push(Found { name, known, lines, readable, unreadable, optional, periods, tracepoint });
+                self.events.push(Found { name, known, lines, readable, unreadable, optional, periods });
                 self.events.len() as u32 - 1
             }
         };
@@ -265,26 +263,34 @@ impl Survey {
 }
 
 impl Found {
+    /// Whether it is a tracepoint, as all that ftrace records: `irq:softirq_entry`, but not `cycles:u`
+    /// or `cpu/cycles/`.
+    pub fn is_tracepoint(&self, style: Style) -> bool {
+        let Some((system, event)) = self.name.split_once(':') else { return style != Style::Perf };
+        let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+        let modifiers = event.bytes().all(|byte| b"ukhIGHpPSDWeb".contains(&byte));
+        plain(system) && plain(event) && !modifiers
+    }
+
     /// How its lines are read: by its fields where most can be, as text otherwise.
     pub fn reading(&self) -> Known {
         self.known.filter(|_| self.readable * 2 >= self.lines.max(1)).unwrap_or(OTHER)
     }
 
+    /// The optional fields that most of its lines have: one that lacks them is damaged, or cut.
+    pub fn needs(&self) -> u8 {
+        let has = self.reading().fields.iter().any(|&(.., bit)| bit != 0);
+        u8::from(has && self.optional * 2 > self.readable) * OPTIONAL
+    }
+
     /// Lines that no table will have.
     pub fn lost_lines(&self) -> u64 {
-        match self.reading().role {
-            Role::Text => 0,
-            _ => self.lines - self.readable,
+        match (self.reading().role, self.needs()) {
+            (Role::Text, _) => 0,
+            (_, 0) => self.lines - self.readable,
+            _ => self.lines - self.optional,
         }
     }
-}
-
-/// `irq:softirq_entry`, but not `cycles:u` or `cpu/cycles/`.
-fn is_tracepoint(name: &str) -> bool {
-    let Some((system, event)) = name.split_once(':') else { return false };
-    let plain = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
-    let modifiers = event.bytes().all(|byte| b"ukhIGHpPSDWeb".contains(&byte));
-    plain(system) && plain(event) && !modifiers
 }
 
 /// A line for a message: what of it can be shown in one.

@@ -17,7 +17,7 @@ pub const NEXT_COMM: usize = FIELDS_AT + 32;
 pub const NEXT_PID: usize = FIELDS_AT + 48;
 const NEXT_PRIO: usize = FIELDS_AT + 52;
 /// `Row::found` of a sched_switch whose state is a number, so that its bits are the recorder's.
-pub const STATE_IS_NUMBER: u8 = 1;
+pub const STATE_IS_NUMBER: u8 = 2;
 /// The bit of prev_state that stands for "preempted", where the text has letters: as since v4.14.
 pub const PREEMPTED: i64 = 0x100;
 
