@@ -135,7 +135,8 @@ def unsigned(table: pa.Table, name: str) -> list[Any]:
     kind, values = table.schema.field(name).type, table[name].to_pylist()
     if pa.types.is_integer(kind) and kind.bit_width < 64:
         return [value % 2**kind.bit_width for value in values]
-    return list(values)
+    # Where a char array's size says that it is no text, the table has its bytes.
+    return [until_nul(one.decode("latin-1")) if isinstance(one, bytes) else one for one in values]
 
 
 # And it hands over the whole of a char array, where 167 has six registers under that name.
