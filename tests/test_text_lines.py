@@ -53,6 +53,24 @@ LINES: list[tuple[str, str, int | None, int | None, int, tuple[int, int] | None]
         None,
     ),
     ("   perf    -1 [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
+    # Its latency format, and the letters for modes.
+    (
+        "    perf 23008   1 15867.437834:   irq:softirq_exit: ",
+        "irq:softirq_exit",
+        23008,
+        1,
+        NS,
+        None,
+    ),
+    ("kworker/     8  12 15867.437834:   irq:softirq_exit: ", "irq:softirq_exit", 8, 12, NS, None),
+    (
+        "   perf 23008 [000] K  15867.437834: irq:softirq_exit: ",
+        "irq:softirq_exit",
+        23008,
+        0,
+        NS,
+        None,
+    ),
     # trace-cmd report: as it comes, with columns, -t, and its latency format.
     ("  perf-23008 [000] 15867.437834: softirq_exit:     ", "irq:softirq_exit", 23008, 0, NS, None),
     (" perf-8 [003] d..2. 15867.437834: softirq_exit:    ", "irq:softirq_exit", 8, 3, NS, (1, 2)),
@@ -65,6 +83,16 @@ LINES: list[tuple[str, str, int | None, int | None, int, tuple[int, int] | None]
         None,
     ),
     ("perf_dat-8   0d.h.. 15867.437834: softirq_exit:    ", "irq:softirq_exit", 8, 0, NS, (9, 0)),
+    ("  perf-8 [003] 15867.437834: (+12) softirq_exit:   ", "irq:softirq_exit", 8, 3, NS, None),
+    ("  perf-8 [003]15867437834000: softirq_exit:        ", "irq:softirq_exit", 8, 3, NS, None),
+    (
+        "  a.dat:            perf-8 [003] 15867.437834: softirq_exit: ",
+        "irq:softirq_exit",
+        8,
+        3,
+        NS,
+        None,
+    ),
     # ftrace: four and five columns, Android's process, the latency format of tracers and oopses.
     ("  perf-8     [000] d.h5 15867.437834: softirq_exit: ", "irq:softirq_exit", 8, 0, NS, (9, 5)),
     (
@@ -141,7 +169,8 @@ def test_who_where_and_when(
     context: tuple[int, int] | None,
 ) -> None:
     found, row = only(tmp_path, f"{line}{EXIT}\n")
-    assert (found, row["time_ns"], row["common_cpu"], row["vec"]) == (name, time_ns, cpu, 3)
+    when = row.get("time_ns", row.get("time_order"))
+    assert (found, when, row["common_cpu"], row["vec"]) == (name, time_ns, cpu, 3)
     assert row.get("common_pid") == tid
     assert ("common_pid" in row) == (tid is not None)
     flags = ("common_flags", "common_preempt_count")

@@ -1,6 +1,8 @@
 //! What the lines around the events say of the recording: perf's and ftrace's headers, trace-cmd's
 //! first lines.
 
+use memchr::memmem;
+
 use super::context::Columns;
 use super::scan::Rest;
 use crate::recording::Host;
@@ -53,10 +55,12 @@ impl Preamble {
     /// Whether a line that is no event is known to stand where it stands.
     pub fn expects(line: &[u8]) -> bool {
         let line = line.trim_ascii();
-        line.starts_with(b"cpus=") || line.starts_with(b"version = ") || line.starts_with(b"trace-cmd version ")
+        // "PERF_RECORD_" alone begins what --show-round-events prints. Of several files, trace-cmd tells
+        // each one's CPUs behind its name.
+        let starts: [&[u8]; 4] = [b"cpus=", b"version = ", b"trace-cmd version ", b"PERF_RECORD_"];
+        starts.iter().any(|start| line.starts_with(start))
+            || memmem::find(line, b": cpus=").is_some()
             || (line.starts_with(b"CPU ") && line.ends_with(b" is empty"))
-            // perf script's complaints about fields that some events lack
-            || line.starts_with(b"PERF_RECORD_")
     }
 
     fn of_perf(&mut self, key: &str, value: &str) {
