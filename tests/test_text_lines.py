@@ -53,6 +53,8 @@ LINES: list[tuple[str, str, int | None, int | None, int, tuple[int, int] | None]
         None,
     ),
     ("   perf    -1 [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
+    (" :-1    -1/-1  [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
+    (" :-1 17875/-1  [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
     # Its latency format, and the letters for modes.
     (
         "    perf 23008   1 15867.437834:   irq:softirq_exit: ",
