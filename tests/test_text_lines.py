@@ -340,3 +340,21 @@ def test_periods_tell_that_tracepoints_were_sampled(tmp_path: Path) -> None:
     assert event["sampled"]
     with pytest.raises(Exception, match="was sampled"):
         found.timeline(["segments"])
+
+
+# What `perf script --header` says of filters and sampling holds for its text as for the recording.
+def test_headers_tell_how_events_were_recorded(tmp_path: Path) -> None:
+    header = (
+        "# cmdline : /usr/bin/perf record -a -e irq:softirq_exit --filter vec == 3 -e cycles\n"
+        "# event : name = irq:softirq_exit, , id = { 1 }, type = 2, "
+        "{ sample_period, sample_freq } = 1, sample_type = RAW, sample_id_all = 1\n"
+        "# event : name = sched:sched_switch, , id = { 2 }, type = 2, "
+        "{ sample_period, sample_freq } = 4000, sample_type = RAW, freq = 1, sample_id_all = 1\n"
+    )
+    text = f"{header}sh 8 [000] 1.000000: irq:softirq_exit: {EXIT}\n"
+    text += f"sh 8 [000] 2.000000: sched:sched_switch: {SWITCH.format('sh', 8, 'x', 9)}\n"
+    text += "sh 8 [000] 3.000000: cycles:  ffff81 foo\n"
+    [softirq, switch, cycles] = capture(tmp_path, text).header()["events"]
+    assert (softirq["filter"], softirq["sampled"], softirq["period"]) == ("vec == 3", False, 1)
+    assert (switch["filter"], switch["sampled"], switch["frequency"]) == (None, True, 4000)
+    assert (cycles["sampled"], cycles["period"]) == (True, None)
