@@ -53,6 +53,26 @@ LINES: list[tuple[str, str, int | None, int | None, int, tuple[int, int] | None]
         None,
     ),
     ("   perf    -1 [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
+    (" :-1    -1/-1  [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
+    (" :-1 17875/-1  [000] 15867.437834:  irq:softirq_exit: ", "irq:softirq_exit", -1, 0, NS, None),
+    # Its latency format, and the letters for modes.
+    (
+        "    perf 23008   1 15867.437834:   irq:softirq_exit: ",
+        "irq:softirq_exit",
+        23008,
+        1,
+        NS,
+        None,
+    ),
+    ("kworker/     8  12 15867.437834:   irq:softirq_exit: ", "irq:softirq_exit", 8, 12, NS, None),
+    (
+        "   perf 23008 [000] K  15867.437834: irq:softirq_exit: ",
+        "irq:softirq_exit",
+        23008,
+        0,
+        NS,
+        None,
+    ),
     # trace-cmd report: as it comes, with columns, -t, and its latency format.
     ("  perf-23008 [000] 15867.437834: softirq_exit:     ", "irq:softirq_exit", 23008, 0, NS, None),
     (" perf-8 [003] d..2. 15867.437834: softirq_exit:    ", "irq:softirq_exit", 8, 3, NS, (1, 2)),
@@ -65,6 +85,16 @@ LINES: list[tuple[str, str, int | None, int | None, int, tuple[int, int] | None]
         None,
     ),
     ("perf_dat-8   0d.h.. 15867.437834: softirq_exit:    ", "irq:softirq_exit", 8, 0, NS, (9, 0)),
+    ("  perf-8 [003] 15867.437834: (+12) softirq_exit:   ", "irq:softirq_exit", 8, 3, NS, None),
+    ("  perf-8 [003]15867437834000: softirq_exit:        ", "irq:softirq_exit", 8, 3, NS, None),
+    (
+        "  a.dat:            perf-8 [003] 15867.437834: softirq_exit: ",
+        "irq:softirq_exit",
+        8,
+        3,
+        NS,
+        None,
+    ),
     # ftrace: four and five columns, Android's process, the latency format of tracers and oopses.
     ("  perf-8     [000] d.h5 15867.437834: softirq_exit: ", "irq:softirq_exit", 8, 0, NS, (9, 5)),
     (
@@ -141,7 +171,8 @@ def test_who_where_and_when(
     context: tuple[int, int] | None,
 ) -> None:
     found, row = only(tmp_path, f"{line}{EXIT}\n")
-    assert (found, row["time_ns"], row["common_cpu"], row["vec"]) == (name, time_ns, cpu, 3)
+    when = row.get("time_ns", row.get("time_order"))
+    assert (found, when, row["common_cpu"], row["vec"]) == (name, time_ns, cpu, 3)
     assert row.get("common_pid") == tid
     assert ("common_pid" in row) == (tid is not None)
     flags = ("common_flags", "common_preempt_count")
@@ -309,3 +340,21 @@ def test_periods_tell_that_tracepoints_were_sampled(tmp_path: Path) -> None:
     assert event["sampled"]
     with pytest.raises(Exception, match="was sampled"):
         found.timeline(["segments"])
+
+
+# What `perf script --header` says of filters and sampling holds for its text as for the recording.
+def test_headers_tell_how_events_were_recorded(tmp_path: Path) -> None:
+    header = (
+        "# cmdline : /usr/bin/perf record -a -e irq:softirq_exit --filter vec == 3 -e cycles\n"
+        "# event : name = irq:softirq_exit, , id = { 1 }, type = 2, "
+        "{ sample_period, sample_freq } = 1, sample_type = RAW, sample_id_all = 1\n"
+        "# event : name = sched:sched_switch, , id = { 2 }, type = 2, "
+        "{ sample_period, sample_freq } = 4000, sample_type = RAW, freq = 1, sample_id_all = 1\n"
+    )
+    text = f"{header}sh 8 [000] 1.000000: irq:softirq_exit: {EXIT}\n"
+    text += f"sh 8 [000] 2.000000: sched:sched_switch: {SWITCH.format('sh', 8, 'x', 9)}\n"
+    text += "sh 8 [000] 3.000000: cycles:  ffff81 foo\n"
+    [softirq, switch, cycles] = capture(tmp_path, text).header()["events"]
+    assert (softirq["filter"], softirq["sampled"], softirq["period"]) == ("vec == 3", False, 1)
+    assert (switch["filter"], switch["sampled"], switch["frequency"]) == (None, True, 4000)
+    assert (cycles["sampled"], cycles["period"]) == (True, None)

@@ -80,9 +80,13 @@ impl<'a> Head<'a> {
         }
         let mut context: &[u8] = &[];
         if !rest.first()?.is_ascii_digit() {
-            let end = memchr(b' ', rest).filter(|&end| Columns::fit(&rest[..end]))?;
-            context = &rest[..end];
-            rest = after_spaces(&rest[end..])?;
+            let (word, after) = rest.split_at(memchr(b' ', rest)?);
+            if Columns::fit(word) {
+                context = word;
+            } else if !is_misc(word) {
+                return None;
+            }
+            rest = after_spaces(after)?;
         }
         let (stamp, end) = Stamp::parse(rest)?;
         let who = Who::parse(&line[..at - 1], NAME_WIDTH)?;
@@ -97,7 +101,8 @@ impl<'a> Head<'a> {
             let at = memrchr(b' ', &line[..digits_end]).map_or(0, |space| space + 1);
             let Some((stamp, end)) = Stamp::parse(&line[at..]) else { continue };
             let left = line[..at].trim_ascii_end();
-            let head = Self::of_latency(left, stamp).or_else(|| Self::of_perf(left, stamp));
+            let head = Self::of_latency(left, stamp).or_else(|| Self::of_perf_latency(left, stamp));
+            let head = head.or_else(|| Self::of_perf(left, stamp));
             let named = head.and_then(|head| Self::named(&line[at + end..], head));
             if named.is_some() {
                 return named;
@@ -115,6 +120,21 @@ impl<'a> Head<'a> {
         }
         let who = Who::parse(&left[..at], LATENCY_NAME_WIDTH).filter(|who| who.style == Style::Ftrace)?;
         Some(Head { style: Style::Latency, ..Head::of(who, Some(cpu as u32), context, stamp) })
+    }
+
+    /// `perf script -L`: eight letters of the name at the most, the task and the CPU.
+    fn of_perf_latency(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
+        let (comm, rest) = left.split_at_checked(LATENCY_NAME_WIDTH)?;
+        let at = memrchr(b' ', rest)? + 1;
+        let (cpu, count) = digits(&rest[at..]);
+        let whole = count > 0 && count == rest.len() - at && cpu < u64::from(MOST_CPUS);
+        let who = Who::parse(&rest[..at], 0).filter(|who| who.style == Style::Perf && who.comm.is_empty())?;
+        if !whole || who.tid.is_none() || comm.trim_ascii().is_empty() || !rest.starts_with(b" ") {
+            return None;
+        }
+        // Of eight letters, more may have been cut away.
+        let comm = if comm.starts_with(b" ") { comm.trim_ascii() } else { b"" };
+        Some(Head::of(Who { comm, ..who }, Some(cpu as u32), &[], stamp))
     }
 
     /// Of chosen tasks, perf says no CPU. Any text may have a number and a colon in it: only a task's
@@ -135,6 +155,11 @@ impl<'a> Head<'a> {
     fn named(rest: &'a [u8], mut head: Head<'a>) -> Option<Head<'a>> {
         let mut rest = after_spaces(rest)?;
         let mut end = memchr(b' ', rest).unwrap_or(rest.len());
+        // `trace-cmd report --ts-diff` says how long after the event before.
+        if rest.starts_with(b"(+") {
+            rest = after_spaces(&rest[end..])?;
+            end = memchr(b' ', rest).unwrap_or(rest.len());
+        }
         if head.style == Style::Perf && rest.first().is_some_and(u8::is_ascii_digit) {
             let (period, count) = digits(rest);
             if count == end && count < 20 {
@@ -159,6 +184,11 @@ impl<'a> Head<'a> {
         head.text = rest.trim_ascii();
         Some(head)
     }
+}
+
+/// The letters of `perf script -F +misc`.
+fn is_misc(word: &[u8]) -> bool {
+    word.len() <= 8 && word.iter().all(|byte| b"KUHGg.MESCDKRs".contains(byte))
 }
 
 /// What follows one space or more; `None` where there is none before the end.

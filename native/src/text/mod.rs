@@ -12,6 +12,8 @@ mod buffers;
 mod comms;
 mod context;
 #[allow(missing_docs)]
+mod found;
+#[allow(missing_docs)]
 mod head;
 mod irq;
 #[allow(missing_docs)]
@@ -41,13 +43,15 @@ use rustc_hash::FxHashMap;
 use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::perf::attr::{Attr, SMALLEST, TYPE_TRACEPOINT};
+use crate::perf::command::{filters, fits};
 use crate::perf::layout::sample;
 use crate::recording::{Buffer, Event, Host};
 use buffers::Share;
 use context::Columns;
+use found::Found;
 use head::Style;
 use known::{Common, Known, Role};
-use survey::{Found, Survey};
+use survey::Survey;
 
 /// A text, opened: events and columns are known; what the lines say has not been kept.
 #[derive(Debug)]
@@ -121,10 +125,11 @@ impl Text {
         let common = survey.common();
         let has_cpu = survey.most(survey.with_cpu);
         let has_unit = survey.most(survey.with_unit);
+        let filters = survey.preamble.host.cmdline.as_deref().map(filters).unwrap_or_default();
         let (mut events, mut readings) = (Vec::new(), Vec::new());
         for (number, found) in survey.events.iter().enumerate() {
             let known = found.reading();
-            let attr = attr(number, found, has_cpu, found.is_tracepoint(survey.style()))?;
+            let attr = attr(number, found, &survey)?;
             let print_fmt = survey.print_fmt(&known);
             let format = known.format(&found.name, attr.config, found.needs(), common, print_fmt);
             readings.push(Reading { known, needs: found.needs() });
@@ -133,7 +138,7 @@ impl Text {
                 layout: attr.layout(),
                 attr,
                 format: Some(Arc::new(format)),
-                filter: None,
+                filter: filters.iter().find(|(event, _)| fits(event, &found.name)).map(|found| found.1.clone()),
                 guest: None,
             });
         }
@@ -184,20 +189,27 @@ fn buffers(shares: &[Share]) -> Vec<Buffer> {
     buffers
 }
 
-/// The event as perf would describe it. How often it was recorded, only the periods tell.
-fn attr(number: usize, found: &Found, has_cpu: bool, tracepoint: bool) -> Result<Attr> {
+/// The event as perf would describe it. How often it was recorded, a header tells or the periods do;
+/// otherwise tracepoints were recorded each time, and of others it is not known.
+fn attr(number: usize, found: &Found, survey: &Survey) -> Result<Attr> {
     const OTHER_KIND: u32 = u32::MAX;
     const FLAG_FREQ: u64 = 1 << 10;
+    const FLAG_ENABLE_ON_EXEC: u64 = 1 << 12;
     let (count, least, most) = found.periods;
-    let has_period = count == found.lines && count > 0;
-    let sample_type = sample::TIME | sample::RAW | if has_cpu { sample::CPU } else { 0 };
-    let (period, flags) = match has_period {
-        true if least == most => (least, 0),
-        true => (0, FLAG_FREQ),
-        false => (1, 0),
+    let tracepoint = found.is_tracepoint(survey.style());
+    let (period, flags) = match survey.preamble.told(&found.name) {
+        Some(told) => {
+            let flag = |present: bool, bit: u64| if present { bit } else { 0 };
+            (told.period, flag(told.is_frequency, FLAG_FREQ) | flag(told.on_exec, FLAG_ENABLE_ON_EXEC))
+        }
+        None if count == found.lines && least == most => (least, 0),
+        None if tracepoint && count < found.lines => (1, 0),
+        None => (0, FLAG_FREQ),
     };
-    let mut bytes = [0; SMALLEST];
+    let has_cpu = survey.most(survey.with_cpu);
+    let sample_type = sample::TIME | sample::RAW | if has_cpu { sample::CPU } else { 0 };
     let kind = if tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND };
+    let mut bytes = [0; SMALLEST];
     bytes[..4].copy_from_slice(&kind.to_le_bytes());
     bytes[4..8].copy_from_slice(&(SMALLEST as u32).to_le_bytes());
     for (at, word) in [(8, number as u64 + 1), (16, period), (24, sample_type), (40, flags)] {

@@ -1,6 +1,8 @@
 //! What the lines around the events say of the recording: perf's and ftrace's headers, trace-cmd's
 //! first lines.
 
+use memchr::memmem;
+
 use super::context::Columns;
 use super::scan::Rest;
 use crate::recording::Host;
@@ -16,7 +18,22 @@ pub struct Preamble {
     pub clock: Option<String>,
     /// trace-cmd's `cpus=2` was seen.
     pub of_trace_cmd: bool,
+    told: Vec<Told>,
 }
+
+/// What `perf script --header` says of an event.
+#[derive(Debug, Clone)]
+pub struct Told {
+    name: String,
+    /// Occurrences from one sample to the next; or samples a second, if so.
+    pub period: u64,
+    pub is_frequency: bool,
+    /// Whether it was enabled by the recorded command's exec: then it followed that.
+    pub on_exec: bool,
+}
+
+/// More events than anybody records at once.
+const MOST_TOLD: usize = 4096;
 
 impl Preamble {
     /// A line that begins with `#`.
@@ -53,10 +70,12 @@ impl Preamble {
     /// Whether a line that is no event is known to stand where it stands.
     pub fn expects(line: &[u8]) -> bool {
         let line = line.trim_ascii();
-        line.starts_with(b"cpus=") || line.starts_with(b"version = ") || line.starts_with(b"trace-cmd version ")
+        // "PERF_RECORD_" alone begins what --show-round-events prints. Of several files, trace-cmd tells
+        // each one's CPUs behind its name.
+        let starts: [&[u8]; 4] = [b"cpus=", b"version = ", b"trace-cmd version ", b"PERF_RECORD_"];
+        starts.iter().any(|start| line.starts_with(start))
+            || memmem::find(line, b": cpus=").is_some()
             || (line.starts_with(b"CPU ") && line.ends_with(b" is empty"))
-            // perf script's complaints about fields that some events lack
-            || line.starts_with(b"PERF_RECORD_")
     }
 
     fn of_perf(&mut self, key: &str, value: &str) {
@@ -67,14 +86,54 @@ impl Preamble {
             "perf version" => host.tool_version = Some(value.to_owned()),
             "arch" => host.arch = Some(value.to_owned()),
             "nrcpus avail" => host.nr_cpus = value.parse().ok(),
-            "cmdline" => host.cmdline = Some(value.split(' ').map(str::to_owned).collect()),
+            "cmdline" => host.cmdline = Some(words(value)),
+            "event" if self.told.len() < MOST_TOLD => self.told.extend(Told::parse(value)),
             _ => {}
         }
+    }
+
+    /// What a header says of the event of this name.
+    pub fn told(&self, name: &str) -> Option<&Told> {
+        self.told.iter().find(|told| told.name == name)
     }
 
     fn cpus_of_ftrace(&mut self, rest: &str) {
         let count = rest.split_once("#P:").map(|(_, count)| count.trim_end_matches(')').trim());
         self.host.nr_cpus = count.and_then(|count| count.parse().ok()).or(self.host.nr_cpus);
+    }
+}
+
+/// A command line's words. perf prints no quotes, and only filters have spaces: each goes on to the
+/// next option.
+fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let (mut in_filter, mut begins) = (false, false);
+    for word in line.split(' ').filter(|word| !word.is_empty()) {
+        if in_filter && !begins && !word.starts_with('-') {
+            let filter = words.last_mut().map(|filter| [filter, word].join(" "));
+            words.pop();
+            words.extend(filter);
+            continue;
+        }
+        begins = word == "--filter";
+        in_filter = (in_filter && !word.starts_with('-')) || word.starts_with("--filter");
+        words.push(word.to_owned());
+    }
+    words
+}
+
+impl Told {
+    /// `name = irq:softirq_entry, , id = { 1, 2 }, ..., { sample_period, sample_freq } = 1, ..., freq = 1, ...`.
+    fn parse(value: &str) -> Option<Told> {
+        let (name, rest) = value.strip_prefix("name = ")?.split_once(',')?;
+        let number = rest.split_once("sample_freq } = ")?.1;
+        let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+        Some(Told {
+            name: name.to_owned(),
+            period: number[..digits].parse().ok()?,
+            is_frequency: rest.contains(", freq = 1"),
+            on_exec: rest.contains(", enable_on_exec = 1"),
+        })
     }
 }
 
@@ -88,6 +147,26 @@ fn counts(text: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn command_lines_with_filters() {
+        let told =
+            words("perf record -a -e irq:softirq_entry --filter vec == 3 -e a --filter=vec == 3 || x -- sleep 1");
+        let wanted = ["perf", "record", "-a", "-e", "irq:softirq_entry", "--filter", "vec == 3"];
+        assert_eq!(told[..7], wanted);
+        assert_eq!(told[7..], ["-e", "a", "--filter=vec == 3 || x", "--", "sleep", "1"]);
+    }
+
+    #[test]
+    fn events_in_perfs_header() {
+        let mut preamble = Preamble::default();
+        preamble.comment(
+            b"# event : name = cycles:P, , id = { 1, 2 }, type = 0, { sample_period, sample_freq } = 4000, \
+              sample_type = IP, freq = 1, enable_on_exec = 1, sample_id_all = 1",
+        );
+        let told = preamble.told("cycles:P").expect("told");
+        assert_eq!((told.period, told.is_frequency, told.on_exec), (4000, true, true));
+    }
 
     #[test]
     fn headers_of_every_tool() {

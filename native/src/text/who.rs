@@ -54,9 +54,11 @@ impl<'a> Who<'a> {
 
     #[inline(always)]
     fn behind_dash(name: &'a [u8], tid: i32, width: usize) -> Option<Who<'a>> {
-        // perf's number for a task that is gone: " -1", or "-1/-1" with its process.
+        // perf's number for a task that is gone, and for its process: " -1", "7/-1", "-1/-1".
         if tid == 1 {
-            let comm = name.strip_suffix(b"-1/").unwrap_or(name);
+            let comm = name
+                .strip_suffix(b"/")
+                .map_or(name, |process| process.strip_suffix(b"-1").unwrap_or(&process[..digits_before(process)]));
             if comm.ends_with(b" ") {
                 return Some(Self::of_perf(comm, Some(-1)));
             }
@@ -123,6 +125,7 @@ mod tests {
         assert_eq!(who("7"), Some((Style::Perf, "", Some(7))));
         assert_eq!(who("x :-1    -1 "), Some((Style::Perf, "x :-1", Some(-1))));
         assert_eq!(who("   :-1    -1/-1 "), Some((Style::Perf, ":-1", Some(-1))));
+        assert_eq!(who("   :-1 17875/-1 "), Some((Style::Perf, ":-1", Some(-1))));
         assert_eq!(who("  a b-1"), Some((Style::Ftrace, "a b", Some(1))));
         assert_eq!(who("[  12.1]           <idle>-0  "), Some((Style::Ftrace, "<idle>", Some(0))));
         assert_eq!(who(" sh-7 (    7) "), Some((Style::Ftrace, "sh", Some(7))));
