@@ -25,7 +25,7 @@ VECTORS = [
 
 def record(path: Path, *options: str, events: list[str] = EVENTS, seconds: float = 0.8) -> Path:
     perf = require_root_tracing()
-    load = [sys.executable, str(Path(__file__).parent / "udp_load.py"), str(seconds)]
+    load = [sys.executable, str(Path(__file__).parent / "live_load.py"), str(seconds)]
     command = [
         perf,
         "record",

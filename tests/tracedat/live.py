@@ -138,4 +138,4 @@ def events(names: Sequence[str]) -> list[str]:
 
 def load(seconds: float) -> list[str]:
     python = shutil.which("python3") or "python3"
-    return [python, str(Path(__file__).parent.parent / "udp_load.py"), str(seconds)]
+    return [python, str(Path(__file__).parent.parent / "live_load.py"), str(seconds)]
