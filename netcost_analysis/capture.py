@@ -8,8 +8,9 @@ from . import _native
 from ._native import CaptureError
 from .bundle import Bundle, is_bundle
 from .event_names import require_event
+from .kallsyms import kallsyms_beside, parse_kallsyms, read_kallsyms
 from .progress import progress
-from .recorder import clock, is_perf, recorder, require_buffer, require_perf, require_samples
+from .recorder import clock, is_perf, recorder, require_perf, require_samples
 from .tables import summary_html, summary_text
 from .units import duration, share
 
@@ -47,7 +48,6 @@ class Capture:
         except OSError as error:
             # Native says what went wrong, not with which file.
             raise type(error)(f"{self._trace}: {error}") from None
-        require_buffer(self.header, buffer)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class Capture:
             "lost_unplaced": scan["lost_unplaced"],
             "lost_unknown": scan["lost_unknown"],
             "guest_samples": scan["guest_samples"],
-            "kallsyms": self._kallsyms_text() is not None,
+            "kallsyms": header["kallsyms"] or kallsyms_beside(self._trace) is not None,
             "covered": _covered(start, end, scan["cpus"], coverage),
             "coverage": coverage,
             "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"]])),
@@ -182,15 +182,10 @@ class Capture:
 
         Columns: address, type (as nm has it), name, module (null for the kernel's own).
         """
-        from .kallsyms import parse_kallsyms
-
-        text = self._kallsyms_text()
+        text, beside = self.native.kallsyms(), kallsyms_beside(self._trace)
+        if text is None and beside is not None:
+            text = read_kallsyms(beside)
         return None if text is None else parse_kallsyms(text)
-
-    def _kallsyms_text(self) -> str | None:
-        from .kallsyms import beside
-
-        return self.native.kallsyms() or beside(self._trace)
 
     def timeline(
         self,

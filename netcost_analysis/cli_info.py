@@ -10,6 +10,8 @@ from .recorder import clock, is_perf, recorder
 from .units import duration, printable, ranges, share
 
 _WIDTH = 89
+# Format and version that go without saying.
+_USUAL = ("perf.data", 2)
 # trace-cmd record -e all describes a thousand events and more that never happened.
 _MOST_SILENT = 40
 
@@ -74,9 +76,6 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     if len(info["coverage"]) > 10:
         lines.append(("", f"and {len(info['coverage']) - 10:,} gaps more"))
     return lines + [("note", note) for note in info["notes"]]
-
-
-_USUAL = ("perf.data", 2)
 
 
 def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:

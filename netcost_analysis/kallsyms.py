@@ -11,12 +11,15 @@ _HIGHEST = 2**64
 _TEXT_LIMIT_BYTES = 256 << 20
 
 
-def beside(recording: str) -> str | None:
+def kallsyms_beside(recording: str) -> Path | None:
     # What `perf record --kcore` puts into the folder that it makes; a link in it could lead
     # anywhere.
     path = Path(recording, "kcore_dir", "kallsyms")
-    if path.parent.is_symlink() or path.is_symlink() or not path.is_file():
-        return None
+    linked = path.parent.is_symlink() or path.is_symlink()
+    return path if path.is_file() and not linked else None
+
+
+def read_kallsyms(path: Path) -> str:
     with path.open(encoding="utf-8", errors="replace") as file:
         return file.read(_TEXT_LIMIT_BYTES)
 

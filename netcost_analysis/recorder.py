@@ -36,14 +36,6 @@ def is_perf(header: dict[str, Any]) -> bool:
     return bool(header["format"] == "perf.data")
 
 
-def require_buffer(header: dict[str, Any], buffer: str | None) -> None:
-    # Native picks among a trace.dat's buffers, and says so where there is none of that name; the
-    # other formats hold one.
-    if buffer and header["buffer"] != buffer:
-        kind = _KINDS[header["format"]]
-        raise CaptureError(f"no buffer '{buffer}': {kind} has no ftrace instances")
-
-
 def require_perf(header: dict[str, Any], what: str) -> None:
     # what: samples with addresses, mappings, ...: what no other recorder keeps.
     if not is_perf(header):

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-from conftest import require_tool
+from conftest import missing, require_tool
 
 # Runs inside `perf script -s`: perf decodes the event by its recorded format and hands over the
 # fields one by one.
@@ -47,18 +46,23 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def perf_handler(path: Path, scratch: Path) -> list[Seen]:
+# What a handler that perf runs for every sample has said.
+def perf_python(handler: str, path: Path, scratch: Path) -> list[str]:
     perf = require_tool("perf")
     script = scratch / "handler.py"
-    script.write_text(HANDLER)
+    script.write_text(handler)
     done = subprocess.run(
         [perf, "script", "-f", "-i", path, "-s", script], capture_output=True, text=True
     )
     if "not supported" in done.stderr or "unsupported" in done.stderr.lower():
-        pytest.skip("this perf was built without Python")
+        missing("this perf was built without Python")
     assert done.returncode == 0, done.stderr[-500:]
+    return done.stdout.splitlines()
+
+
+def perf_handler(path: Path, scratch: Path) -> list[Seen]:
     seen = []
-    for line in done.stdout.splitlines():
+    for line in perf_python(HANDLER, path, scratch):
         if not line.startswith("["):
             continue
         event, fields = json.loads(line)

@@ -1,12 +1,10 @@
 # What `perf script` hands to a Python script for every sample: the second opinion on whole files.
 
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-from conftest import require_tool
+from oracle import perf_python
 
 # Runs inside perf. Events with a recorded format come field by field, all others as one dictionary.
 HANDLER = """
@@ -37,11 +35,5 @@ def trace_unhandled(event, context, fields, told):
 
 
 def handled_samples(path: Path, scratch: Path) -> list[dict[str, Any]]:
-    script = scratch / "handler.py"
-    script.write_text(HANDLER)
-    command = [require_tool("perf"), "script", "-f", "-i", path, "-s", script]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if "not supported" in done.stderr or "unsupported" in done.stderr.lower():
-        pytest.skip("this perf was built without Python")
-    assert done.returncode == 0, done.stderr[-500:]
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    lines = perf_python(HANDLER, path, scratch)
+    return [json.loads(line) for line in lines if line.startswith("{")]

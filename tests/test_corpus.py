@@ -1,7 +1,6 @@
 # Captures that strangers recorded: counted, compared with perf event by event, read within bounds,
 # or refused in a line that says where.
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +11,7 @@ import pyarrow as pa
 import pytest
 import repack
 from bounded import bounded
-from conftest import SHARED, require_shared
+from corpus import ABSENT, files, name, path_of
 from native_tables import ALL_TABLES, Answer, assert_conserved, rows
 from perf_dump import dumped_samples
 from perf_handler import handled_samples
@@ -21,17 +20,7 @@ from run_cli import Netcost
 
 from netcost_analysis._native import Capture, CaptureError
 
-
-def manifest() -> list[dict[str, Any]]:
-    path = SHARED / "corpus" / "manifest.json"
-    if not path.is_file():
-        return []
-    return [one for one in json.loads(path.read_text()) if one["kind"] == "perf"]
-
-
-ABSENT: list[dict[str, Any]] = [{"file": None}]
-# With the folder absent there is one case left, which skips and says why.
-FILES = manifest() or ABSENT
+FILES = files("perf")
 # A header with no record behind it, and three that a fuzzer made.
 UNREADABLE = [
     one for one in FILES if str(one["file"])[:3] in ("003", "054", "067", "072")
@@ -47,14 +36,6 @@ REPACKED: dict[str, Callable[[bytes], bytes]] = {
 # Addresses from here on mark whose frames follow.
 FIRST_MARKER = 2**64 - 4095
 COMPARED = [one for one in READABLE if str(one["file"])[:3] != "105"]
-
-
-def name(one: dict[str, Any]) -> str:
-    return str(one["file"])
-
-
-def path_of(one: dict[str, Any]) -> Path:
-    return require_shared("corpus") / (one["file"] or "")
 
 
 def for_perf(one: dict[str, Any], scratch: Path) -> Path:

@@ -1,36 +1,18 @@
 # Texts that strangers kept: every event counted, known ones in tables, all within bounds.
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from bounded import bounded
-from conftest import SHARED, require_shared
+from corpus import ABSENT, files, name, path_of
 from native_tables import rows
 from text_capture import counts
 
 from netcost_analysis._native import Capture
 
-
-def manifest() -> list[dict[str, Any]]:
-    path = SHARED / "corpus" / "manifest.json"
-    if not path.is_file():
-        return []
-    return [one for one in json.loads(path.read_text()) if one["kind"] == "text"]
-
-
-FILES = manifest() or [{"file": None}]
-
-
-def name(one: dict[str, Any]) -> str:
-    return str(one["file"])
-
-
-def path_of(one: dict[str, Any]) -> Path:
-    return require_shared("corpus") / (one["file"] or "")
+FILES = files("text")
 
 
 @pytest.mark.parametrize("one", FILES, ids=name)
@@ -62,10 +44,11 @@ def test_every_line_has_its_row(one: dict[str, Any]) -> None:
     assert len(wanted) == one["oracle_events"]
 
 
-@pytest.mark.parametrize("one", FILES, ids=name)
+SWITCHES = [one for one in FILES if "sched_switch" in one.get("tracepoint_counts", ())] or ABSENT
+
+
+@pytest.mark.parametrize("one", SWITCHES, ids=name)
 def test_every_switch_has_its_fields(one: dict[str, Any]) -> None:
-    if "sched_switch" not in one["tracepoint_counts"]:
-        pytest.skip("holds no sched_switch")
     text = path_of(one).read_text()
     fields = re.findall(r"prev_comm=(\S+) prev_pid=(\d+) .*? next_comm=(\S+) next_pid=(\d+)", text)
     table = pa.table(Capture(str(path_of(one))).events("sched:sched_switch"))

@@ -1,37 +1,18 @@
 # Files of trace-cmd that strangers recorded: every event and field compared with trace-cmd's own
 # reading, and read within bounds.
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from bounded import bounded
-from conftest import SHARED, require_shared
+from corpus import files, name, path_of
 from native_tables import ALL_TABLES, Answer, assert_conserved
 from run_cli import Netcost
 from tracedat.compared import assert_same
 
 from netcost_analysis._native import Capture, CaptureError
 
-
-def manifest() -> list[dict[str, Any]]:
-    path = SHARED / "corpus" / "manifest.json"
-    if not path.is_file():
-        return []
-    return [one for one in json.loads(path.read_text()) if one["kind"] == "trace.dat"]
-
-
-ABSENT: list[dict[str, Any]] = [{"file": None}]
-FILES = manifest() or ABSENT
-
-
-def name(one: dict[str, Any]) -> str:
-    return str(one["file"])
-
-
-def path_of(one: dict[str, Any]) -> Path:
-    return require_shared("corpus") / (one["file"] or "")
+FILES = files("trace.dat")
 
 
 @pytest.mark.parametrize("one", FILES, ids=name)

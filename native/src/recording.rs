@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::format::Format;
+use crate::host::{Buffer, Host, Session};
 use crate::input::{read_at, read_up_to};
 use crate::perf::attr::{Attr, TYPE_TRACEPOINT};
 use crate::perf::command::follows_tasks;
@@ -36,33 +37,10 @@ pub struct Event {
     pub guest: Option<i32>,
 }
 
-/// The machine that was recorded, and what recorded it. Recorders differ in what they note.
-#[derive(Debug, Default, Clone)]
-pub struct Host {
-    /// Name of the recorded host.
-    pub hostname: Option<String>,
-    /// `uname -r`.
-    pub os_release: Option<String>,
-    /// Version of the recorder.
-    pub tool_version: Option<String>,
-    /// `uname -m`.
-    pub arch: Option<String>,
-    /// CPUs that the host has.
-    pub nr_cpus: Option<u32>,
-    /// The recorder's command line.
-    pub cmdline: Option<Vec<String>>,
-    /// Bytes of a `long`.
-    pub long_bytes: Option<u8>,
-    /// `/proc/kallsyms`.
-    pub kallsyms: Option<String>,
-    /// `uname -a`, as far as the recorder took it.
-    pub uname: Option<String>,
-}
-
 /// A capture, opened.
 #[derive(Debug)]
 pub struct Recording {
-    /// `perf.data` or `text`.
+    /// `perf.data`, `trace.dat`, `tracefs` or `text`.
     pub format: &'static str,
     /// `file`, `pipe` or `directory`; of a text, who wrote it.
     pub mode: &'static str,
@@ -102,41 +80,6 @@ pub struct Recording {
     pub source: Source,
 }
 
-/// What joins a capture to others and to the time of day.
-#[derive(Debug, Default, Clone)]
-pub struct Session {
-    /// From the capture's clock to the time of day.
-    pub date_offset_ns: Option<i64>,
-    /// Number of the session.
-    pub trace_id: Option<u64>,
-    /// Guests that were traced in it.
-    pub guests: Vec<Guest>,
-}
-
-/// A virtual machine that was traced in the same session.
-#[derive(Debug, Default, Clone)]
-pub struct Guest {
-    /// What it is called.
-    pub name: String,
-    /// Number of its own session.
-    pub trace_id: u64,
-    /// Its CPUs and the host's threads that are them.
-    pub cpus: Vec<(u32, i32)>,
-}
-
-/// One ftrace instance's share of a capture.
-#[derive(Debug, Clone)]
-pub struct Buffer {
-    /// Empty for the top one.
-    pub name: String,
-    /// CPUs with data.
-    pub cpus: usize,
-    /// Bytes of it in the file.
-    pub bytes: u64,
-    /// ftrace's name of its clock.
-    pub clock: String,
-}
-
 /// Where a capture's events come from.
 #[derive(Debug)]
 pub enum Source {
@@ -149,8 +92,8 @@ pub enum Source {
 }
 
 impl Recording {
-    /// Opens a file, a folder that `perf record --threads` made, or `-` for standard input.
-    /// `buffer` names one of several ftrace instances, the top one where `None`.
+    /// Opens a file, a folder that `perf record --threads` made, a copy of tracefs, or `-` for
+    /// standard input. `buffer` names one of several ftrace instances, the top one where `None`.
     pub fn open(path: &str, buffer: Option<&str>) -> Result<Recording> {
         if path == "-" {
             return Self::from_unwrapped(None, buffer);
@@ -160,9 +103,11 @@ impl Recording {
             return Self::from_unwrapped(Some(Arc::new(File::open(path)?)), buffer);
         }
         if folder.join("data").is_file() {
+            refuse_buffer("a perf.data", buffer)?;
             return Ok(of_perf(PerfData::from_directory(folder)?));
         }
         if tracefs::looks_like(folder) {
+            refuse_buffer("a copy of tracefs", buffer)?;
             return tracefs::open(folder);
         }
         let found = std::fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -199,10 +144,8 @@ impl Recording {
             return Err(bad!("not a capture: the file has {length} bytes, too few for a perf.data header"));
         };
         if Magic::parse(&start).is_some() {
-            return match buffer {
-                None => Ok(of_perf(PerfData::from_file(file)?)),
-                Some(buffer) => Err(bad!("no buffer '{buffer}': a perf.data has no ftrace instances")),
-            };
+            refuse_buffer("a perf.data", buffer)?;
+            return Ok(of_perf(PerfData::from_file(file)?));
         }
         if start.starts_with(tracedat::MAGIC) {
             return tracedat::open(file, buffer);
@@ -232,11 +175,6 @@ impl Recording {
         matches!(self.source, Source::Ring(_))
     }
 
-    /// The clock, where it is a ring's.
-    pub fn ring_clock(&self) -> Option<&str> {
-        self.is_ring().then_some(self.clock.as_str())
-    }
-
     /// Whether the recorder may have written the same record twice at the end of a flush.
     pub fn may_repeat(&self) -> bool {
         matches!(self.source, Source::Perf(_))
@@ -246,14 +184,21 @@ impl Recording {
     pub fn event_of_id(&self, id: u64) -> Option<u32> {
         match &self.source {
             Source::Perf(perf) => perf.ids.find(id),
-            Source::Text(_) => None,
-            Source::Ring(_) => None,
+            Source::Ring(_) | Source::Text(_) => None,
         }
     }
 
     /// Whether this event is a tracepoint.
     pub fn is_tracepoint(&self, event: usize) -> bool {
         self.events.get(event).is_some_and(|event| event.attr.kind == TYPE_TRACEPOINT)
+    }
+}
+
+/// Most captures are of one buffer, the top one.
+fn refuse_buffer(kind: &str, buffer: Option<&str>) -> Result<()> {
+    match buffer.filter(|buffer| !buffer.is_empty()) {
+        Some(buffer) => Err(bad!("no buffer '{buffer}': {kind} has no ftrace instances")),
+        None => Ok(()),
     }
 }
 

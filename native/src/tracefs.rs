@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
+use crate::host::{Buffer, Host, Session};
 use crate::input::read_up_to;
-use crate::recording::{Buffer, Host, Recording, Session, Source};
+use crate::recording::{Recording, Source};
 use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracedat::events;
 use crate::tracing::Tracing;
@@ -58,7 +59,6 @@ pub fn open(folder: &Path) -> Result<Recording> {
     let cpus = pages(folder, &layout, &mut notes)?;
     notes.extend(tracing.problem.take());
     let uname = text(&optional("uname", MOST_TEXT));
-    let word = |place: usize| uname.split_whitespace().nth(place).map(str::to_owned);
     let bytes = cpus.iter().map(|(_, pages)| pages.bytes()).sum();
     let buffer = Buffer { name: String::new(), cpus: cpus.len(), bytes, clock: clock.name.clone() };
     Ok(Recording {
@@ -71,17 +71,9 @@ pub fn open(folder: &Path) -> Result<Recording> {
         finished: true,
         cut: false,
         host: Host {
-            hostname: word(1),
-            os_release: word(2),
-            arch: uname
-                .split_whitespace()
-                .rev()
-                .find(|word| word.contains("64") || word.contains("arm") || word.contains("86"))
-                .map(str::to_owned),
             nr_cpus: Some(cpus.len() as u32),
             long_bytes: Some(layout.commit.1 as u8),
-            uname: Some(uname.trim().to_owned()).filter(|uname| !uname.is_empty()),
-            ..Default::default()
+            ..Host::of_uname(Some(uname))
         },
         unit: clock.unit(),
         resolution_ns: clock.resolution_ns(),

@@ -56,6 +56,13 @@ pub struct Side<'a> {
     pub what: What,
 }
 
+impl Side<'static> {
+    /// What a source that has no records of perf says between its events.
+    pub fn of(what: What, time_ns: Option<i64>, cpu: Option<u32>) -> Side<'static> {
+        Side { kind: 0, bytes: &[], guest: false, time_ns, cpu, what }
+    }
+}
+
 /// Contents of the side records that are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {

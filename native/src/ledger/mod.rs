@@ -13,6 +13,7 @@ mod frames;
 mod irqs;
 mod output;
 mod raise;
+mod refuse;
 mod resolve;
 #[allow(missing_docs)]
 mod rows;
@@ -32,7 +33,6 @@ use crate::error::{bad, Result};
 use crate::intern::NONE;
 use crate::progress::Progress;
 use crate::recording::Recording;
-use crate::ring::Unit;
 use crate::visit::{Sample, Side, Visitor, What, MOST_CPUS};
 use cpu::{Cpu, Sight};
 use flush::{Flush, Verdict};
@@ -82,7 +82,7 @@ const ABSENT: u32 = u32::MAX;
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
     let shapes = Shapes::of(recording);
-    refuse(recording, &shapes)?;
+    refuse::refuse(recording, &shapes)?;
     let world = World::new(shapes, request.want, request.window, request.bin_ns);
     let mut ledger = Ledger {
         world,
@@ -113,14 +113,7 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     }
     ledger.world.waits.end(end);
     let mut notes = recording.notes.clone();
-    if recording.ring_clock().is_some_and(|clock| matches!(clock, "local" | "perf")) {
-        let clock = &recording.clock;
-        notes.push(format!("clock {clock}: the kernel does not promise that it agrees between CPUs, so waits and what was displaced, which join CPUs, are as good as the machine's TSC; everything else lies on one CPU"));
-    }
-    if recording.resolution_ns > 1 {
-        let step = recording.resolution_ns;
-        notes.push(format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"));
-    }
+    notes.extend(refuse::caveats(recording));
     notes.extend(tally.notes);
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
@@ -131,62 +124,6 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
         return Err(bad!("nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
     }
     output::build(ledger.world, cpus, request, (start, end), (ledger.lost, ledger.lost_samples), notes)
-}
-
-/// What cannot give true numbers gives none.
-fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
-    let clock = &recording.clock;
-    match recording.unit {
-        Unit::Nanoseconds => {}
-        Unit::Cycles => {
-            return Err(bad!(
-            "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: record with -C mono"
-        ))
-        }
-        Unit::Order => {
-            return Err(bad!("no ledger: clock {clock} orders events and tells no durations: record with -C mono"))
-        }
-    }
-    if !shapes.can_account() {
-        let formats = recording.events.iter().any(|event| event.format.is_some());
-        let why = if formats {
-            ""
-        } else if recording.cut || !recording.finished {
-            ": it is cut short, and perf writes event formats at the end of a file (first in a pipe, -o -)"
-        } else {
-            ": record them with capture/netcost-record"
-        };
-        return Err(bad!(
-            "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats{why}"
-        ));
-    }
-    for (event, shape) in recording.events.iter().zip(&shapes.events) {
-        let (name, attr) = (&event.name, &event.attr);
-        if shape.kind == Kind::Ignored {
-            continue;
-        }
-        let why = if recording.follows_tasks {
-            "was recorded for chosen tasks only (perf's -p, -t or -u), so other tasks' time is missing: record with -a"
-        } else if attr.sampled() {
-            "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
-        } else if !attr.has_time() {
-            "has no timestamps: record with --timestamp or -a"
-        } else if !attr.has_cpu() {
-            "does not say on which CPU it happened: record with -a"
-        } else if attr.follows_command() {
-            "followed one command only, so other tasks' time is missing: record with -a"
-        } else if attr.newest_first() {
-            "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
-        } else if shape.pid.is_absent() {
-            "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
-        } else if !attr.has_raw() {
-            "has no payload: record with -R or as a tracepoint"
-        } else {
-            continue;
-        };
-        return Err(bad!("no ledger: {name} {why}"));
-    }
-    Ok(())
 }
 
 impl Ledger<'_> {

@@ -44,21 +44,45 @@ pub struct Attr {
     flags: u64,
 }
 
+/// How often an event was recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampling {
+    /// Occurrences from one sample to the next, or samples a second.
+    pub period: u64,
+    /// Which of the two.
+    pub is_frequency: bool,
+    /// Whether it followed one command from its start.
+    pub on_exec: bool,
+}
+
+impl Sampling {
+    /// One sample in so many occurrences, on whole CPUs.
+    pub fn every(period: u64) -> Sampling {
+        Sampling { period, is_frequency: false, on_exec: false }
+    }
+}
+
 impl Attr {
     /// What a recorder that records every occurrence on every CPU would have written.
     pub fn of_tracepoint(id: u64) -> Attr {
+        Attr::described(TYPE_TRACEPOINT, id, sample::TIME | sample::CPU | sample::RAW, Sampling::every(1))
+    }
+
+    /// The attr of an event that another recorder describes.
+    pub fn described(kind: u32, config: u64, sample_type: u64, sampling: Sampling) -> Attr {
+        let flag = |present: bool, bit: u32| u64::from(present) << bit;
         Attr {
-            kind: TYPE_TRACEPOINT,
-            config: id,
-            sample_type: sample::TIME | sample::CPU | sample::RAW,
+            kind,
+            config,
+            sample_type,
             read_format: 0,
             branch_sample_type: 0,
             regs_user: 0,
             regs_intr: 0,
             clockid: None,
             precise_ip: 0,
-            sample_period: 1,
-            flags: 0,
+            sample_period: sampling.period,
+            flags: flag(sampling.is_frequency, FLAG_FREQ) | flag(sampling.on_exec, FLAG_ENABLE_ON_EXEC),
         }
     }
 

@@ -20,6 +20,7 @@ use crate::recording::Event;
 
 /// Bytes of a name's entry before features had them: a number and 64 characters.
 pub(super) const EVENT_TYPE: usize = 72;
+
 #[derive(Default)]
 pub(super) struct Gathered {
     pub(super) order: Order,

@@ -59,6 +59,7 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
         buffers.append(entry)?;
     }
     header.set_item("buffers", buffers)?;
+    header.set_item("kallsyms", host.kallsyms.is_some())?;
     header.set_item("finished", recording.finished)?;
     header.set_item("notes", printed(&recording.notes))?;
     let events = PyList::empty(py);

@@ -92,7 +92,7 @@ impl Ring {
         let mut lanes: Vec<Lane> =
             self.cpus.iter().zip(0..).map(|((cpu, pages), place)| lane(*cpu, pages, place * of_one)).collect();
         for (tid, comm) in &self.cmdlines {
-            visitor.side(&side(What::Known { tid: *tid, comm: comm.clone() }, None, None));
+            visitor.side(&Side::of(What::Known { tid: *tid, comm: comm.clone() }, None, None));
         }
         let total: u64 = lanes.iter().map(|lane| lane.pages.bytes()).sum();
         let mut tally = Tally::default();
@@ -109,7 +109,7 @@ impl Ring {
             if flow.is_break() {
                 break;
             }
-            visitor.side(&side(What::Round, None, None));
+            visitor.side(&Side::of(What::Round, None, None));
             let done: u64 = lanes.iter().map(|lane| lane.pages.done()).sum();
             if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
                 return Err(bad!("interrupted"));
@@ -147,10 +147,6 @@ fn lane(cpu: u32, pages: &Pages, base: usize) -> Lane {
         ended: false,
         problem: None,
     }
-}
-
-fn side(what: What, time_ns: Option<i64>, cpu: Option<u32>) -> Side<'static> {
-    Side { kind: 0, bytes: &[], guest: false, time_ns, cpu, what }
 }
 
 impl Lane {
@@ -218,7 +214,7 @@ impl Lane {
     fn show<V: Visitor>(&mut self, place: usize, memory: &[u8], visitor: &mut V) -> ControlFlow<()> {
         let row = self.rows[place];
         if let Some((_, missed)) = self.lost.first().filter(|lost| lost.0 == place) {
-            visitor.side(&side(lost(*missed), Some(row.time), Some(self.cpu)));
+            visitor.side(&Side::of(lost(*missed), Some(row.time), Some(self.cpu)));
             self.lost.remove(0);
         }
         let sample = Sample {
@@ -236,7 +232,7 @@ impl Lane {
     /// A loss that no event follows.
     fn end<V: Visitor>(&mut self, visitor: &mut V) {
         if self.pending != Missed::No && self.latest > i64::MIN {
-            visitor.side(&side(lost(self.pending), Some(self.latest), Some(self.cpu)));
+            visitor.side(&Side::of(lost(self.pending), Some(self.latest), Some(self.cpu)));
         }
     }
 }

@@ -21,6 +21,20 @@ pub enum Packed {
     Zlib,
 }
 
+impl Packed {
+    /// Unpacks what claims to have `size` bytes, and gives no more than those.
+    pub fn unpack(self, bytes: &[u8], size: usize) -> io::Result<Vec<u8>> {
+        match self {
+            Packed::Zstd => zstd::bulk::decompress(bytes, size),
+            Packed::Zlib => {
+                let mut found = Vec::new();
+                ZlibDecoder::new(bytes).take(size as u64).read_to_end(&mut found)?;
+                Ok(found)
+            }
+        }
+    }
+}
+
 /// A run of pages, read front to back.
 #[derive(Debug, Clone)]
 pub struct Pages {
@@ -140,15 +154,7 @@ impl Pages {
         let bytes = read_at(&file, self.next + 8, packed.min(MOST_CHUNK))?.ok_or_else(|| damaged("cut short"))?;
         self.next += 8 + packed as u64;
         chunks.given = 0;
-        chunks.unpacked = match chunks.packed {
-            Packed::Zstd => zstd::bulk::decompress(&bytes, unpacked).map_err(|error| damaged(&error.to_string()))?,
-            Packed::Zlib => {
-                let mut found = Vec::with_capacity(unpacked);
-                let mut decoder = ZlibDecoder::new(&bytes[..]).take(unpacked as u64);
-                decoder.read_to_end(&mut found).map_err(|error| damaged(&error.to_string()))?;
-                found
-            }
-        };
+        chunks.unpacked = chunks.packed.unpack(&bytes, unpacked).map_err(|error| damaged(&error.to_string()))?;
         Ok(true)
     }
 }

@@ -45,7 +45,7 @@ impl Comms {
         self.by_tid.insert(tid, comm);
         let comm = String::from_utf8_lossy(head.comm).into_owned();
         let cpu = head.cpu.filter(|_| head.style == Style::Perf);
-        visitor.side(&side(Some(time_ns), cpu, What::Comm { tid, comm }));
+        visitor.side(&Side::of(What::Comm { tid, comm }, Some(time_ns), cpu));
     }
 
     /// A task that sched_switch names.
@@ -55,11 +55,6 @@ impl Comms {
             self.by_tid.insert(tid, packed(comm));
         }
     }
-}
-
-/// A record that is no sample.
-pub fn side(time_ns: Option<i64>, cpu: Option<u32>, what: What) -> Side<'static> {
-    Side { kind: 0, bytes: &[], guest: false, time_ns, cpu, what }
 }
 
 fn packed(comm: &[u8]) -> u128 {

@@ -40,12 +40,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::bytes::Order;
 use crate::error::{bad, Result};
-use crate::perf::attr::{Attr, SMALLEST, TYPE_TRACEPOINT};
+use crate::host::{Buffer, Host};
+use crate::perf::attr::{Attr, Sampling, TYPE_TRACEPOINT};
 use crate::perf::command::{filters, fits};
 use crate::perf::layout::sample;
-use crate::recording::{Buffer, Event, Host};
+use crate::recording::Event;
 use buffers::Share;
 use context::Columns;
 use found::Found;
@@ -129,7 +129,7 @@ impl Text {
         let (mut events, mut readings) = (Vec::new(), Vec::new());
         for (number, found) in survey.events.iter().enumerate() {
             let known = found.reading();
-            let attr = attr(number, found, &survey)?;
+            let attr = attr(number, found, &survey);
             let print_fmt = survey.print_fmt(&known);
             let format = known.format(&found.name, attr.config, found.needs(), common, print_fmt);
             readings.push(Reading { known, needs: found.needs() });
@@ -191,29 +191,18 @@ fn buffers(shares: &[Share]) -> Vec<Buffer> {
 
 /// The event as perf would describe it. How often it was recorded, a header tells or the periods do;
 /// otherwise tracepoints were recorded each time, and of others it is not known.
-fn attr(number: usize, found: &Found, survey: &Survey) -> Result<Attr> {
+fn attr(number: usize, found: &Found, survey: &Survey) -> Attr {
     const OTHER_KIND: u32 = u32::MAX;
-    const FLAG_FREQ: u64 = 1 << 10;
-    const FLAG_ENABLE_ON_EXEC: u64 = 1 << 12;
     let (count, least, most) = found.periods;
     let tracepoint = found.is_tracepoint(survey.style());
-    let (period, flags) = match survey.preamble.told(&found.name) {
-        Some(told) => {
-            let flag = |present: bool, bit: u64| if present { bit } else { 0 };
-            (told.period, flag(told.is_frequency, FLAG_FREQ) | flag(told.on_exec, FLAG_ENABLE_ON_EXEC))
-        }
-        None if count == found.lines && least == most => (least, 0),
-        None if tracepoint && count < found.lines => (1, 0),
-        None => (0, FLAG_FREQ),
+    let sampling = match survey.preamble.told(&found.name) {
+        Some(told) => Sampling { period: told.period, is_frequency: told.is_frequency, on_exec: told.on_exec },
+        None if count == found.lines && least == most => Sampling::every(least),
+        None if tracepoint && count < found.lines => Sampling::every(1),
+        None => Sampling { is_frequency: true, ..Sampling::every(0) },
     };
     let has_cpu = survey.most(survey.with_cpu);
     let sample_type = sample::TIME | sample::RAW | if has_cpu { sample::CPU } else { 0 };
     let kind = if tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND };
-    let mut bytes = [0; SMALLEST];
-    bytes[..4].copy_from_slice(&kind.to_le_bytes());
-    bytes[4..8].copy_from_slice(&(SMALLEST as u32).to_le_bytes());
-    for (at, word) in [(8, number as u64 + 1), (16, period), (24, sample_type), (40, flags)] {
-        bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
-    }
-    Attr::parse(&bytes, Order::Little).ok_or_else(|| bad!("event {number} could not be described"))
+    Attr::described(kind, number as u64 + 1, sample_type, sampling)
 }

@@ -5,7 +5,7 @@ use memchr::memmem;
 
 use super::context::Columns;
 use super::scan::Rest;
-use crate::recording::Host;
+use crate::host::Host;
 
 /// What was gathered from them.
 #[derive(Debug, Clone, Default)]

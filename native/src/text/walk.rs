@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::buffers::Selection;
-use super::comms::{side, Comms};
+use super::comms::Comms;
 use super::head::Head;
 use super::known::Role;
 use super::line::{what, Line};
@@ -15,7 +15,7 @@ use super::sched::{CHILD_AT, PARENT_AT};
 use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
 use super::Text;
 use crate::error::{bad, Result};
-use crate::visit::{Sample, Tally, Visitor, What};
+use crate::visit::{Sample, Side, Tally, Visitor, What};
 
 impl Text {
     /// Shows every event to `visitor`, in the order of their lines.
@@ -97,10 +97,10 @@ struct Loss {
 impl Loss {
     fn tell<V: Visitor>(&self, until_ns: Option<i64>, visitor: &mut V) {
         if self.count > 0 {
-            visitor.side(&side(until_ns, Some(self.cpu), What::Lost(self.count)));
+            visitor.side(&Side::of(What::Lost(self.count), until_ns, Some(self.cpu)));
         }
         if self.unknown {
-            visitor.side(&side(until_ns, Some(self.cpu), What::LostUnknown));
+            visitor.side(&Side::of(What::LostUnknown, until_ns, Some(self.cpu)));
         }
     }
 }
@@ -213,7 +213,7 @@ impl Walk<'_> {
             }
             Role::Fork => {
                 let what = What::Fork { tid: row.int_at(CHILD_AT), parent: row.int_at(PARENT_AT) };
-                visitor.side(&side(Some(time_ns), head.cpu, what));
+                visitor.side(&Side::of(what, Some(time_ns), head.cpu));
             }
             _ => {}
         }
@@ -237,7 +237,7 @@ impl Walk<'_> {
         let what = what(head.text);
         // Of what was there before it began, perf says that it happened at no time.
         let time_ns = Some(head.stamp.time).filter(|&time| time > 0);
-        visitor.side(&side(time_ns, head.cpu, what));
+        visitor.side(&Side::of(what, time_ns, head.cpu));
         let name = head.text.split(|byte| b" :(".contains(byte)).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).replacen("PERF_RECORD_", "", 1);
         if self.records.len() < 64 || self.records.contains_key(&name) {

@@ -10,9 +10,10 @@ use std::sync::Arc;
 
 use crate::bytes::{until_nul, Order};
 use crate::error::{bad, Result};
+use crate::host::{Buffer, Host, Session};
 use crate::perf::attr::Attr;
 use crate::perf::layout::Layout;
-use crate::recording::{of_text, Buffer, Event, Host, Recording, Session, Source};
+use crate::recording::{of_text, Event, Recording, Source};
 use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
 use crate::text::Text;
 use crate::tracing::{Cursor, Tracing};
@@ -212,9 +213,6 @@ impl Headers {
             Source::Ring(ring) => ring.clock.clone(),
             _ => Clock::default(),
         };
-        let uname = self.options.uname;
-        let word =
-            |place: usize| uname.as_deref().and_then(|uname| uname.split_whitespace().nth(place).map(str::to_owned));
         Recording {
             format: "trace.dat",
             mode: "file",
@@ -225,15 +223,11 @@ impl Headers {
             finished: true,
             cut: self.cut,
             host: Host {
-                hostname: word(1),
-                os_release: word(2),
                 tool_version: self.options.version,
-                arch: uname.as_deref().and_then(|uname| uname.split_whitespace().last().map(str::to_owned)),
                 nr_cpus: self.options.cpu_count.or(Some(instance.cpus.len() as u32)),
-                cmdline: None,
                 long_bytes: self.tracing.long_bytes,
                 kallsyms: self.tracing.kallsyms,
-                uname: uname.clone(),
+                ..Host::of_uname(self.options.uname)
             },
             events,
             resolution_ns: clock.resolution_ns(),

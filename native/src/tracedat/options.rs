@@ -1,7 +1,7 @@
 //! What options say, in either version.
 
 use crate::bytes::{text, Order};
-use crate::recording::Guest;
+use crate::host::Guest;
 use crate::ring::Shift;
 use crate::tracing::Cursor;
 

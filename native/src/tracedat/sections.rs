@@ -2,9 +2,6 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::Read;
-
-use flate2::read::ZlibDecoder;
 
 use super::{CpuData, Headers, Instance};
 use crate::error::{bad, Result};
@@ -37,17 +34,6 @@ pub fn packing(name: &str) -> Result<Packed> {
         "zstd" => Ok(Packed::Zstd),
         "zlib" => Ok(Packed::Zlib),
         _ => Err(bad!("compressed with '{name}'; zstd and zlib are read")),
-    }
-}
-
-fn unpack(packed: Packed, bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
-    match packed {
-        Packed::Zstd => zstd::bulk::decompress(bytes, size),
-        Packed::Zlib => {
-            let mut found = Vec::new();
-            ZlibDecoder::new(bytes).take(size as u64).read_to_end(&mut found)?;
-            Ok(found)
-        }
     }
 }
 
@@ -143,7 +129,7 @@ impl Headers {
             return Err(damaged("it claims to expand too far"));
         }
         let bytes: Cow<'_, [u8]> = cursor.take(packed).ok_or_else(|| damaged("it is cut short"))?;
-        let unpacked = unpack(packing(&self.compression)?, &bytes, unpacked);
+        let unpacked = packing(&self.compression)?.unpack(&bytes, unpacked);
         Ok((unpacked.map_err(|error| damaged(&error.to_string()))?, begin))
     }
 

@@ -1,0 +1,75 @@
+//! Recordings that cannot give true numbers, and what to know of the numbers that others give.
+
+use crate::error::{bad, Result};
+use crate::ledger::shape::{Kind, Shapes};
+use crate::recording::Recording;
+use crate::ring::Unit;
+
+/// What cannot give true numbers gives none.
+pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
+    let clock = &recording.clock;
+    match recording.unit {
+        Unit::Nanoseconds => {}
+        Unit::Cycles => {
+            return Err(bad!(
+            "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: record with -C mono"
+        ))
+        }
+        Unit::Order => {
+            return Err(bad!("no ledger: clock {clock} orders events and tells no durations: record with -C mono"))
+        }
+    }
+    if !shapes.can_account() {
+        let formats = recording.events.iter().any(|event| event.format.is_some());
+        let why = if formats {
+            ""
+        } else if recording.cut || !recording.finished {
+            ": it is cut short, and perf writes event formats at the end of a file (first in a pipe, -o -)"
+        } else {
+            ": record them with capture/netcost-record"
+        };
+        return Err(bad!(
+            "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats{why}"
+        ));
+    }
+    for (event, shape) in recording.events.iter().zip(&shapes.events) {
+        let (name, attr) = (&event.name, &event.attr);
+        if shape.kind == Kind::Ignored {
+            continue;
+        }
+        let why = if recording.follows_tasks {
+            "was recorded for chosen tasks only (perf's -p, -t or -u), so other tasks' time is missing: record with -a"
+        } else if attr.sampled() {
+            "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
+        } else if !attr.has_time() {
+            "has no timestamps: record with --timestamp or -a"
+        } else if !attr.has_cpu() {
+            "does not say on which CPU it happened: record with -a"
+        } else if attr.follows_command() {
+            "followed one command only, so other tasks' time is missing: record with -a"
+        } else if attr.newest_first() {
+            "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
+        } else if shape.pid.is_absent() {
+            "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
+        } else if !attr.has_raw() {
+            "has no payload: record with -R or as a tracepoint"
+        } else {
+            continue;
+        };
+        return Err(bad!("no ledger: {name} {why}"));
+    }
+    Ok(())
+}
+
+/// What the clock means for the figures.
+pub fn caveats(recording: &Recording) -> Vec<String> {
+    let (clock, step) = (recording.clock.as_str(), recording.resolution_ns);
+    let mut notes = Vec::new();
+    if recording.is_ring() && matches!(clock, "local" | "perf") {
+        notes.push(format!("clock {clock}: the kernel does not promise that it agrees between CPUs, so waits and what was displaced, which join CPUs, are as good as the machine's TSC; everything else lies on one CPU"));
+    }
+    if step > 1 {
+        notes.push(format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"));
+    }
+    notes
+}
