@@ -42,5 +42,6 @@ class Capture:
         end_ns: int | None = None,
         cpus: Sequence[int] | None = None,
         bin_ns: int | None = None,
+        clock_doubt: str | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Any]: ...

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _FORMAT = 1
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
+_FALLBACK_CLOCKSOURCES = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies")
 # Text beside a trace is read whole; a bundle that holds more than this there is not one of ours.
 _TEXT_LIMIT_BYTES = 64 << 20
 
@@ -155,6 +156,18 @@ class Bundle:
         from .accounting import parse_kernel_config
 
         return parse_kernel_config(self.text("kernel_config") or "")
+
+    @property
+    def clock_doubt(self) -> str | None:
+        """Why this host's CPUs may not agree on ftrace's and perf's own clocks; None without doubt.
+
+        Those clocks read the TSC, and x86 falls back to another clocksource when its check finds
+        the TSC unstable.
+        """
+        source = (self._part("host") or {}).get("clocksource")
+        if source not in _FALLBACK_CLOCKSOURCES:
+            return None
+        return f"the host's clocksource is {source}, which x86 takes where its TSC is unstable"
 
     @cached_property
     def before(self) -> "Snapshot":

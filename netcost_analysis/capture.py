@@ -40,7 +40,7 @@ class Capture:
     """
 
     def __init__(self, path: str | Path, buffer: str | None = None) -> None:
-        self.path = str(path)
+        self.path, self.buffer = str(path), buffer
         self.bundle = Bundle(path) if self.path != "-" and is_bundle(Path(path)) else None
         self._trace = str(self.bundle.trace) if self.bundle else self.path
         try:

@@ -91,6 +91,6 @@ def window_fields(summary: dict[str, Any], covered: float | None) -> dict[str, A
     # What every JSON answer about a timeline begins with.
     names = (
         *("start_ns", "end_ns", "resolution_ns", "cpus", "has_switches"),
-        *("lost_events", "lost_unplaced", "notes"),
+        *("lost_events", "lost_unplaced", "lost_unknown", "notes"),
     )
     return {**{name: summary[name] for name in names}, "covered": covered}

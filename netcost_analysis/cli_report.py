@@ -4,14 +4,13 @@ from pathlib import Path
 
 import click
 
-from .cli import json_option, path_argument, print_json
+from .cli import capture_arguments, json_option, opened, print_json
 
 _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[notebooks]'"
 
 
 @click.command("report", short_help="Write the report as one HTML file.")
-# No --buffer: notebooks open what a path names, the top buffer.
-@path_argument
+@capture_arguments
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False), help="The HTML file to write."
 )
@@ -27,7 +26,6 @@ def command(
     path: str, output: str, notebook: str | None, victim: str | None, code: bool, as_json: bool
 ) -> None:
     """Write the report on a capture as one HTML file that needs nothing else."""
-    from .capture import open_capture
     from .report import NotebookError, default_notebook, write_report
 
     if path == "-":
@@ -38,9 +36,11 @@ def command(
     if not source.is_file():
         raise click.ClickException(f"no notebook at {source}: name one with --notebook")
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
-    _ = open_capture(path).timeline().summary
+    capture = opened(path)
+    _ = capture.timeline().summary
+    chosen = {"victim": victim, "buffer": capture.buffer}
     try:
-        write_report(source, path, output, with_code=code, victim=victim)
+        write_report(source, path, output, with_code=code, parameters=chosen)
     except ImportError as error:
         raise click.ClickException(f"{_EXTRA} (no module {error.name})") from None
     except NotebookError as error:

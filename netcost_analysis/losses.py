@@ -24,8 +24,8 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Per victim, where its time on CPU went.
 
     by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, falling by what it
-    lost; all columns int64 ns except on_cpu_ns, task_ns, monitor_ns (Int64, NA where unknown) and
-    the shares (float, NaN where unknown):
+    lost; all columns int64 ns except on_cpu_ns, task_ns, displaced_ns, monitor_ns (Int64, NA where
+    unknown) and the shares (float, NaN where unknown):
 
     - on_cpu_ns: from switch-in to switch-out, whoever used it; task_ns: the part in which the task
       itself ran.
@@ -39,7 +39,7 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
       may be.
     - synchronous_ns: softirqs it raised itself, on its own send or receive path. scheduled_ns:
       network work it did as a kthread, with the interrupts on top. displaced_ns: time it waited,
-      runnable, while such a kthread had its CPU.
+      runnable, while such a kthread had its CPU; NA where the CPUs' clocks disagree.
     - unknown_ns: it was current, what ran is unknown.
     - monitor_ns: what utime + stime would say under the accounting of the bundle's kernel
       configuration, NA without one. Where interrupts are not charged and unknown_ns is not 0, it is
@@ -50,7 +50,7 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """
     check_by(by)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
-    displaced = timeline.displaced
+    displaced = timeline.displaced if timeline.across_cpus else None
     rows = tally(timeline.sums(), by)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
@@ -59,17 +59,17 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
 
 def stolen_from(
     rows: pd.DataFrame,
-    displaced: pd.DataFrame,
+    displaced: pd.DataFrame | None,
     keys: list[str],
     has_switches: bool,
     regime: Accounting | None,
 ) -> pd.DataFrame:
-    # stolen() on what tally() returns.
+    # stolen() on what tally() returns. displaced: None where it is not known.
     tasks = of_tasks(rows)
     interrupts = rows[rows["context"].isin(INTERRUPT_CONTEXTS)]
     taken = interrupts[interrupts["cost_class"].isin(_STOLEN)]
     surely = taken[taken["cost_class"] == "stolen"]
-    waiting = displaced.assign(comm=displaced["comm"].astype(object))
+    waiting = tasks[:0] if displaced is None else displaced.astype({"comm": object})
     index = pd.concat([tasks, taken, waiting])[keys].drop_duplicates().set_index(keys).index
 
     def total(part: pd.DataFrame) -> "pd.Series[int]":
@@ -93,7 +93,7 @@ def stolen_from(
     frame = frame.join(_by_device(taken[taken["device"].map(is_device).astype(bool)], keys, index))
     frame["synchronous_ns"] = total(interrupts[interrupts["cost_class"] == "synchronous"])
     frame["scheduled_ns"] = total(tasks[tasks["cost_class"] == "scheduled"])
-    frame["displaced_ns"] = total(waiting)
+    frame["displaced_ns"] = known_if(displaced is not None, total(waiting))
     frame["unknown_ns"] = total(tasks[tasks["context"] == "unknown"])
     frame["monitor_ns"] = _monitor(tasks, frame["on_cpu_ns"], regime, keys, index)
     return frame.sort_values(["stolen_max_ns", "on_cpu_ns"], ascending=False, kind="stable")

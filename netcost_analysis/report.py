@@ -1,6 +1,8 @@
 # A notebook executed on a capture, as one HTML file that needs nothing else.
 
 import os
+import re
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -58,19 +60,25 @@ def default_notebook() -> Path:
 
 
 def write_report(
-    notebook: Path, capture: str, output: str, with_code: bool = False, victim: str | None = None
+    notebook: Path,
+    capture: str,
+    output: str,
+    with_code: bool = False,
+    parameters: Mapping[str, str | None] | None = None,
 ) -> None:
     """Execute a notebook on a capture and export it.
 
     notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
     open_capture takes, from the working directory. output: the HTML file, written whole or not at
-    all. with_code: keep the code cells. victim: the task the report is about; None leaves it to the
-    notebook. Raises NotebookError when a cell does; OSError when a file cannot be read or written.
+    all. with_code: keep the code cells. parameters: further ones to set, as victim, the task the
+    report is about; None leaves one to the notebook. Raises NotebookError when a cell does, or the
+    notebook has no such parameter; OSError when a file cannot be read or written.
     """
     import nbformat
 
     book = nbformat.read(notebook, as_version=4)
-    _set_parameters(book, {"path": capture} | ({"victim": victim} if victim else {}))
+    chosen = {name: value for name, value in (parameters or {}).items() if value}
+    _set_parameters(book, {"path": capture} | chosen, notebook.name)
     execute(book, os.getcwd())
     page = _page(book, title=_title(book, notebook), capture=capture, with_code=with_code)
     with replacing(output) as draft:
@@ -78,16 +86,20 @@ def write_report(
 
 
 class NotebookError(Exception):
-    """A cell of the notebook raised; the message is that cell's error in one line."""
+    """A cell of the notebook raised, or it cannot do what was asked; the message is one line."""
 
 
-def _set_parameters(book: Any, values: dict[str, str]) -> None:
+def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:
     # papermill's convention, so that papermill can run the same notebooks.
     from nbformat.v4 import new_code_cell
 
     tagged = [
         i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])
     ]
+    known = "\n".join(book.cells[i].source for i in tagged)
+    for name in values:
+        if name != "path" and not re.search(rf"^{name}\s*=", known, re.MULTILINE):
+            raise NotebookError(f"{notebook} has no parameter {name}")
     source = "\n".join(f"{name} = {value!r}" for name, value in values.items())
     cell = new_code_cell(source, metadata={"tags": ["injected-parameters"]})
     book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)

@@ -148,7 +148,7 @@ def _taken(victim: str, row: "pd.Series[Any]", known: bool, partial: bool, devic
 
 
 def _waited(row: "pd.Series[Any]", known: bool) -> str:
-    waited = int(row["displaced_ns"])
+    waited = 0 if absent(row["displaced_ns"]) else int(row["displaced_ns"])
     if not waited or (known and waited < _WORTH_SAYING * row["on_cpu_ns"]):
         return ""
     return (

@@ -69,7 +69,9 @@ class Timeline:
             self._frames |= {name: to_frame(result[name]) for name in _ALWAYS}
             if "displaced" in missing:
                 self._frames["displaced"] = to_frame(result["displaced"])
-            self._summary = result["summary"]
+            # Only a pass that followed waits has compared the CPUs' clocks.
+            if self._summary is None or result["summary"]["across_cpus"] is not None:
+                self._summary = result["summary"]
         return self
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
@@ -84,6 +86,7 @@ class Timeline:
                 end_ns=self._absolute(self.end),
                 cpus=self.cpus,
                 bin_ns=bin_ns,
+                clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
                 progress=advance,
             )
 
@@ -134,7 +137,10 @@ class Timeline:
 
     @property
     def displaced(self) -> "pd.DataFrame":
-        """A row per (cpu, task): ns it waited while scheduled network work held that CPU."""
+        """A row per (cpu, task): ns it waited while scheduled network work held that CPU.
+
+        Empty where times of two CPUs cannot be compared: see across_cpus.
+        """
         return self._frame("displaced")
 
     @property
@@ -172,6 +178,17 @@ class Timeline:
     def has_switches(self) -> bool:
         """Whether sched_switch was recorded; without it time on CPU, so every share, is unknown."""
         return bool(self.summary["has_switches"])
+
+    @property
+    def across_cpus(self) -> bool:
+        """Whether times of two CPUs could be compared; without it waits and displaced are unknown.
+
+        False where the clock is each CPU's own (ftrace's local, perf's) and wake-ups recorded
+        before their cause, or the host's clocksource, show that the CPUs disagree; a note says so.
+        """
+        if self.summary["across_cpus"] is None:
+            self.load("displaced")
+        return bool(self.summary["across_cpus"])
 
     @property
     def duration_ns(self) -> int:

@@ -22,13 +22,14 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-stolen-time"  # what netcost.open_capture takes
 victim = None  # a task by name; None: the one the bundle names, else the one that lost most
+buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
 import netcost_analysis as netcost
 from netcost_analysis import answer, explain, explain_estimates, ledger_page, moment, plots, story
 from netcost_analysis.notebook import picture, say
 
-capture = netcost.open_capture(path)
+capture = netcost.open_capture(path, buffer)
 timeline = capture.timeline()
 detail = moment.detail(timeline)  # all of it, unless the capture is very large
 detail.load("softirqs", "hardirqs", "polls", "coverage", "displaced")
@@ -48,7 +49,8 @@ say(story.answer(capture, victim, lost, thieves, timeline.duration_ns))
 if victim:
     parts = answer.parts_of(timeline.sums(), victim)
     with picture(f"Where the CPU time of {victim} went", 2.6) as (_, ax):
-        monitor_ns, displaced_ns = story.known(lost["monitor_ns"]), int(lost["displaced_ns"])
+        monitor_ns = story.known(lost["monitor_ns"])
+        displaced_ns = story.known(lost["displaced_ns"]) or 0
         plots.answer(ax, parts, victim, monitor_ns, displaced_ns, timeline.has_switches)
 
 # %%

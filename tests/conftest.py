@@ -4,9 +4,13 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from run_cli import Netcost
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -65,3 +69,10 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("live")
     vectors = VECTORS if vectors_are_recordable(folder / "probe") else []
     return record(folder / "perf.data", events=EVENTS + vectors)
+
+
+@pytest.fixture
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> "Netcost":
+    from run_cli import Netcost
+
+    return Netcost(monkeypatch, capsys)

@@ -16,11 +16,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return one_interrupt(tmp_path_factory.mktemp("capture"))
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 def documented(command: str) -> set[str]:
     # The names in the first column of docs/cli.md's JSON tables.
     text = (ROOT / "docs" / "cli.md").read_text().split("## JSON")[1]

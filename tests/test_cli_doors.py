@@ -93,11 +93,6 @@ DOORS: dict[str, Callable[[Path], str]] = {
 every_door = pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 def lines(out: str) -> dict[str, str]:
     found = (line.partition(" ") for line in out.splitlines() if not line.startswith(" "))
     return {key: value.strip() for key, _, value in found}
@@ -200,15 +195,6 @@ def test_buffers_are_listed_and_chosen(netcost: Netcost, tmp_path: Path) -> None
     run = netcost("info", path, "--buffer", "third")
     assert (run.code, run.err.count("\n")) == (1, 1)
     assert "no buffer 'third' in this trace.dat; it holds the top one (''), 'other'" in run.err
-
-
-# A notebook opens what a path names.
-def test_a_report_is_on_the_top_buffer(netcost: Netcost, tmp_path: Path) -> None:
-    path = trace_dat(tmp_path, instances={"other": OTHER})
-    run = netcost("report", path, "-o", str(tmp_path / "o.html"), "--buffer", "other")
-    assert run.code == 2
-    assert "No such option" in run.err
-    assert "--buffer" in run.err
 
 
 @pytest.mark.parametrize("door", ["tracefs", "text"])

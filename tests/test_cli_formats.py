@@ -143,11 +143,6 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Damaged:
     return damage
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 def refusal(netcost: Netcost, path: Path, data: Left) -> str:
     if isinstance(data, Path):
         path = data

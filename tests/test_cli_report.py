@@ -7,16 +7,20 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from perfdata import Recording, cpu, recording
+from perfdata import happenings as h
+from run_cli import Netcost
+from tracedat import Dress, write_trace_dat
 
 from netcost_analysis.report import NotebookError, write_report
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
 
 
-def notebook(folder: Path, *sources: str) -> Path:
+def notebook(folder: Path, *sources: str, parameters: str = "path = 'default'") -> Path:
     cells = [
         new_markdown_cell("# Stolen time of <someone>"),
-        new_code_cell("path = 'default'", metadata={"tags": ["parameters"]}),
+        new_code_cell(parameters, metadata={"tags": ["parameters"]}),
         *(new_code_cell(source) for source in sources),
     ]
     path = folder / "book.ipynb"
@@ -56,3 +60,22 @@ def test_a_cell_that_fails_leaves_the_old_report(tmp_path: Path) -> None:
         write_report(notebook(tmp_path, "raise ValueError('no such thing')"), "x", str(page))
     assert page.read_text() == "old"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
+
+
+# A notebook that knows no buffer must not silently read another one.
+def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -> None:
+    def one(at: int) -> Recording:
+        return recording(cpu(0, h.SoftirqEntry(at, 3), h.SoftirqExit(at + 500, 3)))
+
+    dress, page = Dress(instances={"other": one(5_000)}), tmp_path / "report.html"
+    path = str(write_trace_dat(one(1_000), tmp_path / "trace.dat", dress))
+    told = "import netcost_analysis\nprint(netcost_analysis.open_capture(path, buffer).start_ns)"
+    knows = notebook(tmp_path, told, parameters="path = None\nbuffer = None")
+    words = ("report", path, "-o", str(page), "--notebook", str(knows))
+    assert netcost(*words, "--buffer", "other").code == 0
+    assert "<pre>5000\n</pre>" in page.read_text()
+    assert netcost(*words).code == 0
+    assert "<pre>1000\n</pre>" in page.read_text()
+    notebook(tmp_path, told)
+    run = netcost(*words, "--buffer", "other")
+    assert (run.code, run.err) == (1, "netcost: book.ipynb has no parameter buffer\n")

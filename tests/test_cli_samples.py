@@ -69,11 +69,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write(tmp_path_factory.mktemp("samples") / "perf.data")
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 def line(text: str, key: str) -> str:
     (found,) = (one for one in text.splitlines() if one.startswith(f"{key} "))
     return found.removeprefix(key).strip()

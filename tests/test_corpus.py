@@ -178,11 +178,6 @@ def test_any_file_is_read_in_ten_seconds_and_a_gibibyte(one: dict[str, Any]) -> 
     assert said.startswith("CaptureError") if one in UNREADABLE else said == "read"
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 @pytest.mark.parametrize("command", ["info", "events"])
 @pytest.mark.parametrize("one", UNREADABLE, ids=name)
 def test_the_unreadable_are_refused_in_a_line_that_says_where(

@@ -50,11 +50,6 @@ def test_a_small_capture_is_read_in_full(tmp_path: Path, kind: str) -> None:
     assert sum(scan["events"].values()) >= 12
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 @pytest.mark.parametrize("command", ["info", "events", "ledger", "stolen"])
 def test_the_command_line(netcost: Netcost, tmp_path: Path, command: str) -> None:
     sound = [Mutant(0, kind, (), small.files) for kind, small in small_captures().items()]

@@ -65,6 +65,7 @@ def timeline(
         displaced=displaced.astype({"comm": "category"}),
         summary={"cpus": [0, 1]},
         has_switches=switches,
+        across_cpus=True,
         duration_ns=800,
         covered=0.98,
         notes=["a note"],

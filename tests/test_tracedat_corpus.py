@@ -70,11 +70,6 @@ def test_any_file_is_read_in_ten_seconds_and_a_gibibyte(one: dict[str, Any]) -> 
     assert bounded(path_of(one), EVERYTHING.strip(), seconds=10, megabytes=1024) == "read"
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 @pytest.mark.parametrize("one", FILES, ids=name)
 def test_info_and_events(netcost: Netcost, one: dict[str, Any]) -> None:
     info = netcost("info", str(path_of(one)), "--json")

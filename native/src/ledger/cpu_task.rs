@@ -7,7 +7,7 @@ use crate::ledger::segment::Segment;
 use crate::ledger::shape::Kind;
 use crate::ledger::task::{Role, NOBODY};
 use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
-use crate::ledger::wait::What;
+use crate::ledger::wait::{Point, What};
 use crate::ledger::world::{Event, World};
 
 /// Tasks of one CPU that can be in the middle of a softirq: more means that exits are missing.
@@ -102,7 +102,8 @@ impl Cpu {
         if world.want.slices || world.want.displaced {
             // Whom a CPU's first event witnesses has run since before the capture.
             let since = if self.sight == Sight::Never { i64::MIN } else { now };
-            world.waits.point(since, self.tid, What::In(self.stay.row, self.victim));
+            let what = What::In(self.stay.row, self.victim);
+            world.waits.point(Point { time_ns: since, tid: self.tid, cpu: self.number, what });
         }
         if self.role == Role::Napi {
             if world.napi_home.insert(self.tid, self.number) != Some(self.number) {
@@ -139,7 +140,8 @@ impl Cpu {
         }
         self.end_stay(now, event.c, world);
         if world.want.slices || world.want.displaced {
-            world.waits.point(now, self.tid, What::Out(self.number, runnable));
+            let what = What::Out(runnable);
+            world.waits.point(Point { time_ns: now, tid: self.tid, cpu: self.number, what });
         }
         if state & STATE_DEAD != 0 && !runnable {
             world.tasks.died(self.tid);
@@ -280,9 +282,15 @@ impl Cpu {
                 row.cause = Cause::WakeUp;
             }
         }
-        if (kind == Kind::Wakeup) == world.shapes.has_wakeup && (world.want.slices || world.want.displaced) {
-            let cpu = event.b.unwrap_or(i64::from(self.number)) as u32;
-            world.waits.point(event.time_ns, tid, What::Wake(cpu));
+        if world.want.slices || world.want.displaced {
+            let what = if (kind == Kind::Wakeup) == world.shapes.has_wakeup {
+                What::Wake(event.b.unwrap_or(i64::from(self.number)) as u32)
+            } else if world.waits.causality.is_some() {
+                What::Waking
+            } else {
+                return;
+            };
+            world.waits.point(Point { time_ns: event.time_ns, tid, cpu: self.number, what });
         }
     }
 
@@ -290,7 +298,8 @@ impl Cpu {
         let tid = event.a as i32;
         let (orig_cpu, dest_cpu) = (event.b.unwrap_or(-1), event.c.unwrap_or(-1));
         if world.want.slices || world.want.displaced {
-            world.waits.point(event.time_ns, tid, What::Migrate(dest_cpu as u32));
+            let what = What::Migrate(dest_cpu as u32);
+            world.waits.point(Point { time_ns: event.time_ns, tid, cpu: self.number, what });
         }
         if !world.want.migrations || !world.touches(event.time_ns, event.time_ns) {
             return;

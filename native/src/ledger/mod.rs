@@ -3,6 +3,7 @@
 //! One pass in file order feeds each CPU's state machine (`cpu`); finished segments go to integer
 //! sums and, where asked for, to tables. `world` is what the CPUs share.
 
+mod causality;
 mod cpu;
 mod cpu_hardirq;
 mod cpu_softirq;
@@ -34,6 +35,7 @@ use crate::intern::NONE;
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::visit::{Sample, Side, Visitor, What, MOST_CPUS};
+use causality::Causality;
 use cpu::{Cpu, Sight};
 use flush::{Flush, Verdict};
 use shape::{Kind, Shape, Shapes};
@@ -53,6 +55,8 @@ pub struct Request {
     pub cpus: Option<Vec<u32>>,
     /// Width of the sums' time bins; `None`: one bin.
     pub bin_ns: Option<i64>,
+    /// Why CPUs of this machine may not agree on the time.
+    pub clock_doubt: Option<String>,
 }
 
 struct Lane {
@@ -83,7 +87,9 @@ const ABSENT: u32 = u32::MAX;
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
     let shapes = Shapes::of(recording);
     refuse::refuse(recording, &shapes)?;
-    let world = World::new(shapes, request.want, request.window, request.bin_ns);
+    let causality = Causality::of(recording, request.clock_doubt.as_deref());
+    let mut world = World::new(shapes, request.want, request.window, request.bin_ns);
+    world.waits.causality = causality.filter(|_| request.want.slices || request.want.displaced);
     let mut ledger = Ledger {
         world,
         lanes: Vec::new(),
@@ -289,6 +295,7 @@ impl Visitor for Ledger<'_> {
             }
             What::LostUnknown => {
                 self.settle_present();
+                self.world.counters.lost_unknown += 1;
                 if let Some(lane) = side.cpu.and_then(|cpu| self.lane(cpu)) {
                     self.lanes[lane].cpu.lose(
                         side.time_ns,

@@ -4,6 +4,7 @@ use arrow::array::RecordBatch;
 use rayon::prelude::*;
 
 use crate::error::Result;
+use crate::ledger::causality::Causality;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
@@ -33,6 +34,9 @@ pub struct Output {
     pub counters: Counters,
     /// Whether tasks have names between interrupts.
     pub has_switches: bool,
+    /// Whether times of two CPUs could be compared, so that waits and displaced time are known;
+    /// `None` where neither was asked for.
+    pub across_cpus: Option<bool>,
 }
 
 /// Builds everything.
@@ -45,6 +49,11 @@ pub fn build(
     mut notes: Vec<String>,
 ) -> Result<Output> {
     world.take_answers();
+    let across_cpus = world.waits.causality.as_ref().is_none_or(Causality::holds);
+    notes.extend(world.waits.causality.as_ref().map(Causality::note));
+    if !across_cpus {
+        world.forget_waits();
+    }
     let shown = |cpu: u32| request.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu));
     cpus.retain(|cpu| shown(cpu.number));
     cpus.sort_by_key(|cpu| cpu.number);
@@ -89,6 +98,7 @@ pub fn build(
         lost: (lost.max(lost_samples), unplaced),
         counters,
         has_switches,
+        across_cpus: (want.slices || want.displaced).then_some(across_cpus),
     };
     // Giving back hundreds of megabytes takes the kernel a while that nobody needs to wait for.
     rayon::spawn(move || drop((names, cpus)));

@@ -63,13 +63,9 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
 
 /// What the clock means for the figures.
 pub fn caveats(recording: &Recording) -> Vec<String> {
-    let (clock, step) = (recording.clock.as_str(), recording.resolution_ns);
-    let mut notes = Vec::new();
-    if recording.is_ring() && matches!(clock, "local" | "perf") {
-        notes.push(format!("clock {clock}: the kernel does not promise that it agrees between CPUs, so waits and what was displaced, which join CPUs, are as good as the machine's TSC; everything else lies on one CPU"));
-    }
-    if step > 1 {
-        notes.push(format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"));
-    }
-    notes
+    let step = recording.resolution_ns;
+    (step > 1)
+        .then(|| format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"))
+        .into_iter()
+        .collect()
 }

@@ -9,24 +9,34 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::ledger::causality::Causality;
+
 /// Something that happened to a task.
 #[derive(Debug, Clone, Copy)]
 pub enum What {
+    /// Somebody began to wake it.
+    Waking,
     /// Made runnable on a CPU.
     Wake(u32),
     /// Began to run; the row of its slice, and the victim to charge.
     In(usize, u32),
     /// Left the CPU, still runnable or not.
-    Out(u32, bool),
+    Out(bool),
     /// Moved to a CPU.
     Migrate(u32),
 }
 
+/// Something that happened to a task, and the CPU whose clock says when.
 #[derive(Debug, Clone, Copy)]
-struct Point {
-    time_ns: i64,
-    tid: i32,
-    what: What,
+pub struct Point {
+    /// When.
+    pub time_ns: i64,
+    /// To whom.
+    pub tid: i32,
+    /// CPU that recorded it.
+    pub cpu: u32,
+    /// What.
+    pub what: What,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -105,15 +115,17 @@ pub struct Waits {
     pub displaced: FxHashMap<(u32, u32), i64>,
     /// Answers not yet taken.
     pub answers: Vec<Answer>,
+    /// Whether the CPUs' clocks agree, where that is to be shown.
+    pub causality: Option<Causality>,
 }
 
 impl Waits {
     /// Something happened to a task.
     #[inline(always)]
-    pub fn point(&mut self, time_ns: i64, tid: i32, what: What) {
-        if tid != 0 {
-            self.newest = self.newest.max(time_ns);
-            self.points.push(Point { time_ns, tid, what });
+    pub fn point(&mut self, point: Point) {
+        if point.tid != 0 {
+            self.newest = self.newest.max(point.time_ns);
+            self.points.push(point);
         }
     }
 
@@ -162,7 +174,7 @@ impl Waits {
     }
 
     fn is_sure(&self, since: i64, until: i64) -> bool {
-        !self.gaps.iter().any(|gap| gap.0 < until && gap.1 > since)
+        is_sure(&self.gaps, since, until)
     }
 
     /// Charges what held the CPUs that a task waited for.
@@ -187,14 +199,20 @@ impl Waits {
         self.points = points;
     }
 
-    fn happen(&mut self, Point { time_ns, tid, what }: Point) {
+    fn happen(&mut self, point: Point) {
+        if let Some(causality) = &mut self.causality {
+            let gaps = &self.gaps;
+            causality.happen(&point, |since| is_sure(gaps, since, point.time_ns));
+        }
+        let Point { time_ns, tid, cpu: here, what } = point;
         let state = self.states.get(&tid).copied().unwrap_or(State::Asleep);
         let runnable = |cpu, woken| State::Runnable { since: time_ns, woken, cpu, here_since: time_ns };
         let next = match (what, state) {
             (What::Wake(cpu), State::Asleep) => runnable(cpu, true),
             (What::Wake(_), state) => state,
-            (What::Out(cpu, true), _) => runnable(cpu, false),
-            (What::Out(_, false), _) => State::Asleep,
+            (What::Out(true), _) => runnable(here, false),
+            (What::Out(false), _) => State::Asleep,
+            (What::Waking, _) => return,
             (What::Migrate(dest), State::Runnable { since, woken, cpu, here_since }) => {
                 let displaced = self.held_between(cpu, here_since, time_ns);
                 if displaced > 0 {
@@ -224,18 +242,27 @@ impl Waits {
     }
 }
 
+/// Whether no loss lies in between.
+fn is_sure(gaps: &[(i64, i64)], since: i64, until: i64) -> bool {
+    !gaps.iter().any(|gap| gap.0 < until && gap.1 > since)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn at(time_ns: i64, what: What) -> Point {
+        Point { time_ns, tid: 7, cpu: 0, what }
+    }
+
     #[test]
     fn a_preempted_victim_is_displaced_by_what_holds_its_cpu() {
         let mut waits = Waits::default();
-        waits.point(0, 7, What::In(0, 70));
-        waits.point(100, 7, What::Out(0, true));
+        waits.point(at(0, What::In(0, 70)));
+        waits.point(at(100, What::Out(true)));
         waits.hold(0, 110, 150);
         waits.hold(0, 150, 160);
-        waits.point(170, 7, What::In(1, 70));
+        waits.point(at(170, What::In(1, 70)));
         waits.settle(i64::MAX);
         assert_eq!(waits.displaced[&(0, 70)], 50);
         assert_eq!(waits.answers[0].wait_ns, 70);
@@ -245,9 +272,9 @@ mod tests {
     #[test]
     fn a_wait_across_a_loss_is_not_told() {
         let mut waits = Waits::default();
-        waits.point(10, 7, What::Wake(0));
+        waits.point(at(10, What::Wake(0)));
         waits.lose(20, 50);
-        waits.point(60, 7, What::In(0, 70));
+        waits.point(at(60, What::In(0, 70)));
         waits.settle(i64::MAX);
         assert!(waits.answers.is_empty());
     }

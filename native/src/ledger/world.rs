@@ -45,6 +45,8 @@ pub struct Counters {
     pub polls_without_begin: u64,
     /// Samples of the ledger's events that are cut short or name no possible CPU or vector.
     pub unreadable: u64,
+    /// Places where records were lost and the kernel did not say how many.
+    pub lost_unknown: u64,
 }
 
 /// One event, its fields read.
@@ -187,6 +189,14 @@ impl World {
             if let Some(row) = self.rows.slices.get_mut(answer.row) {
                 (row.wake_ns, row.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
             }
+        }
+    }
+
+    /// Times of two CPUs cannot be compared after all.
+    pub fn forget_waits(&mut self) {
+        self.waits.displaced.clear();
+        for row in &mut self.rows.slices {
+            (row.wake_ns, row.wait_ns) = (None, None);
         }
     }
 

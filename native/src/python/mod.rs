@@ -154,7 +154,7 @@ impl Capture {
     }
 
     /// The ledger, in one pass.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, progress=None))]
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, clock_doubt=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn timeline<'py>(
         &self,
@@ -164,9 +164,10 @@ impl Capture {
         end_ns: Option<i64>,
         cpus: Option<Vec<u32>>,
         bin_ns: Option<i64>,
+        clock_doubt: Option<String>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let mut request = Request { want: want(&tables)?, window: None, cpus, bin_ns };
+        let mut request = Request { want: want(&tables)?, window: None, cpus, bin_ns, clock_doubt };
         if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
             request.window = self.window(py, start_ns, end_ns, bin_ns)?;
         }
@@ -188,12 +189,14 @@ impl Capture {
         summary.set_item("notes", printed(&output.notes))?;
         summary.set_item("lost_events", output.lost.0)?;
         summary.set_item("lost_unplaced", output.lost.1)?;
+        summary.set_item("lost_unknown", output.counters.lost_unknown)?;
         summary.set_item("disagreements", output.counters.disagreements)?;
         summary.set_item("orphan_exits", output.counters.orphan_exits)?;
         summary.set_item("repeats_dropped", output.counters.repeats)?;
         summary.set_item("backwards", output.counters.backwards)?;
         summary.set_item("polls_without_begin", output.counters.polls_without_begin)?;
         summary.set_item("has_switches", output.has_switches)?;
+        summary.set_item("across_cpus", output.across_cpus)?;
         found.set_item("summary", summary)?;
         Ok(found)
     }

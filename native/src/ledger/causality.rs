@@ -1,0 +1,175 @@
+//! Whether the CPUs' clocks agree: nobody begins to run before somebody began to wake it.
+//!
+//! ```text
+//!   CPU 0             | waking B |
+//!   CPU 1    B sleeps      | wakeup B | B runs      the clocks may agree
+//!   CPU 1    B sleeps  | wakeup B |                 the effect before its cause: they do not
+//! ```
+//! A task that is woken before it has gone to sleep is no such case, so only what follows a
+//! switch-out into sleep counts, and only pairs that two CPUs recorded.
+
+use rustc_hash::FxHashMap;
+
+use crate::ledger::wait::{Point, What};
+use crate::recording::Recording;
+
+/// Since a task's last switch-out into sleep.
+#[derive(Debug, Clone, Copy)]
+enum Cycle {
+    /// Nothing yet.
+    Asleep { since: i64 },
+    /// A CPU recorded the cause.
+    Caused { since: i64, cpu: u32 },
+    /// A CPU recorded the effect, and nobody yet the cause.
+    Ahead { since: i64, cpu: u32, time_ns: i64 },
+}
+
+/// What the pairs of cause and effect say of a clock of which each CPU has its own.
+#[derive(Debug, Default)]
+pub struct Causality {
+    clock: String,
+    /// Since the first of them, sched_waking is the cause; without one, sched_wakeup.
+    has_waking: bool,
+    /// Why the clock cannot be compared, whatever the pairs say.
+    doubt: Option<String>,
+    cycles: FxHashMap<i32, Cycle>,
+    /// Pairs that two CPUs recorded.
+    compared: u64,
+    /// Of these, those whose effect was recorded before its cause.
+    inverted: u64,
+    /// The furthest that an effect lay before its cause.
+    worst_ns: i64,
+}
+
+impl Causality {
+    /// More inverted pairs than one in so many, and times of two CPUs are not compared: clocks that
+    /// are apart invert about half of what they are further apart than.
+    const BEARABLE: u64 = 100;
+
+    /// `None` for clocks that the kernel keeps equal on all CPUs. `doubt`: what is known against
+    /// this machine's clocks.
+    pub fn of(recording: &Recording, doubt: Option<&str>) -> Option<Causality> {
+        matches!(recording.clock.as_str(), "local" | "perf").then(|| Causality {
+            clock: recording.clock.clone(),
+            doubt: doubt.map(str::to_owned),
+            ..Causality::default()
+        })
+    }
+
+    /// Whether times of two CPUs can be compared.
+    pub fn holds(&self) -> bool {
+        self.doubt.is_none() && self.inverted * Causality::BEARABLE <= self.compared
+    }
+
+    /// What to know of waits and displaced time.
+    pub fn note(&self) -> String {
+        let Causality { clock, compared, inverted, worst_ns, .. } = self;
+        let pairs = format!(
+            "of {compared} wake-ups that two CPUs recorded, {inverted} happened before their cause{}",
+            if *inverted > 0 { format!(", by up to {worst_ns} ns") } else { String::new() }
+        );
+        if self.holds() {
+            return format!("clock {clock} is each CPU's own: waits and displaced time, which join CPUs, are as true as the CPUs' clocks agree; {pairs}");
+        }
+        let why = self.doubt.as_ref().unwrap_or(&pairs);
+        format!("clock {clock} is each CPU's own, and here they disagree: {why}. Waits and displaced time, which join CPUs, are left out; record with {}", if clock == "perf" { "-k CLOCK_MONOTONIC" } else { "-C mono" })
+    }
+
+    /// Takes the next point in time. `is_sure`: whether nothing was lost since a time.
+    pub fn happen(&mut self, point: &Point, is_sure: impl Fn(i64) -> bool) {
+        let Point { time_ns, tid, cpu, what } = *point;
+        let is_cause = match what {
+            What::Out(runnable) => {
+                if runnable {
+                    self.cycles.remove(&tid);
+                } else {
+                    self.cycles.insert(tid, Cycle::Asleep { since: time_ns });
+                }
+                return;
+            }
+            What::Migrate(_) => return,
+            What::Waking => {
+                self.has_waking = true;
+                true
+            }
+            What::Wake(_) => !self.has_waking,
+            What::In(..) => false,
+        };
+        let Some(cycle) = self.cycles.get_mut(&tid) else { return };
+        match (*cycle, is_cause) {
+            (Cycle::Asleep { since }, true) => *cycle = Cycle::Caused { since, cpu },
+            (Cycle::Asleep { since }, false) => *cycle = Cycle::Ahead { since, cpu, time_ns },
+            (Cycle::Caused { since, cpu: cause }, false) => {
+                // The wakeup may share the waking's CPU, and the switch-in not.
+                if cause != cpu {
+                    self.cycles.remove(&tid);
+                    self.compared += u64::from(is_sure(since));
+                }
+            }
+            (Cycle::Ahead { since, cpu: effect, time_ns: before }, true) => {
+                self.cycles.remove(&tid);
+                if effect != cpu && is_sure(since) {
+                    self.compared += 1;
+                    self.inverted += 1;
+                    self.worst_ns = self.worst_ns.max(time_ns - before);
+                }
+            }
+            (Cycle::Caused { .. }, true) | (Cycle::Ahead { .. }, false) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(points: &[(i64, u32, What)]) -> Causality {
+        let mut causality = Causality::default();
+        for &(time_ns, cpu, what) in points {
+            causality.happen(&Point { time_ns, tid: 7, cpu, what }, |_| true);
+        }
+        causality
+    }
+
+    #[test]
+    fn a_cause_before_its_effect_on_another_cpu_is_compared() {
+        let causality = judged(&[
+            (10, 1, What::Out(false)),
+            (20, 0, What::Waking),
+            (21, 0, What::Wake(1)),
+            (25, 1, What::In(0, 0)),
+        ]);
+        assert_eq!((causality.compared, causality.inverted), (1, 0));
+        assert!(
+            causality.holds()
+                && causality.note().ends_with("of 1 wake-ups that two CPUs recorded, 0 happened before their cause")
+        );
+    }
+
+    #[test]
+    fn an_effect_before_its_cause_is_an_inversion() {
+        let causality = judged(&[
+            (10, 1, What::Out(false)),
+            (15, 1, What::Wake(1)),
+            (16, 1, What::In(0, 0)),
+            (20, 0, What::Waking),
+        ]);
+        assert_eq!((causality.compared, causality.inverted, causality.worst_ns), (1, 1, 5));
+        assert!(!causality.holds() && causality.note().contains("1 happened before their cause, by up to 5 ns. Waits"));
+    }
+
+    #[test]
+    fn a_task_woken_before_it_sleeps_shows_nothing() {
+        let causality = judged(&[
+            (10, 1, What::Out(false)),
+            (20, 0, What::Waking),
+            (25, 1, What::In(0, 0)),
+            (30, 0, What::Waking),
+            (31, 0, What::Wake(1)),
+            (32, 1, What::Out(true)),
+            (40, 1, What::In(0, 0)),
+            (41, 0, What::Waking),
+        ]);
+        assert_eq!((causality.compared, causality.inverted), (1, 0));
+    }
+}
