@@ -5,6 +5,7 @@ import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
+from struct import pack
 
 import pytest
 from conftest import ROOT
@@ -88,6 +89,7 @@ DRESSES = {
     "7": Dress(7),
     "7, sections not packed": Dress(7, Packing(headers=False)),
 }
+MANY = 80
 TRACE_DAT_DAMAGES: dict[str, tuple[str, Damage]] = {
     "a version to come": ("7", lambda whole: whole.replace(b"tracing7", b"tracing9", 1)),
     "version 6 cut short": ("6", lambda whole: whole[:2000]),
@@ -96,6 +98,11 @@ TRACE_DAT_DAMAGES: dict[str, tuple[str, Damage]] = {
     "no options": ("7", version_7_without_options),
     "pages of eight bytes": ("6", lambda whole: whole[:14] + b"\x08\0\0\0" + whole[18:]),
     "CPUs over each other": ("6", overlapping),
+    "pages as large as memory": (
+        "7, of many CPUs",
+        lambda whole: whole.replace(pack("<II", 4096, MANY), pack("<II", 1 << 20, MANY), 1),
+    ),
+    "no formats": ("6, of nothing", lambda whole: whole),
     "formats packed in another way": ("7", lambda whole: whole.replace(b"zstd\0", b"lzma\0", 1)),
     "pages packed in another way": (
         "7, sections not packed",
@@ -133,6 +140,12 @@ def damaged(tmp_path_factory: pytest.TempPathFactory) -> Damaged:
         name: write_trace_dat(told, folder / "trace.dat", dress).read_bytes()
         for name, dress in DRESSES.items()
     }
+    many = recording(*(cpu(number, h.SoftirqRaise(1_000, 1)) for number in range(MANY)))
+    for name, other, dress in (
+        ("6, of nothing", recording(cpu(0), formats=()), Dress(6)),
+        ("7, of many CPUs", many, DRESSES["7, sections not packed"]),
+    ):
+        made[name] = write_trace_dat(other, folder / "trace.dat", dress).read_bytes()
 
     def damage(name: str) -> Left:
         if name in DAMAGES:

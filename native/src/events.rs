@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::bytes::Order;
@@ -180,8 +181,13 @@ impl Visitor for Decoder<'_> {
     }
 
     fn block_end(&mut self, block: &[u8]) {
-        for slot in self.pending.drain(..) {
-            self.columns[slot].gather(block);
+        // Where a block is small, sharing it out costs more than it saves.
+        const WORTH_SHARING: usize = 1 << 18;
+        if block.len() < WORTH_SHARING || self.pending.len() < 2 {
+            self.pending.drain(..).for_each(|slot| self.columns[slot].gather(block));
+        } else {
+            self.pending.clear();
+            self.columns.par_iter_mut().for_each(|columns| columns.gather(block));
         }
     }
 
@@ -245,7 +251,7 @@ pub fn tables(
         let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
         Ok((name.to_owned(), batch(columns.finish(comms, recording.unit))?))
     };
-    names.into_iter().zip(decoder.columns).map(finish).collect()
+    names.into_par_iter().zip(decoder.columns).map(finish).collect()
 }
 
 /// Task names are the host's: a guest's events (`named` false) have none.

@@ -141,7 +141,7 @@ impl Recording {
     fn of_format(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {
         let length = file.metadata()?.len();
         let Some(start) = read_at(&file, 0, 16)? else {
-            return Err(bad!("not a capture: the file has {length} bytes, too few for a perf.data header"));
+            return Err(bad!("not a capture: the file has {length} bytes, too few for any header"));
         };
         if Magic::parse(&start).is_some() {
             refuse_buffer("a perf.data", buffer)?;

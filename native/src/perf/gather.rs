@@ -42,7 +42,7 @@ pub(super) struct Gathered {
 pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<PerfData> {
     let length = file.metadata()?.len();
     let Some(start) = read_at(&file, 0, PIPE_HEADER as usize)? else {
-        return Err(bad!("not a capture: the file has {length} bytes, too few for a perf.data header"));
+        return Err(bad!("not a capture: the file has {length} bytes, too few for any header"));
     };
     let magic =
         Magic::parse(&start).ok_or_else(|| bad!("not a perf.data: the file starts with {:02x?}", &start[..8]))?;

@@ -101,7 +101,10 @@ impl Headers {
         let layout = self.page_layout(&instance)?;
         let events = Arc::new(events(&mut self.tracing));
         if events.is_empty() {
-            return Err(bad!("no events: the trace.dat holds no readable event format"));
+            return Err(match self.notes.first() {
+                Some(why) => bad!("no event formats: {why}"),
+                None => bad!("no events: the trace.dat holds no event format"),
+            });
         }
         let cpus = self.pages(file, &instance, &layout)?;
         let ring = Ring {
