@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .cli import capture_arguments, json_option, opened, print_json
+from .cli import capture_arguments, json_option, opened, print_json, window_options
 from .recorder import is_perf
 
 if TYPE_CHECKING:
@@ -34,8 +34,18 @@ _ON_A_TERMINAL = 50
     type=click.IntRange(min=0),
     help=f"At most so many rows (on a terminal {_ON_A_TERMINAL}).",
 )
+@window_options
 @json_option
-def command(path: str, name: str, output: str | None, limit: int | None, as_json: bool) -> None:
+def command(
+    path: str,
+    name: str,
+    output: str | None,
+    limit: int | None,
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+    as_json: bool,
+) -> None:
     """List one event's records, NAME as `netcost info` writes it.
 
     A tracepoint (napi:napi_poll) has its recorded fields. Any other event (cycles:u, cpu-clock,
@@ -52,7 +62,11 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
     sampled = _is_sampled(capture, name)
     read = capture.samples if sampled else capture.events
-    frame = read(name, limit if cut is None else cut + 1)
+    most = limit if cut is None else cut + 1
+    if start is None and end is None and not cpus:
+        frame = read(name, most)
+    else:
+        frame = _within(read(name), capture, start, end, cpus)[:most]
     if output:
         _write(frame, output)
         if as_json:
@@ -64,8 +78,7 @@ def command(path: str, name: str, output: str | None, limit: int | None, as_json
     else:
         # --limit 0 or a capture without times has nothing to count seconds from.
         timed = "time_ns" in frame and frame["time_ns"].notna().any()
-        start = capture.start_ns if timed else 0
-        _print_text(frame[:cut], start, sampled)
+        _print_text(frame[:cut], capture.start_ns if timed else 0, sampled)
         if cut is not None and len(frame) > cut:
             print(f"the first {cut}; --limit shows more, a pipe or -o gets all", file=sys.stderr)
 
@@ -74,6 +87,34 @@ def _is_sampled(capture: "Capture", name: str) -> bool:
     # Only perf samples; what a text shows of cycles are events like any other.
     events = capture.header["events"] if is_perf(capture.header) else ()
     return any(one["name"] == name and not one["tracepoint"] for one in events)
+
+
+def _within(
+    frame: "pd.DataFrame",
+    capture: "Capture",
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+) -> "pd.DataFrame":
+    if cpus:
+        # A tracepoint may have a field of its own that is called cpu.
+        column = "common_cpu" if "common_cpu" in frame else "cpu"
+        if column not in frame:
+            raise click.ClickException("these events do not say on which CPU they happened")
+        frame = frame[frame[column].isin(cpus)]
+    if start is None and end is None:
+        return frame
+    if "time_ns" not in frame:
+        raise click.ClickException(
+            "these events have no times in seconds: leave out --start, --end"
+        )
+    times = (frame["time_ns"] - capture.start_ns) / 1e9
+    kept = times.notna()
+    if start is not None:
+        kept &= times >= start
+    if end is not None:
+        kept &= times < end
+    return frame[kept]
 
 
 def _write(frame: "pd.DataFrame", output: str) -> None:

@@ -282,3 +282,26 @@ def test_events_into_a_file(netcost: Netcost, tmp_path: Path) -> None:
     assert made == {"event": "sched:sched_switch", "rows": 2, "output": table}
     run = netcost("events", path, "sched:sched_switch", "-o", str(tmp_path / "nodir" / "o.csv"))
     assert (run.code, run.err) == (1, f"netcost: {tmp_path / 'nodir'} is no directory\n")
+
+
+# Two CPUs, an event each microsecond: the window is that of netcost stolen, and the limit counts
+# what is in it.
+@pytest.mark.parametrize("write", ["perf.data", "trace.dat"])
+def test_events_of_a_window(netcost: Netcost, tmp_path: Path, write: str) -> None:
+    told = recording(
+        *(
+            cpu(n, *(h.SoftirqRaise(at + 500 * n, n) for at in range(1_000, 9_000, 1_000)))
+            for n in (0, 1)
+        )
+    )
+    path = tmp_path / write
+    _ = told.write(path) if write == "perf.data" else write_trace_dat(told, path)
+
+    def times(*words: str) -> list[tuple[int, int]]:
+        said = netcost("events", str(path), "irq:softirq_raise", *words, "--json").json
+        return sorted((row["time_ns"], row["common_cpu"]) for row in said)
+
+    assert times("--start", "1e-6", "--end", "3e-6", "--cpu", "0") == [(2_000, 0), (3_000, 0)]
+    assert times("--end", "1e-6") == [(1_000, 0), (1_500, 1)]
+    assert times("--cpu", "1", "--limit", "1") == [(1_500, 1)]
+    assert times("--start", "1") == []
