@@ -2,6 +2,7 @@
 
 use memchr::memmem;
 
+use super::graph;
 use super::head::{Head, RECORD};
 use super::lines::LONGEST;
 use super::scan::Rest;
@@ -57,6 +58,7 @@ fn of_no_event(line: &[u8]) -> Line<'_> {
         b"" => Line::Blank,
         rest if rest.starts_with(b"=> ") => Line::Frame,
         rest if rest.first() == Some(&b'#') => of_comment(rest),
+        rest if graph::is_between(rest) => Line::Comment,
         rest => lost(rest).or_else(|| lost_of_buffer(rest)).unwrap_or(Line::Other),
     }
 }

@@ -13,11 +13,13 @@ mod comms;
 mod context;
 #[allow(missing_docs)]
 mod found;
+mod graph;
 #[allow(missing_docs)]
 mod head;
 mod irq;
 #[allow(missing_docs)]
 mod known;
+mod latency;
 mod line;
 mod lines;
 mod notes;

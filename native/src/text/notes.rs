@@ -57,7 +57,7 @@ pub fn of(survey: &Survey) -> Vec<String> {
     let lacking = [
         (survey.with_tid, "a thread's number"),
         (survey.with_cpu, "a CPU"),
-        (survey.with_context, "columns for the context"),
+        (survey.with_flags, "columns for the context"),
         (survey.with_unit, "a time in seconds"),
     ];
     for (count, what) in lacking {

@@ -12,6 +12,7 @@ use super::line::{what, Line};
 use super::lines::{each, Blocks};
 use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
 use super::sched::{CHILD_AT, PARENT_AT};
+use super::stamp::Stamp;
 use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
 use super::Text;
 use crate::error::{bad, Result};
@@ -110,7 +111,7 @@ impl Walk<'_> {
         for line in each(block) {
             let kind = match Line::of(line) {
                 Line::Event(head) if !self.selection.takes(&head) => OF_ANOTHER,
-                Line::Event(head) => match self.event(&head, visitor) {
+                Line::Event(mut head) => match self.event(&mut head, visitor) {
                     Some(ControlFlow::Continue(())) => EVENT,
                     Some(ControlFlow::Break(())) => return ControlFlow::Break(()),
                     None => DAMAGED,
@@ -137,22 +138,26 @@ impl Walk<'_> {
 
     /// A line of an event; `None` if it lacks what most lines have, or its text cannot be read.
     #[inline(always)]
-    fn event<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
+    fn event<V: Visitor>(&mut self, head: &mut Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
         let text = self.text;
+        if head.stamp == Stamp::NONE {
+            head.stamp.time = self.counts[EVENT] as i64;
+        }
         let (number, reading) = text.reading(head.name)?;
         let mut row = (reading.known.read)(head.text)?;
         if row.found & reading.needs != reading.needs
             || (text.common.pid && head.tid.is_none())
             || (text.has_cpu && head.cpu.is_none())
-            || (text.common.context && head.context.is_empty())
+            || (text.common.flags && !head.context.has_flags())
+            || (text.common.depth && !head.context.has_depth())
             || (text.has_unit != (head.stamp.unit_ns > 0))
         {
             return None;
         }
         let tid = self.runs(head, &row, reading.known.role);
         row.int(PID_AT, tid);
-        if !head.context.is_empty() {
-            let (flags, preempt) = text.columns.read(head.context);
+        if head.context.has_flags() {
+            let (flags, preempt) = text.columns.of(head.context);
             row.byte(FLAGS_AT, flags);
             row.byte(PREEMPT_AT, preempt);
         }
