@@ -144,8 +144,10 @@ class Capture:
         Returns a row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
         kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
         callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
-        row per frame. Raises CaptureError, with the nearest names, when the capture has no such
-        event, and for a capture that is none of perf's: those have events() alone.
+        row per frame. The text of perf script has time_ns, cpu, tid, comm, period and callchain,
+        and beside the addresses symbols and dsos. Raises CaptureError, with the nearest names, when
+        the capture has no such event, and for a capture that is none of perf's: those have events()
+        alone.
         """
         from .frames import to_frame
 

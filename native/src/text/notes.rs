@@ -82,7 +82,11 @@ pub fn of(survey: &Survey) -> Vec<String> {
         );
     }
     if survey.frames > 0 {
-        notes.push(format!("{} lines of call chains were passed over", survey.frames));
+        let where_to = match survey.style() {
+            Style::Perf => "are in samples() alone",
+            _ => "were passed over",
+        };
+        notes.push(format!("{} lines of call chains {where_to}", survey.frames));
     }
     notes
 }

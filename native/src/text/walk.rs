@@ -14,11 +14,26 @@ use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
 use super::sched::{CHILD_AT, PARENT_AT};
 use super::stamp::Stamp;
 use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
-use super::Text;
+use super::{Reading, Text};
 use crate::error::{bad, Result};
 use crate::visit::{Sample, Side, Tally, Visitor, What};
 
 impl Text {
+    /// The event of a line, how it is read, and its payload; `None` if it lacks what most lines have, or
+    /// its text cannot be read.
+    #[inline(always)]
+    pub(super) fn row<'a>(&self, head: &Head<'a>) -> Option<(u32, &Reading, Row<'a>)> {
+        let (number, reading) = self.reading(head.name)?;
+        let row = (reading.known.read)(head.text)?;
+        let lacks = row.found & reading.needs != reading.needs
+            || (self.common.pid && head.tid.is_none())
+            || (self.has_cpu && head.cpu.is_none())
+            || (self.common.flags && !head.context.has_flags())
+            || (self.common.depth && !head.context.has_depth())
+            || (self.has_unit != (head.stamp.unit_ns > 0));
+        (!lacks).then_some((number, reading, row))
+    }
+
     /// Shows every event to `visitor`, in the order of their lines.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
         let mut walk = Walk {
@@ -136,24 +151,14 @@ impl Walk<'_> {
         ControlFlow::Continue(())
     }
 
-    /// A line of an event; `None` if it lacks what most lines have, or its text cannot be read.
+    /// A line of an event; `None` if it is damaged.
     #[inline(always)]
     fn event<V: Visitor>(&mut self, head: &mut Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
         let text = self.text;
         if head.stamp == Stamp::NONE {
             head.stamp.time = self.counts[EVENT] as i64;
         }
-        let (number, reading) = text.reading(head.name)?;
-        let mut row = (reading.known.read)(head.text)?;
-        if row.found & reading.needs != reading.needs
-            || (text.common.pid && head.tid.is_none())
-            || (text.has_cpu && head.cpu.is_none())
-            || (text.common.flags && !head.context.has_flags())
-            || (text.common.depth && !head.context.has_depth())
-            || (text.has_unit != (head.stamp.unit_ns > 0))
-        {
-            return None;
-        }
+        let (number, reading, mut row) = text.row(head)?;
         let tid = self.runs(head, &row, reading.known.role);
         row.int(PID_AT, tid);
         if head.context.has_flags() {
