@@ -1,13 +1,12 @@
 # A small text of each kind that perf, trace-cmd and ftrace print, with a little of everything in
 # it: what mutations and fuzzing start from.
 
-from text_mutants import lines
+from text_mutants import LINES, lines
 
 SWITCH = (
     "prev_comm=sh prev_pid=8 prev_prio=120 prev_state=S ==> next_comm=a b next_pid=9 next_prio=120"
 )
 ENTRY, EXIT = "softirq_entry: vec=3 [action=NET_RX]", "softirq_exit: vec=3 [action=NET_RX]"
-POLL = "napi_poll: napi poll on napi struct 0xffff9d3d53863e88 for device eth0 work 7 budget 64"
 
 CHAINS = f"""\
 # clockid: monotonic (1)
@@ -27,24 +26,6 @@ sh 7/8 [000] 0.000000000: PERF_RECORD_COMM exec: sh:7/8
 sh 7/8 [000] 1.000004000: PERF_RECORD_LOST lost 12
 sh 7/8 [000] 1.000005000: PERF_RECORD_FORK(8:9):(7:8)
 """
-VERBOSE = f"""\
-# nop latency trace v1.1.5 on 6.18.44
-# latency: 0 us, #4/9, CPU#0 | (M:PREEMPT VP:0, KP:0, SP:0 HP:0 #P:2)
-              sh       8   0 16 00000000 00000000 [5711a90d4] 26.845ms (+1.122ms): {ENTRY}
-              sh       8   0 16 00000001 00000001 [5711a9537] 27.967ms (+0.001ms): {POLL}
-              sh       8   0 16 00000000 00000002 [5711a9538] 27.968ms (+0.010ms): {EXIT}
-             a b       9   1 1 00000002 00000003 [0000000000001234] 5 (+1): sched_switch: {SWITCH}
-"""
-RAW = f"""\
-cpus=2
-      sh-8       0-0x10 76.211513186: softirq_entry:         vec=3
-      sh-8       0-0x10 76.211513200: napi_poll:      napi=0xff dev_name=eth0 work=7 budget=64
-      sh-8       0-0x10 76.211513300: softirq_exit:          vec=3
-CPU:0 [12 EVENTS DROPPED]
-      sh-8       0-0x1 76.211513400: (+100)  sched_switch:   {SWITCH}
-foo:            sh-8     [001] 76.211513186: softirq_entry:        vec=3 [action=NET_RX]
-foo: CPU:1 [EVENTS DROPPED]
-"""
 GRAPH = f"""\
 # tracer: function_graph
   360.774522 |   0)    sh-8       |  d..1. |               |  net_rx_action() {{
@@ -59,6 +40,14 @@ GRAPH = f"""\
   360.774527 |   0)    a b-9      |  d..1. |   ==========> |
   360.774528 |   0)    a b-9      |  d..1. | $ 1254133 us  |  }} /* net_rx_action ret=-1 */
 """
+BUFFERS = """\
+cpus=2
+            sh-8     [000] 76.211513186: softirq_entry:        vec=3
+CPU:0 [12 EVENTS DROPPED]
+            sh-8     [000] 76.211513386: softirq_exit:         vec=3
+foo:            sh-8     [001] 76.211513186: softirq_entry:        vec=3 [action=NET_RX]
+foo: CPU:1 [EVENTS DROPPED]
+"""
 GRAPH_UNTIMED = """\
 # CPU  DURATION                  FUNCTION CALLS
  0)               |  sys_open() {
@@ -69,7 +58,6 @@ GRAPH_UNTIMED = """\
 
 
 def small_texts() -> dict[str, bytes]:
-    kinds = {kind: "\n".join(lines(kind)) for kind in ("perf", "trace-cmd", "ftrace", "latency")}
-    others = {"chains": CHAINS, "verbose": VERBOSE, "raw": RAW}
-    others |= {"graph": GRAPH, "graph-untimed": GRAPH_UNTIMED}
+    kinds = {kind: "\n".join(lines(kind)) for kind in sorted(LINES)}
+    others = {"chains": CHAINS, "calls": GRAPH, "calls-untimed": GRAPH_UNTIMED, "buffers": BUFFERS}
     return {f"text-{kind}": text.encode() for kind, text in {**kinds, **others}.items()}
