@@ -16,7 +16,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 LAB_ARGS ?=
 FUZZ_SECONDS ?= 60
-FUZZ_TARGETS ?= perf_data records format
+FUZZ_TARGETS ?= perf_data records format trace_dat pages text
 
 NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
 	native/Cargo.toml $(wildcard native/Cargo.lock)

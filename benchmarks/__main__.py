@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import recording, trace_dat
+from benchmarks import recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -50,10 +50,14 @@ def main() -> int:
         size = path.stat().st_size
         print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
         figures: list[Figure] = compare(ways(path), arguments.repeats)
+        lines = text.measure(path, Path(folder), arguments.repeats)
         ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
     printed = table(figures, events)
     print(machine())
     print(printed)
+    if lines is not None:
+        print(text.table(lines))
+        print(text.targets(lines))
     if ring is not None:
         print(trace_dat.table(ring))
         print(trace_dat.targets(ring))
@@ -62,6 +66,7 @@ def main() -> int:
         target.write_text(
             page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
             + (trace_dat.section(ring) if ring is not None else "")
+            + (text.section(lines) if lines is not None else "")
         )
     return 0
 

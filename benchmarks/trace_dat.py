@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import rates
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.recording import ROOT, samples
 
@@ -66,43 +67,17 @@ def measure(folder: Path, repeats: int, seconds: float = 8.0) -> Measured | None
 
 
 def table(measured: Measured) -> str:
-    of = {one.way.name: one for one in measured.figures}
-    head = "| way | time (s) | spread | CPU (s) | again (s) | M events/s | of report | peak (MiB) |"
-    lines = [head, "|---" * 8 + "|"]
-    for one in measured.figures:
-        best = one.again_seconds or one.seconds
-        report = of[REPORT_ZSTD if "zstd" in one.way.name else REPORT].seconds
-        cells = [
-            one.way.name,
-            f"{one.seconds:.3f}",
-            f"{one.spread:.3f}",
-            f"{one.cpu_seconds:.3f}",
-            f"{one.again_seconds:.3f}" if one.again_seconds else "",
-            f"{measured.events / best / 1e6:.1f}",
-            f"{best / report:.3f}",
-            f"{one.peak_mib:.0f}",
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    against = {one.way.name: REPORT for one in measured.figures}
+    against |= {REPORT_ZSTD: REPORT_ZSTD, DECODE_ZSTD: REPORT_ZSTD}
+    return rates.table(measured.figures, measured.events, "events", against, "report")
 
 
 def targets(measured: Measured) -> str:
     of = {one.way.name: one for one in measured.figures}
-    decode = of[DECODE].again_seconds or of[DECODE].seconds
-    rate = measured.events / decode / 1e6
-    unpacked = of[DECODE_ZSTD].again_seconds or of[DECODE_ZSTD].seconds
-    times = of[REPORT_ZSTD].seconds / unpacked
-
-    def verdict(met: bool) -> str:
-        return "met" if met else "**missed**"
-
-    return "\n".join(
-        (
-            "| target | wanted | measured | |",
-            "|---|---|---|---|",
-            f"| decode, M events/s per core | 20 | {rate:.1f} | {verdict(rate >= 20)} |",
-            f"| zstd, times trace-cmd report | 10 | {times:.1f} | {verdict(times >= 10)} |",
-        )
+    rate = measured.events / rates.best(of[DECODE]) / 1e6
+    times = of[REPORT_ZSTD].seconds / rates.best(of[DECODE_ZSTD])
+    return rates.targets(
+        [("decode, M events/s per core", 20, rate), ("zstd, times trace-cmd report", 10, times)]
     )
 
 

@@ -114,17 +114,17 @@ class Capture:
     def events(self, name: str, limit: int | None = None) -> "pd.DataFrame":
         """The events of one tracepoint: in file order of a perf.data, else in order of time.
 
-        name: as perf names it, "napi:napi_poll". limit: at most so many rows, None for all. Returns
-        a row per event: time_ns (int64 ns on the capture's clock, masked Int64 where some events
-        have none; time_cycles or time_order where the clock does not count ns), common_cpu,
-        common_pid, common_comm (category), then every field of the recorded format under its own
-        name; of a text the fields that it prints, or `text`. Raises CaptureError, with the nearest
-        names, when the capture has no such event, and for an event of perf's that is no tracepoint:
-        those have samples().
+        name: as perf names it, "napi:napi_poll", or "napi_poll" where one system alone has such an
+        event. limit: at most so many rows, None for all. Returns a row per event: time_ns (int64 ns
+        on the capture's clock, masked Int64 where some events have none; time_cycles or time_order
+        where the clock does not count ns), common_cpu, common_pid, common_comm (category), then
+        every field of the recorded format under its own name; of a text the fields that it prints,
+        or `text`. Raises CaptureError, with the nearest names, when the capture has no such event,
+        and for an event of perf's that is no tracepoint: those have samples().
         """
         from .frames import to_frame
 
-        require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
+        name = require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
         with progress(f"decoding {name}") as advance:
             table = self.native.events(name, limit, advance)
         return to_frame(table)
@@ -144,12 +144,14 @@ class Capture:
         Returns a row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
         kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
         callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
-        row per frame. Raises CaptureError, with the nearest names, when the capture has no such
-        event, and for a capture that is none of perf's: those have events() alone.
+        row per frame. The text of perf script has time_ns, cpu, tid, comm, period and callchain,
+        and beside the addresses symbols and dsos. Raises CaptureError, with the nearest names, when
+        the capture has no such event, and for a capture that is none of perf's: those have events()
+        alone.
         """
         from .frames import to_frame
 
-        require_event(name, self.header.get("events", ()))
+        name = require_event(name, self.header.get("events", ()))
         require_samples(self.header, name)
         with progress(f"decoding {name}") as advance:
             return to_frame(self.native.samples(name, limit, advance))

@@ -10,18 +10,32 @@ from ._native import CaptureError
 _MOST = 60
 
 
-def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = False) -> None:
-    # events: as the header lists them; fields: only a tracepoint will do. A header without any
-    # leaves it to the pass over the records to say what is wrong.
+def require_event(name: str, events: Iterable[dict[str, Any]], fields: bool = False) -> str:
+    # The full name of the event that is meant. events: as the header lists them; fields: only a
+    # tracepoint will do. A header without any leaves it to the pass over the records to say what is
+    # wrong.
     known = {event["name"]: event for event in events}
     if not known:
-        return
-    if name not in known:
+        return name
+    full = name if name in known else _meant(name, list(known.values()))
+    if full is None:
         raise CaptureError(_no_such_event(name, list(known.values())))
-    if fields and not known[name]["tracepoint"]:
+    if fields and not known[full]["tracepoint"]:
         raise CaptureError(
-            f"{name} is no tracepoint and has no fields: samples({name!r}) has its samples"
+            f"{full} is no tracepoint and has no fields: samples({full!r}) has its samples"
         )
+    return full
+
+
+def _meant(name: str, known: list[dict[str, Any]]) -> str | None:
+    # A tracepoint by its bare name, if one system alone has such; and by its full one where the
+    # capture is a text, which gives bare names.
+    system, _, bare = name.rpartition(":")
+    tracepoints = [event["name"] for event in known if event["tracepoint"]]
+    if system:
+        return bare if bare in tracepoints else None
+    found = [one for one in tracepoints if one.partition(":")[2] == bare]
+    return found[0] if len(found) == 1 else None
 
 
 def _no_such_event(name: str, known: list[dict[str, Any]]) -> str:

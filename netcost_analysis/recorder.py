@@ -44,7 +44,7 @@ def require_perf(header: dict[str, Any], what: str) -> None:
 
 
 def require_samples(header: dict[str, Any], name: str) -> None:
-    # Others record no addresses; what perf script prints of cycles is an event like any other.
-    if not is_perf(header):
+    # Others record no addresses, and of texts only perf script's show any.
+    if not is_perf(header) and header["mode"] != "perf script":
         kind = _KINDS[header["format"]]
         raise CaptureError(f"{kind} has no samples with addresses: events({name!r}) has its events")

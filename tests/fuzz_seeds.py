@@ -13,6 +13,10 @@ from small_captures import (
     sampled,
     small_captures,
 )
+from tracedat.small_pages import small_pages
+
+# Which target a capture of a kind is for.
+TARGETS = {"text": "text", "trace-cmd": "trace_dat"}
 
 # One per entry of HEADS in native/fuzz/targets/records.rs, in its order.
 STREAMS: tuple[Described, ...] = (
@@ -23,9 +27,13 @@ STREAMS: tuple[Described, ...] = (
 )
 
 
+def target(kind: str) -> str:
+    return next((TARGETS[start] for start in TARGETS if kind.startswith(start)), "perf_data")
+
+
 def seeds() -> dict[str, bytes]:
     found = {
-        f"perf_data/{name}-{number}": data
+        f"{target(name)}/{name}-{number}": data
         for name, small in small_captures().items()
         for number, data in enumerate(small.files.values())
     }
@@ -39,6 +47,8 @@ def seeds() -> dict[str, bytes]:
                 + b"\0"
                 + b"".join(bytes([len(raw)]) + raw for raw in payloads)
             )
+    for number, (_, _, pages) in enumerate(small_pages()):
+        found[f"pages/{number}"] = bytes([number]) + pages
     return found
 
 
@@ -47,13 +57,16 @@ def write(folder: Path) -> None:
         path = folder / "seeds" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
+    made = {str(number): one.head() for number, one in enumerate(STREAMS)}
+    for number, (place, head, _) in enumerate(small_pages()):
+        made[f"pages-{number}"] = place.to_bytes(8, "little") + head
     heads = folder / "heads"
     heads.mkdir(parents=True, exist_ok=True)
-    for number, one in enumerate(STREAMS):
+    for name, data in made.items():
         # The heads are compiled in: what has not changed is not built again.
-        path = heads / str(number)
-        if not path.exists() or path.read_bytes() != one.head():
-            path.write_bytes(one.head())
+        path = heads / name
+        if not path.exists() or path.read_bytes() != data:
+            path.write_bytes(data)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ from perfdata.attr import BRANCH_ANY, BRANCH_HW_INDEX, READ_GROUP, READ_ID, READ
 from perfdata.formats import Value
 from perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from perfdata.synthesised import BuildId, FinishedInit, Other
+from small_texts import small_texts
 from tracedat.small import small_trace_dats
 
 S = 1_000_000_000
@@ -239,7 +240,7 @@ def small_captures() -> dict[str, Small]:
     }
     return (
         trace_dats
-        | {name: Small({"data": data}) for name, data in plain.items()}
+        | {name: Small({"data": data}) for name, data in (plain | small_texts()).items()}
         | {
             "file-compressed": packed_records(told, pipe=False, version=1),
             "file-compressed2": packed_records(told, pipe=False, version=2),

@@ -27,8 +27,9 @@ def test_only_perf_has_samples_and_mappings(tmp_path: Path, door: str) -> None:
         capture.samples("irq:softirq_entri")
 
 
-# What perf script prints of an event that is no tracepoint is an event like any other.
-def test_a_text_of_perf_has_events_alone(tmp_path: Path) -> None:
+# What perf script prints of an event that is no tracepoint is an event like any other, and a
+# sample.
+def test_a_text_of_perf_has_events_and_samples(tmp_path: Path) -> None:
     path = tmp_path / "script.txt"
     path.write_text(
         "openssl 500 [001] 1.000001:     250000 cpu-clock: \n\t  401000 main (/bin/openssl)\n\n"
@@ -36,8 +37,10 @@ def test_a_text_of_perf_has_events_alone(tmp_path: Path) -> None:
     capture = open_capture(path)
     [(_, event)] = capture.events("cpu-clock").iterrows()
     assert (event["common_cpu"], event["common_pid"], event["time_ns"]) == (1, 500, 1_000_001_000)
-    with pytest.raises(CaptureError, match="a text has no samples with addresses"):
-        capture.samples("cpu-clock")
+    [(_, sample)] = capture.samples("cpu-clock").explode(["callchain", "symbols"]).iterrows()
+    assert (sample["tid"], sample["callchain"], sample["symbols"]) == (500, 0x401000, "main")
+    with pytest.raises(CaptureError, match="a text has no mappings: only perf records them"):
+        capture.mappings()
 
 
 @pytest.mark.parametrize(

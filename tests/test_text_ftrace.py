@@ -32,7 +32,9 @@ def print_all(instance: Instance, folder: Path) -> None:
     (folder / "trace").write_text(instance.trace())
     instance.options(latency_format=True)
     (folder / "latency").write_text(instance.trace())
-    instance.options(latency_format=False, irq_info=False)
+    instance.options(verbose=True)
+    (folder / "verbose").write_text(instance.trace())
+    instance.options(verbose=False, latency_format=False, irq_info=False)
     (folder / "no context").write_text(instance.trace())
     instance.options(irq_info=True, record_tgid=True)
     (folder / "tgid").write_text(instance.trace())
@@ -40,7 +42,7 @@ def print_all(instance: Instance, folder: Path) -> None:
     instance.pages(folder / "pages", [*EVENTS, *VECTORS])
 
 
-@pytest.mark.parametrize("name", ["trace", "tgid", "no context"])
+@pytest.mark.parametrize("name", ["trace", "tgid", "verbose", "no context"])
 def test_text_is_what_the_pages_hold(folder: Path, name: str) -> None:
     absent = NAMES | (CONTEXT if name == "no context" else frozenset())
     counts = assert_same(folder / name, folder / "pages", 1000, absent, half=500)
@@ -106,8 +108,14 @@ def test_clocks_without_a_unit_keep_the_order(tmp_path: Path, clock: str, unit: 
     events = ["sched:sched_switch", "irq:softirq_entry"]
     with recorded(events, load(0.1), clock=clock) as instance:
         (tmp_path / "trace").write_text(instance.trace())
+        instance.options(latency_format=True, verbose=True)
+        (tmp_path / "verbose").write_text(instance.trace())
         instance.pages(tmp_path / "pages", events)
     text, pages = Capture(str(tmp_path / "trace")), Capture(str(tmp_path / "pages"))
+    verbose = Capture(str(tmp_path / "verbose"))
+    assert verbose.header()["time_unit"] == "order"
+    for name in events:
+        assert pa.table(verbose.events(name)) == pa.table(text.events(name))
     # The text does not say which: neither tells a duration.
     assert (text.header()["time_unit"], pages.header()["time_unit"]) == ("order", unit)
     [found, wanted] = [pa.table(one.events("sched:sched_switch")) for one in (text, pages)]

@@ -97,6 +97,10 @@ TRACE_CMD = {
     "ns": (("-t",), 1, {"prev_state"}),
     "no plugins": (("-t", "-N"), 1, set[str]()),
     "raw": (("-t", "-R"), 1, set[str]()),
+    "raw microseconds": (("-R",), 1000, set[str]()),
+    "raw latency format": (("-t", "-R", "-l"), 1, set[str]()),
+    "raw latency format, microseconds": (("-R", "-l"), 1000, set[str]()),
+    "time differences": (("-t", "-N", "-l", "--ts-diff"), 1, set[str]()),
     "latency format": (("-t", "-N", "-l"), 1, set[str]()),
 }
 
@@ -138,6 +142,16 @@ def test_context_as_trace_cmd_shows_it(trace_dat: Path, tmp_path: Path) -> None:
         assert found["common_preempt_count"] == table["common_preempt_count"]
         shown = [flags & ~(PREEMPT_RESCHED | BH_OFF) for flags in table["common_flags"].to_pylist()]
         assert found["common_flags"].to_pylist() == shown, event
+
+
+# Raw, it prints all flags as the kernel has them, and nothing of the depth: that is then absent.
+def test_flags_as_trace_cmd_has_them_raw(trace_dat: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.txt"
+    path.write_text(trace_cmd("report", "-t", "-R", "-l", "-i", trace_dat))
+    found = tables(path)
+    for event, table in tables(trace_dat).items():
+        assert found[event]["common_flags"] == table["common_flags"], event
+        assert "common_preempt_count" not in found[event].column_names
 
 
 # Losses lie where trace-cmd says: as many, on the same CPUs, up to the event behind the line.

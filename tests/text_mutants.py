@@ -41,6 +41,9 @@ HEADERS = {
     "ftrace": "# tracer: nop\n#\n# entries-in-buffer/entries-written: 34/90   #P:2\n"
     "#   _-----=> irqs-off\n#  / _----=> need-resched\n# | / _---=> hardirq/softirq\n"
     "# || / _--=> preempt-depth\n# ||| / _-=> migrate-disable\n",
+    "raw": "cpus=2\n",
+    "graph": "# tracer: function_graph\n#\n",
+    "verbose": "# tracer: nop\n# latency: 0 us, #34/90, CPU#0 | (M:PREEMPT VP:0 #P:2)\n",
     "latency": "# tracer: nop\n# latency: 0 us, #34/90, CPU#0 | (M:PREEMPT VP:0, KP:0 #P:2)\n",
 }
 LINES = {
@@ -48,10 +51,15 @@ LINES = {
     "trace-cmd": "{comm:>16}-{tid:<5d} [{cpu:03d}] {s:5d}.{us:06d}: {event}:      {text}",
     "ftrace": "{comm:>16}-{tid:<7d} [{cpu:03d}] d.s2. {s:5d}.{us:06d}: {event}: {text}",
     "latency": "{comm:>8}-{tid:<7d} {cpu:3d}d.s2. {us:4d}us : {event}: {text}",
+    "verbose": "{comm:>16} {tid:7d} {cpu:3d} 17 00000002 {place:08x} [{time_us:08x}] "
+    "{place}.750ms (+0.007ms): {event}: {text}",
+    "raw": "{comm:>8.8s}-{tid:<5d} {cpu:3d}-0x11 {s:5d}.{us:06d}: {event}:      {text}",
+    "graph": " {s:5d}.{us:06d} |   {cpu})    {comm}-{tid}    |  d.s2. |               "
+    "|  /* {event}: {text} */",
 }
 
 
-LOSSES = {"trace-cmd": "CPU:1 [EVENTS DROPPED]"}
+BY_TRACE_CMD = {"trace-cmd", "raw"}
 
 
 def lines(kind: str) -> list[str]:
@@ -60,13 +68,14 @@ def lines(kind: str) -> list[str]:
         system, event, text = TEXTS[place % len(TEXTS)]
         # The second switch is of the other task.
         tid, comm = (8, "a b") if place % len(TEXTS) > 10 else (7, "sh")
-        where = {"cpu": place // len(TEXTS) % 2, "s": 76, "us": 211513 + place * 7}
+        where = {"cpu": place // len(TEXTS) % 2, "s": 76, "us": 211513 + place * 7, "place": place}
+        where["time_us"] = where["s"] * 1_000_000 + where["us"]
         found.append(
             LINES[kind].format(comm=comm, tid=tid, system=system, event=event, text=text, **where)
         )
         if place == 20:
             found.append(
-                "CPU:1 [LOST 12 EVENTS]" if kind != "trace-cmd" else "CPU:1 [EVENTS DROPPED]"
+                "CPU:1 [EVENTS DROPPED]" if kind in BY_TRACE_CMD else "CPU:1 [LOST 12 EVENTS]"
             )
         if place == 25 and kind == "perf":
             found.append("\tffffffff81135f6f foo ([kernel.kallsyms])\n")

@@ -15,8 +15,9 @@ use crate::names::TaskNames;
 use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{misc, CPU_MODES, MISC_CPUMODE_MASK};
 use crate::progress::{flow, Progress};
-use crate::recording::{Event, Recording};
+use crate::recording::{Event, Recording, Source};
 use crate::tables::{batch, optional, plain};
+use crate::text::PERF_SCRIPT;
 use crate::visit::{Sample, Side, Visitor};
 
 /// `enum perf_callchain_context`. Only these mark; what else lies near -1 is an address that a stack
@@ -182,11 +183,15 @@ pub fn samples(
     limit: Option<usize>,
     progress: Progress<'_>,
 ) -> Result<RecordBatch> {
-    if recording.is_ring() {
-        let format = recording.format;
-        return Err(bad!(
-            "a {format} capture has no samples with addresses and callchains: its events are in events()"
-        ));
+    match &recording.source {
+        Source::Perf(_) => {}
+        Source::Text(text) if text.writer == PERF_SCRIPT => return text.samples(wanted, limit, progress),
+        Source::Text(_) | Source::Ring(_) => {
+            let format = recording.format;
+            return Err(bad!(
+                "a {format} capture has no samples with addresses and callchains: its events are in events()"
+            ));
+        }
     }
     let chosen: Vec<&Event> = recording.events.iter().filter(|event| event.name == wanted).collect();
     if chosen.is_empty() {

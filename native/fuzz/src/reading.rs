@@ -14,6 +14,7 @@ use _native::ledger::{self, Output, Request, Want};
 use _native::maps;
 use _native::recording::Recording;
 use _native::samples;
+use _native::text::PERF_SCRIPT;
 
 const MOST_EVENTS: usize = 16;
 
@@ -40,7 +41,8 @@ fn read_tables(recording: &Recording) {
     names.sort_unstable();
     names.dedup();
     // Many events, each with a pass of its own, would only be slow.
-    if names.len() <= MOST_EVENTS && recording.format == "perf.data" {
+    let has_samples = recording.format == "perf.data" || recording.mode == PERF_SCRIPT;
+    if names.len() <= MOST_EVENTS && has_samples {
         let tables = names.iter().filter_map(|name| given(samples::samples(recording, name, None, progress)));
         let rows = tables.inspect(check).map(|batch| batch.num_rows() as u64).sum::<u64>();
         if let Some(scan) = scan {

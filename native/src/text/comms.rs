@@ -65,7 +65,7 @@ fn packed(comm: &[u8]) -> u128 {
 }
 
 /// `<...>` for a forgotten name, `:7` for one never known; and the latency format cuts names short.
-fn is_no_name(head: &Head<'_>) -> bool {
+pub fn is_no_name(head: &Head<'_>) -> bool {
     match head.style {
         Style::Perf => head.comm.is_empty() || head.comm.starts_with(b":"),
         Style::Ftrace => head.comm.is_empty() || head.comm == b"<...>",

@@ -34,6 +34,33 @@ const BY_WIDTH: [&[Column]; 5] = [
     &[IrqsOff, NeedResched, NeedReschedLazy, Context, PreemptDepth, Other, MigrateDisable, Other],
 ];
 
+/// What a line shows of an event's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown<'a> {
+    /// Nothing.
+    Nothing,
+    /// Its columns.
+    Letters(&'a [u8]),
+    /// common_flags as a number: `trace-cmd report -R -l`.
+    Flags(u8),
+    /// common_flags and common_preempt_count as numbers: ftrace's verbose format.
+    Numbers(u8, u8),
+}
+
+impl Shown<'_> {
+    /// Whether it has common_flags.
+    #[inline(always)]
+    pub fn has_flags(self) -> bool {
+        self != Shown::Nothing
+    }
+
+    /// Whether it has common_preempt_count.
+    #[inline(always)]
+    pub fn has_depth(self) -> bool {
+        matches!(self, Shown::Letters(_) | Shown::Numbers(..))
+    }
+}
+
 // `enum trace_flag_type`. Bit 1 was IRQS_NOSUPPORT before it was NEED_RESCHED_LAZY, and bit 7
 // NEED_RESCHED_LAZY (on PREEMPT_RT) before it was BH_OFF: the letter tells which is meant.
 const IRQS_OFF: u8 = 0x01;
@@ -85,9 +112,20 @@ impl Columns {
             && word[1..].iter().all(|byte| b".0123456789abcdefNnpPBbLlhsHzZ".contains(byte))
     }
 
-    /// common_flags and common_preempt_count.
+    /// common_flags and common_preempt_count, 0 for what is not shown.
     #[inline(always)]
-    pub fn read(&self, word: &[u8]) -> (u8, u8) {
+    pub fn of(&self, shown: Shown<'_>) -> (u8, u8) {
+        match shown {
+            Shown::Nothing => (0, 0),
+            Shown::Letters(word) => self.read(word),
+            Shown::Flags(flags) => (flags, 0),
+            Shown::Numbers(flags, count) => (flags, count),
+        }
+    }
+
+    /// The same, of columns.
+    #[inline(always)]
+    fn read(&self, word: &[u8]) -> (u8, u8) {
         let columns = if self.named.len() == word.len() {
             &self.named
         } else {

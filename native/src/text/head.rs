@@ -4,18 +4,19 @@
 //!   perf script        swapper     0 [005] 176146.491879: irq:irq_handler_entry: irq=152 name=mlx5
 //!   trace-cmd report    <idle>-0     [002] d..2. 76.211523: sched_switch:          prev_comm=...
 //!   ftrace              <idle>-0     (-----) [000] d.h4.  1213.465138: sched_wakeup: comm=atrace ...
-//!   its latency format  <idle>-0       3d.h4. 4us : sched_wakeup: comm=atrace ...
 //! ```
+//! `latency` has the shapes of latency formats, `graph` those of function_graph.
 //! A task's name may hold all that separates, so lines are taken apart from what cannot be in a name
 //! in this place: the first `[cpu]` with a time behind it, or else the first time.
 
 use memchr::{memchr, memchr_iter, memmem, memrchr};
 
-use super::context::Columns;
+use super::context::{Columns, Shown};
 use super::scan::digits;
 use super::stamp::Stamp;
 pub use super::who::Style;
 use super::who::Who;
+use super::{graph, latency};
 use crate::visit::MOST_CPUS;
 
 /// A line's beginning.
@@ -28,8 +29,8 @@ pub struct Head<'a> {
     pub comm: &'a [u8],
     pub tid: Option<i32>,
     pub cpu: Option<u32>,
-    /// Columns of the context; empty where the line has none.
-    pub context: &'a [u8],
+    /// In which context it happened, as far as the line says.
+    pub context: Shown<'a>,
     pub stamp: Stamp,
     /// Occurrences that a sample stands for.
     pub period: Option<u64>,
@@ -43,9 +44,8 @@ pub struct Head<'a> {
 
 /// What perf's records that are no samples are called by; the rest of the name is in `Head::text`.
 pub const RECORD: &[u8] = b"PERF_RECORD_";
-/// Columns that ftrace and trace-cmd give a name, and the latency format.
+/// Columns that ftrace and trace-cmd give a name.
 const NAME_WIDTH: usize = 16;
-const LATENCY_NAME_WIDTH: usize = 8;
 /// Places that may be the one, before a line is given up.
 const MOST_TRIES: usize = 16;
 /// Names are shorter; what is longer is damage.
@@ -55,11 +55,16 @@ impl<'a> Head<'a> {
     /// Takes a line apart; `None` if it is no event's.
     #[inline(always)]
     pub fn parse(line: &'a [u8]) -> Option<Head<'a>> {
+        if graph::may_be(line) {
+            if let Some(head) = graph::parse(line) {
+                return Some(head);
+            }
+        }
         let mut from = 0;
         for _ in 0..MOST_TRIES {
             let Some(at) = memchr(b'[', &line[from..]) else { break };
             from += at + 1;
-            if let Some(head) = Self::around_cpu(line, from) {
+            if let Some(head) = Self::around_cpu(line, from).or_else(|| latency::verbose(line, from)) {
                 return Some(head);
             }
         }
@@ -78,11 +83,11 @@ impl<'a> Head<'a> {
         if !rest.first()?.is_ascii_digit() {
             rest = after_spaces(rest)?;
         }
-        let mut context: &[u8] = &[];
+        let mut context = Shown::Nothing;
         if !rest.first()?.is_ascii_digit() {
             let (word, after) = rest.split_at(memchr(b' ', rest)?);
             if Columns::fit(word) {
-                context = word;
+                context = Shown::Letters(word);
             } else if !is_misc(word) {
                 return None;
             }
@@ -101,7 +106,7 @@ impl<'a> Head<'a> {
             let at = memrchr(b' ', &line[..digits_end]).map_or(0, |space| space + 1);
             let Some((stamp, end)) = Stamp::parse(&line[at..]) else { continue };
             let left = line[..at].trim_ascii_end();
-            let head = Self::of_latency(left, stamp).or_else(|| Self::of_perf_latency(left, stamp));
+            let head = latency::plain(left, stamp).or_else(|| latency::of_perf(left, stamp));
             let head = head.or_else(|| Self::of_perf(left, stamp));
             let named = head.and_then(|head| Self::named(&line[at + end..], head));
             if named.is_some() {
@@ -111,48 +116,23 @@ impl<'a> Head<'a> {
         None
     }
 
-    fn of_latency(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
-        let at = memrchr(b' ', left)? + 1;
-        let (cpu, count) = digits(&left[at..]);
-        let context = &left[at + count..];
-        if count == 0 || count > 6 || cpu >= u64::from(MOST_CPUS) || !Columns::fit(context) {
-            return None;
-        }
-        let who = Who::parse(&left[..at], LATENCY_NAME_WIDTH).filter(|who| who.style == Style::Ftrace)?;
-        Some(Head { style: Style::Latency, ..Head::of(who, Some(cpu as u32), context, stamp) })
-    }
-
-    /// `perf script -L`: eight letters of the name at the most, the task and the CPU.
-    fn of_perf_latency(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
-        let (comm, rest) = left.split_at_checked(LATENCY_NAME_WIDTH)?;
-        let at = memrchr(b' ', rest)? + 1;
-        let (cpu, count) = digits(&rest[at..]);
-        let whole = count > 0 && count == rest.len() - at && cpu < u64::from(MOST_CPUS);
-        let who = Who::parse(&rest[..at], 0).filter(|who| who.style == Style::Perf && who.comm.is_empty())?;
-        if !whole || who.tid.is_none() || comm.trim_ascii().is_empty() || !rest.starts_with(b" ") {
-            return None;
-        }
-        // Of eight letters, more may have been cut away.
-        let comm = if comm.starts_with(b" ") { comm.trim_ascii() } else { b"" };
-        Some(Head::of(Who { comm, ..who }, Some(cpu as u32), &[], stamp))
-    }
-
     /// Of chosen tasks, perf says no CPU. Any text may have a number and a colon in it: only a task's
     /// number before and a whole fraction in the time make it an event.
     fn of_perf(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
         let who = Who::parse(left, NAME_WIDTH).filter(|who| who.style == Style::Perf && who.tid.is_some())?;
-        (matches!(stamp.unit_ns, 1 | 1000)).then(|| Head::of(who, None, &[], stamp))
+        (matches!(stamp.unit_ns, 1 | 1000)).then(|| Head::of(who, None, Shown::Nothing, stamp))
     }
 
+    /// With everything but the event.
     #[inline(always)]
-    fn of(who: Who<'a>, cpu: Option<u32>, context: &'a [u8], stamp: Stamp) -> Head<'a> {
+    pub fn of(who: Who<'a>, cpu: Option<u32>, context: Shown<'a>, stamp: Stamp) -> Head<'a> {
         let Who { style, buffer, comm, tid } = who;
         Head { style, buffer, comm, tid, cpu, context, stamp, period: None, name: &[], padded: false, text: &[] }
     }
 
     /// Finds the event's name in what follows the time.
     #[inline(always)]
-    fn named(rest: &'a [u8], mut head: Head<'a>) -> Option<Head<'a>> {
+    pub fn named(rest: &'a [u8], mut head: Head<'a>) -> Option<Head<'a>> {
         let mut rest = after_spaces(rest)?;
         let mut end = memchr(b' ', rest).unwrap_or(rest.len());
         // `trace-cmd report --ts-diff` says how long after the event before.

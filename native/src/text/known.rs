@@ -154,8 +154,10 @@ fn other(text: &[u8]) -> Option<Row<'_>> {
 /// Which common fields a capture's lines have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Common {
-    /// common_flags and common_preempt_count.
-    pub context: bool,
+    /// common_flags.
+    pub flags: bool,
+    /// common_preempt_count.
+    pub depth: bool,
     /// common_pid.
     pub pid: bool,
 }
@@ -166,8 +168,11 @@ impl Known {
     pub fn format(&self, name: &str, id: u64, found: u8, common: Common, print_fmt: String) -> Format {
         let byte = |name: &str, offset| field(name, offset, 1, Kind::Int { signed: false });
         let mut fields = Vec::new();
-        if common.context {
-            fields.extend([byte("common_flags", FLAGS_AT), byte("common_preempt_count", PREEMPT_AT)]);
+        if common.flags {
+            fields.push(byte("common_flags", FLAGS_AT));
+        }
+        if common.depth {
+            fields.push(byte("common_preempt_count", PREEMPT_AT));
         }
         if common.pid {
             fields.push(field("common_pid", PID_AT, 4, Kind::Int { signed: true }));

@@ -2,6 +2,8 @@
 
 use memchr::memmem;
 
+use super::frame::is_source_line;
+use super::graph;
 use super::head::{Head, RECORD};
 use super::lines::LONGEST;
 use super::scan::Rest;
@@ -55,8 +57,10 @@ impl<'a> Line<'a> {
 fn of_no_event(line: &[u8]) -> Line<'_> {
     match line.trim_ascii() {
         b"" => Line::Blank,
+        _ if is_source_line(line) => Line::Frame,
         rest if rest.starts_with(b"=> ") => Line::Frame,
         rest if rest.first() == Some(&b'#') => of_comment(rest),
+        rest if graph::is_between(rest) => Line::Comment,
         rest => lost(rest).or_else(|| lost_of_buffer(rest)).unwrap_or(Line::Other),
     }
 }

@@ -9,15 +9,19 @@
 
 #[allow(missing_docs)]
 mod buffers;
+mod chains;
 mod comms;
 mod context;
 #[allow(missing_docs)]
 mod found;
+mod frame;
+mod graph;
 #[allow(missing_docs)]
 mod head;
 mod irq;
 #[allow(missing_docs)]
 mod known;
+mod latency;
 mod line;
 mod lines;
 mod notes;
@@ -93,6 +97,8 @@ struct Reading {
     needs: u8,
 }
 
+/// Whose texts have samples.
+pub const PERF_SCRIPT: &str = "perf script";
 /// Bytes of a file that tell whether it is a text.
 pub const LOOKED_AT: usize = 1 << 16;
 
@@ -144,7 +150,7 @@ impl Text {
         }
         Ok(Text {
             writer: match (survey.style(), survey.preamble.columns.of_trace_cmd) {
-                (Style::Perf, _) => "perf script",
+                (Style::Perf, _) => PERF_SCRIPT,
                 (_, true) => "trace-cmd report",
                 (_, false) => "ftrace",
             },

@@ -57,7 +57,7 @@ pub fn of(survey: &Survey) -> Vec<String> {
     let lacking = [
         (survey.with_tid, "a thread's number"),
         (survey.with_cpu, "a CPU"),
-        (survey.with_context, "columns for the context"),
+        (survey.with_flags, "columns for the context"),
         (survey.with_unit, "a time in seconds"),
     ];
     for (count, what) in lacking {
@@ -82,7 +82,11 @@ pub fn of(survey: &Survey) -> Vec<String> {
         );
     }
     if survey.frames > 0 {
-        notes.push(format!("{} lines of call chains were passed over", survey.frames));
+        let where_to = match survey.style() {
+            Style::Perf => "are in samples() alone",
+            _ => "were passed over",
+        };
+        notes.push(format!("{} lines of call chains {where_to}", survey.frames));
     }
     notes
 }

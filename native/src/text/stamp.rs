@@ -16,6 +16,24 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// Of a line without one: its place among the others is all there is.
+    pub const NONE: Stamp = Stamp { time: -1, unit_ns: 0 };
+
+    /// Nanoseconds of this precision.
+    pub fn of_ns(time: i64, unit_ns: u32) -> Option<Stamp> {
+        (0..LATEST_NS as i64).contains(&time).then_some(Stamp { time, unit_ns })
+    }
+
+    /// Seconds with a fraction, without a colon behind them.
+    pub fn whole(word: &[u8]) -> Option<Stamp> {
+        let (whole, count) = digits(word);
+        let (part, places) = digits(word.get(count + 1..)?);
+        let unit_ns = *NS_PER_DIGIT.get(places).filter(|_| places > 0)?;
+        let is_all = (1..=18).contains(&count) && word[count] == b'.' && count + 1 + places == word.len();
+        let time = whole.checked_mul(NS_PER_DIGIT[0])?.checked_add(part * unit_ns)?;
+        Self::of_ns(i64::try_from(time).ok().filter(|_| is_all)?, unit_ns as u32)
+    }
+
     /// The time at the start of `bytes`, which its colon ends: seconds with a fraction, or a mere
     /// number; and the bytes it takes with the colon.
     #[inline(always)]

@@ -34,11 +34,13 @@ pub struct Survey {
     pub preamble: Preamble,
     /// Lines by style.
     pub styles: [u64; 3],
-    /// Event lines, and those of them with a thread id, a CPU, a context, a time with a unit.
+    /// Event lines, and those of them with a thread id, a CPU, flags and preemption
+    /// depth of the context, a time with a unit.
     pub lines: u64,
     pub with_tid: u64,
     pub with_cpu: u64,
-    pub with_context: u64,
+    pub with_flags: u64,
+    pub with_depth: u64,
     pub with_unit: u64,
     /// The smallest unit of a time.
     pub finest_ns: u32,
@@ -137,7 +139,8 @@ impl Survey {
         self.styles[head.style as usize] += 1;
         self.with_tid += u64::from(head.tid.is_some());
         self.with_cpu += u64::from(head.cpu.is_some());
-        self.with_context += u64::from(!head.context.is_empty());
+        self.with_flags += u64::from(head.context.has_flags());
+        self.with_depth += u64::from(head.context.has_depth());
         if head.stamp.unit_ns > 0 {
             self.with_unit += 1;
             self.finest_ns = self.finest_ns.min(head.stamp.unit_ns);
@@ -225,7 +228,7 @@ impl Survey {
 
     /// The common fields that its lines have.
     pub fn common(&self) -> Common {
-        Common { context: self.most(self.with_context), pid: self.most(self.with_tid) }
+        Common { flags: self.most(self.with_flags), depth: self.most(self.with_depth), pid: self.most(self.with_tid) }
     }
 
     /// The kernel's way of saying what an event's numbers mean, for those of which the ledger asks.

@@ -12,12 +12,28 @@ use super::line::{what, Line};
 use super::lines::{each, Blocks};
 use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
 use super::sched::{CHILD_AT, PARENT_AT};
+use super::stamp::Stamp;
 use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
-use super::Text;
+use super::{Reading, Text};
 use crate::error::{bad, Result};
 use crate::visit::{Sample, Side, Tally, Visitor, What};
 
 impl Text {
+    /// The event of a line, how it is read, and its payload; `None` if it lacks what most lines have, or
+    /// its text cannot be read.
+    #[inline(always)]
+    pub(super) fn row<'a>(&self, head: &Head<'a>) -> Option<(u32, &Reading, Row<'a>)> {
+        let (number, reading) = self.reading(head.name)?;
+        let row = (reading.known.read)(head.text)?;
+        let lacks = row.found & reading.needs != reading.needs
+            || (self.common.pid && head.tid.is_none())
+            || (self.has_cpu && head.cpu.is_none())
+            || (self.common.flags && !head.context.has_flags())
+            || (self.common.depth && !head.context.has_depth())
+            || (self.has_unit != (head.stamp.unit_ns > 0));
+        (!lacks).then_some((number, reading, row))
+    }
+
     /// Shows every event to `visitor`, in the order of their lines.
     pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
         let mut walk = Walk {
@@ -110,7 +126,7 @@ impl Walk<'_> {
         for line in each(block) {
             let kind = match Line::of(line) {
                 Line::Event(head) if !self.selection.takes(&head) => OF_ANOTHER,
-                Line::Event(head) => match self.event(&head, visitor) {
+                Line::Event(mut head) => match self.event(&mut head, visitor) {
                     Some(ControlFlow::Continue(())) => EVENT,
                     Some(ControlFlow::Break(())) => return ControlFlow::Break(()),
                     None => DAMAGED,
@@ -135,24 +151,18 @@ impl Walk<'_> {
         ControlFlow::Continue(())
     }
 
-    /// A line of an event; `None` if it lacks what most lines have, or its text cannot be read.
+    /// A line of an event; `None` if it is damaged.
     #[inline(always)]
-    fn event<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
+    fn event<V: Visitor>(&mut self, head: &mut Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
         let text = self.text;
-        let (number, reading) = text.reading(head.name)?;
-        let mut row = (reading.known.read)(head.text)?;
-        if row.found & reading.needs != reading.needs
-            || (text.common.pid && head.tid.is_none())
-            || (text.has_cpu && head.cpu.is_none())
-            || (text.common.context && head.context.is_empty())
-            || (text.has_unit != (head.stamp.unit_ns > 0))
-        {
-            return None;
+        if head.stamp == Stamp::NONE {
+            head.stamp.time = self.counts[EVENT] as i64;
         }
+        let (number, reading, mut row) = text.row(head)?;
         let tid = self.runs(head, &row, reading.known.role);
         row.int(PID_AT, tid);
-        if !head.context.is_empty() {
-            let (flags, preempt) = text.columns.read(head.context);
+        if head.context.has_flags() {
+            let (flags, preempt) = text.columns.of(head.context);
             row.byte(FLAGS_AT, flags);
             row.byte(PREEMPT_AT, preempt);
         }
