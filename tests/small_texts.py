@@ -47,6 +47,7 @@ CPU:0 [12 EVENTS DROPPED]
             sh-8     [000] 76.211513386: softirq_exit:         vec=3
 foo:            sh-8     [001] 76.211513186: softirq_entry:        vec=3 [action=NET_RX]
 foo: CPU:1 [EVENTS DROPPED]
+            sh-8     [001] 76.211513386: softirq_exit:         vec=3 [action=NET_RX]
 """
 GRAPH_UNTIMED = """\
 # CPU  DURATION                  FUNCTION CALLS
@@ -60,4 +61,5 @@ GRAPH_UNTIMED = """\
 def small_texts() -> dict[str, bytes]:
     kinds = {kind: "\n".join(lines(kind)) for kind in sorted(LINES)}
     others = {"chains": CHAINS, "calls": GRAPH, "calls-untimed": GRAPH_UNTIMED, "buffers": BUFFERS}
-    return {f"text-{kind}": text.encode() for kind, text in {**kinds, **others}.items()}
+    kinds |= {kind: 6 * text for kind, text in others.items()}
+    return {f"text-{kind}": text.encode() for kind, text in kinds.items()}

@@ -74,7 +74,7 @@ def test_a_near_miss_is_named(netcost: Netcost, path: str) -> None:
     run = netcost("events", path, "napi:napi_pol")
     assert (run.code, run.out) == (1, "")
     assert "napi:napi_poll" in run.err
-    assert "irq:softirq_entry" in netcost("events", path, "softirq_entry").err
+    assert "irq:softirq_entry" in netcost("events", path, "softirq_entri").err
 
 
 def test_ledger_json(netcost: Netcost, path: str) -> None:

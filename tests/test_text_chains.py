@@ -5,15 +5,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import require_root_tracing
+from corpus import ABSENT, files, name, path_of
 from native_tables import Row, rows
 from test_text_live import perf_script
 from text_capture import capture
 
+from netcost_analysis import open_capture
 from netcost_analysis._native import Capture
+from netcost_analysis.export import write_csv, write_parquet
 
 EVENT = "sh 8/9 [003] {s}.000000:    {period} {name}: {text}\n"
 CHAIN = """\
@@ -165,3 +170,41 @@ def test_chains_as_pandas_has_them(recorded: Path, tmp_path: Path) -> None:
     assert len(table) == len(pa.table(Capture(str(path)).events("sched:sched_switch")))
     symbols = {name for chain in table["symbols"].to_pylist() for name in chain}
     assert {"__schedule", "schedule"} & symbols
+
+
+def has_chains(one: dict[str, Any]) -> bool:
+    return bool(one["file"]) and "\n\t" in path_of(one).read_text(errors="replace")
+
+
+CHAINED = list(filter(has_chains, files("text")))
+
+
+@pytest.mark.parametrize("one", CHAINED or ABSENT, ids=name)
+def test_no_frame_of_a_strangers_text_is_missed(one: dict[str, Any]) -> None:
+    path = path_of(one)
+    found = Capture(str(path))
+    tables = [pa.table(found.samples(event["name"])) for event in found.header()["events"]]
+    frames = [line for line in path.read_text().splitlines() if line.startswith("\t")]
+    assert sum(map(len, tables)) == one["oracle_events"]
+    chains = [chain for table in tables for chain in table["callchain"].to_pylist()]
+    addresses = [address for chain in chains for address in chain]
+    assert sorted(addresses) == sorted(int(line.split()[0], 16) for line in frames)
+
+
+# Lists of names go where other columns go.
+def test_chains_are_written_and_read_again(recorded: Path, tmp_path: Path) -> None:
+    path = tmp_path / "script.txt"
+    path.write_text(perf_script(recorded))
+    samples = open_capture(path).samples("cpu-clock")
+    write_parquet(samples, tmp_path / "samples.parquet")
+    again = pd.read_parquet(tmp_path / "samples.parquet", dtype_backend="pyarrow")
+    for column in ("callchain", "symbols", "dsos"):
+        assert list(map(plain, again[column])) == list(map(plain, samples[column]))
+    write_csv(samples, tmp_path / "samples.csv")
+    assert len(pd.read_csv(tmp_path / "samples.csv")) == len(samples)
+    counted = samples.explode(["callchain", "symbols"])["symbols"].value_counts()
+    assert counted.sum() == sum(name is not None for row in samples["symbols"] for name in row)
+
+
+def plain(cell: Any) -> list[Any]:
+    return cell.tolist() if hasattr(cell, "tolist") else list(cell)

@@ -16,6 +16,10 @@ VECTORS = [f"irq_vectors:local_timer_{edge}" for edge in ("entry", "exit")]
 # The names of tasks are those that the kernel knew last, of which each reader keeps what it can.
 NAMES = frozenset({"common_comm"})
 CONTEXT = frozenset({"common_flags", "common_preempt_count"})
+# The verbose format shows half of common_preempt_count, the depth of preemption.
+DEPTH = "common_preempt_count"
+CPU_AND_DEPTH = ["common_cpu", DEPTH]
+ABSENT_IN = {"no context": CONTEXT, "verbose": frozenset({DEPTH})}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +48,7 @@ def print_all(instance: Instance, folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["trace", "tgid", "verbose", "no context"])
 def test_text_is_what_the_pages_hold(folder: Path, name: str) -> None:
-    absent = NAMES | (CONTEXT if name == "no context" else frozenset())
+    absent = NAMES | ABSENT_IN.get(name, frozenset())
     counts = assert_same(folder / name, folder / "pages", 1000, absent, half=500)
     assert counts["sched:sched_switch"] > 100
     assert counts["irq_vectors:local_timer_entry"] > 10
@@ -53,6 +57,14 @@ def test_text_is_what_the_pages_hold(folder: Path, name: str) -> None:
     scan = Capture(str(folder / name)).scan()
     assert "no event" not in scan["records"]
     assert (scan["lost_events"], scan["lost_unknown"]) == (0, 0)
+
+
+def test_the_verbose_format_has_the_depth_of_preemption(folder: Path) -> None:
+    found, wanted = tables(folder / "verbose"), tables(folder / "pages")
+    for event, table in found.items():
+        depths = [(cpu, depth & 0xF) for cpu, depth in by_cpu(wanted[event], CPU_AND_DEPTH, 1)]
+        assert sorted(by_cpu(table, CPU_AND_DEPTH, 1)) == sorted(depths), event
+    assert {depth for _, depth in by_cpu(found["sched:sched_switch"], CPU_AND_DEPTH, 1)} - {0}
 
 
 # The latency format counts from where the buffer began, and rounds from there.
@@ -115,7 +127,9 @@ def test_clocks_without_a_unit_keep_the_order(tmp_path: Path, clock: str, unit: 
     verbose = Capture(str(tmp_path / "verbose"))
     assert verbose.header()["time_unit"] == "order"
     for name in events:
-        assert pa.table(verbose.events(name)) == pa.table(text.events(name))
+        tables_of_both = [pa.table(one.events(name)) for one in (verbose, text)]
+        [mine, theirs] = [one.drop_columns([DEPTH, *NAMES]) for one in tables_of_both]
+        assert mine == theirs
     # The text does not say which: neither tells a duration.
     assert (text.header()["time_unit"], pages.header()["time_unit"]) == ("order", unit)
     [found, wanted] = [pa.table(one.events("sched:sched_switch")) for one in (text, pages)]
