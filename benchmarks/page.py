@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from benchmarks.measure import Figure
+from benchmarks.rates import best, seconds_of
 
 
 # The kind of machine, without its name.
@@ -42,16 +43,11 @@ def table(figures: list[Figure], events: int) -> str:
     script, kwork = seconds["perf script"], seconds["perf kwork report"]
     lines = [f"| {' | '.join(COLUMNS)} | peak (MiB) |", "|---" * (len(COLUMNS) + 1) + "|"]
     for one in figures:
-        best = one.again_seconds or one.seconds
         cells = [
-            one.way.name,
-            f"{one.seconds:.3f}",
-            f"{one.spread:.3f}",
-            f"{one.cpu_seconds:.3f}",
-            f"{one.again_seconds:.3f}" if one.again_seconds else "",
-            f"{events / best / 1e6:.1f}",
-            f"{best / script:.3f}",
-            f"{best / kwork:.2f}",
+            *seconds_of(one),
+            f"{events / best(one) / 1e6:.1f}",
+            f"{best(one) / script:.3f}",
+            f"{best(one) / kwork:.2f}",
             f"{one.peak_mib:.0f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -62,8 +58,8 @@ def targets(figures: list[Figure], events: int) -> str:
     of = {one.way.name: one for one in figures}
     kwork, script = of["perf kwork report"].seconds, of["perf script"].seconds
     decode, timeline = of["netcost: decode, one core"], of["netcost: timeline"]
-    rates = [events / at / 1e6 for at in (decode.again_seconds or decode.seconds, decode.seconds)]
-    shares = [at / kwork for at in (timeline.again_seconds or timeline.seconds, timeline.seconds)]
+    rates = [events / at / 1e6 for at in (best(decode), decode.seconds)]
+    shares = [at / kwork for at in (best(timeline), timeline.seconds)]
     process = of["netcost ledger (process)"].seconds / script
 
     def verdict(met: bool) -> str:
