@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._native import CaptureError
 from .cli import capture_arguments, json_option, opened, print_json, window_options
-from .recorder import is_perf
+from .recorder import has_samples
+from .units import duration, not_recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,8 +86,8 @@ def command(
 
 
 def _is_sampled(capture: "Capture", name: str) -> bool:
-    # Only perf samples; what a text shows of cycles are events like any other.
-    events = capture.header["events"] if is_perf(capture.header) else ()
+    # Of recorders other than perf all are events, and so are those of their texts.
+    events = capture.header["events"] if has_samples(capture.header) else ()
     return any(one["name"] == name and not one["tracepoint"] for one in events)
 
 
@@ -96,17 +98,24 @@ def _within(
     end: float | None,
     cpus: tuple[int, ...],
 ) -> "pd.DataFrame":
+    # The window is the one that netcost stolen takes, and is refused for the same reasons.
+    _ = capture.timeline(start, end)
+    for cpu in set(cpus).difference(capture.info["cpus"]):
+        raise CaptureError(not_recorded(cpu, capture.info["cpus"]))
     if cpus:
         # A tracepoint may have a field of its own that is called cpu.
         column = "common_cpu" if "common_cpu" in frame else "cpu"
         if column not in frame:
-            raise click.ClickException("these events do not say on which CPU they happened")
+            raise CaptureError("these events do not say on which CPU they happened")
         frame = frame[frame[column].isin(cpus)]
     if start is None and end is None:
         return frame
     if "time_ns" not in frame:
-        raise click.ClickException(
-            "these events have no times in seconds: leave out --start, --end"
+        raise CaptureError("these events have no times in seconds: leave out --start and --end")
+    if start is not None and start * 1e9 > (capture.info["duration_ns"] or 0):
+        raise CaptureError(
+            f"the window begins at {start:g} s, and the capture is over after "
+            f"{duration(capture.info['duration_ns'])}"
         )
     times = (frame["time_ns"] - capture.start_ns) / 1e9
     kept = times.notna()

@@ -13,7 +13,7 @@ _WIDTH = 89
 # Format and version that go without saying.
 _USUAL = ("perf.data", 2)
 # trace-cmd record -e all describes a thousand events and more that never happened.
-_MOST_SILENT = 40
+_MOST_SILENT = 12
 
 
 @click.command("info")
@@ -68,13 +68,14 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
     lines += [
         (
             "gap",
-            f"CPU {gap['cpu']}, {duration(gap['end_ns'] - gap['start_ns'])}: {gap['why']}"
-            + (f", {gap['lost']:,} events lost" if gap["lost"] else ""),
+            f"CPU {gap['cpu']}, at {duration(gap['start_ns'] - info['start_ns'])} for "
+            f"{duration(gap['end_ns'] - gap['start_ns'])}: "
+            + (f"{gap['lost']:,} events were lost" if gap["lost"] else gap["why"]),
         )
         for gap in info["coverage"][:10]
     ]
     if len(info["coverage"]) > 10:
-        lines.append(("", f"and {len(info['coverage']) - 10:,} gaps more"))
+        lines.append(("", f"and {len(info['coverage']) - 10:,} more"))
     return lines + [("note", note) for note in info["notes"]]
 
 

@@ -90,8 +90,10 @@ def _overview(frame: "pd.DataFrame") -> "Table":
             rest[f"{part}_share"] = rest[f"{part}_ns"] / rest["on_cpu_ns"]
         rows.append([f"{len(frame) - _ROWS} others", *_cells(rest)])
     header = ["task", *_COLUMNS]
-    # A column of blanks says nothing.
+    # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
+    if frame["monitor_ns"].isna().all():
+        kept.remove(len(_COLUMNS))
     return Table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
 

@@ -10,27 +10,38 @@ from .tables import Table
 if TYPE_CHECKING:
     import pandas as pd
 
+# What of a sample is shown as one column, behind all others.
+_OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos")
+_KERNEL = 1 << 63
 # Addresses and bit fields; counts, sizes and ids are decimal.
 _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
 
 def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     names = [str(name) for name in frame.columns]
+    events = rows(frame)
+    stacks = [name for name in names if any(_is_stack(row[name]) for row in events[:1])]
+    plain = [name for name in names if name not in stacks]
     # Cycles of unknown length and places in an order stand as they were recorded.
-    if names[0] != "time_ns":
-        return Table(names, [[_cell(row[name]) for name in names] for row in rows(frame)])
-    return Table(
-        ["time (s)", *names[1:]],
+    timed = names[0] == "time_ns"
+    table = Table(
+        ["time (s)" if timed else names[0], *plain[1:]],
         [
-            [_seconds(row["time_ns"], start_ns), *(_cell(row[name]) for name in names[1:])]
-            for row in rows(frame)
+            [
+                _seconds(row["time_ns"], start_ns) if timed else _cell(row[names[0]]),
+                *(_cell(row[name]) for name in plain[1:]),
+            ]
+            for row in events
         ],
     )
+    for name in stacks:
+        table = _with_chains(table, name, [(_words(row[name] or []), 0) for row in events])
+    return table
 
 
 def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     # The callchain comes last: it is as long as it is.
-    names = [str(name) for name in frame.columns if name not in ("callchain", "kernel_frames")]
+    names = [str(name) for name in frame.columns if name not in _OF_CHAINS]
     samples = rows(frame)
     table = Table(
         ["time (s)", *names[1:]],
@@ -44,13 +55,38 @@ def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     )
     if "callchain" not in frame.columns:
         return table
-    room = _room(table)
-    chains = [_chain(row["callchain"] or [], row["kernel_frames"] or 0, room) for row in samples]
-    return Table(
-        [*table.header, "callchain"],
-        [[*row, chain] for row, chain in zip(table.rows, chains, strict=True)],
-        left={0, len(names)},
+    return _with_chains(
+        table,
+        "callchain",
+        [
+            (_words(row["callchain"] or [], row.get("symbols")), row.get("kernel_frames") or 0)
+            for row in samples
+        ],
     )
+
+
+def _with_chains(table: Table, name: str, chains: list[tuple[list[str], int]]) -> Table:
+    room = _room(table)
+    return Table(
+        [*table.header, name],
+        [
+            [*row, _chain(words, kernel_frames, room)]
+            for row, (words, kernel_frames) in zip(table.rows, chains, strict=True)
+        ],
+        left={0, len(table.header)},
+    )
+
+
+def _words(addresses: list[int], symbols: list[str | None] | None = None) -> list[str]:
+    # Where the capture names the function, its name.
+    if symbols is None:
+        return [f"{address:x}" for address in addresses]
+    return [symbol or f"{address:x}" for address, symbol in zip(addresses, symbols, strict=True)]
+
+
+def _is_stack(value: Any) -> bool:
+    # The kernel's half of the address space.
+    return isinstance(value, list) and bool(value) and all(one >= _KERNEL for one in value[:1])
 
 
 def _seconds(time_ns: int | None, start_ns: int) -> str:
@@ -73,9 +109,8 @@ def _room(table: Table) -> int | None:
     return shutil.get_terminal_size().columns - used - 4
 
 
-def _chain(chain: list[int], kernel_frames: int, room: int | None) -> str:
+def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:
     # As many frames as there is room for, at least the innermost, and how many more there are.
-    words = [f"{address:x}" for address in chain]
     if 0 < kernel_frames < len(words):
         words[kernel_frames] = f"| {words[kernel_frames]}"
     text = " ".join(words)

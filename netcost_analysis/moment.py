@@ -94,13 +94,17 @@ def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]"
     wanted = (
         (own[own["cost_class"] == "stolen"], f"a network softirq on top of {victim}"),
         (own, f"a network softirq in the context of {victim}"),
-        (polled, "a network softirq that polled a device"),
-        (network, "a network softirq without a poll"),
+        (
+            polled,
+            f"a network softirq in the context of {{task}}, as {victim} had none with a poll,",
+        ),
+        (network, "a network softirq without a poll, in the context of {task}"),
         (whole, "a softirq, as no network softirq was seen,"),
     )
     for rows, what in wanted:
         if len(rows):
-            return _typical(rows), what
+            row = _typical(rows)
+            return row, what.replace("{task}", str(row["comm"]))
     return None
 
 

@@ -29,7 +29,7 @@ def clock(info: dict[str, Any]) -> str:
         return f"{info['clock']}, {_UNITS[info['time_unit']]}"
     if info["resolution_ns"] != 1:
         return f"{info['clock']}, in steps of {info['resolution_ns']:,} ns"
-    return str(info["clock"])
+    return str(info["clock"]) or "unknown"
 
 
 def is_perf(header: dict[str, Any]) -> bool:
@@ -43,8 +43,12 @@ def require_perf(header: dict[str, Any], what: str) -> None:
         raise CaptureError(f"{kind} has no {what}: only perf records them")
 
 
-def require_samples(header: dict[str, Any], name: str) -> None:
+def has_samples(header: dict[str, Any]) -> bool:
     # Others record no addresses, and of texts only perf script's show any.
-    if not is_perf(header) and header["mode"] != "perf script":
+    return is_perf(header) or header["mode"] == "perf script"
+
+
+def require_samples(header: dict[str, Any], name: str) -> None:
+    if not has_samples(header):
         kind = _KINDS[header["format"]]
         raise CaptureError(f"{kind} has no samples with addresses: events({name!r}) has its events")

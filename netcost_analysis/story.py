@@ -176,7 +176,7 @@ def _devices(capture: "Capture", thieves: pd.DataFrame) -> str:
         )
     if unrecorded(capture, "napi:napi_poll"):
         return " No device can be named: napi:napi_poll, which names them, was not recorded."
-    return " No device can be named: none was polled."
+    return " No device can be named: none was polled on top of it."
 
 
 def _monitor(row: "pd.Series[Any]") -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .frames import to_frame
 from .progress import progress
 from .tables import summary_html, summary_text
-from .units import duration, ranges, share
+from .units import duration, not_recorded, ranges, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,8 +77,7 @@ class Timeline:
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
-            has = ranges(recorded) or "none"
-            raise ValueError(f"CPU {cpu} was not recorded; the capture has {has}")
+            raise ValueError(not_recorded(cpu, recorded))
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,

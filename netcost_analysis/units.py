@@ -50,6 +50,10 @@ def ranges(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
+def not_recorded(cpu: int, recorded: Iterable[int]) -> str:
+    return f"CPU {cpu} was not recorded; the capture has {ranges(recorded) or 'none'}"
+
+
 def printable(text: str) -> str:
     # Names in a capture are a stranger's: nothing in them may steer the terminal they are shown on.
     if text.isprintable():

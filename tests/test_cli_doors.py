@@ -304,4 +304,13 @@ def test_events_of_a_window(netcost: Netcost, tmp_path: Path, write: str) -> Non
     assert times("--start", "1e-6", "--end", "3e-6", "--cpu", "0") == [(2_000, 0), (3_000, 0)]
     assert times("--end", "1e-6") == [(1_000, 0), (1_500, 1)]
     assert times("--cpu", "1", "--limit", "1") == [(1_500, 1)]
-    assert times("--start", "1") == []
+    for words, why in (
+        (("--start", "1"), "the window begins at 1 s, and the capture is over after 7.50 µs"),
+        (("--cpu", "2"), "CPU 2 was not recorded; the capture has 0-1"),
+        (
+            ("--start", "2", "--end", "1"),
+            "the window ends at 1.0 s, at or before its start at 2.0 s",
+        ),
+    ):
+        run = netcost("events", str(path), "irq:softirq_raise", *words)
+        assert (run.code, run.out, run.err) == (1, "", f"netcost: {path}: {why}\n")

@@ -31,6 +31,14 @@ def version_7_without_options(whole: bytes) -> bytes:
     return whole[:at] + bytes(8) + whole[at + 8 :]
 
 
+def version_7_with_others(whole: bytes) -> bytes:
+    # A section begins with its number; that of options is 0.
+    at = whole.index(b"zstd\0") + 5
+    at = whole.index(b"\0", at) + 1
+    options = int.from_bytes(whole[at : at + 8], "little")
+    return whole[:options] + b"\x10" + whole[options + 1 :]
+
+
 def overlapping(whole: bytes) -> bytes:
     # The table of version 6: the second CPU's pages begin where the first one's end.
     def word(at: int) -> int:
@@ -96,6 +104,7 @@ TRACE_DAT_DAMAGES: dict[str, tuple[str, Damage]] = {
     "version 7 cut short": ("7", lambda whole: whole[:20]),
     "version 7 without its end": ("7", lambda whole: whole[:2000]),
     "no options": ("7", version_7_without_options),
+    "other options": ("7", version_7_with_others),
     "pages of eight bytes": ("6", lambda whole: whole[:14] + b"\x08\0\0\0" + whole[18:]),
     "CPUs over each other": ("6", overlapping),
     "pages as large as memory": (

@@ -181,7 +181,8 @@ def test_the_ledgers_agree(doors: Doors, other: Path) -> None:
         mine, theirs = (spent(one, table, key) for one in answers)
         for which, (count, total) in mine.items():
             other_count, other_total = theirs[which]
-            assert abs(count - other_count) <= 2 + 0.01 * count, (table, which)
+            # perf leaves out, and does not say so, what happens while it writes an event itself.
+            assert abs(count - other_count) <= 5 + 0.05 * count, (table, which)
             # Each entry and exit is seen up to microseconds apart.
             assert abs(total - other_total) <= 5_000 * count + APART_NS, (table, which)
     packets = [sum(row["work"] or 0 for row in one.polls) for one in answers]

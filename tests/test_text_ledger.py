@@ -127,3 +127,42 @@ def test_who_is_gone_is_known_from_the_switches(tmp_path: Path) -> None:
     names = ("irq:softirq_entry", "sched:sched_switch")
     pids = [[row["common_pid"] for row in rows(found.events(name))] for name in names]
     assert pids == [[8], [7, 8]]
+
+
+# Columns of the context are what tells a timer's raise from the task's own; so do irq_vectors.
+RAISE = "openssl-5 [000] {flags}1.000100: softirq_raise: vec=3 [action=NET_RX]\n"
+RAN = (
+    "openssl-5 [000] {flags}1.000110: softirq_entry: vec=3 [action=NET_RX]\n"
+    "openssl-5 [000] {flags}1.000150: softirq_exit: vec=3 [action=NET_RX]\n"
+)
+VECTORS = "".join(
+    f"openssl-5 [000] {{flags}}1.{at:06}: {name}_{edge}: vector=236\n"
+    for at, name in ((10, "local_timer"), (20, "call_function_single"))
+    for edge in ("entry", "exit")
+)
+IRQ = (
+    "openssl-5 [000] {flags}1.000030: irq_handler_entry: irq=9 name=acpi\n"
+    "openssl-5 [000] {flags}1.000031: irq_handler_exit: irq=9 ret=handled\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "cost_class", "origin"),
+    [
+        (IRQ + RAISE + RAN, "", "stolen_or_synchronous", "unknown"),
+        (RAISE + RAN, "", "stolen_or_synchronous", "unknown"),
+        (VECTORS + IRQ + RAISE + RAN, "", "synchronous", "task"),
+        (IRQ + RAISE + RAN, "d..2. ", "synchronous", "task"),
+    ],
+)
+def test_a_raise_of_unknown_context_may_be_an_interrupts(
+    tmp_path: Path, text: str, flags: str, cost_class: str, origin: str
+) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text(text.format(flags=flags))
+    answer = Answer(path, ALL_TABLES)
+    assert_conserved(answer)
+    [softirq] = answer.softirqs
+    assert (softirq["cost_class"], softirq["origin"]) == (cost_class, origin)
+    said = any("both are a range" in note for note in answer.summary["notes"])
+    assert said == (origin == "unknown")

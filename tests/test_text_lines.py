@@ -358,3 +358,17 @@ def test_headers_tell_how_events_were_recorded(tmp_path: Path) -> None:
     assert (softirq["filter"], softirq["sampled"], softirq["period"]) == ("vec == 3", False, 1)
     assert (switch["filter"], switch["sampled"], switch["frequency"]) == (None, True, 4000)
     assert (cycles["sampled"], cycles["period"]) == (True, None)
+
+
+# Behind the latency columns trace-cmd leaves no room for a number without a unit; what a column
+# counts is not the time's.
+@pytest.mark.parametrize(
+    ("columns", "flags", "count"),
+    [("d..3.", 1, 3), ("....1", 0, 0x10), ("d..31", 1, 0x13), ("d.h1.", 0x9, 1)],
+)
+def test_times_glued_to_columns(tmp_path: Path, columns: str, flags: int, count: int) -> None:
+    text = f"  iperf3-15646   1{columns}26441878401970: softirq_exit: {EXIT}\n"
+    [row] = tables(tmp_path, text)["irq:softirq_exit"]
+    assert (row["common_cpu"], row["common_pid"], row["vec"]) == (1, 15646, 3)
+    assert row["time_order"] == 26441878401970
+    assert (row["common_flags"], row["common_preempt_count"]) == (flags, count)

@@ -14,6 +14,9 @@ impl Cpu {
             (Origin::Irq, false)
         } else if event.flags & FLAG_SOFTIRQ != 0 || self.softirq.is_some() {
             (self.softirq.as_ref().map_or(Origin::Unknown, |softirq| softirq.origin), true)
+        } else if !world.shapes.has_contexts {
+            // A timer or another CPU's interrupt may be what raises it.
+            (Origin::Unknown, false)
         } else {
             (Origin::Task(event.pid), false)
         };

@@ -5,6 +5,9 @@ use crate::ledger::shape::{Kind, Shapes};
 use crate::recording::Recording;
 use crate::ring::Unit;
 
+/// Interrupts take microseconds; ftrace's uptime counts ticks.
+const COARSEST_NS: u64 = 1_000_000;
+
 /// What cannot give true numbers gives none.
 pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
     let clock = &recording.clock;
@@ -16,8 +19,19 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
         ))
         }
         Unit::Order => {
-            return Err(bad!("no ledger: clock {clock} orders events and tells no durations: record with -C mono"))
+            let what = if clock == "unknown" {
+                "the text's clock has no unit: it".to_owned()
+            } else {
+                format!("clock {clock}")
+            };
+            return Err(bad!("no ledger: {what} orders events and tells no durations: record with -C mono"));
         }
+    }
+    if recording.resolution_ns > COARSEST_NS {
+        return Err(bad!(
+            "no ledger: clock {clock} counts in steps of {} ms, longer than what is to be measured: record with -C mono",
+            recording.resolution_ns / 1_000_000
+        ));
     }
     if !shapes.can_account() {
         let formats = recording.events.iter().any(|event| event.format.is_some());
@@ -43,6 +57,8 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
         } else if !attr.has_time() {
             "has no timestamps: record with --timestamp or -a"
+        } else if !attr.has_cpu() && recording.format == "text" {
+            "does not say on which CPU it happened: take the text with CPUs, or the recording itself"
         } else if !attr.has_cpu() {
             "does not say on which CPU it happened: record with -a"
         } else if attr.follows_command() {

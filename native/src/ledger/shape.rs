@@ -115,6 +115,8 @@ pub struct Shapes {
     pub has_raise: bool,
     /// Every event says in which context it happened.
     pub has_flags: bool,
+    /// Interrupts are known, from that or from entries and exits of all of their kinds.
+    pub has_contexts: bool,
     /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
     pub has_poll: bool,
     /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
@@ -139,6 +141,7 @@ impl Shapes {
             has_switch: false,
             has_raise: false,
             has_flags: true,
+            has_contexts: true,
             has_poll: false,
             has_wakeup: false,
             softirqs: SOFTIRQS.iter().enumerate().map(|(vec, name)| (vec as i64, (*name).to_owned())).collect(),
@@ -173,6 +176,9 @@ impl Shapes {
         };
         (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
         shapes.has_flags = shapes.events.iter().all(|shape| shape.kind == Kind::Ignored || !shape.flags.is_absent());
+        let has_vector = |name: &str| shapes.vectors.iter().any(|vector| vector == name);
+        let has_vectors = has_vector("ipi") || (has_vector("local_timer") && has_vector("call_function_single"));
+        shapes.has_contexts = shapes.has_flags || (has(&shapes, Kind::IrqEntry) && has_vectors);
         shapes.has_wakeup = has(&shapes, Kind::Wakeup);
         shapes.say_what_is_missing();
         shapes
@@ -266,6 +272,11 @@ impl Shapes {
         if !self.has_flags {
             self.notes.push(
                 "events do not say in which context they happened: that rests on entries and exits alone, and what was lost or cut between them shows later than it could".into(),
+            );
+        }
+        if !self.has_contexts {
+            self.notes.push(
+                "without irq_vectors and without the context of events, softirqs that a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
             );
         }
         let has = |kind: Kind| self.events.iter().any(|shape| shape.kind == kind);

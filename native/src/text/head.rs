@@ -104,7 +104,11 @@ impl<'a> Head<'a> {
             let before = &line[..colon];
             let digits_end = before.strip_suffix(b" ").unwrap_or(before).len();
             let at = memrchr(b' ', &line[..digits_end]).map_or(0, |space| space + 1);
-            let Some((stamp, end)) = Stamp::parse(&line[at..]) else { continue };
+            // A clock without a unit leaves trace-cmd no room behind latency columns: "1d..3.26441878401970:".
+            let behind = || Some(at + latency::columns_before(&line[at..digits_end])).filter(|&behind| behind > at);
+            let stamp = Stamp::parse(&line[at..]).map(|(stamp, end)| (at, stamp, end));
+            let glued = || behind().and_then(|at| Stamp::parse(&line[at..]).map(|(stamp, end)| (at, stamp, end)));
+            let Some((at, stamp, end)) = stamp.or_else(glued) else { continue };
             let left = line[..at].trim_ascii_end();
             let head = latency::plain(left, stamp).or_else(|| latency::of_perf(left, stamp));
             let head = head.or_else(|| Self::of_perf(left, stamp));

@@ -38,6 +38,21 @@ pub fn plain<'a>(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
     Some(Head { style: Style::Latency, ..Head::of(who, Some(cpu as u32), shown, stamp) })
 }
 
+/// How much of a word is a CPU and its columns, with a number right behind them.
+pub fn columns_before(word: &[u8]) -> usize {
+    let cpu = digits(word).1;
+    if cpu == 0 || cpu > 6 || !word.last().is_some_and(u8::is_ascii_digit) {
+        return 0;
+    }
+    // The last two count, so that a digit there is not yet the time's.
+    const COLUMNS: usize = 5;
+    let number = word.get(cpu + COLUMNS..).filter(|number| number.iter().all(u8::is_ascii_digit));
+    match word.get(cpu..cpu + COLUMNS) {
+        Some(context) if number.is_some() && Columns::fit(context) => cpu + COLUMNS,
+        _ => 0,
+    }
+}
+
 /// Eight letters of the name at the most, the task and the CPU.
 pub fn of_perf<'a>(left: &'a [u8], stamp: Stamp) -> Option<Head<'a>> {
     let (comm, rest) = left.split_at_checked(NAME_WIDTH)?;

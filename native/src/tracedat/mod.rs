@@ -94,6 +94,7 @@ impl Headers {
             }
         };
         let instance = self.instances.swap_remove(chosen);
+        self.note_cut_instances();
         if instance.text.is_some() {
             return self.text(file, instance, buffers);
         }
@@ -117,6 +118,21 @@ impl Headers {
         self.notes.extend(self.options.losses_noted(&instance.name));
         self.notes.extend(self.tracing.problem.take());
         Ok(self.recording(events, instance, buffers, Source::Ring(ring)))
+    }
+
+    /// Buffers that are not read now end where the file does as well.
+    fn note_cut_instances(&mut self) {
+        for instance in &self.instances {
+            let missing = instance.cpus.iter().filter(|cpu| cpu.end > self.length).count();
+            if missing > 0 {
+                let name = if instance.name.is_empty() { "the top buffer" } else { instance.name.as_str() };
+                self.cut = true;
+                self.notes.push(format!(
+                    "file cut short: it ends at byte {}, within the data of {missing} CPUs of {name}",
+                    self.length
+                ));
+            }
+        }
     }
 
     fn describe(&self, instance: &Instance) -> Buffer {

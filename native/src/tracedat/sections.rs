@@ -111,8 +111,10 @@ impl Headers {
     fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
         let mut cursor = Cursor::of_file(file, at, self.order);
         let damaged = |why: &str| bad!("section {wanted} at byte {at} is damaged: {why}");
-        let (number, flags, size) =
-            self.section_header(&mut cursor).ok_or_else(|| damaged("it lies outside the file"))?;
+        let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
+            let what = if wanted == id::OPTIONS { "its options".to_owned() } else { format!("section {wanted}") };
+            bad!("trace.dat cut short: {what} should be at byte {at}, the file ends at {}", self.length)
+        })?;
         if number != wanted {
             return Err(damaged(&format!("there is section {number}")));
         }
