@@ -1,14 +1,16 @@
 /*
  * udp-load: datagrams at a steady rate, and the other end that counts them.
  *
- *   udp-load send ADDRESS[,ADDRESS...] PORT PPS|max SIZE FLOWS BURST SECONDS
+ *   udp-load send ADDRESS[,ADDRESS...] PORT PPS|max|segmented SIZE FLOWS BURST SECONDS
  *   udp-load receive PORT SECONDS
  *   udp-load hold PORT SECONDS
  *
  * The sender paces against CLOCK_MONOTONIC in bursts of BURST datagrams, one sendmmsg each; a flow
  * is a source port, FLOWS of them to each address, which take turns burst by burst. Where it falls
  * behind it does not catch up by more than one burst, so that a slow path shows as a lower rate and
- * not as a flood; max is as fast as it goes. iperf3 sends a datagram a system call, which on the
+ * not as a flood; max is as fast as it goes, and segmented as well, with a burst handed to the kernel
+ * as one large datagram (UDP_SEGMENT) that is cut up where it is received: the sender's CPU has little
+ * to do, the receiver's is flooded. iperf3 sends a datagram a system call, which on the
  * machine this was written on ends at half the rate that sendmmsg reaches. The receiver looks every
  * 2 ms instead of waiting, or each datagram would wake it: those wake-ups would be its cost, and they
  * would be taken from whoever runs where the packet arrives. Both ends stop by themselves; a receiver
@@ -18,6 +20,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <linux/udp.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -72,8 +75,8 @@ static double number(const char *text, double least, double most)
 }
 
 /* pps 0: as fast as it goes. */
-static int send_load(const struct sockaddr_in *to, int addresses, double pps, size_t size, int flows, int per_burst,
-		     double seconds)
+static int send_load(const struct sockaddr_in *to, int addresses, double pps, int segmented, size_t size, int flows,
+		     int per_burst, double seconds)
 {
 	static char payload[MAX_SIZE];
 	struct iovec data = { .iov_base = payload, .iov_len = size };
@@ -81,6 +84,12 @@ static int send_load(const struct sockaddr_in *to, int addresses, double pps, si
 	int sockets[MAX_FLOWS * MAX_ADDRESSES], flow = 0, all = flows * addresses;
 	long long sent = 0, refused = 0, started, due, interval, end;
 
+	if (segmented)
+		data.iov_len = size * (size_t)per_burst;
+	if (data.iov_len > MAX_SIZE) {
+		fprintf(stderr, "udp-load: %d times %zu bytes are more than a datagram holds\n", per_burst, size);
+		return 2;
+	}
 	for (int i = 0; i < per_burst; i++) {
 		burst[i].msg_hdr.msg_iov = &data;
 		burst[i].msg_hdr.msg_iovlen = 1;
@@ -89,6 +98,8 @@ static int send_load(const struct sockaddr_in *to, int addresses, double pps, si
 		sockets[i] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 		if (sockets[i] < 0 || connect(sockets[i], (const struct sockaddr *)&to[i % addresses], sizeof *to) < 0)
 			fail("connect");
+		if (segmented && setsockopt(sockets[i], IPPROTO_UDP, UDP_SEGMENT, &(int){ (int)size }, sizeof(int)) < 0)
+			fail("UDP_SEGMENT");
 	}
 
 	/* Timers may be late by 50 us otherwise, a quarter of the interval. */
@@ -103,9 +114,9 @@ static int send_load(const struct sockaddr_in *to, int addresses, double pps, si
 
 		if (interval > 0)
 			clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
-		count = sendmmsg(sockets[flow], burst, (unsigned int)per_burst, 0);
+		count = sendmmsg(sockets[flow], burst, segmented ? 1 : (unsigned int)per_burst, 0);
 		if (count > 0)
-			sent += count;
+			sent += segmented ? per_burst : count;
 		else if (errno == ECONNREFUSED || errno == ENOBUFS || errno == EAGAIN)
 			refused++;
 		else if (errno != EINTR)
@@ -184,7 +195,8 @@ int main(int argc, char **argv)
 	sigaction(SIGTERM, &on_signal, NULL);
 	sigaction(SIGINT, &on_signal, NULL);
 	if (argc == 9 && !strcmp(argv[1], "send")) {
-		int addresses = 0;
+		int addresses = 0, segmented = !strcmp(argv[4], "segmented");
+		double pps = segmented || !strcmp(argv[4], "max") ? 0 : number(argv[4], 1, 1e7);
 
 		address.sin_port = htons((unsigned short)number(argv[3], 1, 65535));
 		for (char *word = strtok(argv[2], ","); word; word = strtok(NULL, ",")) {
@@ -195,15 +207,15 @@ int main(int argc, char **argv)
 			to[addresses++] = address;
 		}
 		if (addresses > 0)
-			return send_load(to, addresses, strcmp(argv[4], "max") ? number(argv[4], 1, 1e7) : 0,
-					 (size_t)number(argv[5], 1, MAX_SIZE), (int)number(argv[6], 1, MAX_FLOWS),
-					 (int)number(argv[7], 1, MAX_BURST), number(argv[8], 0.001, 86400));
+			return send_load(to, addresses, pps, segmented, (size_t)number(argv[5], 1, MAX_SIZE),
+					 (int)number(argv[6], 1, MAX_FLOWS), (int)number(argv[7], 1, MAX_BURST),
+					 number(argv[8], 0.001, 86400));
 	}
 	if (argc == 4 && (!strcmp(argv[1], "receive") || !strcmp(argv[1], "hold"))) {
 		address.sin_port = htons((unsigned short)number(argv[2], 1, 65535));
 		return (*argv[1] == 'r' ? receive_load : hold)(&address, number(argv[3], 0.001, 86400));
 	}
-	fprintf(stderr, "usage: udp-load send ADDRESS[,ADDRESS...] PORT PPS|max SIZE FLOWS BURST SECONDS\n"
+	fprintf(stderr, "usage: udp-load send ADDRESS[,ADDRESS...] PORT PPS|max|segmented SIZE FLOWS BURST SECONDS\n"
 			"       udp-load receive|hold PORT SECONDS\n");
 	return 2;
 }
