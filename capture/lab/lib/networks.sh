@@ -27,7 +27,7 @@ inside() {
 # add_veth NAMESPACE DEVICE NAMESPACE DEVICE: a pair, both ends up.
 add_veth() {
 	{
-		ip -n "$1" link add "$2" type veth peer name "$4" netns "$3" &&
+		ip -n "$1" link add name "$2" type veth peer name "$4" netns "$3" &&
 			ip -n "$1" link set "$2" up &&
 			ip -n "$3" link set "$4" up
 	} || die "cannot set up the veth pair $2, $4"
