@@ -154,7 +154,8 @@ def test_a_full_disk_leaves_no_bundle(tool: str, tmp_path: Path, temporary: dict
         missing("cannot mount a small disk here")
     try:
         busy = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); /bin/true; done"
-        done = ended([RECORD, "-o", disk / "b", "--tool", tool, "--victim", busy], env=temporary)
+        command = [RECORD, "-o", disk / "b", "--tool", tool, "--victim", busy]
+        done = ended([*command, "--min-free", "0"], env=temporary)
         assert done.returncode == 1
         assert "is there room" in done.stderr or "No space" in done.stderr
         assert all(line.startswith("netcost-record: ") for line in done.stderr.splitlines())

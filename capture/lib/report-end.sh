@@ -4,9 +4,9 @@
 name=$1
 shift
 
-# The fifo by which the recording is held open is the caller's alone: when the caller is gone, its
-# end of it must be the last.
-exec 4>&- 5>&-
+# The fifos by which recordings are held open are the caller's alone: when the caller is gone, its
+# end of them must be the last.
+exec 4>&- 5>&- 8>&- 9>&-
 
 # Who is ended with the command still says so.
 trap : TERM
