@@ -1,5 +1,5 @@
-# A host for netcost-steer to change that is nothing but files: sysfs, procfs and an ethtool that keeps its
-# flow rules in a file. The documents' host: a four-queue NIC, whose queue 2 interrupts CPU 5 as irq 152.
+# A host for netcost-steer to change that is nothing but files: sysfs, procfs and an ethtool that
+# keeps its flow rules in a file. It has a NIC whose queue 2 interrupts CPU 5 as irq 152.
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ CPUS = 8
 ETHTOOL = r"""
 rules=$NETCOST_ROOT/rules-$2
 case $1 in
--k) echo "Features for $2:"; echo "rx-checksumming: on"; echo "ntuple-filters: $(cat "$NETCOST_ROOT/ntuple")" ;;
+-k) printf 'Features for %s:\nrx-checksumming: on\nntuple-filters: ' "$2"; cat "$NETCOST_ROOT/ntuple" ;;
 -K) [ "$3" = ntuple-filters ] && echo "$4" >"$NETCOST_ROOT/ntuple" ;;
 -n)
 	echo "4 RX rings available"
@@ -33,7 +33,10 @@ case $1 in
 		grep -v "^$4 " "$rules" >"$rules.new"
 		mv "$rules.new" "$rules"
 	else
-		[ ! -e "$NETCOST_ROOT/refuse-$2" ] || { echo "rmgr: Cannot insert RX class rule: No space left" >&2; exit 1; }
+		if [ -e "$NETCOST_ROOT/refuse-$2" ]; then
+			echo "rmgr: Cannot insert RX class rule: No space left" >&2
+			exit 1
+		fi
 		[ "$3 $4 $5 $7" = "flow-type ether dst action" ] || exit 2
 		echo "$((1023 - $(wc -l <"$rules"))) $6 $8" >>"$rules"
 		echo "Added rule with ID 1023"
@@ -43,7 +46,9 @@ case $1 in
 -S)
 	calls=$(($(cat "$NETCOST_ROOT/calls") + 1))
 	echo "$calls" >"$NETCOST_ROOT/calls"
-	[ "$calls" -lt 2 ] || [ ! -d "$NETCOST_ROOT/later" ] || cp -r "$NETCOST_ROOT/later/." "$NETCOST_ROOT/"
+	if [ "$calls" -ge 2 ] && [ -d "$NETCOST_ROOT/later" ]; then
+		cp -r "$NETCOST_ROOT/later/." "$NETCOST_ROOT/"
+	fi
 	cat "$NETCOST_ROOT/statistics"
 	;;
 esac
@@ -93,7 +98,7 @@ class Host:
         softnet: dict[int, int],
         at: str = "",
     ) -> None:
-        """Of the devices' queues, of (irq, CPU) and of CPUs; at "later/" from the second look on."""
+        """Of the devices' queues, of (irq, CPU) and of CPUs; "later/" is the second look."""
         lines = ["NIC statistics:", "     rx_packets: 12345", "     rx_64_octets_packets: 1"]
         lines += [f"     rx{queue}_packets: {queues.get(queue, 0)}" for queue in range(4)]
         lines += [f"     rx{queue}_xdp_drop: 7" for queue in range(4)]

@@ -1,5 +1,5 @@
-# netcost-steer on a host of files with a stub for ethtool, for no NIC with flow rules is here; RPS of a veth and
-# what only a kernel refuses are tried on this one.
+# netcost-steer on a host of files with a stub for ethtool, for no NIC with flow rules is here; and
+# on this one, with RPS of a veth.
 
 import os
 import shutil

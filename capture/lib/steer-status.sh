@@ -38,13 +38,13 @@ show_journal() {
 # count_all FOLDER: the counters of all devices.
 count_all() {
 	mkdir -p "$1" || die "cannot write to $1"
-	softnet_packets >"$1/softnet"
 	for count_all_device in $devices; do
 		queue_packets "$count_all_device" >"$1/queues-$count_all_device"
 		interrupts "$count_all_device" | while read -r count_all_irq _; do
 			interrupt_counts "$count_all_irq" >"$1/irq-$count_all_irq"
 		done
 	done
+	softnet_packets >"$1/softnet"
 }
 
 # verify: waits, compares, says; sets verified to the devices where it is so and contradicted where it is not.
