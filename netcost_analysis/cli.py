@@ -20,6 +20,7 @@ _SUBCOMMANDS = {
     "events": "cli_events",
     "info": "cli_info",
     "ledger": "cli_ledger",
+    "mask": "cli_mask",
     "report": "cli_report",
     "stolen": "cli_stolen",
 }
@@ -53,8 +54,8 @@ def cli() -> None:
     """What networking costs a host's CPUs, and whom it takes the time from.
 
     PATH is a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
-    the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record, or
-    "-" for standard input.
+    the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record
+    (also in one file, as netcost-pack makes it), or "-" for standard input.
     """
 
 

@@ -14,12 +14,12 @@ mod context;
 #[allow(missing_docs)]
 mod found;
 #[allow(missing_docs)]
-mod head;
+pub(crate) mod head;
 mod irq;
 #[allow(missing_docs)]
 mod known;
-mod line;
-mod lines;
+pub(crate) mod line;
+pub(crate) mod lines;
 mod notes;
 #[allow(missing_docs)]
 mod preamble;

@@ -9,7 +9,7 @@ use crate::ring::Packed;
 use crate::tracing::Cursor;
 use crate::wrapped::most;
 
-const FLAG_COMPRESSED: u16 = 1;
+pub(crate) const FLAG_COMPRESSED: u16 = 1;
 /// Options sections that are followed; more than that go round in circles.
 const MOST_SECTIONS: usize = 1 << 10;
 /// Bytes of a section once unpacked.
@@ -17,7 +17,7 @@ const MOST_UNPACKED: usize = 256 << 20;
 /// CPUs of a buffer.
 const MOST_CPUS: u32 = 1 << 16;
 
-mod id {
+pub(crate) mod id {
     pub const OPTIONS: u16 = 0;
     pub const BUFFER: u16 = 3;
     pub const HEADER_INFO: u16 = 16;
@@ -43,11 +43,31 @@ impl Headers {
         self.version = 7;
         let length = self.length;
         let start = (cursor.string(), cursor.string(), cursor.u64());
-        let (Some(compression), Some(_), Some(mut next)) = start else {
+        let (Some(compression), Some(_), Some(next)) = start else {
             return Err(bad!("trace.dat cut short at byte {}: the file has {length}", cursor.at()));
         };
         self.compression = compression;
-        let mut options: Vec<(u16, Vec<u8>)> = Vec::new();
+        let options = self.list_options(file, next)?;
+        if options.is_empty() {
+            return Err(bad!("trace.dat without options: nothing says where its events are"));
+        }
+        // Formats need the size of a long, buffers the formats' page: their order in the file is free.
+        for (option, data) in &options {
+            self.metadata_section(file, *option, data)?;
+        }
+        for (option, data) in &options {
+            match *option {
+                id::BUFFER | id::BUFFER_TEXT => self.buffer(file, *option, data)?,
+                _ => self.options.read(*option, data, self.order),
+            }
+        }
+        self.options.instances.clear();
+        Ok(())
+    }
+
+    /// All options, from the section at `next` on.
+    pub(crate) fn list_options(&self, file: &File, mut next: u64) -> Result<Vec<(u16, Vec<u8>)>> {
+        let mut options = Vec::new();
         for _ in 0..MOST_SECTIONS {
             if next == 0 {
                 break;
@@ -64,21 +84,7 @@ impl Headers {
                 options.push((option, data.into_owned()));
             }
         }
-        if options.is_empty() {
-            return Err(bad!("trace.dat without options: nothing says where its events are"));
-        }
-        // Formats need the size of a long, buffers the formats' page: their order in the file is free.
-        for (option, data) in &options {
-            self.metadata_section(file, *option, data)?;
-        }
-        for (option, data) in &options {
-            match *option {
-                id::BUFFER | id::BUFFER_TEXT => self.buffer(file, *option, data)?,
-                _ => self.options.read(*option, data, self.order),
-            }
-        }
-        self.options.instances.clear();
-        Ok(())
+        Ok(options)
     }
 
     fn metadata_section(&mut self, file: &File, option: u16, data: &[u8]) -> Result<()> {
@@ -108,7 +114,7 @@ impl Headers {
     }
 
     /// A section's contents, unpacked, and where they begin in the file.
-    fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
+    pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
         let mut cursor = Cursor::of_file(file, at, self.order);
         let damaged = |why: &str| bad!("section {wanted} at byte {at} is damaged: {why}");
         let (number, flags, size) =
@@ -133,7 +139,7 @@ impl Headers {
         Ok((unpacked.map_err(|error| damaged(&error.to_string()))?, begin))
     }
 
-    fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
+    pub(crate) fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
         let (number, flags) = (cursor.u16()?, cursor.u16()?);
         cursor.u32()?; // what it is called
         Some((number, flags, cursor.u64()?))
@@ -147,7 +153,7 @@ impl Headers {
         Ok(())
     }
 
-    fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
+    pub(crate) fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
         let mut cursor = Cursor::new(data, self.order);
         let at = cursor.u64()?;
         let mut instance = Instance { name: cursor.string()?, clock: cursor.string(), ..Default::default() };

@@ -1,0 +1,162 @@
+# A bundle's text files: each kind by its own rule; what none knows is left out.
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from .mask_arguments import masked_command
+from .mask_names import Names
+from .mask_words import Words
+
+MASKED = "(masked)"
+
+# Counters and settings of the kernel's and of hardware: files by their names without folders.
+_COUNTERS = re.compile(
+    r"(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
+    r"|loadavg|net_netstat|stamp|kernel_config|sysctl_net_core|sysctl|queues|irq_affinity|affinity"
+    r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
+    r"|daemons|hugepages|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
+    r"(\..*)?"
+)
+_OUTPUTS = re.compile(r"(victim|load|recorder|mpstat|turbostat|netperf|iperf3?|perf)\S*\.txt")
+_OUTPUT_LINES = re.compile(
+    r"Doing [\w .-]+ (?:ops )?for \d+s on \d+ size blocks:.*"
+    r"|\+(?:DT|R|F|H|F\d):[\w:.+-]*|version: [\d.]+\w*|built on: [\w :]+|options: ?[\w(),: ]*"
+    r"|The 'numbers' are in 1000s of bytes per second processed\.|type +\d.*|[\w-]+(?: +[\d.]+k)+"
+    r"|sent \d+ datagrams .*|received \d+ datagrams.*"
+    r"|\[ perf record: Woken up \d+ times to write data \]|CPU \d+: \d+ pages of \d+ bytes"
+    r"|CPU: ?\d+|CPU\d+ data recorded at .*|Kernel buffer statistics:.*"
+    r"|(?:entries|overrun|commit overrun|bytes|oldest event ts|now ts|dropped events|read events)"
+    r": +[\d.]+|\s*\d+ bytes in size.*"
+    r"|\[ *(?:ID|SUM|\d+)\].*|- - -[ -]*|-{5,}|iperf Done\.|iperf 3[\d.]*|Server listening on .*"
+    r"|Connecting to host .*|Accepted connection from .*|MIGRATED [\w ]+ TEST from .*"
+    r"|Recv +Send +Send.*|Socket +Socket +Message.*|Size +Size +Size.*|bytes +bytes +bytes.*"
+    r"|[\d\s.,:%/*+-]+|Average: .*|\d\d:\d\d:\d\d .*"
+)
+_CAPTURED = re.compile(r"(\[ perf record: Captured and wrote [\d.]+ [KMG]B).*")
+# "Linux 6.18.0 (name) 	11/20/26 	_x86_64_	(2 CPU)", above what mpstat and pidstat print.
+_SYSSTAT = re.compile(r"(Linux \S+ \()([^)]+)(\).*)")
+# "123 (openssl) R 1 ...": /proc/PID/stat, and what a sampler puts before it.
+_PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
+# Arguments of the kernel that decide accounting, power and interrupts.
+_BOOT = re.compile(
+    r"(nohz|nohz_full|rcu_nocbs|rcutree\.\w+|isolcpus|irqaffinity|mitigations|threadirqs|preempt|idle"
+    r"|(intel_idle|processor|cpuidle|cpufreq|net|kvm[\w]*|transparent_hugepage)\.\w+|intel_pstate"
+    r"|amd_pstate|tsc|clocksource|default_hugepagesz|hugepagesz|hugepages|iommu|intel_iommu"
+    r"|amd_iommu|skew_tick|nosmt|maxcpus|nr_cpus|pti|spectre_v2|numa_balancing|ro|rw|quiet"
+    r"|transparent_hugepage|nmi_watchdog|nosoftlockup|highres|lapic|nox2apic)(=.*)?"
+)
+_HOST_KEYS = {"nodename", "hostname", "host", "uname", "nodename_full"}
+_COMMAND_KEYS = {"command", "cmd", "cmdline", "comm", "task"}
+_HIDDEN_KEYS = {"alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user"}
+_HIDDEN_KEYS |= {"username", "extra_data"}
+
+
+class Texts:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.words = Words(names)
+
+    def rule(self, path: str) -> Callable[[str], str] | None:
+        # How the file of this path in a bundle is masked; None where nobody knows.
+        name = path.rpartition("/")[2]
+        if name == "hostname":
+            return self._host
+        if name == "cmdline":
+            return self._boot
+        if name.endswith((".json", ".jsonl")):
+            return self._json
+        if name.startswith("pidstat"):
+            return self._pidstat
+        if "files/" in f"/{path}" or _OUTPUTS.fullmatch(name):
+            return self._output
+        return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
+
+    def find_hosts(self, path: str, text: str) -> None:
+        # Learns what the host is called, before anything is masked.
+        if path.rpartition("/")[2] == "hostname" and text.strip():
+            self._names.host(text.split()[0])
+        for found in (
+            *_SYSSTAT.finditer(text[:4096]),
+            *re.finditer(r'("nodename"\s*:\s*")([^"]+)(")', text[:65536]),
+        ):
+            self._names.host(found[2])
+        for found in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
+            self._names.host(found[1])
+
+    def _host(self, text: str) -> str:
+        return "".join(f"{self._names.host(word)}\n" for word in text.split())
+
+    def _boot(self, text: str) -> str:
+        words = [
+            word if _BOOT.fullmatch(word) else word.partition("=")[0] * ("=" in word) + "=-"
+            for word in text.split()
+        ]
+        return " ".join(word if word != "=-" else "-" for word in words) + "\n"
+
+    def _counters(self, text: str) -> str:
+        def process(found: re.Match[str]) -> str:
+            return found[1] + self._names.name("task", found[2]) + found[3]
+
+        return self.words.masked(_PROCESS.sub(process, text))
+
+    def _pidstat(self, text: str) -> str:
+        out, columns = [], 0
+        for line in text.split("\n"):
+            fields = line.split()
+            if fields and fields[-1] == "Command":
+                # A header's "#" is no column, and its time of day has "AM" where the lines' has.
+                columns = len([field for field in fields if field != "#"])
+                out.append(line)
+            elif found := _SYSSTAT.fullmatch(line):
+                out.append(found[1] + self._names.host(found[2]) + found[3])
+            elif columns and len(fields) >= columns:
+                rest = line.split(None, columns - 1)[-1]
+                mark = "|__" if rest.startswith("|__") else ""
+                name = self._names.name("task", rest.removeprefix("|__").strip())
+                out.append(line[: line.rindex(rest)] + mark + name)
+            else:
+                out.append(line if not fields else MASKED)
+        return "\n".join(out)
+
+    def _output(self, text: str) -> str:
+        def line(one: str) -> str:
+            if found := _CAPTURED.fullmatch(one):
+                return found[1] + " ]"
+            if found := _SYSSTAT.fullmatch(one):
+                return found[1] + self._names.host(found[2]) + found[3]
+            if not one.strip() or _OUTPUT_LINES.fullmatch(one.strip()):
+                return self.words.masked(one)
+            return MASKED
+
+        return "\n".join(map(line, text.split("\n")))
+
+    def _json(self, text: str) -> str:
+        try:
+            return json.dumps(self._value("", json.loads(text)), indent=2) + "\n"
+        except (ValueError, RecursionError):
+            lines = [line for line in text.split("\n") if line.strip()]
+        out = []
+        for line in lines:
+            # One object a line, with commas between them where perf stat is interrupted.
+            try:
+                out.append(json.dumps(self._value("", json.loads(line.strip().rstrip(",")))))
+            except (ValueError, RecursionError):
+                out.append(json.dumps(MASKED))
+        return "".join(f"{line}\n" for line in out)
+
+    def _value(self, key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self.words.masked(name): self._value(name, one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self._value(key, one) for one in value]
+        if not isinstance(value, str):
+            return value
+        masked = self.words.masked(value)
+        low = key.lower()
+        if low in _HIDDEN_KEYS and value:
+            return MASKED
+        if low in _COMMAND_KEYS:
+            return masked_command(self._names, value)
+        return self._names.host(value) if low in _HOST_KEYS and masked == value else masked
