@@ -1,9 +1,12 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # The data paths of datapath-sweep: source -> host -> destinations, each by other means. Sourced.
 #
-#   namespace source      namespace host                         namespaces first, second
-#   src0 ----------veth-> in0  bridge, routing, XDP or OVS  out1 ---veth-> dst1
-#                                                           out2 ---veth-> dst2
+#   namespace source                 namespace host                         namespaces first, second
+#   src0 ---------------------veth-> in0  bridge, routing, XDP or OVS  out1 ---veth-> dst1
+#      or --veth-> wire --veth-> in0                                   out2 ---veth-> dst2
+#
+# The wire is a hub in a namespace of its own, whose RPS gives packets to the victim's CPU before they come to in0: as
+# from a NIC, in0's NAPI then polls in softirqs on that CPU, XDP and all.
 #
 # DATAPATH_reason says in a line why this host cannot; nothing where it can. DATAPATH_path sets it up between
 # in0 and out1, out2. Addresses are the same with all; each frame leaves src0 with the right MAC for its path.
@@ -20,7 +23,18 @@ build_path() {
 	first_ns=$namespace
 	add_namespace second
 	second_ns=$namespace
-	add_veth "$source_ns" src0 "$host_ns" in0
+	if [ "$2" = wire ]; then
+		add_namespace wire
+		wire_ns=$namespace
+		add_hub "$wire_ns" wire0
+		add_veth "$source_ns" src0 "$wire_ns" near0
+		add_veth "$host_ns" in0 "$wire_ns" far0
+		plug_in "$wire_ns" wire0 near0 far0
+		poll_by_napi "$host_ns" in0 "$wire_ns" far0
+		steer_by_rps "$wire_ns" near0 "$victim_cpu"
+	else
+		add_veth "$source_ns" src0 "$host_ns" in0
+	fi
 	add_veth "$first_ns" dst1 "$host_ns" out1
 	add_veth "$second_ns" dst2 "$host_ns" out2
 	add_address "$source_ns" src0 $source_address/15
@@ -28,8 +42,9 @@ build_path() {
 	add_address "$second_ns" dst2 $second_address/15
 	first_mac=$(mac "$first_ns" dst1) second_mac=$(mac "$second_ns" dst2)
 	name_destinations "$first_mac" "$second_mac"
-	# A NAPI instance of its own, without which a veth takes no frames that XDP redirects; the same for all paths.
-	{ inside "$first_ns" ethtool -K dst1 gro on && inside "$second_ns" ethtool -K dst2 gro on; } || die "cannot switch gro on"
+	# Without NAPI a veth takes no frames that XDP redirects; the same for all paths.
+	poll_by_napi "$first_ns" dst1 "$host_ns" out1
+	poll_by_napi "$second_ns" dst2 "$host_ns" out2
 	# From the wire frames come with their checksums; those a veth leaves out are lost in an XDP redirect.
 	inside "$source_ns" ethtool -K src0 tx off >/dev/null || die "cannot have src0 write checksums"
 	"$(echo "$1" | tr - _)_path"

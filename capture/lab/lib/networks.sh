@@ -61,6 +61,12 @@ steer_by_rps() {
 	set_device "$1" "$2" queues/rx-0/rps_cpus "$(cpu_mask "$3")" || die "cannot steer packets: this kernel has no RPS"
 }
 
+# poll_by_napi NAMESPACE DEVICE SENDING_NAMESPACE SENDING_DEVICE: the device gets a NAPI instance, whose polls have its
+# name. The kernel only goes by it for what GRO may merge, which a veth that hands on whole TSO packets does not send.
+poll_by_napi() {
+	{ inside "$1" ethtool -K "$2" gro on && inside "$3" ethtool -K "$4" tso off; } || die "cannot give $2 a NAPI instance"
+}
+
 # steer_by_thread NAMESPACE DEVICE CPU: the device's NAPI polls in a kernel thread of its own, pinned to the
 # CPU. The only way to have XDP on a veth run elsewhere than on the sender's CPU.
 steer_by_thread() {
@@ -94,5 +100,25 @@ cpu_mask() {
 	while [ "$cpu_mask_words" -gt 0 ]; do
 		printf ',00000000'
 		cpu_mask_words=$((cpu_mask_words - 1))
+	done
+}
+
+# add_hub NAMESPACE BRIDGE: a bridge that never remembers who is where, so that each frame goes to every port.
+add_hub() {
+	{
+		ip -n "$1" link add name "$2" type bridge ageing_time 0 mcast_snooping 0 &&
+			ip -n "$1" link set "$2" up
+	} || die "cannot set up a bridge"
+}
+
+# plug_in NAMESPACE BRIDGE DEVICE...
+plug_in() {
+	plug_in_namespace=$1 plug_in_bridge=$2
+	shift 2
+	for plug_in_device in "$@"; do
+		{
+			ip -n "$plug_in_namespace" link set "$plug_in_device" master "$plug_in_bridge" &&
+				ip -n "$plug_in_namespace" link set dev "$plug_in_device" type bridge_slave learning off flood on
+		} || die "cannot connect $plug_in_device to the bridge"
 	done
 }
