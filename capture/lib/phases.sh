@@ -20,7 +20,10 @@ run_phase() {
 	*' companions '*) start_companions "$destination" ;;
 	esac
 	case " $* " in
-	*' traced '*) warn "recording $(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}" ;;
+	*' traced '*)
+		say_preflight
+		warn "recording $(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}"
+		;;
 	esac
 	case " $* " in
 	*' loaded '*) start_load ;;
@@ -49,6 +52,14 @@ run_phase() {
 	# What it was given for files of its own, and has not used.
 	rmdir "$destination/files" 2>/dev/null || :
 	[ -z "$cut_short" ] || [ "$destination" = "$partial" ] || die "the disk of $output ran low before the recording was at its last phase"
+}
+
+# say_preflight: once, what is expected and what speaks against it.
+say_preflight() {
+	[ -n "$preflight_said" ] || return 0
+	warn "$preflight_said"
+	sed -n 's/^\([a-z]*\) *warn *\(.*\)/netcost-record: \1: \2/p' "$workspace/preflight" >&2
+	preflight_said=''
 }
 
 # described_events: what is recorded, in a few words.

@@ -182,5 +182,6 @@ preflight_disk() {
 	else
 		verdict disk no "$preflight_disk_said: there is no room, make some or lower --min-free"
 	fi
-	preflight_said="about $expected_rate events/s$expected_rate_note, $preflight_disk_left MiB of disk free"
+	preflight_said="$preflight_disk_left MiB of disk are free"
+	[ -z "$event_profiles" ] || preflight_said="about $expected_rate events/s$expected_rate_note; $preflight_said"
 }

@@ -24,7 +24,7 @@ sample() {
 	shift
 	read_clock
 	sample_began=$monotonic_ns
-	sample_text=$("$@") || return 0
+	{ sample_text=$("$@") && [ -n "$sample_text" ]; } || return 0
 	read_clock
 	# Who ends this ends what it was waiting for as well.
 	[ -z "$ended" ] || [ -n "$last" ] || return 0

@@ -90,7 +90,7 @@ read_settings() {
 
 write_settings() {
 	write_stamp || return 1
-	for write_settings_file in cpuinfo cmdline version meminfo uptime; do
+	for write_settings_file in cpuinfo cmdline meminfo uptime; do
 		write_state "$1" "$write_settings_file" cat "/proc/$write_settings_file" || return 1
 	done
 	for write_settings_name in hostname topology cpufreq irq_affinity vulnerabilities virtualization; do

@@ -1,0 +1,374 @@
+# Names and what stands in their place: hosts, tasks, paths, addresses. docs/mask.md has the rules; a map made
+# here and one that `netcost mask` made are the same thing. Used with mask-texts.awk, which calls:
+#   read_map(FILE), write_map(FILE), mask_host, mask_task, mask_path, mask_words (of free text)
+
+# A bit from /dev/urandom, of the hexadecimal digits that the caller has put into the file random_file: an
+# awk's own numbers can be guessed.
+function random_bit(  line) {
+	while (random == "" && random_file != "" && (getline line < random_file) > 0) {
+		gsub(/[^0-9a-f]/, "", line)
+		random = line
+	}
+	if (random == "") return rand() < 0.5
+	line = substr(random, 1, 1)
+	random = substr(random, 2)
+	return index("13579bdf", line) > 0
+}
+
+function keep(kind, original, replacement) {
+	map[kind, original] = replacement
+	taken[kind, replacement] = 1
+	order[++mapped] = kind SUBSEP original
+	return replacement
+}
+
+function read_map(file,  line, part, n) {
+	while ((getline line < file) > 0) {
+		if (line ~ /^#/ || split(line, part, "\t") != 3) continue
+		keep(part[1], part[2], part[3])
+		masked_already[part[1], part[3]] = 1
+		if (part[1] == "ipv4") know(4, bits4(part[2]), bits4(part[3]))
+		if (part[1] == "ipv6") know(6, bits6(expanded(part[2])), bits6(expanded(part[3])))
+		if (part[1] == "mac" || part[1] == "id") count[part[1]]++
+		if (match(part[3], /[0-9]+$/)) {
+			n = substr(part[3], RSTART) + 0
+			if (part[1] ~ /^(host|task|path)$/ && n > count[part[1]]) count[part[1]] = n
+		}
+	}
+	close(file)
+}
+
+function write_map(file,  i, part) {
+	printf "" > file
+	for (i = 1; i <= mapped; i++) {
+		split(order[i], part, SUBSEP)
+		printf "%s\t%s\t%s\n", part[1], part[2], map[part[1], part[2]] > file
+	}
+	close(file)
+}
+
+# named(KIND, ORIGINAL, LONG, SHORT): a new name, never longer than the original: a trace has no more room.
+function named(kind, original, long, short,  n, name, i) {
+	if ((kind, original) in map) return map[kind, original]
+	if ((kind, original) in masked_already || original == "") return original
+	for (;;) {
+		n = count[kind] + 1
+		name = long n
+		if (length(name) > length(original)) name = short n
+		if (length(name) > length(original)) break
+		count[kind] = n
+		if (!((kind, name) in taken) && name != original) return keep(kind, original, name)
+	}
+	for (i = 0; i < 1296; i++) {
+		name = substr("0123456789abcdefghijklmnopqrstuvwxyz", i % 36 + 1, 1)
+		if (length(original) > 1) name = substr("0123456789abcdefghijklmnopqrstuvwxyz", int(i / 36) + 1, 1) name
+		if (!((kind, name) in taken) && name != original) return keep(kind, original, name)
+	}
+	return keep(kind, original, substr("???????????????", 1, length(original)))
+}
+
+function mask_host(name,  short, new) {
+	if (tolower(name) ~ /^(localhost(\.localdomain)?|\(none\)|unknown)$/) return name
+	if (("host", name) in map) return map["host", name]
+	short = name
+	sub(/\..*/, "", short)
+	new = named("host", short, "host", "h")
+	if (name != short) keep("host", name, new)
+	return new
+}
+
+# As the kernel cuts it.
+function mask_task(name) {
+	name = substr(name, 1, 15)
+	if (name ~ /^(swapper(\/[0-9]+)?|idle|<idle>|<\.\.\.>|ksoftirqd\/[0-9]+|kworker\/.*|migration\/[0-9]+|cpuhp\/[0-9]+|rcu_[a-z_]+|rcu[a-z]*\/[0-9\/]+|irq\/[0-9]+-.*|napi\/.*|backlog_napi\/[0-9]+|ktimers(oftd)?\/[0-9]+|kthreadd|kswapd[0-9]+|kcompactd[0-9]+|khugepaged|kauditd|watchdogd?(\/[0-9]+)?|idle_inject\/[0-9]+|vhost-[0-9]+|oom_reaper|kdevtmpfs|posixcputmr\/[0-9]+)$/) return name
+	return named("task", name, "task", "t")
+}
+
+function mask_path(path) {
+	if (path ~ /^(\/(proc|sys)(\/.*)?|\/dev\/(null|zero).*|(\/usr)?\/lib\/modules\/.*|\/)$/) return path
+	return named("path", path, "/file", "/")
+}
+
+# mask_command(LINE): what the task is called, and whether there was more.
+function mask_command(line,  word, more) {
+	sub(/^[ \t]+/, "", line)
+	word = line
+	sub(/[ \t].*/, "", word)
+	more = length(line) > length(word)
+	if (word == "netcost-record") return word " ..."
+	sub(/.*\//, "", word)
+	return mask_task(word) (more ? " ..." : "")
+}
+
+### addresses: bit by bit, so that what shares its first bits with another shares as many in its place
+function bits4(address,  part, i, j, n, out) {
+	split(address, part, ".")
+	out = ""
+	for (i = 1; i <= 4; i++) {
+		n = part[i] + 0
+		for (j = 128; j >= 1; j /= 2) {
+			out = out (n >= j ? 1 : 0)
+			if (n >= j) n -= j
+		}
+	}
+	return out
+}
+
+function quad(bits,  i, j, n, out) {
+	out = ""
+	for (i = 0; i < 4; i++) {
+		n = 0
+		for (j = 1; j <= 8; j++) n = 2 * n + substr(bits, 8 * i + j, 1)
+		out = out (i ? "." : "") n
+	}
+	return out
+}
+
+# expanded(IPV6): its 32 digits; nothing where it is none.
+function expanded(address,  head, tail, n, m, part, i, out, four) {
+	address = tolower(address)
+	if (match(address, /[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/)) {
+		four = substr(address, RSTART)
+		if (!is_ipv4(four)) return ""
+		address = substr(address, 1, RSTART - 1) hexes(bits4(four), 4) ":" hexes(substr(bits4(four), 17), 4)
+	}
+	if (address !~ /^[0-9a-f:]+$/ || address !~ /:.*:/ || address ~ /:::/ || address ~ /^:[^:]/ || address ~ /[^:]:$/) return ""
+	head = address
+	tail = ""
+	if (i = index(address, "::")) {
+		head = substr(address, 1, i - 1)
+		tail = substr(address, i + 2)
+		if (index(tail, "::")) return ""
+	}
+	out = ""
+	n = split(head, part, ":")
+	for (i = 1; i <= n; i++) {
+		if (length(part[i]) > 4) return ""
+		out = out substr("0000" part[i], length(part[i]) + 1)
+	}
+	four = ""
+	m = split(tail, part, ":")
+	for (i = 1; i <= m; i++) {
+		if (length(part[i]) > 4) return ""
+		four = four substr("0000" part[i], length(part[i]) + 1)
+	}
+	if (index(address, "::") ? n + m > 7 : n != 8) return ""
+	while (length(out) + length(four) < 32) out = out "0"
+	return out four
+}
+
+function bits6(digits,  i, j, n, out) {
+	out = ""
+	for (i = 1; i <= length(digits); i++) {
+		n = index("0123456789abcdef", substr(digits, i, 1)) - 1
+		for (j = 8; j >= 1; j /= 2) {
+			out = out (n >= j ? 1 : 0)
+			if (n >= j) n -= j
+		}
+	}
+	return out
+}
+
+# hexes(BITS, DIGITS): the first so many hexadecimal digits.
+function hexes(bits, digits,  i, j, n, out) {
+	out = ""
+	for (i = 0; i < digits; i++) {
+		n = 0
+		for (j = 1; j <= 4; j++) n = 2 * n + substr(bits, 4 * i + j, 1)
+		out = out substr("0123456789abcdef", n + 1, 1)
+	}
+	return out
+}
+
+# colons(DIGITS): as inet_ntop writes it: the longest run of zero groups, of two at least, is ::.
+function colons(digits,  i, group, run, best, from, at, out) {
+	if (substr(digits, 1, 24) == "00000000000000000000ffff") return "::ffff:" quad(bits6(substr(digits, 25)))
+	best = run = 0
+	for (i = 0; i < 8; i++) {
+		group[i] = substr(digits, 4 * i + 1, 4)
+		sub(/^0+/, "", group[i])
+		if (group[i] == "") group[i] = "0"
+		run = group[i] == "0" ? run + 1 : 0
+		if (run > best) { best = run; from = i - run + 1 }
+	}
+	if (best < 2) from = -1
+	out = ""
+	for (i = 0; i < 8; i++) {
+		if (i == from) { out = out "::"; i += best - 1; continue }
+		out = out (out == "" || out ~ /::$/ ? "" : ":") group[i]
+	}
+	return out
+}
+
+function know(family, original, replacement,  i) {
+	for (i = 1; i <= length(original); i++)
+		flip[family, substr(original, 1, i - 1)] = substr(original, i, 1) != substr(replacement, i, 1)
+}
+
+function on_the_way(family, prefix,  n, i, word) {
+	n = split(special[family], word, " ")
+	for (i = 1; i <= n; i++)
+		if (length(prefix) < length(word[i]) && substr(word[i], 1, length(prefix)) == prefix) return 1
+	return 0
+}
+
+# walk(FAMILY, BITS, HOST, FROM): HOST is where the part of a host begins; bits up to FROM stay.
+function walk(family, bits, host, from,  i, prefix, own, turn, free, out) {
+	out = substr(bits, 1, from)
+	free = from > 0
+	for (i = from + 1; i <= length(bits); i++) {
+		prefix = substr(bits, 1, i - 1)
+		own = i > host ? substr(prefix, host + 1) : "01"
+		if (from == 0 && on_the_way(family, prefix)) {
+			out = out substr(bits, i, 1)
+			continue
+		}
+		# The network itself, its first address and its broadcast stay what they are.
+		if (i > host && (own !~ /1/ || (family == 4 && own !~ /0/))) turn = 0
+		else if ((family, prefix) in flip) turn = flip[family, prefix]
+		else turn = flip[family, prefix] = (!free && i <= host) ? 1 : random_bit()
+		free = 1
+		out = out (turn ? 1 - substr(bits, i, 1) : substr(bits, i, 1))
+	}
+	return out
+}
+
+function is_ipv4(text,  part, n, i) {
+	if (text !~ /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+$/) return 0
+	n = split(text, part, ".")
+	for (i = 1; i <= n; i++) if (length(part[i]) > 3 || part[i] > 255) return 0
+	return 1
+}
+
+function mask_ipv4(address,  new, first) {
+	if (("ipv4", address) in map) return map["ipv4", address]
+	first = address + 0
+	if (("ipv4", address) in masked_already || first == 0 || first == 127 || first >= 224) return address
+	new = quad(walk(4, bits4(address), 24, 0))
+	return new == address ? address : keep("ipv4", address, new)
+}
+
+function mask_ipv6(digits,  bits, short, new) {
+	short = colons(digits)
+	if (("ipv6", short) in map) return map["ipv6", short]
+	if (("ipv6", short) in masked_already) return short
+	if (substr(digits, 1, 24) == "00000000000000000000ffff")
+		return "::ffff:" mask_ipv4(quad(bits6(substr(digits, 25))))
+	if (digits ~ /^0+1?$/) return short
+	bits = bits6(digits)
+	if (substr(digits, 1, 26) == "ff0200000000000000000001ff") new = walk(6, bits, 64, 104)
+	else if (digits ~ /^ff/) return short
+	else new = walk(6, bits, 64, 0)
+	new = colons(hexes(new, 32))
+	return new == short ? short : keep("ipv6", short, new)
+}
+
+function mask_mac(text,  low, n, number, start) {
+	low = tolower(text)
+	if (("mac", low) in map) return map["mac", low]
+	if (("mac", low) in masked_already) return text
+	if (low ~ /^(00:)+00$/ || low ~ /^(ff:)+ff$/ || low ~ /^01:(80:c2|00:5e):/ || low ~ /^33:33:00:00:/) return text
+	n = ++count["mac"]
+	number = sprintf("%02x:%02x", int(n / 256) % 256, n % 256)
+	start = low ~ /^33:33:/ ? "33:33:ff" : "02"
+	while (length(start) + length(number) + 1 < length(low)) start = start ":00"
+	return keep("mac", low, start ":" number)
+}
+
+function mask_id(text,  low, digits, i, out, letter) {
+	low = tolower(text)
+	if (("id", low) in map) return map["id", low]
+	if (("id", low) in masked_already || low ~ /^[0-]+$/) return text
+	digits = sprintf("%032x", ++count["id"])
+	out = ""
+	for (i = length(low); i >= 1; i--) {
+		letter = substr(low, i, 1)
+		if (letter != "-") {
+			letter = substr(digits, length(digits), 1)
+			digits = substr(digits, 1, length(digits) - 1)
+		}
+		out = letter out
+	}
+	return keep("id", low, out)
+}
+
+# mask_token(TEXT): a run of digits, letters a to f, colons and dots between other letters.
+function mask_token(text,  rest, digits) {
+	if (tolower(text) ~ /^([0-9a-f][0-9a-f]:)+[0-9a-f][0-9a-f]$/ && length(text) >= 17) return mask_mac(text)
+	for (rest = ""; text != ""; text = substr(text, 1, length(text) - 1)) {
+		if (is_ipv4(text)) return mask_ipv4(text) rest
+		if ((digits = expanded(text)) != "") return mask_ipv6(digits) rest
+		if (text !~ /[.:]$/) break
+		rest = substr(text, length(text)) rest
+	}
+	# With a port.
+	if (rest == "" && match(text, /^[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+:[0-9]+$/)) {
+		digits = text
+		sub(/:.*/, "", digits)
+		if (is_ipv4(digits)) return mask_ipv4(digits) substr(text, length(digits) + 1)
+	}
+	return text rest
+}
+
+# is_id(TEXT): a UUID, or the 32 digits of a machine's identity.
+function is_id(text) {
+	if (length(text) == 32) return text ~ /^[0-9A-Fa-f]+$/
+	return length(text) == 36 && text ~ /^[0-9A-Fa-f]+-[0-9A-Fa-f]+-[0-9A-Fa-f]+-[0-9A-Fa-f]+-[0-9A-Fa-f]+$/
+}
+
+function mask_words(line,  out, before, token, part, n, i) {
+	line = mask_hosts(line)
+	out = ""
+	while (match(line, /[0-9A-Fa-f:.-]+/)) {
+		token = substr(line, RSTART, RLENGTH)
+		before = RSTART > 1 ? substr(line, RSTART - 1, 1) : substr(out, length(out), 1)
+		out = out substr(line, 1, RSTART - 1)
+		line = substr(line, RSTART + RLENGTH)
+		# Versions follow a letter or a dash; letters behind make it no address.
+		if (length(token) < 2 || before ~ /[A-Za-z0-9_]/ || (line ~ /^[A-Za-z0-9_]/ && token !~ /[:.]$/)) out = out token
+		else if (is_id(token)) out = out mask_id(token)
+		else if (token !~ /[:.]/ || token ~ /^-/) out = out token
+		else {
+			# A range of addresses, or one before a dash.
+			n = split(token, part, "-")
+			for (i = 1; i <= n; i++) out = out (i > 1 ? "-" : "") (i == 1 || part[i - 1] ~ /[:.].*[:.]/ ? mask_token(part[i]) : part[i])
+		}
+	}
+	return out line
+}
+
+# mask_hosts(LINE): every known name of a host that stands as a word, in any case; the longest first, so that its
+# domain goes with it.
+function mask_hosts(line,  i, low, at, before, behind, out, size) {
+	if (listed < mapped) list_hosts()
+	for (i = 1; i <= hosts; i++) {
+		low = tolower(host[i])
+		size = length(low)
+		out = ""
+		while (at = index(tolower(line), low)) {
+			before = at > 1 ? substr(line, at - 1, 1) : substr(out, length(out), 1)
+			behind = substr(line, at + size, 1)
+			out = out substr(line, 1, at - 1)
+			if (before ~ /[A-Za-z0-9_-]/ || behind ~ /[A-Za-z0-9_-]/) out = out substr(line, at, size)
+			else out = out map["host", host[i]]
+			line = substr(line, at + size)
+		}
+		line = out line
+	}
+	return line
+}
+
+function list_hosts(  part, i) {
+	while (listed < mapped) {
+		split(order[++listed], part, SUBSEP)
+		if (part[1] != "host") continue
+		for (i = ++hosts; i > 1 && length(host[i - 1]) < length(part[2]); i--) host[i] = host[i - 1]
+		host[i] = part[2]
+	}
+}
+
+BEGIN {
+	srand()
+	special[4] = "00000000 00001010 0110010001 01111111 1010100111111110 101011000001 1100000010101000 111"
+	special[6] = "00000000 001 11111100 11111101 11111111 " bits6("fe80000000000000")
+}
