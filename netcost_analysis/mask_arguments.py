@@ -10,49 +10,25 @@ _COMM_LENGTH = 15
 _RECORDERS = {"perf", "trace-cmd", "netcost-record", "tracefs"}
 _SUBCOMMANDS = {"record", "stat", "trace", "sched", "kwork", "lock", "script", "report", "stream"}
 # Options whose argument names something of the host's.
-_HIDDEN = {
-    "-o",
-    "--output",
-    "-u",
-    "--uid",
-    "-G",
-    "--cgroup",
-    "-w",
-    "-t",
-    "--tid",
-    "-B",
-    "--vmlinux",
-}
-_HIDDEN |= {"--control", "--input"}
-_EVENTS = {"-e", "--event"}
-_FILTERS = {"--filter", "-f"}
+_HIDDEN_WORDS = (
+    "-o --output -u --uid -G --cgroup -w -t --tid -B --vmlinux --control --input --debuginfod-urls "
+    "--setup-filter"
+)
+_HIDDEN = frozenset(_HIDDEN_WORDS.split())
+_EVENTS = frozenset(("-e", "--event"))
+_FILTERS = frozenset(("--filter", "-f"))
 # With a number, a list of CPUs or processes, or one of the words below.
-_PLAIN = {"-c", "--count", "-F", "--freq", "-m", "--mmap-pages", "-k", "--clockid", "-C", "--cpu"}
-_PLAIN |= {
-    "-p",
-    "--pid",
-    "-P",
-    "-b",
-    "--call-graph",
-    "-j",
-    "--branch-filter",
-    "-s",
-    "-D",
-    "--delay",
-}
-_PLAIN |= {"-I", "--interval-print", "-M", "-l", "-r", "--max-size", "--compression", "--realtime"}
-_PLAIN |= {"--compression-level", "--user-regs", "--intr-regs", "--switch-output", "--date"}
-_PLAIN |= {
-    "--file-version",
-    "--tsc2nsec",
-    "--poll",
-    "--threads",
-    "--affinity",
-    "--mmap-flush",
-    "-z",
-}
+_PLAIN_WORDS = (
+    "-c --count -F --freq -m --mmap-pages -k --clockid -C --cpu -p --pid -P -b --call-graph -j "
+    "--branch-filter -s -D --delay -I --interval-print -M -l -r --realtime --max-size -z "
+    "--compression --compression-level --user-regs --intr-regs --switch-output --date -E "
+    "--file-version --tsc2nsec --poll --threads --affinity --mmap-flush --synth --aio-sample "
+    "--num-thread-synthesize --proc-map-timeout --user-callchains --switch-max-files "
+    "--tail-synthesize"
+)
+_PLAIN = frozenset(_PLAIN_WORDS.split())
 _VALUE = re.compile(
-    r"[+~-]?[\d.,:-]+[kKmMgGBs%]?|0x[0-9A-Fa-f]+|max|cpu|core|package|numa|sys|node"
+    r"[+~-]?[\d.,:-]+[kKmMgGBs%]?|0x[0-9A-Fa-f]+|max|all|no|task|mmap|cgroup|cpu|core|package|numa|sys|node"
     r"|(?:CLOCK_)?(?:mono|boot|tai|real|local|global|counter|uptime|perf|MONO|BOOT|TAI|REAL)\w*"
     r"|x86-tsc|(?:fp|dwarf|lbr|any|ind|cond|call|stack|save|u|k|hv)\w*(?:,\w+)*|zstd|zlib|none"
 )
@@ -80,6 +56,8 @@ def masked_arguments(names: Names, words: Sequence[str]) -> list[str]:
     # A recorder's own; each word in no more bytes than it had.
     if not words:
         return []
+    if words[:2] == ["taskset", "-c"] and len(words) > 2 and _VALUE.fullmatch(words[2]):
+        return [*words[:3], *masked_arguments(names, words[3:])]
     program = PurePosixPath(words[0]).name
     if program not in _RECORDERS:
         return [names.name("task", _comm(words[0])), *(_hidden(one) for one in words[1:])]

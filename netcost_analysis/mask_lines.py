@@ -46,6 +46,8 @@ class Lines:
     def __init__(self, names: Names) -> None:
         self._names = names
         self._words = Words(names)
+        # Events with values in their text that nobody knows.
+        self.hidden: set[str] = set()
 
     def masked(self, kind: str, text: str) -> str:
         if kind in ("event", "record"):
@@ -96,10 +98,10 @@ class Lines:
         # key are not known.
         out, at = [], 0
         for found in _KEY.finditer(text):
-            out.append(self._loose(text[at : found.start()]))
+            out.append(self._loose(event, text[at : found.start()]))
             out.append(found["key"] + found["sep"] + self._value(event, found, done))
             at = found.end()
-        return "".join(out) + self._loose(text[at:])
+        return "".join(out) + self._loose(event, text[at:])
 
     def _value(self, event: str, found: re.Match[str], done: set[str]) -> str:
         key, value = found["key"], found["value"]
@@ -113,13 +115,17 @@ class Lines:
             return self._names.name(what, value)
         if what == "host":
             return self._names.host(value)
-        return value if what == "keep" or (":" not in event and _is_plain(key)) else "-"
+        if what == "keep" or (":" not in event and _is_plain(key)):
+            return value
+        self.hidden.add(event)
+        return "-"
 
-    def _loose(self, text: str) -> str:
+    def _loose(self, event: str, text: str) -> str:
         def word(found: re.Match[str]) -> str:
             masked = self._words.masked(found[0])
             if masked != found[0] or _NUMBER.fullmatch(found[0]) or not re.search(r"\w", found[0]):
                 return masked
+            self.hidden.add(event)
             return "-"
 
         return re.sub(r"\S+", word, text)
@@ -189,4 +195,4 @@ def _is_address(value: str) -> bool:
 
 def _is_plain(key: str) -> bool:
     # Keys of the kernel's own events, where the line does not say which system they are of.
-    return key in ("dev", "name", "action", "reason", "function", "workqueue", "protocol", "family")
+    return key in ("dev", "name", "action", "reason", "function", "func", "workqueue", "protocol")

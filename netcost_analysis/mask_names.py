@@ -10,7 +10,7 @@ from ._native import CaptureError
 from .mask_addresses import Addresses, HardwareAddresses
 
 KINDS = ("host", "task", "path", "ipv4", "ipv6", "mac", "id")
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 # What a name of a kind is called; a shorter one where there is no room.
 _CALLED = {"host": ("host", "h"), "task": ("task", "t"), "path": ("/file", "/")}
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f\\\udc80-\udcff]")
@@ -21,7 +21,8 @@ _KERNEL_THREAD = re.compile(
     r"swapper(/\d+)?|idle|<idle>|<\.\.\.>|ksoftirqd/\d+|kworker/.*|migration/\d+|cpuhp/\d+"
     r"|rcu_[a-z_]+|rcu[a-z]*/[\d/]+|irq/\d+-.*|napi/.*|backlog_napi/\d+|ktimers(oftd)?/\d+"
     r"|kthreadd|kswapd\d+|kcompactd\d+|khugepaged|kauditd|watchdogd?(/\d+)?|idle_inject/\d+"
-    r"|vhost-\d+|oom_reaper|kdevtmpfs|posixcputmr/\d+|:?-1"
+    r"|vhost-\d+|oom_reaper|kdevtmpfs|posixcputmr/\d+|khungtaskd|ksmd|hwrng|kdamond\.\d+|psimon"
+    r"|pool_workqueue_(release)?|kthrotld|jbd2/.*|scsi_(eh|tmf)_\d+|card\d-crtc\d|:?-1"
 )
 # Names of mappings and files that name no program of the host's.
 _COMMON_PATH = re.compile(
@@ -80,15 +81,16 @@ class Names:
                 return self._short_name(kind, original, room)
 
     def _short_name(self, kind: str, original: str, room: int) -> str:
-        # Letters and digits, as many as there is room for.
+        # A letter and then letters and digits, as many as there is room for.
         begin = "/" if kind == "path" else ""
-        width = max(room - len(begin), 0)
-        for number in range(36 ** min(width, 4)):
-            digits, rest = "", number
-            for _ in range(min(width, 4)):
-                digits, rest = _DIGITS[rest % 36] + digits, rest // 36
-            if digits and begin + digits not in self._taken[kind] | {original}:
-                return begin + digits
+        width = min(room - len(begin), 4)
+        for number in range(26 * 36 ** (width - 1) if width > 0 else 0):
+            letters, rest = "", number
+            for _ in range(width - 1):
+                letters, rest = _LETTERS[rest % 36] + letters, rest // 36
+            name = begin + _LETTERS[rest] + letters
+            if name != original and name not in self._taken[kind]:
+                return name
         return "?" * room
 
     def host(self, original: str) -> str:

@@ -16,12 +16,13 @@ _COUNTERS = re.compile(
     r"(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|loadavg|net_netstat|stamp|kernel_config|sysctl_net_core|sysctl|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
-    r"|daemons|hugepages|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
+    r"|victim_stat|daemons|vulnerabilities|uptime|version|hugepages|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
     r"(\..*)?"
 )
 _OUTPUTS = re.compile(r"(victim|load|recorder|mpstat|turbostat|netperf|iperf3?|perf)\S*\.txt")
 _OUTPUT_LINES = re.compile(
     r"Doing [\w .-]+ (?:ops )?for \d+s on \d+ size blocks:.*"
+    r"|CPUINFO: \w+=[\w:, ]*"
     r"|\+(?:DT|R|F|H|F\d):[\w:.+-]*|version: [\d.]+\w*|built on: [\w :]+|options: ?[\w(),: ]*"
     r"|The 'numbers' are in 1000s of bytes per second processed\.|type +\d.*|[\w-]+(?: +[\d.]+k)+"
     r"|sent \d+ datagrams .*|received \d+ datagrams.*"
@@ -39,6 +40,10 @@ _CAPTURED = re.compile(r"(\[ perf record: Captured and wrote [\d.]+ [KMG]B).*")
 _SYSSTAT = re.compile(r"(Linux \S+ \()([^)]+)(\).*)")
 # "123 (openssl) R 1 ...": /proc/PID/stat, and what a sampler puts before it.
 _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
+# "(builder@host)" in the kernel's version.
+_BUILDER = re.compile(r"\([\w.+-]+@[\w.+-]+\)")
+_PREFLIGHT = re.compile(r"\s*[a-z ]+? +(ok|no|warning|warn|note|fails?|-)\b.*")
+_FILE = re.compile(r"(?<![\w])/[^\s,;:)]+")
 # Arguments of the kernel that decide accounting, power and interrupts.
 _BOOT = re.compile(
     r"(nohz|nohz_full|rcu_nocbs|rcutree\.\w+|isolcpus|irqaffinity|mitigations|threadirqs|preempt|idle"
@@ -69,6 +74,8 @@ class Texts:
             return self._json
         if name.startswith("pidstat"):
             return self._pidstat
+        if name == "preflight.txt":
+            return self._preflight
         if "files/" in f"/{path}" or _OUTPUTS.fullmatch(name):
             return self._output
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
@@ -99,7 +106,15 @@ class Texts:
         def process(found: re.Match[str]) -> str:
             return found[1] + self._names.name("task", found[2]) + found[3]
 
-        return self.words.masked(_PROCESS.sub(process, text))
+        return self.words.masked(_PROCESS.sub(process, _BUILDER.sub("(-)", text)))
+
+    def _preflight(self, text: str) -> str:
+        def line(one: str) -> str:
+            if one.strip() and not _PREFLIGHT.fullmatch(one):
+                return MASKED
+            return self.words.masked(_FILE.sub("-", one))
+
+        return "\n".join(map(line, text.split("\n")))
 
     def _pidstat(self, text: str) -> str:
         out, columns = [], 0

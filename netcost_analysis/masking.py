@@ -18,6 +18,7 @@ from .mask_lines import Lines
 from .mask_manifest import masked_manifest
 from .mask_names import KINDS, Names
 from .mask_texts import Texts
+from .mask_words import Words
 from .packed import is_packed, packing, unpacked
 from .progress import progress
 
@@ -50,7 +51,8 @@ class _Meaning:
     # What native asks; see native/src/mask.
 
     def __init__(self, names: Names, report: Callable[[float], object] | None) -> None:
-        self._names, self._lines, self._report = names, Lines(names), report
+        self._names, self.lines, self._report = names, Lines(names), report
+        self._words = Words(names)
 
     def field(self, event: str, field: str, shape: str, size: int) -> str:
         return meaning(event, field, shape, size)
@@ -68,8 +70,10 @@ class _Meaning:
             from .mask_arguments import masked_arguments
 
             return "\0".join(masked_arguments(self._names, text.split("\0")))
+        if kind == "words":
+            return self._words.masked(text)
         if kind in _LINES:
-            return self._lines.masked(kind, text)
+            return self.lines.masked(kind, text)
         return self._names.host(text) if kind == "host" else self._names.name(kind, text)
 
     def progress(self, fraction: float) -> None:
@@ -148,10 +152,10 @@ class _Work:
 
     def _trace(self, source: Path, target: Path) -> None:
         with progress("masking") as advance:
-            for what, count in mask_recording(
-                str(source), str(target), _Meaning(self._names, advance)
-            ).items():
-                self._told[what] += count
+            meant = _Meaning(self._names, advance)
+            self._told.update(mask_recording(str(source), str(target), meant))
+        for event in meant.lines.hidden:
+            self._told[f"values in the text of {event} hidden"] += 0
 
     def _learn_host(self, trace: Path) -> None:
         from .capture import Capture

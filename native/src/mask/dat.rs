@@ -16,6 +16,7 @@ pub mod option {
     pub const BUFFER: u16 = 3;
     pub const UNAME: u16 = 5;
     pub const HOOK: u16 = 6;
+    pub const VERSION: u16 = 9;
     pub const PROCMAPS: u16 = 10;
     pub const GUEST: u16 = 13;
     pub const LAST: u16 = 14;
@@ -54,6 +55,7 @@ impl Mask<'_> {
                 let size = until_nul(data).len();
                 self.same_length("host", &mut data[..size])?;
             }
+            option::VERSION => self.names.text("words", data).map(|_| ())?,
             // Names of events and their fields, as the kernel calls them.
             option::HOOK => {}
             option::PROCMAPS => {
