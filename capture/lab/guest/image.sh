@@ -77,8 +77,7 @@ make_kernel() {
 			sed -n "s|^insmod $PWD/*lib/||p" | sort -u >needed
 		{
 			echo boot; echo "boot/config-$version"
-			for file in $(cat needed) modules/$version/modules.order modules/$version/modules.builtin modules/$version/modules.builtin.modinfo \
-				modules/$version/modules.dep modules/$version/modules.alias modules/$version/modules.symbols; do
+			for file in $(cat needed) $(cd usr/lib && echo modules/"$version"/modules.*); do
 				echo "usr/lib/$file"
 			done
 		} >files

@@ -54,7 +54,7 @@ run_guest() {
 	stop_helpers
 	guest_status=$(cat "$share/status" 2>/dev/null)
 	[ -n "$guest_status" ] || {
-		tail -n 5 "$workspace/qemu.log" "$share/console.log" "$share/guest.log" 2>/dev/null >&2
+		tail -n 5 "$workspace/qemu.log" "$share/console.log" "$share/guest.log" >&2 2>/dev/null
 		return 1
 	}
 }
@@ -68,7 +68,7 @@ serve() {
 	'') ;;
 	stop) [ -z "$sender" ] || kill -TERM "$sender" 2>/dev/null ;;
 	*)
-		# shellcheck disable=SC2016 # for the inner shell
+		# shellcheck disable=SC2016,SC2086 # for the inner shell; a list of words
 		start_helper sh -c 'number=$1 share=$2; shift 2; trap "kill \$pid 2>/dev/null" TERM; "$@" >"$share/sender" 2>&1 & pid=$!; wait $pid; wait $pid; echo "$number" >"$share/answer"' \
 			serve "$serve_number" "$share" nsenter --net="/run/netns/$namespace" udp-load send $serve_words
 		sender=$helper_pid
