@@ -163,7 +163,7 @@ one_of() {
 
 # list A,B,C: A B C
 list() {
-	echo "$1" | tr ',' ' '
+	echo "$1" | tr ',' '\n' | grep . | paste -s -d ' ' -
 }
 
 # new_folder: may the output be made there?
