@@ -15,7 +15,10 @@ CPUS = 8
 ETHTOOL = r"""
 rules=$NETCOST_ROOT/rules-$2
 case $1 in
--k) printf 'Features for %s:\nrx-checksumming: on\nntuple-filters: ' "$2"; cat "$NETCOST_ROOT/ntuple" ;;
+-k)
+	printf 'Features for %s:\nrx-checksumming: on\nntuple-filters: ' "$2"
+	cat "$NETCOST_ROOT/ntuple"
+	;;
 -K) [ "$3" = ntuple-filters ] && echo "$4" >"$NETCOST_ROOT/ntuple" ;;
 -n)
 	echo "4 RX rings available"
