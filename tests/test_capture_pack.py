@@ -64,7 +64,7 @@ def bundle(tmp_path: Path) -> Path:
             "recorder.txt": "[ perf record: Captured and wrote 5.9 MB /home/greg/b/trace ]\n",
             "before/net_dev": "  eth0: 1 2 3\n",
             "before/settings/hostname": f"{HOST}\n{DOMAIN}\n",
-            "before/settings/cmdline": "root=UUID=5d4b1a3e-0b2c-4d5e-8f90-1234567890ab isolcpus=2\n",
+            "before/settings/cmdline": "root=5d4b1a3e-0b2c-4d5e-8f90-1234567890ab isolcpus=2\n",
             "before/settings/ip_addr.json": json.dumps(addresses),
             "before/settings/ethtool/eth0/flow_rules": f"\tDest MAC addr: {OTHER_MAC} mask: x\n",
             "samples/daemons": "@ 1 5 6\n77 stat 77 (secretd) S 1 2 3\n"

@@ -40,7 +40,7 @@ start_counters() {
 	start_counters_cpus=-a
 	[ -z "$cpus" ] || [ -z "$start_counters_each" ] || start_counters_cpus="-C $cpus"
 	# shellcheck disable=SC2086 # options that may be absent
-	companion "$1" INT "$workspace/$1.out" perf stat $start_counters_cpus $start_counters_each "$start_counters_form" -I "$(milliseconds)" -o "$2" -e "$start_counters_events"
+	companion "$1" INT "$2" perf stat $start_counters_cpus $start_counters_each "$start_counters_form" -I "$(milliseconds)" --log-fd 1 -e "$start_counters_events"
 }
 
 milliseconds() {

@@ -21,3 +21,21 @@ write_tasks() {
 	done
 	return 0
 }
+
+# with_children PID: it and all that come from it, where the kernel lists children (PROC_CHILDREN).
+with_children() {
+	with_children_found=$1 with_children_level=$1
+	while [ -n "$with_children_level" ]; do
+		with_children_next=''
+		for with_children_pid in $with_children_level; do
+			with_children_next="$with_children_next $(cat "/proc/$with_children_pid/task/"*/children 2>/dev/null)"
+		done
+		# Nothing but blanks is nothing.
+		case $with_children_next in
+		*[0-9]*) with_children_level=$with_children_next ;;
+		*) with_children_level='' ;;
+		esac
+		with_children_found="$with_children_found $with_children_level"
+	done
+	echo "$with_children_found"
+}

@@ -57,14 +57,6 @@ queues() {
 	done 2>/dev/null
 }
 
-sysctls() {
-	for sysctls_file in /proc/sys/net/core/*; do
-		if [ -r "$sysctls_file" ] && sysctls_value=$(tr '\t\n' '  ' <"$sysctls_file"); then
-			echo "net.core.${sysctls_file##*/} = ${sysctls_value% }"
-		fi
-	done 2>/dev/null
-}
-
 ethtool_of() {
 	command -v ethtool >/dev/null || return 0
 	interfaces | while IFS= read -r ethtool_of_name; do
@@ -89,7 +81,6 @@ counters)
 	ethtool_of S:statistics
 	;;
 settings)
-	state "sysctl_net_core$suffix" sysctls
 	state "queues$suffix" queues
 	state_json ip_link ip -d -s link
 	state_json ip_addr ip -d -s addr

@@ -46,7 +46,8 @@ sample_all() {
 		sample "${file#net/}" cat "/proc/$file"
 	done
 	if [ -r "$watch" ] && read -r victim <"$watch"; then
-		sample victim write_tasks "$victim"
+		# shellcheck disable=SC2046 # words
+		sample victim write_tasks $(with_children "$victim")
 	fi
 	if [ -n "$daemons" ]; then
 		# shellcheck disable=SC2046,SC2086 # lists of words

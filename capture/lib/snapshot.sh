@@ -96,7 +96,7 @@ write_settings() {
 	for write_settings_name in hostname topology cpufreq irq_affinity vulnerabilities virtualization; do
 		write_state "$1" "$write_settings_name" "settings_$write_settings_name" || return 1
 	done
-	write_network "$1" settings
+	write_state "$1" sysctl_net_core settings_sysctls && write_network "$1" settings
 }
 
 settings_hostname() {
@@ -107,6 +107,14 @@ settings_hostname() {
 
 settings_virtualization() {
 	virtualization
+}
+
+settings_sysctls() {
+	for settings_sysctls_file in /proc/sys/net/core/*; do
+		if [ -r "$settings_sysctls_file" ] && settings_sysctls_value=$(tr '\t\n' '  ' <"$settings_sysctls_file"); then
+			echo "net.core.${settings_sysctls_file##*/} = ${settings_sysctls_value% }"
+		fi
+	done 2>/dev/null
 }
 
 settings_topology() {
