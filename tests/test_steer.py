@@ -61,11 +61,12 @@ def test_what_is_applied_is_put_back(host: Host) -> None:
 def test_it_refuses_to_run_twice_and_names_who_was_first(host: Host) -> None:
     host.steer("apply", *ALL, "--yes")
     applied = host.settings()
-    done = host.steer("apply", "--device", "eth0", "--qdisc", "noqueue", "--yes")
-    assert done.returncode == 1
-    assert "steered already, since 2" in done.stderr
-    assert "of root: netcost-steer restore comes first" in done.stderr
-    assert host.settings() == applied
+    for words in (["--device", "eth0", "--qdisc", "noqueue"], ALL):
+        done = host.steer("apply", *words, "--yes")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "steered already, since 2" in done.stderr
+        assert "of root: netcost-steer restore comes first" in done.stderr
+        assert host.settings() == applied
 
 
 def test_what_is_so_already_is_no_change(host: Host) -> None:

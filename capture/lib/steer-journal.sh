@@ -16,7 +16,7 @@ open_journal() {
 	# One of two that start together makes it.
 	if ! mkdir "$state" 2>/dev/null; then
 		[ -d "$state" ] || die "cannot make $state for the journal"
-		die "this host is steered already, $(journal_owner): netcost-steer restore comes first"
+		refuse_twice
 	fi
 	journal_mine=yes
 	{
@@ -25,6 +25,10 @@ open_journal() {
 		network_namespace
 	} >"$state/owner" || die "cannot write the journal in $state"
 	: >"$state/journal" || die "cannot write the journal in $state"
+}
+
+refuse_twice() {
+	die "this host is steered already, $(journal_owner): netcost-steer restore comes first"
 }
 
 journal_owner() {
