@@ -1,5 +1,5 @@
-# What netcost-record writes beside the trace: settings, samples with their true intervals, sidecars,
-# counters, samples of functions, daemons, and files of the load's own.
+# What netcost-record writes beside the trace: settings, samples with their true intervals,
+# sidecars, counters, samples of functions, daemons, and files of the load's own.
 
 import json
 import os
