@@ -18,7 +18,11 @@ _KEY = re.compile(
     r"(?P<key>[A-Za-z_]\w*)(?P<sep>=|: ?)(?P<value>\[[^\]]*\]|\([^)]*\)|\"[^\"]*\"|\S*)"
 )
 _NUMBER = re.compile(
-    r"[\[({]*-?(?:0x)?[0-9A-Fa-f.,:/+-]*\d[0-9A-Fa-f.,:/+-]*[A-Za-z%]{0,3}[\])},;]*"
+    r"[\[({]*-?(?:0x[0-9A-Fa-f]+|[0-9A-Fa-f.,:/+-]*\d[0-9A-Fa-f.,:/+-]*[A-Za-z%]{0,3})[\])},;]*"
+)
+# Values that are the kernel's own constants.
+_CONSTANT = re.compile(
+    r"true|false|yes|no|on|off|(?:TCP|AF|IPPROTO|NETDEV|SKB|GFP|HRTIMER)_[A-Z0-9_|]+"
 )
 _FRAME = re.compile(r"^(?P<start>\s*[0-9a-f]+ )(?P<symbol>.*) \((?P<object>.*)\)\s*$")
 _RECORD_COMM = re.compile(r"(?P<start>COMM(?: exec)?: )(?P<comm>.*)(?P<end>:-?\d+/-?\d+.*)")
@@ -110,6 +114,8 @@ class Lines:
         masked = self._words.masked(value)
         if masked != value or _NUMBER.fullmatch(value) or _is_address(value):
             return masked
+        if _CONSTANT.fullmatch(value):
+            return value
         what = meaning(event, key, "text", 16)
         if what in ("task", "path"):
             return self._names.name(what, value)

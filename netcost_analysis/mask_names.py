@@ -96,7 +96,9 @@ class Names:
     def host(self, original: str) -> str:
         # With and without its domain it is the same host.
         short = original.partition(".")[0]
-        if ("host", original) not in self.map and not _is_kept("host", original):
+        if original in self._masked["host"] or _is_kept("host", original):
+            return original
+        if ("host", original) not in self.map:
             name = self.name("host", short)
             self._keep("host", original, name)
         return self.name("host", original)

@@ -7,7 +7,6 @@ import tarfile
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +128,6 @@ class _Work:
         elif is_packed(source):
             self._packed(source, target)
         else:
-            self._learn_host(source)
             self._trace(source, target)
         return self._told
 
@@ -151,19 +149,26 @@ class _Work:
         shutil.rmtree(folder.parent)
 
     def _trace(self, source: Path, target: Path) -> None:
+        before = self._learned(source)
         with progress("masking") as advance:
             meant = _Meaning(self._names, advance)
             self._told.update(mask_recording(str(source), str(target), meant))
         for event in meant.lines.hidden:
             self._told[f"values in the text of {event} hidden"] += 0
+        if _counts(target) != before:
+            raise CaptureError(
+                f"{source} is damaged: masked, it would hold other events than it "
+                "does: nothing is written"
+            )
 
-    def _learn_host(self, trace: Path) -> None:
+    def _learned(self, trace: Path) -> dict[str, int]:
+        # What the host is called, and how many events of each kind there are.
         from .capture import Capture
 
-        with suppress(CaptureError, OSError):
-            hostname = Capture(trace).header.get("hostname")
-            if hostname:
-                self._names.host(hostname)
+        hostname = Capture(trace).header.get("hostname")
+        if hostname:
+            self._names.host(hostname)
+        return _counts(trace)
 
     def _bundle(self, source: Path, target: Path) -> None:
         bundle = Bundle(source)
@@ -175,7 +180,7 @@ class _Work:
             if text is not None:
                 self._texts.find_hosts(path.relative_to(source).as_posix(), text)
         for trace in traces:
-            self._learn_host(trace)
+            self._learned(trace)
         target.mkdir()
         for trace in traces:
             place = target / trace.relative_to(source)
@@ -230,6 +235,13 @@ class _Work:
             raise CaptureError(f"manifest.json is no JSON: {error}") from None
         masked = masked_manifest(self._names, self._texts, manifest)
         return json.dumps(masked, indent=2) + "\n"
+
+
+def _counts(trace: Path) -> dict[str, int]:
+    from .capture import Capture
+
+    counts: dict[str, int] = Capture(trace).native.scan()["events"]
+    return counts
 
 
 def _is_in(path: Path, trace: Path) -> bool:

@@ -10,6 +10,10 @@ mod id {
     pub const TRACING_DATA: usize = 1;
     pub const BUILD_ID: usize = 2;
     pub const HOSTNAME: usize = 3;
+    pub const OSRELEASE: usize = 4;
+    pub const ARCH: usize = 6;
+    pub const CPUDESC: usize = 8;
+    pub const CPUID: usize = 9;
     pub const CMDLINE: usize = 11;
     pub const BPF_PROG_INFO: usize = 25;
     pub const BPF_BTF: usize = 26;
@@ -32,6 +36,14 @@ impl Mask<'_> {
             id::BUILD_ID => self.build_ids(bytes, order),
             id::HOSTNAME => self.string(bytes, order, "host"),
             id::CMDLINE => self.command(bytes, order),
+            id::OSRELEASE..=id::ARCH | id::CPUDESC | id::CPUID => {
+                // A string and no more.
+                let size = order.u32(bytes, 0).map_or(0, |size| size as usize);
+                let text = bytes.get(4..size.saturating_add(4)).map_or(0, |text| until_nul(text).len());
+                let end = (4 + text).min(bytes.len());
+                bytes[end..].fill(0);
+                Ok(())
+            }
             0 | id::BPF_PROG_INFO | id::BPF_BTF => {
                 self.tell("BPF programs in the header zeroed", 1);
                 bytes.fill(0);

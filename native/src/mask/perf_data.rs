@@ -53,6 +53,9 @@ impl Mask<'_> {
         out.seek(SeekFrom::Start(header.data.offset))?;
         let mut writer = BufWriter::new(&mut *out);
         let written = self.records(perf, file, (from, end), &mut writer, false)?;
+        if finished && written == 0 && from < end && !in_folder {
+            return Err(bad!("damaged at byte {from}: no record before that, so there is nothing to mask"));
+        }
         if finished {
             self.behind_records(file, &header, written, order, &mut writer)?;
         }
@@ -164,9 +167,13 @@ impl Mask<'_> {
                 let told = order.u64(&bytes, 8).and_then(|size| usize::try_from(size).ok());
                 let to = if kind == kind::COMPRESSED { size } else { told.unwrap_or(0).saturating_add(16).min(size) };
                 let Some(inside) = bytes.get(from..to) else { break };
-                let plain = self.unpacked(perf, unpacked, inside)?;
-                let Some(plain) = plain else { break };
+                let (plain, whole) = self.unpacked(perf, unpacked, inside)?;
                 bytes = stream.records(&plain, kind, order)?;
+                if !whole {
+                    out.write_all(&bytes)?;
+                    written += bytes.len() as u64;
+                    break;
+                }
             } else {
                 before_attrs &= kind != kind::HEADER_ATTR;
                 self.record(perf, &mut bytes)?;
@@ -201,8 +208,8 @@ impl Mask<'_> {
         Ok(written)
     }
 
-    /// The whole records that a compressed one ends, masked; `None` where it is damaged.
-    fn unpacked(&mut self, perf: &PerfData, unpacked: &mut Unpacked, packed: &[u8]) -> Result<Option<Vec<u8>>> {
+    /// The whole records that a compressed one ends, masked, and whether it is sound.
+    fn unpacked(&mut self, perf: &PerfData, unpacked: &mut Unpacked, packed: &[u8]) -> Result<(Vec<u8>, bool)> {
         let mut plain = Vec::new();
         let mut failed = None;
         let fed = unpacked.feed(packed, |bytes| {
@@ -226,8 +233,7 @@ impl Mask<'_> {
         });
         match (failed, fed) {
             (Some(error), _) => Err(error),
-            (None, Err(_)) => Ok(None),
-            (None, Ok(_)) => Ok(Some(plain)),
+            (None, fed) => Ok((plain, fed.is_ok())),
         }
     }
 }

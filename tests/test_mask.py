@@ -1,0 +1,299 @@
+# netcost mask on a recording of every kind that is read: no name is left in it, and nothing else is
+# changed.
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import require_tool
+from masking import bare, files, found_in, numbers, views
+from mutations import mutant
+from native_tables import rows
+from oracle import run
+from perfdata import Header
+from run_cli import Netcost
+from small_captures import Small, networking, small_captures
+from text_mutants import HEADERS, lines
+from tracedat import Dress, Packing, write_trace_dat, write_tracefs
+from tracedat.small import networking as timeline
+
+from netcost_analysis import CaptureError, masking
+from netcost_analysis._native import Capture
+from netcost_analysis.masking import mask
+
+SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/usr/bin"]
+KINDS = sorted(small_captures())
+TEXT_SECRETS = [
+    b"a b",
+    b"sh-",
+    b"=sh ",
+    b" sh ",
+    b"/bin/true",
+    b"=true pid",
+    b": vm",
+    b"other-task",
+]
+
+
+@pytest.fixture
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
+    return Netcost(monkeypatch, capsys)
+
+
+def written(small: Small, path: Path) -> Path:
+    if len(small.files) == 1:
+        path.write_bytes(small.files["data"])
+        return path
+    path.mkdir()
+    for name, data in small.files.items():
+        (path / name).write_bytes(data)
+    return path
+
+
+# Every task's name before and after, wherever a table has one.
+def names(source: Path, target: Path) -> set[tuple[str, str]]:
+    before, after = (Capture(str(path)).all_events() for path in (source, target))
+    pairs = set()
+    for event in before:
+        for row, other in zip(rows(before[event]), rows(after[event]), strict=True):
+            assert bare(row) == bare(other)
+            pairs |= {
+                (row[key], other[key])
+                for key in row
+                if "comm" in key and isinstance(row[key], str) and row[key]
+            }
+    return pairs
+
+
+def assert_same_but_for_names(source: Path, target: Path) -> None:
+    assert numbers(source) == numbers(target)
+    pairs = names(source, target)
+    # One name for one name.
+    assert len({one for one, _ in pairs}) == len(pairs) == len({other for _, other in pairs})
+    for one, other in pairs:
+        assert (one == other) == one.startswith("swapper"), (one, other)
+        assert len(other) <= len(one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_recording_of_every_kind(tmp_path: Path, kind: str) -> None:
+    source, target = written(small_captures()[kind], tmp_path / "in"), tmp_path / "out"
+    assert found_in(source, SECRETS)
+    masked = mask(source, target)
+    assert found_in(target, SECRETS) == []
+    assert found_in(tmp_path / "out.masked.txt", SECRETS) == []
+    assert masked.replaced["task"] >= 2
+    assert_same_but_for_names(source, target)
+    # The same kind: of format, of compression, of a folder's files.
+    same = ("format", "mode", "version", "byte_order", "compressed", "wrapped", "buffers", "clock")
+    one, other = Capture(str(source)).header(), Capture(str(target)).header()
+    assert [one[key] for key in same if key != "buffers"] == [
+        other[key] for key in same if key != "buffers"
+    ]
+    assert [path.name for path in files(source)][1:] == [path.name for path in files(target)][1:]
+
+
+def test_a_copy_of_tracefs(tmp_path: Path) -> None:
+    source = write_tracefs(timeline(), tmp_path / "in")
+    (source / "set_ftrace_pid").write_text("openssl\n")
+    target = tmp_path / "out"
+    masked = mask(source, target)
+    assert found_in(source, SECRETS)
+    assert found_in(target, SECRETS) == []
+    assert masked.told["set_ftrace_pid left out"] == 1
+    assert (target / "uname").read_text() == "Linux host1 6.18.0 x86_64\n"
+    assert_same_but_for_names(source, target)
+
+
+@pytest.mark.parametrize("kind", sorted(HEADERS))
+def test_a_text_of_every_tool(tmp_path: Path, kind: str) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text("\n".join([*lines(kind), "a line of other-task 10.1.2.3", ""]))
+    masked = mask(source, target)
+    text = target.read_bytes()
+    assert [secret for secret in TEXT_SECRETS if secret in text] == []
+    assert text.count(b"\n") == source.read_bytes().count(b"\n")
+    one, other = numbers(source), numbers(target)
+    assert one == other
+    assert one["tables"]["sched:sched_switch"]
+    assert masked.replaced["task"] >= 2
+
+
+# Words that nobody knows, of an event that nobody knows.
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("probe:x: user=alice host=10.1.2.3 n=7 ptr=0xffff", "user=- host=10.X n=7 ptr=0xffff"),
+        ("net:netif_rx: dev=eth0 skbaddr=0xff len=60", "dev=eth0 skbaddr=0xff len=60"),
+        (
+            "sock:x: family=AF_INET saddr=10.1.2.3 daddr=10.1.2.3",
+            "family=AF_INET saddr=10.X daddr=10.X",
+        ),
+        ("my:note: alice logged in (7)", "- - - (7)"),
+    ],
+)
+def test_the_text_of_an_unknown_event(tmp_path: Path, line: str, wanted: str) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_text(f"      openssl   500 [000]  100.000001: {line}\n")
+    mask(source, target)
+    masked = target.read_text()
+    assert "alice" not in masked
+    assert "10.1.2.3" not in masked
+    text = masked.split(": ", 2)[2].strip()
+    known = [word for word in wanted.split() if "10.X" not in word]
+    assert [word for word in text.split() if word in known] == known
+
+
+# Cut anywhere: refused, or masked up to there.
+@pytest.mark.parametrize("kind", ["file", "pipe", "file-compressed", "folder", "trace-cmd-6"])
+def test_nothing_is_left_in_one_that_is_cut_short(tmp_path: Path, kind: str) -> None:
+    small = small_captures()[kind]
+    whole, done = small.files["data"], 0
+    for size in range(120, len(whole), max(len(whole) // 60, 1)):
+        source, target = tmp_path / f"in{size}", tmp_path / f"out{size}"
+        written(Small({**small.files, "data": whole[:size]}), source)
+        try:
+            mask(source, target)
+        except (CaptureError, OSError):
+            assert not target.exists()
+            continue
+        done += 1
+        assert found_in(target, SECRETS) == [], size
+    assert done > 5
+
+
+# Whatever is damaged in it: refused in a line, or written as something that is read.
+def test_a_damaged_one_is_refused_or_masked(tmp_path: Path) -> None:
+    done = 0
+    for number in range(800):
+        one = mutant(number)
+        source, target = tmp_path / f"in{number}", tmp_path / f"out{number}"
+        written(Small(dict(one.files)), source)
+        try:
+            mask(source, target)
+        except (CaptureError, OSError):
+            assert not target.exists()
+            continue
+        done += 1
+        assert Capture(str(target)).scan()["events"] == Capture(str(source)).scan()["events"], one
+    assert done > 400
+
+
+def test_perf_reads_it(tmp_path: Path) -> None:
+    perf = require_tool("perf")
+    told = replace(timeline(), header=Header(cmdline=("perf", "record", "--filter", "vec==3")))
+    for kind, packed in (("file", 0), ("file", 1), ("pipe", 0), ("pipe", 1)):
+        source, target = tmp_path / f"{kind}{packed}", tmp_path / f"{kind}{packed}-out"
+        told.write(source, kind, packed)
+        mask(source, target)
+        shown = [run(perf, "script", "-f", "-i", path) for path in (source, target)]
+        assert shown[0].count("\n") == shown[1].count("\n") > 5
+        assert "openssl" in shown[0]
+        assert "openssl" not in shown[1]
+        assert "task1" in shown[1]
+    header = run(perf, "report", "--header-only", "-f", "-i", tmp_path / "file0-out")
+    assert "# hostname : host1" in header
+    assert "--filter vec==3" in header
+
+
+def test_trace_cmd_reads_it(tmp_path: Path) -> None:
+    trace_cmd = require_tool("trace-cmd")
+    dresses = (Dress(6), Dress(7), Dress(packing=Packing("none")))
+    for number, dress in enumerate(dresses):
+        source, target = tmp_path / f"{number}", tmp_path / f"{number}-out"
+        write_trace_dat(timeline(), source, dress)
+        mask(source, target)
+        shown = [run(trace_cmd, "report", "-i", path) for path in (source, target)]
+        assert shown[0].count("\n") == shown[1].count("\n") > 5
+        assert "openssl" in shown[0]
+        assert "openssl" not in shown[1]
+        assert "task1" in shown[1]
+
+
+def test_the_map_makes_it_the_same_each_time(tmp_path: Path) -> None:
+    source = written(small_captures()["file"], tmp_path / "in")
+    one, other, again = tmp_path / "one", tmp_path / "other", tmp_path / "again"
+    kept = tmp_path / "map"
+    mask(source, one, kept)
+    text = kept.read_text()
+    assert "task\topenssl\ttask" in text
+    assert kept.stat().st_mode & 0o777 == 0o600
+    mask(source, other, kept)
+    assert one.read_bytes() == other.read_bytes()
+    # What is masked stays as it is.
+    mask(one, again, kept)
+    assert one.read_bytes() == again.read_bytes()
+    assert kept.read_text() == text
+
+
+def test_filters_and_what_was_recorded_stay_known(tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(networking().file())
+    mask(source, target)
+    one, other = Capture(str(source)).header(), Capture(str(target)).header()
+    assert (
+        one["cmdline"]
+        == other["cmdline"]
+        == ["perf", "record", "-e", "irq:*", "--filter", "vec==3"]
+    )
+    assert [event["filter"] for event in one["events"]] == [
+        event["filter"] for event in other["events"]
+    ]
+
+
+def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost) -> None:
+    source = written(small_captures()["sampled-everything"], tmp_path / "in")
+    done = netcost("mask", str(source), str(tmp_path / "out"))
+    assert (done.code, done.err) == (0, "")
+    listed = (tmp_path / "out.masked.txt").read_text()
+    assert done.out.startswith(listed)
+    assert "copies of memory in samples (user stacks, AUX) zeroed" in listed
+    assert "hardware traces (AUXTRACE) left out" in listed
+    told: dict[str, Any] = netcost("mask", str(source), str(tmp_path / "two"), "--json").json
+    assert told["replaced"]["host"] == 1
+    assert told["told"]["task replaced"] > 10
+
+
+def test_refuses_in_a_line_and_leaves_nothing(tmp_path: Path, netcost: Netcost) -> None:
+    source = written(small_captures()["file"], tmp_path / "in")
+    (tmp_path / "there").write_text("mine")
+    (tmp_path / "noise").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "cut.zst").write_bytes(small_captures()["zstd"].files["data"][:300])
+    (tmp_path / "nomap").write_text("task\topenssl\n")
+    (tmp_path / "empty").mkdir()
+    for words, says in (
+        ((str(source), str(tmp_path / "there")), "is there already"),
+        ((str(tmp_path / "noise"), str(tmp_path / "out")), "not a capture"),
+        ((str(tmp_path / "cut.zst"), str(tmp_path / "out")), "unpack"),
+        ((str(tmp_path / "absent"), str(tmp_path / "out")), "no such file"),
+        ((str(tmp_path / "empty"), str(tmp_path / "out")), "no capture here"),
+        ((str(source), str(tmp_path / "no" / "out")), "No such file"),
+        ((str(source), str(tmp_path / "out"), "--map", str(tmp_path / "nomap")), "line 1"),
+        (("-", str(tmp_path / "out")), "standard input|give it a file"),
+    ):
+        before = sorted(tmp_path.rglob("*"))
+        done = netcost("mask", *words)
+        assert done.code in (1, 2), words
+        assert any(one in done.err for one in says.split("|")), done.err
+        assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_interrupted_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = written(small_captures()["file"], tmp_path / "in")
+
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(masking, "meaning", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mask(source, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_the_search_finds_what_is_packed() -> None:
+    # A search that finds nothing proves nothing where it cannot see.
+    for kind in ("file-compressed2", "pipe-big-endian-compressed", "trace-cmd-7-zstd", "gzip"):
+        data = small_captures()[kind].files["data"]
+        assert any(b"openssl" in view for view in list(views(data))[1:]), kind
