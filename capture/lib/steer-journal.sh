@@ -40,14 +40,19 @@ network_namespace() {
 	readlink "$procfs/self/ns/net" || echo unknown
 }
 
+# joined FIELD...: a line of them, with tabs in between.
+joined() {
+	joined_line=$1
+	shift
+	for joined_field in "$@"; do
+		joined_line=$joined_line$tab$joined_field
+	done
+	printf '%s\n' "$joined_line"
+}
+
 # enter FIELD...: a line of the journal.
 enter() {
-	enter_line=$1
-	shift
-	for enter_field in "$@"; do
-		enter_line=$enter_line$tab$enter_field
-	done
-	echo "$enter_line" >>"$state/journal" || die "cannot write the journal $state/journal: is there room?"
+	joined "$@" >>"$state/journal" || die "cannot write the journal $state/journal: is there room?"
 }
 
 # undo_all: what the journal says, last change first; the journal goes when all is undone.

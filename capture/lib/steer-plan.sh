@@ -16,12 +16,7 @@ check_devices() {
 
 # plan FIELD...
 plan() {
-	plan_line=$1
-	shift
-	for plan_field in "$@"; do
-		plan_line=$plan_line$tab$plan_field
-	done
-	echo "$plan_line" >>"$workspace/plan" || die "no room in $workspace"
+	joined "$@" >>"$workspace/plan" || die "no room in $workspace"
 }
 
 # plan_write FILE VALUE: unless it is so already.
