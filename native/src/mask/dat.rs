@@ -75,7 +75,8 @@ impl Mask<'_> {
 
     /// A name that something follows: a shorter one is filled up, so that what follows stays where it is.
     fn same_length(&mut self, kind: &'static str, place: &mut [u8]) -> Result<()> {
-        let found = self.names.replacement(kind, place)?.to_vec();
+        let mut found = self.names.replacement(kind, place)?.to_vec();
+        found.truncate(place.len());
         place.fill(b'_');
         place[..found.len()].copy_from_slice(&found);
         Ok(())

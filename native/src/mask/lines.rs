@@ -65,7 +65,7 @@ impl Mask<'_> {
             out.extend_from_slice(&line[..at]);
             let found = self.names.replacement("task", head.comm)?;
             // Columns stay where they are.
-            out.resize(out.len() + head.comm.len() - found.len(), b' ');
+            out.resize(out.len() + head.comm.len().saturating_sub(found.len()), b' ');
             out.extend_from_slice(found);
             done = at + head.comm.len();
         }

@@ -33,7 +33,7 @@ impl<'m> Names<'m> {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// What stands for `original`: the same bytes, or no more of them.
+    /// What stands for `original`: the same bytes, or others. Only a map of another hand has longer ones.
     pub fn replacement(&mut self, kind: &'static str, original: &[u8]) -> Result<&[u8]> {
         let known = self.known.entry(kind).or_default();
         if known.len() >= MOST {
@@ -41,9 +41,6 @@ impl<'m> Names<'m> {
         }
         if !known.contains_key(original) {
             let found = self.meaning.replace(kind, original)?;
-            if found.len() > original.len() {
-                return Err(bad!("a {kind} of {} bytes has no replacement that is as short", original.len()));
-            }
             known.insert(original.into(), found.into());
         }
         let found = known.get(original).map_or(&[][..], |found| found);
@@ -64,6 +61,10 @@ impl<'m> Names<'m> {
         let found = self.replacement(kind, original)?;
         let (length, changed) = (found.len(), found != original);
         let found = found.to_vec();
+        // The NUL behind it, where there is one, stays.
+        if length > place.len().saturating_sub(1).max(size) {
+            return Err(too_long(kind, size));
+        }
         place[..length].copy_from_slice(&found);
         place[length..].fill(0);
         Ok(changed)
@@ -94,9 +95,15 @@ impl<'m> Names<'m> {
                 masked.push(b'\n');
             }
         }
-        masked.truncate(bytes.len());
+        if masked.len() > bytes.len() {
+            return Err(too_long("task", bytes.len()));
+        }
         masked.resize(bytes.len(), b'\n');
         bytes.copy_from_slice(&masked);
         Ok(())
     }
+}
+
+fn too_long(kind: &str, size: usize) -> crate::error::Error {
+    bad!("the map replaces a {kind} of {size} bytes by a longer one, for which a recording has no room")
 }
