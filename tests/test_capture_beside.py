@@ -271,7 +271,7 @@ def perf_with_energy(folder: Path) -> str:
 *"-e power/energy-pkg/ -- true") exit 0 ;;
 *"-e power/"*"-- true") echo "event syntax error: no such event" >&2; exit 129 ;;
 "stat -h") echo "-j, --json-output" ;;
-*"-I 500 --log-fd 1"*) echo '{JOULES}'; sleep 1 ;;
+*"-I "*" --log-fd 1"*) echo '{JOULES}'; sleep 1 ;;
 *) exit 1 ;;
 esac"""
     return stub(folder, "perf", script)
@@ -374,3 +374,23 @@ def test_shells_of_small_hosts(tmp_path: Path, temporary: dict[str, str]) -> Non
     assert done.returncode == 0, done.stderr
     assert manifest_of(tmp_path / "b")["tool"] == "tracefs"
     assert len(samples(tmp_path / "b", "stat")) >= 2
+
+
+def test_energy_is_sampled_where_the_machine_counts_it(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        missing("needs a mount namespace of its own")
+    # As Documentation/power/powercap has it, in files of one's own.
+    script = tmp_path / "counted"
+    script.write_text(
+        "mount -t tmpfs none /sys/class && zone=/sys/class/powercap/intel-rapl:0 || exit\n"
+        "mkdir -p $zone && echo package-0 >$zone/name && echo 5500 >$zone/energy_uj\n"
+        "echo 262143328850 >$zone/max_energy_range_uj\n"
+        f'exec "{RECORD}" -o "{tmp_path}/b" --profile none,energy --duration 0.3 --interval 0.1\n'
+    )
+    path = perf_with_energy(tmp_path / "bin")
+    done = ended(["unshare", "-m", "sh", script], env={**temporary, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    *_, lines = samples(tmp_path / "b", "energy")[0]
+    assert lines == ["intel-rapl:0 package-0 5500 262143328850"]

@@ -94,10 +94,10 @@ check_options() {
 # split_profiles: sets event_profiles, sampling_profile and counter_profiles, the files of the profiles asked for.
 split_profiles() {
 	event_profiles='' sampling_profile='' counter_profiles=''
-	[ "$profile" != none ] || return 0
 	for split_profiles_name in $(echo "$profile" | tr ',' ' '); do
 		case $split_profiles_name in
-		*/* | none) split_profiles_file='' ;;
+		none) continue ;;
+		*/*) split_profiles_file=/dev/null/none ;;
 		*) split_profiles_file=$here/profiles/$split_profiles_name ;;
 		esac
 		if [ -r "$split_profiles_file.events" ]; then

@@ -67,8 +67,10 @@ described_events() {
 	described_events_count=$(echo "$events $pairs" | tr ',' ' ' | wc -w)
 	if [ "$described_events_count" -gt 0 ]; then
 		echo "$((described_events_count)) events${sampling_profile:+ and samples}"
+	elif [ -n "$sampling_profile" ]; then
+		echo "samples of functions"
 	else
-		echo "${sampling_profile:-counters}"
+		echo "what runs beside${counter_profiles:+, and counters}"
 	fi
 }
 

@@ -4,9 +4,9 @@
 
 # What an event takes in the trace and of the CPU that it happens on: docs/capture.md says how that was
 # measured, --check measures the second here.
-perf_event_bytes=90 perf_event_ns=800
-trace_cmd_event_bytes=32 trace_cmd_event_ns=400
-tracefs_event_bytes=32 tracefs_event_ns=400
+perf_event_bytes=100 perf_event_ns=700
+trace_cmd_event_bytes=36 trace_cmd_event_ns=220
+tracefs_event_bytes=36 tracefs_event_ns=220
 seconds_watched=0.2
 
 verdict() {
@@ -121,7 +121,7 @@ preflight_cost() {
 	[ -n "$event_profiles" ] || return 0
 	preflight_cost_ns=$(of_tool event_ns) preflight_cost_source="as measured elsewhere"
 	if [ -n "$check_only" ] && measure_event_cost; then
-		preflight_cost_ns=$measured_event_ns preflight_cost_source="by tracefs, measured here just now"
+		preflight_cost_ns=$measured_event_ns preflight_cost_source="$measured_by, measured here just now"
 	fi
 	# In thousandths of a CPU's time.
 	preflight_cost_share=$((expected_rate * preflight_cost_ns / 1000000))
@@ -133,30 +133,32 @@ preflight_cost() {
 	fi
 }
 
-# measure_event_cost: sets measured_event_ns: what system calls take longer with an event in a trace instance of
-# one's own than without; fails where that cannot be seen.
+# measure_event_cost: sets measured_event_ns: what system calls take longer while an event records each of them,
+# by perf where that is tried first, else in a trace instance of one's own; fails where that cannot be seen.
 measure_event_cost() {
 	has_event raw_syscalls:sys_enter || return 1
-	instance=$tracefs/instances/netcost-$$
-	mkdir "$instance" 2>/dev/null || { instance='' && return 1; }
-	measure_event_cost_blocks=100000
-	# The least of three: whatever else runs only adds.
-	measure_event_cost_off=$(for _ in 1 2 3; do time_of_blocks; done | sort -n | head -n 1)
-	set_instance events/raw_syscalls/sys_enter/enable 1 || { remove_instance && return 1; }
-	measure_event_cost_on=$(for _ in 1 2 3; do time_of_blocks; done | sort -n | head -n 1)
-	set_instance events/raw_syscalls/sys_enter/enable 0
-	remove_instance
-	measured_event_ns=$(((measure_event_cost_on - measure_event_cost_off) / measure_event_cost_blocks / 2))
+	measure_event_cost_calls=200000 measure_event_cost_on=''
+	set -- sh "$library/time-calls.sh" "$library" "$measure_event_cost_calls"
+	measure_event_cost_off=$("$@")
+	case $candidates in
+	' perf'*)
+		measured_by=perf
+		measure_event_cost_on=$(PERF_CONFIG=/dev/null perf record -q -a -c 1 -m "$((profile_buffer / 1024))K" -B -N -k CLOCK_MONOTONIC \
+			-e raw_syscalls:sys_enter -o /dev/null -- "$@" 2>/dev/null </dev/null)
+		;;
+	*)
+		measured_by=tracefs instance=$tracefs/instances/netcost-$$
+		mkdir "$instance" 2>/dev/null || { instance='' && return 1; }
+		set_instance events/raw_syscalls/sys_enter/enable 1 && measure_event_cost_on=$("$@")
+		set_instance events/raw_syscalls/sys_enter/enable 0
+		remove_instance
+		;;
+	esac
+	case $measure_event_cost_on in
+	'' | *[!0-9]*) return 1 ;;
+	esac
+	measured_event_ns=$(((measure_event_cost_on - measure_event_cost_off) / measure_event_cost_calls))
 	[ "$measured_event_ns" -gt 0 ]
-}
-
-# time_of_blocks: nanoseconds for so many reads and as many writes of a byte.
-time_of_blocks() {
-	read_clock
-	time_of_blocks_began=$monotonic_ns
-	dd if=/dev/zero of=/dev/null bs=1 count="$measure_event_cost_blocks" 2>/dev/null
-	read_clock
-	echo $((monotonic_ns - time_of_blocks_began))
 }
 
 # preflight_disk: the trace at the expected rate, and what is to stay free. trace-cmd needs it twice.
