@@ -22,6 +22,7 @@ EXPERIMENTS = (
     "local-regression",
     "io-sizes",
     "quiet-interface",
+    "nic-guest",
 )
 DEFER = Path("/proc/sys/net/core/skb_defer_max")
 

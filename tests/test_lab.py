@@ -39,6 +39,9 @@ def test_help_lists_every_option(name: str) -> None:
         (["quiet-interface", "--intervals", "0.5,no"], "--intervals wants seconds"),
         (["quiet-interface", "--intervals", "0.0"], "--intervals wants more than 0"),
         (["quiet-interface", "--bitrate"], "--bitrate needs a value"),
+        (["nic-guest", "--kernels", "6.12,2.4"], "--kernels wants some of: 5.10 6.1 6.1-rt 6.12"),
+        (["nic-guest", "--nic", "ne2000"], "--nic wants some of: virtio e1000e igb; not ne2000"),
+        (["nic-guest", "--queues", "0"], "--queues wants 1 to 8, not 0"),
     ],
 )
 def test_bad_usage_is_one_line(words: list[str], said: str, tmp_path: Path) -> None:
