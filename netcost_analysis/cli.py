@@ -5,6 +5,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,10 @@ def cli() -> None:
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
     given: dict[str, Any] = {}
+    # What lies in temporary folders goes with the process, whatever ends it.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
     try:
         # Not cli(): click answers a closed pipe with exit status 1.
         with cli.make_context("netcost", sys.argv[1:]) as context:

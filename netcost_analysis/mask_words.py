@@ -32,6 +32,17 @@ class Words:
         text = _IPV6.sub(self._address, text)
         return _IPV4.sub(self._address, text)
 
+    def left_in(self, text: str) -> str | None:
+        # The kind of what is in a masked text all the same.
+        low, given = text.lower(), set(self._names.map.values())
+        for (kind, original), _ in self._names.map.items():
+            known = original.lower()
+            if kind in ("task", "path") or known not in low or known in given:
+                continue
+            if re.search(rf"(?<![\w:.-]){re.escape(known)}(?![\w:-]|\.\w)", low):
+                return kind
+        return None
+
     def _hosts(self) -> re.Pattern[str] | None:
         hosts = self._names.hosts
         if self._known[0] != len(hosts):

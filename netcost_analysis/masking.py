@@ -223,6 +223,11 @@ class _Work:
         place.parent.mkdir(parents=True, exist_ok=True)
         masked = rule(text)
         self._told["text files masked"] += 1
+        left = self._texts.words.left_in(masked)
+        if left is not None:
+            raise CaptureError(
+                f"{path}: {left} names are left in it once it is masked: take it away"
+            )
         hidden = masked.count("(masked)")
         if hidden:
             self._told[f"lines or values of {inside.name} hidden"] += hidden

@@ -14,6 +14,7 @@ from perfdata import happenings as h
 from run_cli import Netcost
 
 from netcost_analysis import Bundle, CaptureError, estimates, open_capture
+from netcost_analysis.mask_texts import Texts
 from netcost_analysis.masking import mask
 
 S = 1_000_000_000
@@ -245,3 +246,12 @@ def test_a_bundle_that_leads_out_of_itself(tmp_path: Path, kind: str) -> None:
     (source / "before" / "loadavg").symlink_to(outside)
     assert mask(source, target).told["before/loadavg left out"] == 1
     assert not (target / "before" / "loadavg").exists()
+
+
+def test_what_a_rule_leaves_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = written(tmp_path / "in")
+    monkeypatch.setattr(Texts, "_counters", lambda _, text: text)
+    with pytest.raises(CaptureError, match="stamp: ipv4 names are left in it"):
+        (source / "before" / "stamp").write_text("of 192.168.7.17\n")
+        mask(source, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -1,8 +1,13 @@
 # Bundles in one file: opened by their content, checked, and refused in one line.
 
+import os
 import re
+import signal
+import subprocess
+import sys
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -229,4 +234,34 @@ def test_a_full_disk_leaves_nothing(
     monkeypatch.setattr(packed, "_write", full)
     run = netcost("info", str(path))
     assert (run.code, run.err) == (1, "netcost: there: No space left on device\n")
+    assert list(unpacking.iterdir()) == []
+
+
+# Unpacks, and then hangs as a slow disk does.
+SLOW = """
+import sys, time
+from netcost_analysis import cli, packed
+write = packed._write
+packed._write = lambda *given: (write(*given), time.sleep(60))
+sys.argv = ["netcost", "info", sys.argv[1]]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ended_while_it_unpacks_it_leaves_nothing(
+    tmp_path: Path, unpacking: Path, number: signal.Signals
+) -> None:
+    path = written(tmp_path, p.members(p.bundle_files(tmp_path)))
+    environment = {**os.environ, "TMPDIR": str(unpacking)}
+    running = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(path)], env=environment, stderr=subprocess.PIPE
+    )
+    while not list(unpacking.rglob("SHA256SUMS")):
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(number)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 128 + number
+    assert said == b""
     assert list(unpacking.iterdir()) == []
