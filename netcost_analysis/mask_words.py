@@ -35,7 +35,7 @@ class Words:
     def left_in(self, text: str) -> str | None:
         # The kind of what is in a masked text all the same.
         low, given = text.lower(), set(self._names.map.values())
-        for (kind, original), _ in self._names.map.items():
+        for kind, original in self._names.map:
             known = original.lower()
             if kind in ("task", "path") or known not in low or known in given:
                 continue
