@@ -2,11 +2,12 @@
 
 import itertools
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from capture_support import ended, manifest_of, shellcheck
-from lab_support import EXPERIMENTS, LAB, interrupted, ran, require_lab
+from lab_support import EXPERIMENTS, LAB, interrupted, namespaces, ran, require_lab
 
 from netcost_analysis import open_capture
 
@@ -126,6 +127,10 @@ def test_an_interface_without_an_address_polls_what_the_other_gets(tmp_path: Pat
     assert "quiet0" in addresses
 
 
-def test_an_interrupted_hub_leaves_nothing(tmp_path: Path) -> None:
+def test_an_interrupted_hub_leaves_nothing_nor_does_one_that_was_killed(tmp_path: Path) -> None:
     require_lab("ethtool", "iperf3")
+    # No process has that number, so the experiment it would be of is gone.
+    killed = "netcost-lab-99999999-hub"
+    subprocess.run(["ip", "netns", "add", killed], check=True)
     interrupted("quiet-interface", tmp_path, "recording", "--duration", "30")
+    assert killed not in namespaces()

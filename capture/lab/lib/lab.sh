@@ -45,6 +45,9 @@ end() {
 	if [ "$end_status" -ne 0 ] && [ -n "$output_begun" ] && [ -d "$output" ]; then
 		rm -rf "$output" || warn "an unfinished series is left in $output"
 	fi
+	if [ "$end_status" -ne 0 ] && [ -n "$namespaces$output_begun" ]; then
+		warn "ended early: what it had set up is removed${output_begun:+, and $output}"
+	fi
 	exit "$end_status"
 }
 trap end EXIT
@@ -194,6 +197,14 @@ choose_cpus() {
 make_workspace() {
 	workspace=$(mktemp -d "${TMPDIR:-/tmp}/netcost-lab.XXXXXX") || die "cannot make a temporary directory"
 	PATH=$workspace:$PATH
+	# What an experiment that was killed could not remove; its process is in the name.
+	for make_workspace_left in /run/netns/netcost-lab-*; do
+		make_workspace_pid=${make_workspace_left#*/netcost-lab-}
+		make_workspace_pid=${make_workspace_pid%%-*}
+		if [ -e "$make_workspace_left" ] && [ ! -d "/proc/$make_workspace_pid" ]; then
+			remove_namespace "${make_workspace_left##*/}"
+		fi
+	done
 }
 
 # compile PROGRAM: from C, next to the experiments.
