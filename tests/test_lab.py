@@ -108,7 +108,9 @@ def test_a_stream_robs_as_well(tmp_path: Path) -> None:
 
 def test_an_interface_without_an_address_polls_what_the_other_gets(tmp_path: Path) -> None:
     require_lab("ethtool", "iperf3")
-    bundle = ran("quiet-interface", tmp_path, "--duration", "3", "--intervals", "0.2,0.7,0.4")
+    # Not with perf: on some virtual machines it has no event of a CPU that idles (docs/capture.md).
+    words = ["--duration", "3", "--intervals", "0.2,0.7,0.4", "--tool", "tracefs"]
+    bundle = ran("quiet-interface", tmp_path, *words)
     polls = open_capture(bundle).timeline().polls
     packets = polls.groupby("device", observed=True)["work"].sum()
     # The frames of both directions: the hub gives it the answers as well.
