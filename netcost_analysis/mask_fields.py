@@ -36,6 +36,11 @@ def meaning(event: str, field: str, shape: str, size: int) -> str:
     low = field.lower()
     if field.startswith("common_"):
         return "keep"
+    if system == "ftrace" and low == "buf":
+        # What programs and the kernel's trace_printk write, numbers with texts between them.
+        return "zero"
+    if shape == "int" and size == 16 and _IPV6.fullmatch(low):
+        return "ipv6"
     if shape == "int":
         # Numbers; IPv4 addresses where the name leaves no doubt.
         return "ipv4" if size == 4 and low in ("saddr", "daddr", "src_ip", "dst_ip") else "keep"

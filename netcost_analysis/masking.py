@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import tarfile
 import tempfile
@@ -97,8 +98,11 @@ def mask(source: str | Path, target: str | Path, map_path: str | Path | None = N
     for path in (target, listed):
         if path.exists() or path.is_symlink():
             raise CaptureError(f"{path} is there already: name another, or take it away")
-    if not source.exists():
-        raise CaptureError(f"{source}: no such file or folder")
+    if not (source.is_file() or source.is_dir()):
+        what = "no regular file or folder" if source.exists() else "no such file or folder"
+        raise CaptureError(f"{source}: {what}")
+    if target.resolve().is_relative_to(source.resolve()):
+        raise CaptureError(f"{target} lies inside of what is to be masked: name a place beside it")
     # Beside the target, so that it only has to be renamed; gone whatever ends this.
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}.") as folder:
         draft = Path(folder, target.name)
@@ -216,10 +220,10 @@ class _Work:
         if inside.name == "manifest.json" and text is not None:
             rule = self._manifest
         if text is None or rule is None:
-            self._told[f"{self._texts.words.masked(inside.as_posix())} left out"] += 1
+            self._told[f"{self._shown(inside)} left out"] += 1
             return
-        # A network namespace or a device may be called by an address.
-        place = target / self._texts.words.masked(inside.as_posix())
+        # A network namespace may be called by an address, a file by its program.
+        place = target / self._shown(inside)
         place.parent.mkdir(parents=True, exist_ok=True)
         masked = rule(text)
         self._told["text files masked"] += 1
@@ -232,6 +236,15 @@ class _Work:
         if hidden:
             self._told[f"lines or values of {inside.name} hidden"] += hidden
         place.write_bytes(masked.encode("utf-8", "surrogateescape"))
+
+    def _shown(self, inside: Path) -> str:
+        # The path of a file in the bundle without the names that are masked in it.
+        name = self._texts.words.masked(inside.as_posix())
+        for (kind, original), new in self._names.map.items():
+            if kind in ("task", "host") and len(original) > 2 and original in name:
+                own = inside.parts[0] == "files" or self._texts.rule(inside.as_posix()) is None
+                name = re.sub(rf"(?<!\w){re.escape(original)}(?!\w)", new, name) if own else name
+        return name
 
     def _manifest(self, text: str) -> str:
         try:

@@ -1,6 +1,7 @@
 # netcost mask on a recording of every kind that is read: no name is left in it, and nothing else is
 # changed.
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ from masking import bare, files, found_in, numbers, views
 from mutations import mutant
 from native_tables import rows
 from oracle import run
-from perfdata import Header
+from perfdata import Header, Where, write_file
+from perfdata.records import KernelSymbol
 from run_cli import Netcost
-from small_captures import Small, networking, small_captures
+from small_captures import HEADER, Described, Small, networking, small_captures
 from text_mutants import HEADERS, lines
 from tracedat import Dress, Packing, write_trace_dat, write_tracefs
+from tracedat.small import EVERYTHING, made
 from tracedat.small import networking as timeline
 
 from netcost_analysis import CaptureError, masking
@@ -23,6 +26,7 @@ from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask
 
 SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/usr/bin"]
+S = 1_000_000_000
 KINDS = sorted(small_captures())
 TEXT_SECRETS = [
     b"a b",
@@ -297,3 +301,41 @@ def test_the_search_finds_what_is_packed() -> None:
     for kind in ("file-compressed2", "pipe-big-endian-compressed", "trace-cmd-7-zstd", "gzip"):
         data = small_captures()[kind].files["data"]
         assert any(b"openssl" in view for view in list(views(data))[1:]), kind
+
+
+def test_programs_of_bpf_among_the_kernels_functions(tmp_path: Path) -> None:
+    name = "bpf_prog_0123456789abcdef_alices_guard"
+    symbols = f"ffffffff81000000 T _text\nffffffffc0000000 t {name}\t[bpf]\n"
+    told = networking()
+    symbol = KernelSymbol(0xFFFFFFFFC0000000, 64, name, where=Where(0, S))
+    record = replace(told, records=(*told.records, symbol))
+    files = {
+        "perf": write_file(*told_parts(record), replace(HEADER, kallsyms=symbols)),
+        "dat6": made(replace(EVERYTHING, version=6, kallsyms=symbols)),
+        "dat7": made(replace(EVERYTHING, kallsyms=symbols, packing=Packing())),
+    }
+    for kind, data in files.items():
+        source, target = tmp_path / kind, tmp_path / f"{kind}-out"
+        source.write_bytes(data)
+        mask(source, target)
+        assert found_in(source, [b"alices_guard"]), kind
+        assert found_in(target, [b"alices_guard"]) == [], kind
+        assert found_in(target, [b"bpf_prog_0123456789abcdef___"]), kind
+        one, other = Capture(str(source)).kallsyms(), Capture(str(target)).kallsyms()
+        assert one is not None
+        assert other == one.replace("alices_guard", "_" * 12)
+
+
+def told_parts(one: Described) -> tuple[Any, ...]:
+    return one.attrs, one.formats, one.records
+
+
+def test_neither_into_itself_nor_from_a_pipe(tmp_path: Path, netcost: Netcost) -> None:
+    source = written(small_captures()["folder"], tmp_path / "in")
+    done = netcost("mask", str(source), str(source / "out"))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "inside of what is to be masked" in done.err
+    os.mkfifo(tmp_path / "pipe")
+    done = netcost("mask", str(tmp_path / "pipe"), str(tmp_path / "out"))
+    assert "no regular file" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "pipe"]

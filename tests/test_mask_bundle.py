@@ -64,6 +64,8 @@ TEXTS = {
     "before/settings/sysctl_net_core": "net.core.netdev_budget = 300\n",
     "samples/victim": "500 stat 500 (openssl) R 1 1 1 0 -1 4194304 5\n",
     "kernel_config": "CONFIG_HZ=250\n",
+    "files/openssl.json": "{}",
+    "shop-web.log": "what it printed",
     "unknown-file": "openssl on 192.168.7.17\n",
     "core": "\0openssl\0",
 }
@@ -135,8 +137,10 @@ def test_no_name_is_left(tmp_path: Path) -> None:
     assert found_in(target, SECRETS) == []
     assert found_in(tmp_path / "out.masked.txt", SECRETS) == []
     assert masked.told["unknown-file left out"] == masked.told["core left out"] == 1
-    left_out = {"unknown-file", "core"}
+    assert masked.told["task2.log left out"] == 1
+    left_out = {"unknown-file", "core", "shop-web.log"}
     kept = {path.relative_to(source).as_posix() for path in files(source)} - left_out
+    kept = {name.replace("openssl", "task1") for name in kept}
     assert {path.relative_to(target).as_posix() for path in files(target)} == kept
 
 

@@ -224,6 +224,8 @@ def test_notes_in_the_trace_are_zeroed(tmp_path: Path) -> None:
         ("sched:sched_switch", "prev_pid", "int", 4, "keep"),
         ("raw_syscalls:sys_enter", "args", "int", 48, "keep"),
         ("x:y", "saddr", "int", 4, "ipv4"),
+        ("x:y", "daddr6", "int", 16, "ipv6"),
+        ("ftrace:bprint", "buf", "int", 0, "zero"),
         ("fib:fib_table_lookup", "gw4", "bytes", 4, "ipv4"),
         ("fib6:fib6_table_lookup", "dst", "bytes", 16, "ipv6"),
         ("x:y", "data", "bytes", 64, "zero"),

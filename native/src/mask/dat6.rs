@@ -69,8 +69,10 @@ impl Mask<'_> {
             .and_then(|()| found.printk(cursor))
             .and_then(|()| cursor.u64());
         let Some(size) = whole.filter(|&size| size <= MOST) else { return Ok(None) };
-        copy(file, out, 0, cursor.at())?;
         let at = cursor.at();
+        let mut first = read_at(file, 0, at.min(MOST) as usize)?.unwrap_or_default();
+        self.symbols(&mut first);
+        out.write_all_at(&first, 0)?;
         let Some(mut cmdlines) = cursor.take(size as usize).map(|bytes| bytes.into_owned()) else { return Ok(None) };
         self.names.cmdlines(&mut cmdlines)?;
         out.write_all_at(&cmdlines, at)?;

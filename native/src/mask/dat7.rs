@@ -88,6 +88,9 @@ impl Mask<'_> {
             self.tell("damaged sections left out", 1);
             return Ok(None);
         };
+        if number == id::KALLSYMS {
+            self.symbols(&mut body);
+        }
         if number == id::CMDLINES {
             let size = order.u64(&body, 0).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
             let end = size.saturating_add(8).min(body.len());

@@ -60,7 +60,8 @@ impl Mask<'_> {
 
     fn tracing_data(&mut self, bytes: &mut [u8], cmdlines: (usize, usize)) -> Result<()> {
         let (at, size) = cmdlines;
-        let (_, rest) = bytes.split_at_mut(at.min(bytes.len()));
+        let (first, rest) = bytes.split_at_mut(at.min(bytes.len()));
+        self.symbols(first);
         let (cmdlines, rest) = rest.split_at_mut(size.min(rest.len()));
         rest.fill(0);
         self.names.cmdlines(cmdlines)

@@ -16,6 +16,7 @@ use crate::tracefs;
 /// Small files beside the events that hold nothing to mask.
 const PLAIN: [&str; 4] = ["header_page", "header_event", "trace_clock", "printk_formats"];
 const MOST_TEXT: usize = 64 << 20;
+const MOST_SYMBOLS: usize = 256 << 20;
 
 impl Mask<'_> {
     /// `data`, `data.0`, ..., and the names of the kernel's functions.
@@ -47,7 +48,9 @@ impl Mask<'_> {
             let from = path.join("kcore_dir").join(&name);
             if name == "kallsyms" && !from.is_symlink() && from.is_file() {
                 create_dir_all(out.join("kcore_dir"))?;
-                std::fs::copy(from, out.join("kcore_dir").join(&name))?;
+                let mut bytes = read_up_to(&File::open(from)?, MOST_SYMBOLS)?;
+                self.symbols(&mut bytes);
+                create(&out.join("kcore_dir").join(&name))?.write_all(&bytes)?;
             } else {
                 self.left_out(&format!("kcore_dir/{name}"));
             }

@@ -22,6 +22,7 @@ mod recorded;
 mod records;
 mod repack;
 mod sections;
+mod symbols;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -151,6 +152,12 @@ impl Mask<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Hides the names of BPF programs among the kernel's functions.
+    fn symbols(&mut self, bytes: &mut [u8]) {
+        let count = symbols::hide_bpf(bytes);
+        self.tell("names of BPF programs among the kernel's functions hidden", count);
     }
 
     fn tell(&mut self, what: &str, count: u64) {

@@ -23,6 +23,7 @@ mod other {
 const COMM_AT: usize = 16;
 const MMAP_NAME_AT: usize = 40;
 const MMAP2_NAME_AT: usize = 72;
+const KSYMBOL_NAME_AT: usize = 24;
 const CGROUP_PATH_AT: usize = 16;
 const AUXTRACE_TYPE_END: usize = 16;
 const AUXTRACE_MESSAGE_AT: usize = 48;
@@ -51,6 +52,10 @@ impl Mask<'_> {
                 if replaced && misc & MISC_MMAP_BUILD_ID != 0 && end >= MMAP2_NAME_AT {
                     body[MMAP2_BUILD_ID_AT..40 + BUILD_ID_AREA].fill(0);
                 }
+                Ok(())
+            }
+            kind::KSYMBOL => {
+                self.symbols(&mut body[behind(KSYMBOL_NAME_AT)..]);
                 Ok(())
             }
             kind::CGROUP => self.names.text("path", &mut body[behind(CGROUP_PATH_AT)..]).map(|_| ()),
@@ -126,7 +131,7 @@ impl Mask<'_> {
 
 /// Records of numbers alone, or of names that are the kernel's and the events'.
 fn numbers(kind: u32) -> bool {
-    const SIDE: [u32; 17] = [
+    const SIDE: [u32; 16] = [
         kind::FORK,
         kind::EXIT,
         kind::LOST,
@@ -139,7 +144,6 @@ fn numbers(kind: u32) -> bool {
         other::SWITCH,
         kind::SWITCH_CPU_WIDE,
         kind::NAMESPACES,
-        kind::KSYMBOL,
         kind::BPF_EVENT,
         kind::TEXT_POKE,
         kind::AUX_OUTPUT_HW_ID,
