@@ -1,11 +1,21 @@
 # The experiments of capture/lab that write a series: each live, as small as it goes.
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
-from capture_support import manifest_of
-from lab_support import DEFER, interrupted, ran, require_lab, series
+from capture_support import ended, manifest_of
+from lab_support import (
+    DEFER,
+    LAB,
+    interrupted,
+    nothing_of_the_lab_left,
+    ran,
+    require_lab,
+    series,
+)
 
 from netcost_analysis import open_capture
 
@@ -124,3 +134,22 @@ def test_an_interrupted_regression_sets_the_sysctl_back(tmp_path: Path) -> None:
         pytest.skip("this kernel has no net.core.skb_defer_max")
     words = ["--defers", "17", "--duration", "20"]
     interrupted("local-regression", tmp_path, "repeat 1 of 10", *words)
+
+
+def test_only_one_experiment_sets_the_hosts_sysctls(tmp_path: Path) -> None:
+    require_lab("iperf3", "pidstat")
+    lock = Path("/run/netcost-lab.sysctls")
+    if not DEFER.exists() or lock.exists():
+        pytest.skip("nothing to set here, or an experiment runs")
+    words = ["--repeats", "1", "--no-traces", "--networks", "veth", "--protocols", "udp"]
+    with nothing_of_the_lab_left(tmp_path) as environment:
+        lock.mkdir()
+        try:
+            (lock / "pid").write_text(f"{os.getpid()}\n")
+            command = [LAB / "local-regression", "-o", tmp_path / "r", *words]
+            done = ended(command, env=environment)
+        finally:
+            shutil.rmtree(lock)
+    assert done.returncode == 1
+    assert f"process {os.getpid()} holds /run/netcost-lab.sysctls" in done.stderr
+    assert not (tmp_path / "r").exists()

@@ -7,7 +7,8 @@
 # namespaces through set_sysctl, so that end puts it back.
 
 lab=$(dirname -- "$(readlink -f -- "$0")")
-workspace='' namespaces='' running='' output_begun=''
+workspace='' namespaces='' running='' output_begun='' sysctls_locked=''
+sysctls_lock=/run/netcost-lab.sysctls
 
 warn() {
 	printf '%s: %s\n' "$experiment" "$*" >&2
@@ -34,6 +35,7 @@ end() {
 	if [ -n "$workspace" ]; then
 		stop_helpers
 		restore_sysctls
+		[ -z "$sysctls_locked" ] || rm -rf "$sysctls_lock"
 	fi
 	# The devices and what is configured on them go with the namespaces.
 	for end_namespace in $namespaces; do
@@ -89,8 +91,25 @@ restore_sysctls() {
 	rm -f "$workspace/sysctls"
 }
 
+# lock_sysctls: one experiment at a time sets what is the host's.
+lock_sysctls() {
+	[ -z "$sysctls_locked" ] || return 0
+	if ! mkdir "$sysctls_lock" 2>/dev/null; then
+		lock_sysctls_owner=$(cat "$sysctls_lock/pid" 2>/dev/null)
+		if [ -z "$lock_sysctls_owner" ] || [ -d "/proc/$lock_sysctls_owner" ]; then
+			die "process ${lock_sysctls_owner:-unknown} holds $sysctls_lock: another experiment sets the host's sysctls"
+		fi
+		# Its owner was killed.
+		rm -rf "$sysctls_lock"
+		mkdir "$sysctls_lock" 2>/dev/null || die "another experiment has just begun to set the host's sysctls"
+	fi
+	sysctls_locked=yes
+	echo $$ >"$sysctls_lock/pid"
+}
+
 # set_sysctl PATH VALUE: of the host, until the experiment ends.
 set_sysctl() {
+	lock_sysctls
 	if ! grep -qs "^$1 " "$workspace/sysctls"; then
 		# Written whole before anything changes.
 		echo "$1 $(cat "$1")" | cat - "$workspace/sysctls" >"$workspace/sysctls.new" 2>/dev/null
