@@ -30,7 +30,7 @@ choose_counters() {
 	counter_profiles=$choose_counters_kept
 }
 
-# start_counters NAME FILE: perf writes JSON where it can (5.17), its older form of fields where not.
+# start_counters NAME FILE: perf writes JSON where it can, its older form of fields where not.
 start_counters() {
 	start_counters_events=$(sed 's/.* //' "$workspace/counters-$1" | paste -s -d , -)
 	start_counters_form=-j

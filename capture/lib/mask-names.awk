@@ -77,10 +77,10 @@ function mask_host(name,  short, new) {
 	return new
 }
 
-# As the kernel cuts it.
+# As the kernel cuts it in an event; the names of its own threads can be longer in /proc.
 function mask_task(name) {
-	name = substr(name, 1, 15)
 	if (name ~ /^(swapper(\/[0-9]+)?|idle|<idle>|<\.\.\.>|ksoftirqd\/[0-9]+|kworker\/.*|migration\/[0-9]+|cpuhp\/[0-9]+|rcu_[a-z_]+|rcu[a-z]*\/[0-9\/]+|irq\/[0-9]+-.*|napi\/.*|backlog_napi\/[0-9]+|ktimers(oftd)?\/[0-9]+|kthreadd|kswapd[0-9]+|kcompactd[0-9]+|khugepaged|kauditd|watchdogd?(\/[0-9]+)?|idle_inject\/[0-9]+|vhost-[0-9]+|oom_reaper|kdevtmpfs|khungtaskd|ksmd|hwrng|kdamond\.[0-9]+|psimon|pool_workqueue_(release)?|kthrotld|jbd2\/.*|scsi_eh_[0-9]+|scsi_tmf_[0-9]+|posixcputmr\/[0-9]+)$/) return name
+	name = substr(name, 1, 15)
 	return named("task", name, "task", "t")
 }
 
