@@ -22,15 +22,16 @@ rules_of() {
 
 # interrupts DEVICE: "IRQ LABEL" of the device's own. A virtio device's are those of the PCI device around it.
 interrupts() {
-	{
+	interrupts_own=$(
 		ls "$sysfs/class/net/$1/device/msi_irqs" 2>/dev/null ||
 			ls "$sysfs/class/net/$1/device/../msi_irqs" 2>/dev/null ||
 			cat "$sysfs/class/net/$1/device/irq" 2>/dev/null
-	} | awk -v device="$1" '
-		# The first file has the numbers, the second the labels, at the end of their lines.
-		NR == FNR { own[$1] = 1; numbers++; next }
+	)
+	# Labels are at the end of their lines. Where sysfs has no numbers, a label that begins with the device's name tells.
+	awk -v device="$1" -v own=" $(echo "$interrupts_own" | paste -s -d ' ' -) " '
 		{ irq = $1; sub(/:$/, "", irq) }
-		irq ~ /^[0-9]+$/ && (irq in own || (!numbers && index($NF, device) == 1)) { print irq, $NF }' - "$procfs/interrupts"
+		irq !~ /^[0-9]+$/ { next }
+		index(own, " " irq " ") || (own !~ /[1-9]/ && index($NF, device) == 1) { print irq, $NF }' "$procfs/interrupts"
 }
 
 # interrupt_of DEVICE QUEUE: the IRQ that says packets of the queue have arrived; several where the labels do not
