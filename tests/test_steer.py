@@ -183,7 +183,7 @@ def test_the_queues_interrupt_is_known_by_its_label(host: Host, labels: tuple[st
 
 def test_a_device_without_numbers_in_sysfs_is_known_by_its_name(host: Host) -> None:
     shutil.rmtree(host.root / "sys/class/net/eth0/device")
-    labels_of(host, "eth10-TxRx-2", "ahci", "eth0-TxRx-2", "eth0-TxRx-0")
+    labels_of(host, "eth01-TxRx-2", "ahci", "eth0-TxRx-2", "eth0-TxRx-0")
     done = host.steer("apply", "--device", "eth0", "--keep-rps", "--queue", "2", "--cpu", "5")
     assert done.stdout.splitlines()[1:] == [
         f"  echo 5 >{host.root}/proc/irq/152/smp_affinity_list    # is 0-7"

@@ -31,7 +31,9 @@ interrupts() {
 	awk -v device="$1" -v own=" $(echo "$interrupts_own" | paste -s -d ' ' -) " '
 		{ irq = $1; sub(/:$/, "", irq) }
 		irq !~ /^[0-9]+$/ { next }
-		index(own, " " irq " ") || (own !~ /[1-9]/ && index($NF, device) == 1) { print irq, $NF }' "$procfs/interrupts"
+		index(own, " " irq " ") || (own !~ /[1-9]/ && index($NF, device) == 1 && substr($NF, length(device) + 1, 1) !~ /[0-9A-Za-z]/) {
+			print irq, $NF
+		}' "$procfs/interrupts"
 }
 
 # interrupt_of DEVICE QUEUE: the IRQ that says packets of the queue have arrived; several where the labels do not
