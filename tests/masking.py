@@ -10,6 +10,7 @@ from typing import Any
 
 import zstandard
 from native_tables import ALL_TABLES, Answer, Row, rows
+from small_captures import Small
 
 from netcost_analysis._native import Capture, CaptureError
 
@@ -93,11 +94,22 @@ def bare(row: Row) -> Row:
 def numbers(path: Path) -> dict[str, Any]:
     capture = Capture(str(path))
     scan = capture.scan()
-    # How many pieces compressed records come in is the packer's.
-    records = {key: n for key, n in scan["records"].items() if not key.startswith("COMPRESSED")}
     told = {key: scan[key] for key in scan if key not in ("notes", "coverage", "records", "gaps")}
     tables = {name: list(map(bare, rows(one))) for name, one in capture.all_events().items()}
-    return {**told, "records": records, "tables": tables, "ledger": ledger(path)}
+    return {**told, "records": _records(scan), "tables": tables, "ledger": ledger(path)}
+
+
+# Of a large recording: what it holds, and what the ledger adds up to.
+def totals(path: Path) -> Any:
+    capture, answer = Capture(str(path)), Answer(path, [])
+    scan = capture.scan()
+    sums = sorted((row["cpu"], row["context"], row["ns"]) for row in answer.sums)
+    return scan["events"], _records(scan), scan["lost_events"], sums
+
+
+# How many pieces compressed records come in is the packer's.
+def _records(scan: dict[str, Any]) -> dict[str, int]:
+    return {key: n for key, n in scan["records"].items() if not key.startswith("COMPRESSED")}
 
 
 # Every table of the ledger without its texts, or why there is none.
@@ -111,3 +123,14 @@ def ledger(path: Path) -> Any:
     sums = sorted((row["cpu"], row["context"], row["ns"]) for row in answer.sums)
     displaced = sorted(str(sorted(bare(row).items(), key=str)) for row in answer.displaced)
     return {**tables, "sums": sums, "displaced": displaced, "window": answer.window}
+
+
+# One of the small captures, as a file or a folder.
+def written(small: Small, path: Path) -> Path:
+    if len(small.files) == 1:
+        path.write_bytes(small.files["data"])
+        return path
+    path.mkdir()
+    for name, data in small.files.items():
+        (path / name).write_bytes(data)
+    return path

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from conftest import require_tool
-from masking import bare, files, found_in, numbers, views
+from masking import bare, files, found_in, numbers, totals, views, written
 from mutations import mutant
-from native_tables import rows
+from native_tables import Answer, rows
 from oracle import run
 from perfdata import Header, Where, write_file
 from perfdata.records import KernelSymbol
-from run_cli import Netcost
 from small_captures import HEADER, Described, Small, networking, small_captures
 from text_mutants import HEADERS, lines
 from tracedat import Dress, Packing, write_trace_dat, write_tracefs
@@ -23,6 +22,7 @@ from tracedat.small import networking as timeline
 
 from netcost_analysis import CaptureError, masking
 from netcost_analysis._native import Capture
+from netcost_analysis.mask_names import is_kernel_thread
 from netcost_analysis.masking import mask
 
 SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/usr/bin"]
@@ -38,21 +38,6 @@ TEXT_SECRETS = [
     b": vm",
     b"other-task",
 ]
-
-
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
-def written(small: Small, path: Path) -> Path:
-    if len(small.files) == 1:
-        path.write_bytes(small.files["data"])
-        return path
-    path.mkdir()
-    for name, data in small.files.items():
-        (path / name).write_bytes(data)
-    return path
 
 
 # Every task's name before and after, wherever a table has one.
@@ -246,44 +231,6 @@ def test_filters_and_what_was_recorded_stay_known(tmp_path: Path) -> None:
     ]
 
 
-def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost) -> None:
-    source = written(small_captures()["sampled-everything"], tmp_path / "in")
-    done = netcost("mask", str(source), str(tmp_path / "out"))
-    assert (done.code, done.err) == (0, "")
-    listed = (tmp_path / "out.masked.txt").read_text()
-    assert done.out.startswith(listed)
-    assert "copies of memory in samples (user stacks, AUX) zeroed" in listed
-    assert "hardware traces (AUXTRACE) left out" in listed
-    told: dict[str, Any] = netcost("mask", str(source), str(tmp_path / "two"), "--json").json
-    assert told["replaced"]["host"] == 1
-    assert told["told"]["task replaced"] > 10
-
-
-def test_refuses_in_a_line_and_leaves_nothing(tmp_path: Path, netcost: Netcost) -> None:
-    source = written(small_captures()["file"], tmp_path / "in")
-    (tmp_path / "there").write_text("mine")
-    (tmp_path / "noise").write_bytes(bytes(range(256)) * 40)
-    (tmp_path / "cut.zst").write_bytes(small_captures()["zstd"].files["data"][:300])
-    (tmp_path / "nomap").write_text("task\topenssl\n")
-    (tmp_path / "empty").mkdir()
-    for words, says in (
-        ((str(source), str(tmp_path / "there")), "is there already"),
-        ((str(tmp_path / "noise"), str(tmp_path / "out")), "not a capture"),
-        ((str(tmp_path / "cut.zst"), str(tmp_path / "out")), "unpack"),
-        ((str(tmp_path / "absent"), str(tmp_path / "out")), "no such file"),
-        ((str(tmp_path / "empty"), str(tmp_path / "out")), "no capture here"),
-        ((str(source), str(tmp_path / "no" / "out")), "No such file"),
-        ((str(source), str(tmp_path / "out"), "--map", str(tmp_path / "nomap")), "line 1"),
-        (("-", str(tmp_path / "out")), "standard input|give it a file"),
-    ):
-        before = sorted(tmp_path.rglob("*"))
-        done = netcost("mask", *words)
-        assert done.code in (1, 2), words
-        assert any(one in done.err for one in says.split("|")), done.err
-        assert sorted(tmp_path.rglob("*")) == before
-    assert (tmp_path / "there").read_text() == "mine"
-
-
 def test_interrupted_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = written(small_captures()["file"], tmp_path / "in")
 
@@ -330,12 +277,16 @@ def told_parts(one: Described) -> tuple[Any, ...]:
     return one.attrs, one.formats, one.records
 
 
-def test_neither_into_itself_nor_from_a_pipe(tmp_path: Path, netcost: Netcost) -> None:
-    source = written(small_captures()["folder"], tmp_path / "in")
-    done = netcost("mask", str(source), str(source / "out"))
-    assert (done.code, done.err.count("\n")) == (1, 1)
-    assert "inside of what is to be masked" in done.err
-    os.mkfifo(tmp_path / "pipe")
-    done = netcost("mask", str(tmp_path / "pipe"), str(tmp_path / "out"))
-    assert "no regular file" in done.err
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "pipe"]
+# What this host does while it is recorded: none of its tasks is called by its name.
+def test_a_recording_of_this_host(live: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    mask(live, target)
+    assert totals(live) == totals(target)
+    # perf's own name begins its command line, in the header.
+    known = {row["comm"] for row in Answer(live, []).sums} - {None, "perf"}
+    tasks = {one for one in known if not is_kernel_thread(one) and len(one) > 3}
+    assert tasks
+    # In a field or record of 16 bytes a name ends with a NUL.
+    secrets = [f"{task}\0".encode() for task in tasks]
+    assert found_in(live, secrets)
+    assert found_in(target, [*secrets, os.uname().nodename.encode() + b"\0"]) == []
