@@ -46,6 +46,18 @@ _COMMENT_KEPT = re.compile(
 )
 
 
+# What ftrace and perf draw above their lines.
+_HEADING = re.compile(
+    r"tracer|nop|entries-in-buffer|entries-written|P|irqs-off(?:-or-bh-disabled|.BH-disabled)?|BH-disabled|need-resched"
+    r"|hardirq|softirq|preempt-depth|preempt-lazy-depth|migrate-disable|delay|TASK-PID|TASK|PID"
+    r"|TGID|CPU|TIMESTAMP|FUNCTION|DURATION|CALLS|REL|TIME|ABS|caller|cmd|pid|us|d|time|latency"
+    r"|M|VP|KP|SP|HP|PREEMPT|preempt|desktop|server|LAZY|rt|PREEMPT_RT|function|function_graph|wakeup"
+    r"|wakeup_rt|irqsoff|preemptoff|preemptirqsoff|blk|hwlat|osnoise|timerlat|buffer|started|on|end"
+    r"|dynamic|samples|event|of|Samples|Event|count|approx|Overhead|ms|s|x"
+)
+_LATENCY = re.compile(r"\w+ latency trace v[\d.]+ on [\w.+-]+")
+
+
 class Lines:
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -164,7 +176,10 @@ class Lines:
                 lambda found: found[1] + self._task(found[2]) + found[3],
                 line,
             )
-        return self._words.masked(line)
+        if _LATENCY.fullmatch(body):
+            return line
+        known = all(_HEADING.fullmatch(word) for word in re.findall(r"[A-Za-z][\w.-]*", body))
+        return self._words.masked(line) if known or colon else "#"
 
     def _frame(self, line: str) -> str:
         found = _FRAME.match(line)

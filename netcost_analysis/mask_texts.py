@@ -40,6 +40,11 @@ _CAPTURED = re.compile(r"(\[ perf record: Captured and wrote [\d.]+ [KMG]B).*")
 _SYSSTAT = re.compile(r"(Linux \S+ \()([^)]+)(\).*)")
 # "123 (openssl) R 1 ...": /proc/PID/stat, and what a sampler puts before it.
 _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
+# Whom iperf3 and netperf talk to.
+_PEER = re.compile(
+    r"Connecting to host ([^\s,]+),|TEST (?:from (\S+) \(.*?\) port \d+ AF_\w+ )?to (\S+) \("
+)
+_ALIAS = re.compile(r"^(\s*alias ).*", re.MULTILINE)
 # "(builder@host)" in the kernel's version.
 _BUILDER = re.compile(r"\([\w.+-]+@[\w.+-]+\)")
 _PREFLIGHT = re.compile(r"\s*[a-z ]+? +(ok|no|warning|warn|note|fails?|-)\b.*")
@@ -89,6 +94,11 @@ class Texts:
             *re.finditer(r'("nodename"\s*:\s*")([^"]+)(")', text[:65536]),
         ):
             self._names.host(found[2])
+        # Others' names, where an output's known lines have them.
+        for found in _PEER.finditer(text[: 1 << 20]):
+            for name in filter(None, found.groups()):
+                if not name[0].isdigit() and ":" not in name:
+                    self._names.host(name)
         for found in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
             self._names.host(found[1])
 
@@ -106,7 +116,8 @@ class Texts:
         def process(found: re.Match[str]) -> str:
             return found[1] + self._names.name("task", found[2]) + found[3]
 
-        return self.words.masked(_PROCESS.sub(process, _BUILDER.sub("(-)", text)))
+        text = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", text))
+        return self.words.masked(_PROCESS.sub(process, text))
 
     def _preflight(self, text: str) -> str:
         def line(one: str) -> str:

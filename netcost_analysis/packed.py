@@ -17,6 +17,7 @@ _MOST_MEMBERS = 100_000
 # What stands between two files: their headers.
 _MOST_HEADERS_BYTES = 1 << 20
 _SUMS = "SHA256SUMS"
+_MOST_SUMS_BYTES = 64 << 20
 _AT_ONCE = 1 << 20
 
 # By path, time and size: whoever opens one bundle twice unpacks it once.
@@ -47,7 +48,7 @@ def is_packed(path: Path) -> bool:
             return False
         block = Unpacker(str(path)).read(_BLOCK)
         tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-    except (CaptureError, OSError, tarfile.TarError):
+    except (CaptureError, OSError, ValueError, tarfile.TarError):
         return False
     return True
 
@@ -96,8 +97,14 @@ class _Source:
 def _unpack(path: Path, folder: Path) -> Path:
     try:
         return _extract(path, folder)
-    except tarfile.ReadError as error:
+    except (tarfile.TarError, ArithmeticError, EOFError, LookupError, RecursionError) as error:
         raise CaptureError(f"{path}: damaged or cut short ({error})") from None
+    except ValueError as error:
+        raise CaptureError(f"{path}: damaged ({error})") from None
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from None
     except CaptureError as error:
         message = str(error)
         raise CaptureError(message if str(path) in message else f"{path}: {message}") from None
@@ -156,10 +163,12 @@ def _checked(member: tarfile.TarInfo, folder: Path) -> PurePosixPath:
         raise CaptureError(f"{shown!r} in it is no plain file")
     if name.is_absolute() or ".." in name.parts or not name.parts or "\0" in member.name:
         raise CaptureError(f"{shown!r} in it leads out of the bundle")
-    try:
-        tarfile.data_filter(member, str(folder))
-    except tarfile.FilterError as error:
-        raise CaptureError(f"{shown!r} in it is not taken: {error}") from None
+    # Pythons before 3.11.4 have none.
+    if hasattr(tarfile, "data_filter"):
+        try:
+            tarfile.data_filter(member, str(folder))
+        except tarfile.FilterError as error:
+            raise CaptureError(f"{shown!r} in it is not taken: {error}") from None
     return name
 
 
@@ -181,6 +190,8 @@ def _write(file: IO[bytes], target: Path, size: int) -> str:
 def _parsed(path: Path) -> dict[str, str]:
     # sha256sum's lines: 64 digits, a space, a space or "*", the name.
     sums = {}
+    if path.stat().st_size > _MOST_SUMS_BYTES:
+        raise CaptureError(f"its {_SUMS} is larger than {_MOST_SUMS_BYTES >> 20} MiB")
     text = path.read_bytes().decode("utf-8", "surrogateescape")
     for line in text.split("\n"):
         digest, _, name = line.partition(" ")

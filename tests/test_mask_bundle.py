@@ -23,6 +23,7 @@ SECRETS = [
     *(b"db1", b"example.org", b"openssl", b"/home/alice", b"192.168.7.17", b"192.168.7.255"),
     *(b"52:54:00:12:34:56", b"5054:ff:fe12:3456", b"shop-web", b"alices-tool", b"uplink to the"),
     *(b"12345678-1234", b"builder@", b"the user's own note", b"what it printed"),
+    *(b"peer", b"example.net"),
 ]
 IP_ADDR = [
     {
@@ -51,6 +52,10 @@ PIDSTAT = """Linux 6.18.0 (db1.example.org) \t11/20/26 \t_x86_64_\t(2 CPU)
 TEXTS = {
     "victim.txt": "Doing sha256 for 3s on 1024 size blocks: 4523369 sha256's in 2.41s\n"
     "what it printed besides\n",
+    "load.txt": "Connecting to host peer.example.net, port 5201\n"
+    "[  5] local 192.168.7.17 port 4711 connected to 192.168.7.18 port 5201\n"
+    "[  5]   0.00-1.00   sec  1.00 GBytes  8.60 Gbits/sec    0   1.37 MBytes\n",
+    "before/ip_link.txt": "2: eth0: <UP> mtu 1500\n    alias uplink to the customer\n",
     "recorder.txt": "[ perf record: Captured and wrote 1.7 MB /home/alice/x.data (9 samples) ]\n",
     "pidstat.txt": PIDSTAT,
     "mpstat.json": json.dumps(MPSTAT),

@@ -104,7 +104,7 @@ impl Mask<'_> {
             self.pages(&ring.layout, &ring.by_type, pages.clone(), &mut writer)?;
             writer.flush()?;
             if let Ok(stats) = File::open(path.join(&folder).join("stats")) {
-                create(&out.join(&folder).join("stats"))?.write_all(&read_up_to(&stats, MOST_TEXT)?)?;
+                create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MOST_TEXT)?))?;
             }
         }
         Ok(())
@@ -133,4 +133,13 @@ fn names(folder: &Path) -> Result<Vec<String>> {
     let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
     Ok(names)
+}
+
+/// The lines of a ring's statistics that are a name and a number.
+fn counts(stats: &[u8]) -> Vec<u8> {
+    let is_count = |line: &&[u8]| {
+        let number = line.split(|&byte| byte == b':').nth(1).map(<[u8]>::trim_ascii);
+        number.is_some_and(|number| number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'))
+    };
+    stats.split_inclusive(|&byte| byte == b'\n').filter(is_count).flatten().copied().collect()
 }
