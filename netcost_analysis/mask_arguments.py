@@ -6,7 +6,8 @@ from pathlib import PurePosixPath
 
 from .mask_names import Names
 
-_COMM_LENGTH = 15
+# TASK_COMM_LEN without its NUL.
+COMM_LENGTH = 15
 _RECORDERS = {"perf", "trace-cmd", "netcost-record", "tracefs"}
 _SUBCOMMANDS = {"record", "stat", "trace", "sched", "kwork", "lock", "script", "report", "stream"}
 # Options whose argument names something of the host's.
@@ -49,7 +50,7 @@ def masked_command(names: Names, line: str) -> str:
 
 def _comm(word: str) -> str:
     name = PurePosixPath(word).name or word
-    return name.encode("utf-8", "surrogateescape")[:_COMM_LENGTH].decode("utf-8", "replace")
+    return name.encode("utf-8", "surrogateescape")[:COMM_LENGTH].decode("utf-8", "surrogateescape")
 
 
 def masked_arguments(names: Names, words: Sequence[str]) -> list[str]:

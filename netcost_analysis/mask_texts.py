@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .mask_arguments import masked_command
-from .mask_names import Names
+from .mask_arguments import COMM_LENGTH, masked_command
+from .mask_names import Names, is_kernel_thread
 from .mask_words import Words
 
 MASKED = "(masked)"
@@ -112,9 +112,16 @@ class Texts:
         ]
         return " ".join(word if word != "=-" else "-" for word in words) + "\n"
 
+    def _task(self, name: str) -> str:
+        # Kernel threads are shown with more of their names than a trace has.
+        if is_kernel_thread(name):
+            return name
+        cut = name.encode("utf-8", "surrogateescape")[:COMM_LENGTH]
+        return self._names.name("task", cut.decode("utf-8", "surrogateescape"))
+
     def _counters(self, text: str) -> str:
         def process(found: re.Match[str]) -> str:
-            return found[1] + self._names.name("task", found[2]) + found[3]
+            return found[1] + self._task(found[2]) + found[3]
 
         text = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", text))
         return self.words.masked(_PROCESS.sub(process, text))
@@ -140,7 +147,7 @@ class Texts:
             elif columns and len(fields) >= columns:
                 rest = line.split(None, columns - 1)[-1]
                 mark = "|__" if rest.startswith("|__") else ""
-                name = self._names.name("task", rest.removeprefix("|__").strip())
+                name = self._task(rest.removeprefix("|__").strip())
                 out.append(line[: line.rindex(rest)] + mark + name)
             else:
                 out.append(line if not fields else MASKED)

@@ -205,7 +205,8 @@ def _require_whole(
 ) -> None:
     if len(tops) != 1 or "manifest.json" not in found:
         raise CaptureError(
-            f"{path}: a tar archive, but no bundle: no folder with manifest.json in it"
+            f"{path}: a tar archive, but no bundle: no folder with manifest.json in it; unpack it "
+            "with tar"
         )
     if sums is None:
         raise CaptureError(

@@ -46,6 +46,7 @@ PIDSTAT = """Linux 6.18.0 (db1.example.org) \t11/20/26 \t_x86_64_\t(2 CPU)
 
 # Time        UID       PID    %usr %system   CPU  Command
 13:42:18        0         2    0.00    0.00     1  kthreadd
+13:42:18        0         3    0.00    0.00     1  rcu_exp_par_gp_kthread_worker/0
 13:42:18     1000       500   99.00    0.00     0  openssl
 13:42:18     1000       501    1.00    0.00     0  shop-web --port 80
 """
@@ -67,7 +68,8 @@ TEXTS = {
     "before/settings/cmdline": "ro root=UUID=12345678-1234-1234-1234-123456789abc nohz_full=1 x\n",
     "before/settings/version": "Linux version 6.18.0 (builder@db1) (gcc 15) #1 SMP\n",
     "before/settings/sysctl_net_core": "net.core.netdev_budget = 300\n",
-    "samples/victim": "500 stat 500 (openssl) R 1 1 1 0 -1 4194304 5\n",
+    "samples/victim": "500 stat 500 (openssl) R 1 1 1 0 -1 4194304 5\n"
+    "501 stat 501 (a-name-of-sixteen-and-more) R 1 1 1 0 -1 4194304 5\n",
     "kernel_config": "CONFIG_HZ=250\n",
     "files/openssl.json": "{}",
     "shop-web.log": "what it printed",
@@ -180,7 +182,8 @@ def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:
     assert f"({victim}) R" in (target / "samples/victim").read_text()
     lines = (target / "pidstat.txt").read_text().splitlines()
     assert lines[0].startswith("Linux 6.18.0 (h1)")
-    assert [line.split()[-1] for line in lines[3:6]][:2] == ["kthreadd", victim]
+    shown = [line.split()[-1] for line in lines[3:7]]
+    assert shown[:3] == ["kthreadd", "rcu_exp_par_gp_", victim]
     assert Bundle(target).manifest["daemons"] == [other]
     [interface] = json.loads((target / "before/settings/ip_addr.json").read_text())
     address, link_local = (one["local"] for one in interface["addr_info"])
