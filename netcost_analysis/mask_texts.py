@@ -19,6 +19,10 @@ _COUNTERS = re.compile(
     r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
     r"(\..*)?"
 )
+# Of those, what victim and load may copy into files of their own.
+_PROC = re.compile(
+    r"stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp"
+)
 _OUTPUTS = re.compile(r"(victim|load|recorder|mpstat|turbostat|netperf|iperf3?|perf)\S*\.txt")
 _OUTPUT_LINES = re.compile(
     r"Doing [\w .-]+ (?:ops )?for \d+s on \d+ size blocks:.*"
@@ -33,7 +37,9 @@ _OUTPUT_LINES = re.compile(
     r"|\[ *(?:ID|SUM|\d+)\].*|- - -[ -]*|-{5,}|iperf Done\.|iperf 3[\d.]*|Server listening on .*"
     r"|Connecting to host .*|Accepted connection from .*|MIGRATED [\w ]+ TEST from .*"
     r"|Recv +Send +Send.*|Socket +Socket +Message.*|Size +Size +Size.*|bytes +bytes +bytes.*"
-    r"|[\d\s.,:%/*+-]+|Average: .*|\d\d:\d\d:\d\d .*"
+    r"|[\d\s.,:%/*+-]+"
+    r"|(?:Average:|\d\d:\d\d:\d\d)(?: [AP]M)?"
+    r"(?:\s+(?:[\d.,-]+|all|CPU|NODE|%\w+|[A-Z_]+/s|intr/s))*"
 )
 _CAPTURED = re.compile(r"(\[ perf record: Captured and wrote [\d.]+ [KMG]B).*")
 # "Linux 6.18.0 (name) 	11/20/26 	_x86_64_	(2 CPU)", above what mpstat and pidstat print.
@@ -61,6 +67,18 @@ _HOST_KEYS = {"nodename", "hostname", "host", "uname", "nodename_full"}
 _COMMAND_KEYS = {"command", "cmd", "cmdline", "comm", "task"}
 _HIDDEN_KEYS = {"alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user"}
 _HIDDEN_KEYS |= {"username", "extra_data"}
+_IPERF_KEYS = frozenset(
+    (
+        "version",
+        "system_info",
+        "time",
+        "protocol",
+        "host",
+        "local_host",
+        "remote_host",
+        "congestion",
+    )
+) | {"sender_tcp_congestion", "receiver_tcp_congestion", "congestion_used", "accepted_connection"}
 
 
 class Texts:
@@ -75,13 +93,14 @@ class Texts:
             return self._host
         if name == "cmdline":
             return self._boot
+        is_own = "files/" in f"/{path}"
         if name.endswith((".json", ".jsonl")):
-            return self._json
+            return self._foreign_json if is_own else self._json
         if name.startswith("pidstat"):
             return self._pidstat
         if name == "preflight.txt":
             return self._preflight
-        if "files/" in f"/{path}" or _OUTPUTS.fullmatch(name):
+        if _OUTPUTS.fullmatch(name) or (is_own and not _PROC.fullmatch(name)):
             return self._output
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
 
@@ -165,30 +184,37 @@ class Texts:
 
         return "\n".join(map(line, text.split("\n")))
 
-    def _json(self, text: str) -> str:
+    def _foreign_json(self, text: str) -> str:
+        # Of a program that nobody knows: texts only where iperf3 has them.
+        return self._json(text, _IPERF_KEYS)
+
+    def _json(self, text: str, known: frozenset[str] | None = None) -> str:
         try:
-            return json.dumps(self._value("", json.loads(text)), indent=2) + "\n"
+            return json.dumps(self._value("", json.loads(text), known), indent=2) + "\n"
         except (ValueError, RecursionError):
             lines = [line for line in text.split("\n") if line.strip()]
         out = []
         for line in lines:
             # One object a line, with commas between them where perf stat is interrupted.
             try:
-                out.append(json.dumps(self._value("", json.loads(line.strip().rstrip(",")))))
+                out.append(json.dumps(self._value("", json.loads(line.strip().rstrip(",")), known)))
             except (ValueError, RecursionError):
                 out.append(json.dumps(MASKED))
         return "".join(f"{line}\n" for line in out)
 
-    def _value(self, key: str, value: Any) -> Any:
+    def _value(self, key: str, value: Any, known: frozenset[str] | None) -> Any:
         if isinstance(value, dict):
-            return {self.words.masked(name): self._value(name, one) for name, one in value.items()}
+            return {
+                self.words.masked(name): self._value(name, one, known)
+                for name, one in value.items()
+            }
         if isinstance(value, list):
-            return [self._value(key, one) for one in value]
+            return [self._value(key, one, known) for one in value]
         if not isinstance(value, str):
             return value
         masked = self.words.masked(value)
         low = key.lower()
-        if low in _HIDDEN_KEYS and value:
+        if value and (low in _HIDDEN_KEYS or (known is not None and low not in known)):
             return MASKED
         if low in _COMMAND_KEYS:
             return masked_command(self._names, value)

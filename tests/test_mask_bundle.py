@@ -40,7 +40,13 @@ IP_ADDR = [
 ]
 MPSTAT = {"sysstat": {"hosts": [{"nodename": "db1.example.org", "statistics": [{"cpu": "all"}]}]}}
 IPERF = {
-    "start": {"connected": [{"local_host": "192.168.7.17", "local_port": 5201}], "cookie": "x"}
+    "start": {
+        "connected": [{"local_host": "192.168.7.17", "local_port": 5201}],
+        "connecting_to": {"host": "peer.example.net", "port": 5201},
+        "version": "iperf 3.12",
+        "cookie": "x",
+        "note": "uplink to the customer",
+    }
 }
 PIDSTAT = """Linux 6.18.0 (db1.example.org) \t11/20/26 \t_x86_64_\t(2 CPU)
 
@@ -72,6 +78,7 @@ TEXTS = {
     "501 stat 501 (a-name-of-sixteen-and-more) R 1 1 1 0 -1 4194304 5\n",
     "kernel_config": "CONFIG_HZ=250\n",
     "files/openssl.json": "{}",
+    "files/net_dev": "@ 1 2 3\neth0: 1 2 3 4\n",
     "shop-web.log": "what it printed",
     "unknown-file": "openssl on 192.168.7.17\n",
     "core": "\0openssl\0",
@@ -189,6 +196,10 @@ def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:
     address, link_local = (one["local"] for one in interface["addr_info"])
     [server] = json.loads((target / "files/server.json").read_text())["start"]["connected"]
     assert server["local_host"] == address
+    start = json.loads((target / "files/server.json").read_text())["start"]
+    assert start["version"] == "iperf 3.12"
+    assert start["connecting_to"] == {"host": "h2", "port": 5201}
+    assert (target / "files/net_dev").read_text() == "@ 1 2 3\neth0: 1 2 3 4\n"
     assert interface["addr_info"][0]["broadcast"] == address.rpartition(".")[0] + ".255"
     assert address.startswith("192.168.")
     assert link_local.startswith("fe80::")
