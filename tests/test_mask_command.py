@@ -9,8 +9,7 @@ from masking import found_in, totals, written
 from run_cli import Netcost
 from small_captures import small_captures
 
-from netcost_analysis import Bundle
-from netcost_analysis.masking import mask
+from netcost_analysis import Bundle, mask
 
 SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
 
