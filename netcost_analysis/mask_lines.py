@@ -11,11 +11,11 @@ from .mask_words import Words
 # "prev_comm=a b prev_pid=": a name may hold anything up to the pid's key behind it.
 _COMM = re.compile(r"(?P<key>\b(?:\w+_)?comm=)(?P<comm>.*?)(?P<end> (?:\w+_)?(?:pid|tid)=|$)")
 # "sleep:23213 [120] S ==> records:23134 [132]", "comm:pid [prio]", of trace-cmd's plugins.
-_PLUGIN = re.compile(r"(?P<comm>.+?)(?P<end>:-?\d+ \[-?\d+\])")
 _OF_PLUGIN = re.compile(r"(?:task )?(?P<first>.+?):(?P<rest>-?\d+ \[-?\d+\].*)", re.DOTALL)
 _ARROW = re.compile(r"(?P<state> \S+ ==> )(?P<comm>.+)(?P<end>:-?\d+ \[-?\d+\].*)")
 _KEY = re.compile(
-    r"(?P<key>[A-Za-z_]\w*)(?P<sep>=|: ?)(?P<value>\[[^\]]*\]|\([^)]*\)|\"[^\"]*\"|\S*)"
+    r"(?<!\w)(?P<key>[A-Za-z_]\w*)(?P<sep>=|: ?)"
+    r"(?P<value>\[[^\]]{0,200}\]|\([^)]{0,200}\)|\"[^\"]{0,200}\"|\S*)"
 )
 _NUMBER = re.compile(
     r"[\[({]*-?(?:0x[0-9A-Fa-f]+|[0-9A-Fa-f.,:/+-]*\d[0-9A-Fa-f.,:/+-]*[A-Za-z%]{0,3})[\])},;]*"
@@ -124,7 +124,7 @@ class Lines:
         if not value or any(key == one or key.endswith("_" + one) for one in done):
             return value
         masked = self._words.masked(value)
-        if masked != value or _NUMBER.fullmatch(value) or _is_address(value):
+        if masked != value or _is_number(value) or _is_address(value):
             return masked
         if _CONSTANT.fullmatch(value):
             return value
@@ -141,7 +141,7 @@ class Lines:
     def _loose(self, event: str, text: str) -> str:
         def word(found: re.Match[str]) -> str:
             masked = self._words.masked(found[0])
-            if masked != found[0] or _NUMBER.fullmatch(found[0]) or not re.search(r"\w", found[0]):
+            if masked != found[0] or _is_number(found[0]) or not re.search(r"\w", found[0]):
                 return masked
             self.hidden.add(event)
             return "-"
@@ -162,6 +162,8 @@ class Lines:
     def _comment(self, line: str) -> str:
         body = line.lstrip("#").strip()
         key, colon, value = body.partition(" : ")
+        if colon and not value.strip():
+            return line
         if colon and key.strip() == "hostname":
             return line.replace(value, self._names.host(value.strip()))
         if colon and key.strip() == "cmdline":
@@ -182,7 +184,7 @@ class Lines:
         return self._words.masked(line) if known or colon else "#"
 
     def _frame(self, line: str) -> str:
-        found = _FRAME.match(line)
+        found = _FRAME.match(line) if line.rstrip().endswith(")") else None
         if found is None:
             # ftrace's stacks: " => function".
             return line if re.fullmatch(r"\s*=> [\w.+/ <>-]+", line) else "\t-"
@@ -208,6 +210,11 @@ def _words(line: str) -> list[str]:
         in_filter = (in_filter and not word.startswith("-")) or word.startswith("--filter")
         words.append(word)
     return words
+
+
+def _is_number(value: str) -> bool:
+    # No number is longer, and what is takes long to be told from one.
+    return len(value) < 128 and _NUMBER.fullmatch(value) is not None
 
 
 def _is_address(value: str) -> bool:

@@ -50,7 +50,7 @@ _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
 _PEER = re.compile(
     r"Connecting to host ([^\s,]+),|TEST (?:from (\S+) \(.*?\) port \d+ AF_\w+ )?to (\S+) \("
 )
-_ALIAS = re.compile(r"^(\s*alias ).*", re.MULTILINE)
+_ALIAS = re.compile(r"^(\s*alias ).*")
 # "(builder@host)" in the kernel's version.
 _BUILDER = re.compile(r"\([\w.+-]+@[\w.+-]+\)")
 _PREFLIGHT = re.compile(r"\s*[a-z ]+? +(ok|no|warning|warn|note|fails?|-)\b.*")
@@ -63,6 +63,8 @@ _BOOT = re.compile(
     r"|amd_iommu|skew_tick|nosmt|maxcpus|nr_cpus|pti|spectre_v2|numa_balancing|ro|rw|quiet"
     r"|transparent_hugepage|nmi_watchdog|nosoftlockup|highres|lapic|nox2apic)(=.*)?"
 )
+_LONG = 1 << 14
+_LONG_COUNTERS = re.compile(r"[\w./-]+:?[\d\s]+")
 _HOST_KEYS = {"nodename", "hostname", "host", "uname", "nodename_full"}
 _COMMAND_KEYS = {"command", "cmd", "cmdline", "comm", "task"}
 _HIDDEN_KEYS = {"alias", "ifalias", "cookie", "title", "comment", "description", "cwd", "user"}
@@ -121,6 +123,14 @@ class Texts:
         for found in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
             self._names.host(found[1])
 
+    @staticmethod
+    def _bounded(text: str) -> str:
+        # Long lines are counters, or nobody's: patterns take long to tell.
+        def line(one: str) -> str:
+            return one if len(one) <= _LONG or _LONG_COUNTERS.fullmatch(one) else MASKED
+
+        return text if len(text) <= _LONG else "\n".join(map(line, text.split("\n")))
+
     def _host(self, text: str) -> str:
         return "".join(f"{self._names.host(word)}\n" for word in text.split())
 
@@ -142,8 +152,13 @@ class Texts:
         def process(found: re.Match[str]) -> str:
             return found[1] + self._task(found[2]) + found[3]
 
-        text = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", text))
-        return self.words.masked(_PROCESS.sub(process, text))
+        out = []
+        for one in self._bounded(text).split("\n"):
+            if len(one) <= _LONG:
+                one = _ALIAS.sub(rf"\1{MASKED}", _BUILDER.sub("(-)", one))
+                one = self.words.masked(_PROCESS.sub(process, one))
+            out.append(one)
+        return "\n".join(out)
 
     def _preflight(self, text: str) -> str:
         def line(one: str) -> str:
@@ -155,7 +170,7 @@ class Texts:
 
     def _pidstat(self, text: str) -> str:
         out, columns = [], 0
-        for line in text.split("\n"):
+        for line in self._bounded(text).split("\n"):
             fields = line.split()
             if fields and fields[-1] == "Command":
                 # A header's "#" is no column, and its time of day has "AM" where the lines' has.
@@ -182,7 +197,7 @@ class Texts:
                 return self.words.masked(one)
             return MASKED
 
-        return "\n".join(map(line, text.split("\n")))
+        return "\n".join(map(line, self._bounded(text).split("\n")))
 
     def _foreign_json(self, text: str) -> str:
         # Of a program that nobody knows: texts only where iperf3 has them.

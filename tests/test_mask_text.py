@@ -1,5 +1,6 @@
 # netcost mask on texts of perf script, trace-cmd report and ftrace.
 
+import time
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,26 @@ def test_the_text_of_an_unknown_event(tmp_path: Path, line: str, wanted: str) ->
     text = masked.split(": ", 2)[2].strip()
     known = [word for word in wanted.split() if "10.X" not in word]
     assert [word for word in text.split() if word in known] == known
+
+
+# Lines that patterns could take ages for: masked in the time that their size explains.
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "a" * 60_000,
+            "a=[" * 20_000,
+            "f" * 60_000 + "x",
+            "k=" + "1" * 60_000 + "x",
+            "1 (" * 20_000,
+        ),
+        *("comm=a " * 9_000, "comm=" * 12_000, "::" * 30_000, "1.2.3." * 10_000, "a_" * 30_000),
+    ],
+)
+@pytest.mark.parametrize("event", ["my:event", "sched:sched_wakeup", "sched:sched_switch"])
+def test_long_lines(tmp_path: Path, event: str, text: str) -> None:
+    source = tmp_path / "in"
+    source.write_text(f"      openssl   500 [000]  100.000001: {event}: {text}\n" * 2)
+    started = time.process_time()
+    mask(source, tmp_path / "out")
+    assert time.process_time() - started < 20
