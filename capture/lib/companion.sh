@@ -11,7 +11,8 @@ shift
 # shellcheck disable=SC2094 # a fifo, and nothing is written
 exec 4>&- 5>&- 8>&- 9>&- 6<>"$alive" 7<"$alive" 6>&-
 
-trap : TERM
+ended=''
+trap 'ended=yes' TERM
 (
 	trap '' TERM
 	read -r _ <&7
@@ -21,5 +22,5 @@ trap : TERM
 	done
 ) 3>&- >/dev/null 2>&1 &
 watch=$!
-sh "$here/report-end.sh" "$@" 7<&-
+[ -n "$ended" ] || sh "$here/report-end.sh" "$@" 7<&-
 kill -KILL "$watch" 2>/dev/null

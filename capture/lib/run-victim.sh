@@ -15,7 +15,8 @@ exec 4>&- 8>&- 9>&-
 
 # A victim that is ended early is still accounted for: the signal goes to the whole session, and
 # a caught one is the default again in what is started from here.
-trap : TERM
+ended=''
+trap 'ended=yes' TERM
 
 # One program is run in the shell's place, so that the pid reported is its own; for what takes a
 # shell, a list or a builtin, it is the shell's.
@@ -33,6 +34,7 @@ esac
 
 read_clock
 started=$monotonic_ns
+[ -z "$ended" ] || exit 143
 taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 5>&- &
 victim=$!
 echo "victim started $victim $started" >&3

@@ -12,15 +12,18 @@ next_report() {
 end_session() {
 	[ -n "$1" ] || return 0
 	kill -TERM "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || return 0
+	await_end "$1" 1 && return
+	# A shell that is just starting something can miss one.
+	kill -TERM "-$1" 2>/dev/null
 	await_end "$1" && return
 	kill -KILL "-$1" 2>/dev/null
 	await_end "$1" || warn "$2 (process group $1) does not end"
 }
 
-# await_end PGID: waits up to ten seconds. perf needs one or two to let go of its events, for the
+# await_end PGID [SECONDS]: waits up to so many, or ten. perf needs one or two to let go of its events, for the
 # kernel waits for a grace period with each.
 await_end() {
-	await_end_left=200
+	await_end_left=$((${2:-10} * 20))
 	while group_runs "$1"; do
 		[ "$await_end_left" -gt 0 ] || return 1
 		await_end_left=$((await_end_left - 1))
