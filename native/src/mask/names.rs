@@ -8,10 +8,14 @@ use super::Meaning;
 use crate::bytes::until_nul;
 use crate::error::{bad, Result};
 
-/// Replacements remembered of one kind; beyond that they are asked for again.
-const MOST: usize = 1 << 20;
+/// Bytes of names remembered of one kind; beyond that they are asked for again.
+const MOST: usize = 64 << 20;
 
-type Known = FxHashMap<Box<[u8]>, Box<[u8]>>;
+#[derive(Default)]
+struct Known {
+    names: FxHashMap<Box<[u8]>, Box<[u8]>>,
+    bytes: usize,
+}
 
 pub struct Names<'m> {
     meaning: &'m mut dyn Meaning,
@@ -36,14 +40,15 @@ impl<'m> Names<'m> {
     /// What stands for `original`: the same bytes, or others. Only a map of another hand has longer ones.
     pub fn replacement(&mut self, kind: &'static str, original: &[u8]) -> Result<&[u8]> {
         let known = self.known.entry(kind).or_default();
-        if known.len() >= MOST {
-            known.clear();
-        }
-        if !known.contains_key(original) {
+        if !known.names.contains_key(original) {
             let found = self.meaning.replace(kind, original)?;
-            known.insert(original.into(), found.into());
+            known.bytes += original.len() + found.len();
+            if known.bytes > MOST {
+                *known = Known::default();
+            }
+            known.names.insert(original.into(), found.into());
         }
-        let found = known.get(original).map_or(&[][..], |found| found);
+        let found = known.names.get(original).map_or(&[][..], |found| found);
         if found != original {
             *self.counts.entry(kind).or_default() += 1;
         }

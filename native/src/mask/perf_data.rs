@@ -115,6 +115,7 @@ impl Mask<'_> {
         let table = read_at(file, header.data.end(), header.features.len() * 16)?.unwrap_or_default();
         let mut next = header.data.offset + written + 16 * header.features.len() as u64;
         let (mut places, mut sections) = (Vec::new(), Vec::new());
+        let mut left = file.metadata()?.len();
         for (index, &feature) in header.features.iter().enumerate() {
             let section = Section::parse(&table, index * 16, order).filter(|section| section.size <= MOST_FEATURE);
             let bytes = match section {
@@ -125,6 +126,9 @@ impl Mask<'_> {
                 self.tell("damaged parts of the header left out", 1);
             }
             let mut bytes = bytes.unwrap_or_default();
+            left = left
+                .checked_sub(bytes.len() as u64)
+                .ok_or_else(|| bad!("damaged: parts of the perf.data header lie over each other"))?;
             self.feature(feature, &mut bytes, order)?;
             places.extend(eight(order, next));
             places.extend(eight(order, bytes.len() as u64));

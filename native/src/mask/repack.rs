@@ -16,6 +16,8 @@ use crate::perf::record::kind;
 use crate::ring::Packed;
 
 const LEVEL: i32 = 3;
+/// Of whole files, which are read once and sent around.
+const FILE_LEVEL: i32 = 12;
 /// A record's size has 16 bits; this much is in one.
 const MOST: usize = 65_504;
 
@@ -30,7 +32,7 @@ pub fn compress(from: &Path, to: &Path, name: &str) -> Result<()> {
             packed.finish()?
         }
         _ => {
-            let mut packed = zstd::stream::write::Encoder::new(out, LEVEL)?;
+            let mut packed = zstd::stream::write::Encoder::new(out, FILE_LEVEL)?;
             copy(&mut from, &mut packed)?;
             packed.finish()?
         }
