@@ -333,6 +333,7 @@ def test_without_the_programs_there_is_a_bundle(tmp_path: Path, temporary: dict[
         (["--sidecars", "top"], 2, "--sidecars wants"),
         (["--sidecars", "none,mpstat"], 2, "--sidecars wants"),
         (["--interval", "often"], 2, "--interval wants"),
+        (["--interval", "1.2.3"], 2, "--interval wants"),
         (["--profile", "stolen,anatomie"], 2, "no profile anatomie"),
         (["--min-free", "a lot"], 2, "--min-free wants"),
         (["--calibrate"], 2, "need a --victim"),

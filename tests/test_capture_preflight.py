@@ -111,12 +111,13 @@ def test_a_disk_without_room_is_refused(tmp_path: Path, temporary: dict[str, str
 def test_a_disk_that_fills_ends_the_recording(
     victim: bool, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    disk = disk_of(tmp_path, "60m")
+    # Room for what others on this host may be doing meanwhile.
+    disk = disk_of(tmp_path, "600m")
     try:
-        options = ["--tool", "tracefs", "--profile", "light", "--min-free", "8", "--interval", "0"]
-        options += ["--sidecars", "none", "--duration", "12"]
+        options = ["--tool", "tracefs", "--profile", "light", "--min-free", "300"]
+        options += ["--sidecars", "none", "--interval", "0", "--duration", "8"]
         # What fills it is the load, and not the recording.
-        fill = f'dd if=/dev/zero of="$NETCOST_FILES/big" bs=1M count=50; sleep 60; : {MARK}'
+        fill = f'dd if=/dev/zero of="$NETCOST_FILES/big" bs=1M count=330; sleep 60; : {MARK}'
         options += ["--victim", f"sleep 60; : {MARK}"] if victim else []
         done = ended([RECORD, "-o", disk / "b", *options, "--load", fill], env=temporary)
         assert done.returncode == 3, done.stderr
@@ -124,7 +125,7 @@ def test_a_disk_that_fills_ends_the_recording(
         manifest = manifest_of(disk / "b")
         assert manifest["cut_short"] is True
         assert any("was ended early: only" in note for note in manifest["notes"])
-        assert manifest["duration_s"] < 11
+        assert manifest["duration_s"] < 7
         assert sum(open_capture(disk / "b").info["events"].values()) > 0
     finally:
         subprocess.run(["umount", disk], check=True)

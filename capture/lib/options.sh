@@ -67,6 +67,10 @@ check_options() {
 	[ -n "$duration" ] || { duration=$default_seconds && [ -z "$victim" ] || duration=$default_victim_limit; }
 	seconds_option --duration "$duration"
 	seconds_option --interval "$interval" zero
+	case $interval in
+	*[1-9]*) ;;
+	*) interval=0 ;;
+	esac
 	split_profiles
 	[ -z "$calibrate" ] || baseline=yes
 	[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"

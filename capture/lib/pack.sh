@@ -27,6 +27,9 @@ check_files() {
 	[ -z "$check_files_found" ] || die "$check_files_found is a link or no file: take it out of the bundle"
 	check_files_found=$(find "$bundle" -name '*[![:print:]]*' | head -n 1)
 	[ -z "$check_files_found" ] || die "a file's name in $bundle holds what cannot be printed: rename it"
+	case $name in
+	-*) die "the bundle's name begins with a dash: rename it" ;;
+	esac
 	check_files_found=$(find "$bundle" -name '*\\*' | head -n 1)
 	[ -z "$check_files_found" ] || die "$check_files_found has a backslash in its name: rename it"
 }

@@ -4,6 +4,7 @@
 # trace-cmd leaves it with another size, and one that failed or was ended leaves its events on.
 
 top_buffer_lock=/run/netcost-trace-buffer.lock
+[ -d /run ] || top_buffer_lock=/tmp/netcost-trace-buffer.lock
 
 # top_buffer_use: who uses the buffer; nothing when it is free. A trace that somebody left in it
 # counts, for trace-cmd would clear it away.
