@@ -81,13 +81,13 @@ mask_files() {
 	cat "$workspace/texts" >>"$workspace/names"
 	awk -v folder="$bundle" '{ print $0 "\t" folder "/" $0 }' "$workspace/names" >"$workspace/to-learn"
 	LC_ALL=C awk -v random_file="$workspace/random" -v learn=1 -v map_file="$workspace/old-map" -v new_map_file="$workspace/hosts" \
-		-f "$library/mask-names.awk" -f "$library/mask-texts.awk" "$workspace/to-learn" || die "cannot mask the files of $bundle"
+		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-learn" || die "cannot mask the files of $bundle"
 	sed 's,/[^/]*$,,; t; d' "$workspace/texts" | LC_ALL=C sort -u | while IFS= read -r mask_files_folder; do
 		mkdir -p "$workspace/masked/$mask_files_folder" || exit 1
 	done || die "cannot write to $workspace: is there room?"
 	awk -v folder="$bundle" -v target="$workspace/masked" '{ print $0 "\t" folder "/" $0 "\t" target "/" $0 }' "$workspace/texts" >"$workspace/to-mask"
 	LC_ALL=C awk -v random_file="$workspace/random" -v map_file="$workspace/hosts" -v new_map_file="$workspace/map" -v report="$workspace/report" \
-		-f "$library/mask-names.awk" -f "$library/mask-texts.awk" "$workspace/to-mask" || die "cannot mask the files of $bundle: is there room in $workspace?"
+		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-mask" || die "cannot mask the files of $bundle: is there room in $workspace?"
 	[ "$trace" != keep ] || [ ! -s "$workspace/traces" ] || sed 's/^/packed unmasked: /' "$workspace/traces" >>"$workspace/report"
 	check_masked
 	# The name of the bundle can be the host's.
