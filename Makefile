@@ -97,6 +97,12 @@ format: $(VENV)/.deps ## rewrite the sources as lint wants them
 	cargo fmt --manifest-path native/Cargo.toml
 	cargo fmt --manifest-path native/fuzz/Cargo.toml
 
+SAMPLES ?=
+
+.PHONY: sample-data
+sample-data: $(VENV)/.built ## record the sample bundles again, by the lab (root; SAMPLES="NAME ..." for some)
+	sample-data/record $(SAMPLES)
+
 .PHONY: notebooks
 notebooks: $(VENV)/.built ## execute every notebook from its percent script, outputs included
 	$(BIN)/python notebooks/execute.py notebooks/[0-9]*.py

@@ -6,7 +6,8 @@
 >>> netcost.stolen(timeline)         # per victim
 
 open_capture takes a perf.data, a trace.dat, a copy of tracefs, a text of `perf script`, `trace-cmd
-report` or ftrace, and a bundle: from there on, all is the same for each of them.
+report` or ftrace, and a bundle, packed or not: from there on, all is the same for each of them.
+mask writes any of them anew without the names of its host and tasks.
 
 The names below are the public ones. They load on first use, so that a command which needs no pandas
 pays for none.
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .capture import Capture, open_capture
     from .host import Snapshot
     from .losses import stolen
+    from .masking import Masked, mask
     from .matrix import Ledger, ledger
     from .timeline import Timeline
     from .victim import SpeedRun, estimates, parse_openssl_speed
@@ -33,12 +35,14 @@ _HOME = {
     "Capture": "capture",
     "CaptureError": "_native",
     "Ledger": "matrix",
+    "Masked": "masking",
     "Snapshot": "host",
     "SpeedRun": "victim",
     "Timeline": "timeline",
     "__version__": "_native",
     "estimates": "victim",
     "ledger": "matrix",
+    "mask": "masking",
     "open_capture": "capture",
     "parse_openssl_speed": "victim",
     "stolen": "losses",
@@ -50,12 +54,14 @@ __all__ = [
     "Capture",
     "CaptureError",
     "Ledger",
+    "Masked",
     "Snapshot",
     "SpeedRun",
     "Timeline",
     "__version__",
     "estimates",
     "ledger",
+    "mask",
     "open_capture",
     "parse_openssl_speed",
     "stolen",

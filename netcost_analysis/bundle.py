@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._native import CaptureError
+from .packed import is_packed, unpacked
 
 if TYPE_CHECKING:
     from .host import Snapshot
@@ -21,18 +22,31 @@ _TEXT_LIMIT_BYTES = 64 << 20
 
 
 def is_bundle(path: Path) -> bool:
+    # A folder with a manifest.
     return (path / "manifest.json").is_file()
+
+
+def bundle_at(path: str) -> "Bundle | None":
+    # The bundle there, packed or not; None for a bare recording and standard input.
+    if path == "-" or not (is_bundle(Path(path)) or is_packed(Path(path))):
+        return None
+    return Bundle(path)
 
 
 class Bundle:
     """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
 
-    path: a directory with a ``manifest.json``. Raises CaptureError when the manifest is none, or
-    names a file outside the bundle; OSError when it cannot be read.
+    path: a directory with a ``manifest.json``, or such a directory in one file as netcost-pack
+    makes it, which is unpacked for as long as the Bundle is used. Raises CaptureError when the
+    manifest is none or names a file outside the bundle, or the packed file is not whole; OSError
+    when it cannot be read.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        if is_packed(self.path):
+            self._held = unpacked(self.path)
+            self.path = self._held.path
         self.manifest: dict[str, Any] = self._manifest()
 
     def _manifest(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._native import CaptureError
-from .bundle import Bundle, is_bundle
+from .bundle import bundle_at
 from .event_names import require_event
 from .kallsyms import kallsyms_beside, parse_kallsyms, read_kallsyms
 from .progress import progress
@@ -25,9 +25,10 @@ def open_capture(path: str | Path, buffer: str | None = None) -> "Capture":
 
     path: a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
     the directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
-    manifest.json, or "-" for standard input. buffer: which ftrace instance of a trace.dat, None
-    for the top one. Raises CaptureError with one line saying what is wrong and what to do; OSError
-    for a file that is missing or unreadable.
+    manifest.json, such a bundle in one file (.tar.zst, .tar.gz) as netcost-pack makes it, or "-"
+    for standard input. buffer: which ftrace instance of a trace.dat, None for the top one. Raises
+    CaptureError with one line saying what is wrong and what to do; OSError for a file that is
+    missing or unreadable.
     """
     return Capture(path, buffer)
 
@@ -41,7 +42,7 @@ class Capture:
 
     def __init__(self, path: str | Path, buffer: str | None = None) -> None:
         self.path, self.buffer = str(path), buffer
-        self.bundle = Bundle(path) if self.path != "-" and is_bundle(Path(path)) else None
+        self.bundle = bundle_at(self.path)
         self._trace = str(self.bundle.trace) if self.bundle else self.path
         try:
             self.native = _native.Capture(self._trace, buffer)

@@ -5,6 +5,7 @@
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ _SUBCOMMANDS = {
     "events": "cli_events",
     "info": "cli_info",
     "ledger": "cli_ledger",
+    "mask": "cli_mask",
     "report": "cli_report",
     "stolen": "cli_stolen",
 }
@@ -53,14 +55,18 @@ def cli() -> None:
     """What networking costs a host's CPUs, and whom it takes the time from.
 
     PATH is a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
-    the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record, or
-    "-" for standard input.
+    the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record
+    (also in one file, as netcost-pack makes it), or "-" for standard input.
     """
 
 
 def main() -> None:
     """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
     given: dict[str, Any] = {}
+    # What lies in temporary folders goes with the process, whatever ends it.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
     try:
         # Not cli(): click answers a closed pipe with exit status 1.
         with cli.make_context("netcost", sys.argv[1:]) as context:

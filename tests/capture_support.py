@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -156,3 +157,19 @@ def stub(folder: Path, name: str, script: str) -> str:
     (folder / name).write_text(f"#!/bin/sh\n{script}\n")
     (folder / name).chmod(0o755)
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+# A victim that runs for a second and a half, and says nothing.
+VICTIM = "python3 -c 'import time\nwhile time.process_time() < 1.2: pass'"
+
+
+def samples(bundle: Path, name: str) -> list[tuple[int, int, int, list[str]]]:
+    """Number, begin and end of each, and its lines."""
+    found: list[tuple[int, int, int, list[str]]] = []
+    for line in (bundle / "samples" / name).read_text().splitlines():
+        if head := re.fullmatch(r"@ (\d+) (\d+) (\d+)", line):
+            found.append((int(head[1]), int(head[2]), int(head[3]), []))
+        else:
+            found[-1][3].append(line)
+    assert found
+    return found

@@ -1,48 +1,22 @@
 # capture/lab/stolen-time: one command, a bundle in which openssl is robbed, and no trace of itself.
 
-import os
-import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from capture_support import LAB, ended, manifest_of, processes_with, started
-from conftest import ROOT, missing, require_root_tracing, require_tool
+from capture_support import LAB, ended, manifest_of, processes_with
+from conftest import ROOT
+from lab_support import interrupted, nothing_of_the_lab_left, require_lab
 
 SAMPLES = ROOT / "sample-data"
 
 
-def namespaces() -> set[str]:
-    folder = Path("/run/netns")
-    found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    return {name for name in found if name.startswith("netcost-lab-")}
-
-
-@pytest.fixture(scope="module")
-def able() -> None:
-    for tool in ("cc", "ip", "nsenter", "taskset", "openssl"):
-        require_tool(tool)
-    require_root_tracing()
-    if (os.cpu_count() or 1) < 2:
-        pytest.skip("needs two CPUs")
-    probe = subprocess.run(["ip", "netns", "add", "netcost-probe"], capture_output=True, text=True)
-    if probe.returncode != 0:
-        missing(f"needs to make network namespaces: {probe.stderr.strip()}")
-    subprocess.run(["ip", "netns", "delete", "netcost-probe"], check=True)
-
-
 @pytest.fixture
-def temporary(able: None, tmp_path: Path) -> Iterator[dict[str, str]]:
-    """An environment whose TMPDIR must be empty again at the end, and the host's networks too."""
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    before = namespaces()
-    yield {**os.environ, "TMPDIR": str(folder)}
-    assert list(folder.iterdir()) == []
-    assert namespaces() <= before
-    assert processes_with(str(tmp_path)) == []
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    require_lab("cc", "openssl")
+    with nothing_of_the_lab_left(tmp_path) as environment:
+        yield environment
     assert processes_with("udp-load") == []
 
 
@@ -86,19 +60,9 @@ def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     assert blocks(bundle / "victim.txt") < 0.97 * blocks(bundle / "baseline" / "victim.txt")
 
 
-def test_an_interrupted_lab_leaves_nothing(tmp_path: Path, temporary: dict[str, str]) -> None:
-    process = started(
-        [LAB, "-o", tmp_path / "b", "--duration", "20"], env=temporary, stderr=subprocess.PIPE
-    )
-    assert process.stderr is not None
-    line = process.stderr.readline()
-    assert "by itself" in line
-    assert namespaces()
-    time.sleep(0.3)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=30) == 128 + signal.SIGINT
-    process.stderr.close()
-    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
+def test_an_interrupted_lab_leaves_nothing(tmp_path: Path) -> None:
+    require_lab("cc", "openssl")
+    interrupted("stolen-time", tmp_path, "by itself", "--duration", "20")
 
 
 @pytest.mark.parametrize(

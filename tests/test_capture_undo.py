@@ -86,6 +86,7 @@ def test_a_failure_leaves_no_bundle(
     done = ended(command, env=temporary)
     assert done.returncode == 1
     assert said in done.stderr
+    assert done.stderr.endswith("; no bundle is left\n")
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
     assert processes_with(MARK) == []
 
@@ -106,6 +107,9 @@ def test_a_signal_undoes_everything(
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     assert process.wait(timeout=30) == 128 + number
     assert process.stderr is not None
+    assert (
+        "ended by a signal: ending what was started, and leaving no bundle" in process.stderr.read()
+    )
     process.stderr.close()
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
     assert processes_with(MARK) == []
@@ -154,7 +158,8 @@ def test_a_full_disk_leaves_no_bundle(tool: str, tmp_path: Path, temporary: dict
         missing("cannot mount a small disk here")
     try:
         busy = "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); /bin/true; done"
-        done = ended([RECORD, "-o", disk / "b", "--tool", tool, "--victim", busy], env=temporary)
+        command = [RECORD, "-o", disk / "b", "--tool", tool, "--victim", busy]
+        done = ended([*command, "--min-free", "0"], env=temporary)
         assert done.returncode == 1
         assert "is there room" in done.stderr or "No space" in done.stderr
         assert all(line.startswith("netcost-record: ") for line in done.stderr.splitlines())

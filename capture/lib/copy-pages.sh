@@ -80,6 +80,8 @@ pause=0.1
 limit=''
 ! command -v timeout >/dev/null || limit='timeout 60'
 
+# Of an earlier recording with the same fifo.
+rm -f "$fifo-now"
 echo 1 >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
 {
 	sh "$here/hold-window.sh" "$fifo"

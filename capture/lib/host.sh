@@ -1,9 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # What the host says about itself: clocks, counters, configuration. Sourced. Only reads.
 
-# The /proc files of a snapshot, by path below /proc; "/" becomes "_" in the bundle.
-snapshot_files='stat interrupts softirqs net/softnet_stat net/dev schedstat loadavg'
-
 # read_clock: sets monotonic_ns. /proc/timer_list states CLOCK_MONOTONIC in ns, the clock perf is
 # told to use, and costs no fork; where it is absent (not root, lockdown) /proc/uptime gives
 # CLOCK_BOOTTIME in steps of 10 ms, the same clock on a host that has never slept.
@@ -30,43 +27,20 @@ clock_note() {
 	[ -r /proc/timer_list ] || echo "victim and snapshot times are CLOCK_BOOTTIME in steps of 10 ms: /proc/timer_list cannot be read"
 }
 
-# snapshot DIR: the counters into DIR, with DIR/stamp to line them up with the trace: when the
-# snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of the clock
-# between which its counters were read.
-snapshot() {
-	{ mkdir -p "$1" && write_snapshot "$1" >"$1/stamp"; } 2>/dev/null || die "cannot write the counters to $1: is there room?"
-}
-
-write_snapshot() {
-	read_clock
-	echo "monotonic_ns $monotonic_ns" || return 1
-	write_snapshot_realtime=$(date +%s%N)
-	case $write_snapshot_realtime in
-	# Not every date knows nanoseconds.
-	*[!0-9]* | ??????????) write_snapshot_realtime=$(date +%s)000000000 ;;
-	esac
-	echo "realtime_ns $write_snapshot_realtime" || return 1
-	for snapshot_file in $snapshot_files; do
-		# schedstat is absent where scheduler statistics are compiled out.
-		[ -r "/proc/$snapshot_file" ] || continue
-		case $snapshot_file in
-		*/*) snapshot_name=${snapshot_file%%/*}_${snapshot_file#*/} ;;
-		*) snapshot_name=$snapshot_file ;;
-		esac
-		read_clock
-		snapshot_begin=$monotonic_ns
-		case $snapshot_file in
-		net/dev) in_network_namespace cat /proc/net/dev ;;
-		*) cat "/proc/$snapshot_file" ;;
-		esac >"$1/$snapshot_name" || return 1
-		read_clock
-		echo "$snapshot_name $snapshot_begin $monotonic_ns" || return 1
-	done
-}
-
-# in_network_namespace COMMAND...: where the devices are whose counters are wanted.
+# in_network_namespace NAME COMMAND...: runs it in the namespace of that name, "." being this one.
 in_network_namespace() {
-	if [ -n "$netns" ]; then nsenter --net="/run/netns/$netns" "$@"; else "$@"; fi
+	in_network_namespace_name=$1
+	shift
+	if [ "$in_network_namespace_name" = . ]; then "$@"; else nsenter --net="/run/netns/$in_network_namespace_name" "$@"; fi
+}
+
+# namespace_suffix NAME FIRST: sets suffix, by which the files of all namespaces but the first are told apart.
+namespace_suffix() {
+	case $1,$2 in
+	*,yes) suffix='' ;;
+	.,*) suffix=.host ;;
+	*) suffix=.$1 ;;
+	esac
 }
 
 # kernel_config_bits: keeps from a kernel configuration the bits that decide how CPU time is

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # The recorder, whichever tool it is: which events, how large a ring, start, stop. Sourced.
-# Uses workspace, partial, library, profile, cpus, recorder_cpus, compress, clock; sets tool, trace,
+# Uses workspace, destination, library, profile, cpus, recorder_cpus, compress, clock; sets tool, trace,
 # trace_clock, events, pairs, ring_buffer, recorder_pid, lost_events, losses.
 #
 # A tool is lib/tool-NAME.sh, which defines, with _ for - in NAME:
@@ -36,33 +36,50 @@ check_compression() {
 	[ -z "$compress" ] || "$(echo "$tool" | tr - _)_compresses" || die "$tool cannot compress here: leave out --compress"
 }
 
-# load_profile FILE: checks FILE against the events this kernel has; sets events and profile_pairs.
-# Required events must exist; a pair that is not there is skipped with a note.
-load_profile() {
+# load_profiles NAME...: checks their files against the events this kernel has; sets events and
+# profile_pairs. Required events must exist; a pair, or an event of an "any" line, that is not there is
+# skipped with a note.
+load_profiles() {
 	events='' profile_pairs='' skipped=''
-	while read -r load_profile_first load_profile_entry load_profile_exit; do
-		case $load_profile_first in
-		'' | '#'*) ;;
-		pair)
-			if has_event "$load_profile_entry" && has_event "$load_profile_exit"; then
-				profile_pairs="$profile_pairs $load_profile_entry,$load_profile_exit"
-			else
-				skipped="$skipped $load_profile_entry"
-			fi
-			;;
-		*)
-			has_event "$load_profile_first" || die "this kernel has no event $load_profile_first, which profile $profile needs"
-			events="$events $load_profile_first"
-			;;
-		esac
-	done <"$1"
+	for load_profiles_name in "$@"; do
+		while read -r load_profiles_first load_profiles_second load_profiles_third; do
+			case $load_profiles_first in
+			'' | '#'*) ;;
+			pair) load_optional "$load_profiles_second,$load_profiles_third" ;;
+			any) load_optional "$load_profiles_second" ;;
+			*)
+				has_event "$load_profiles_first" || die "this kernel has no event $load_profiles_first, which profile $load_profiles_name needs"
+				case " $events " in
+				*" $load_profiles_first "*) ;;
+				*) events="$events $load_profiles_first" ;;
+				esac
+				;;
+			esac
+		done <"$here/profiles/$load_profiles_name.events"
+	done
 	[ -z "$skipped" ] || note "not on this kernel, not recorded:$(pair_names "$skipped")"
 }
 
-# pair_names ENTRIES: " irq_vectors:local_timer" for irq_vectors:local_timer_entry, and so on.
+# load_optional EVENTS: one event, or an entry and its exit with a comma between them.
+load_optional() {
+	case " $profile_pairs $skipped " in
+	*" $1 "*) return ;;
+	esac
+	if has_event "${1%,*}" && has_event "${1#*,}"; then
+		profile_pairs="$profile_pairs $1"
+	else
+		skipped="$skipped $1"
+	fi
+}
+
+# pair_names PAIRS: " irq_vectors:local_timer" for irq_vectors:local_timer_entry,irq_vectors:local_timer_exit;
+# what is no pair keeps its name.
 pair_names() {
-	for pair_names_entry in $1; do
-		printf ' %s' "${pair_names_entry%_entry*}"
+	for pair_names_pair in $1; do
+		case $pair_names_pair in
+		*,*) pair_names_pair=${pair_names_pair%%,*} && printf ' %s' "${pair_names_pair%_entry}" ;;
+		*) printf ' %s' "$pair_names_pair" ;;
+		esac
 	done
 }
 
@@ -122,7 +139,7 @@ start_recorder() {
 			return
 		fi
 		"undo_$tool_name"
-		rm -rf "${partial:?}/$trace" "$partial/recorder.txt"
+		rm -rf "${destination:?}/$trace" "$destination/recorder.txt"
 		refusals="$refusals${refusals:+; }$refusal"
 	done
 	return 1
@@ -143,19 +160,25 @@ launch_tool() {
 	{
 		# Off the victim's CPU, so that what the recorder costs is not taken from the victim.
 		[ -z "$recorder_cpus" ] || printf '%s\n' taskset -c "$recorder_cpus"
-		"${tool_name}_command" "$partial/$trace"
+		"${tool_name}_command" "$destination/$trace"
 	} >"$workspace/argv"
 	set --
 	while IFS= read -r launch_tool_word; do
 		set -- "$@" "$launch_tool_word"
 	done <"$workspace/argv"
 	# An empty configuration of perf, or the user's own could change what is recorded.
-	PERF_CONFIG=/dev/null setsid sh "$library/report-end.sh" recorder "$@" >"$partial/recorder.txt" 2>&1 </dev/null &
+	PERF_CONFIG=/dev/null setsid sh "$library/report-end.sh" recorder "$@" >"$destination/recorder.txt" 2>&1 </dev/null &
 	recorder_pid=$!
-	next_report
-	[ "$report" != 'recorder started' ] || return 0
+	while next_report; do
+		case $report in
+		'recorder started') return 0 ;;
+		'recorder ended '*) break ;;
+		# Of what was ended before.
+		*) other_report ;;
+		esac
+	done
 	recorder_pid=''
-	refusal="$tool did not start (it takes root)$(last_words "$partial/recorder.txt")"
+	refusal="$tool did not start (it takes root)$(last_words "$destination/recorder.txt")"
 	return 1
 }
 
@@ -169,7 +192,7 @@ stop_recorder() {
 		esac
 	done
 	recorder_pid=''
-	[ "$report" = 'recorder ended 0' ] || die "$tool failed$(last_words "$partial/recorder.txt")"
+	[ "$report" = 'recorder ended 0' ] || die "$tool failed$(last_words "$destination/recorder.txt")"
 	"finish_$tool_name"
 	[ "${lost_events:-0}" = 0 ] ||
 		warn "$lost_events events were lost on CPUs $(echo "$losses" | cut -d ' ' -f 1 | paste -s -d , -): record with a larger --buffer, or with --profile light"

@@ -3,17 +3,20 @@
 # its pid, the CLOCK_MONOTONIC before and after, its exit status and, from times(2), what it was charged:
 #   victim started PID START
 #   victim ended STATUS END USER SYSTEM        (USER and SYSTEM as `times` prints them: 0m1.230s)
+# and leaves victim_stat beside OUTPUT: /proc/PID/stat of the victim as it began, and of this shell once it
+# has ended, whose fields of waited-for children are the victim's.
 # The victim is the only child this shell waits for, so its children's times are the victim's.
 library=$1
 # shellcheck source=host.sh
 . "$library/host.sh"
 
 # The caller's alone, as report-end.sh explains.
-exec 4>&-
+exec 4>&- 8>&- 9>&-
 
 # A victim that is ended early is still accounted for: the signal goes to the whole session, and
 # a caught one is the default again in what is started from here.
-trap : TERM
+ended=''
+trap 'ended=yes' TERM
 
 # One program is run in the shell's place, so that the pid reported is its own; for what takes a
 # shell, a list or a builtin, it is the shell's.
@@ -31,9 +34,13 @@ esac
 
 read_clock
 started=$monotonic_ns
+[ -z "$ended" ] || exit 143
 taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 5>&- &
 victim=$!
 echo "victim started $victim $started" >&3
+if read -r stat <"/proc/$victim/stat"; then
+	echo "started $started $stat"
+fi 2>/dev/null >"${3%/*}/victim_stat"
 # Some shells tell the terminal how a child died.
 wait "$victim" 2>/dev/null
 status=$?
@@ -43,6 +50,8 @@ while [ "$status" -gt 128 ] && kill -0 "$victim" 2>/dev/null; do
 	status=$?
 done
 read_clock
+read -r stat <"/proc/$$/stat"
+echo "ended $monotonic_ns $stat" >>"${3%/*}/victim_stat"
 # `times` at the end of a pipe or in $(...) would be those of another shell, and a file takes a disk
 # that is not full: descriptor 5 is a fifo that nobody else uses.
 times >&5

@@ -46,7 +46,7 @@ check_perf() {
 
 # How many events were lost is among the records of the trace.
 finish_perf() {
-	[ -s "$partial/$trace" ] || die "perf wrote no trace"
+	[ -s "$destination/$trace" ] || die "perf wrote no trace"
 }
 
 undo_perf() {

@@ -8,6 +8,11 @@ trace_cmd_compresses() {
 set_up_trace_cmd() {
 	trace=trace.dat trace_clock=$clock
 	set_up_trace_cmd_use=$(top_buffer_use)
+	# Two that begin at the same moment would both find it free. It is held until the end.
+	case " $locks " in
+	*" $top_buffer_lock "*) ;;
+	*) take_lock "$top_buffer_lock" || set_up_trace_cmd_use="netcost-record holds it ($lock_owner)" ;;
+	esac
 	if [ -n "$set_up_trace_cmd_use" ]; then
 		refusal="trace-cmd takes the kernel's own trace buffer, and $set_up_trace_cmd_use"
 		return 1
@@ -86,10 +91,10 @@ check_trace_cmd() {
 }
 
 finish_trace_cmd() {
-	[ -s "$partial/$trace" ] || die "trace-cmd wrote no trace"
+	[ -s "$destination/$trace" ] || die "trace-cmd wrote no trace"
 	restore_top_buffer
 	# It says what each CPU's buffer lost in the trace, and not on the screen.
-	trace-cmd dump --options -i "$partial/$trace" >"$workspace/stats" 2>/dev/null
+	trace-cmd dump --options -i "$destination/$trace" >"$workspace/stats" 2>/dev/null
 	count_losses <"$workspace/stats"
 	[ -z "$masks" ] || note "this host refuses the function tracer's controls: trace-cmd recorded with $(wc -l <"$masks/list") of them hidden from it"
 }

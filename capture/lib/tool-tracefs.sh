@@ -31,7 +31,7 @@ set_up_tracefs() {
 	for set_up_tracefs_event in $(echo "$pairs" | tr ',' ' '); do
 		switch_event "$set_up_tracefs_event" 1 || return 1
 	done
-	make_tracefs_folder "$partial/$trace" || die "cannot write to $partial: is there room?"
+	make_tracefs_folder "$destination/$trace" || die "cannot write to $destination: is there room?"
 }
 
 # set_instance FILE VALUE
@@ -95,12 +95,12 @@ check_tracefs() {
 finish_tracefs() {
 	finish_tracefs_pages=''
 	for finish_tracefs_cpu in $recorded_cpus; do
-		[ ! -s "$partial/$trace/per_cpu/cpu$finish_tracefs_cpu/raw" ] || finish_tracefs_pages=yes
-		[ ! -e "$partial/$trace/per_cpu/cpu$finish_tracefs_cpu/unread" ] ||
+		[ ! -s "$destination/$trace/per_cpu/cpu$finish_tracefs_cpu/raw" ] || finish_tracefs_pages=yes
+		[ ! -e "$destination/$trace/per_cpu/cpu$finish_tracefs_cpu/unread" ] ||
 			note "the last events of CPU $finish_tracefs_cpu could not be read"
-		rm -f "$partial/$trace/per_cpu/cpu$finish_tracefs_cpu/unread"
+		rm -f "$destination/$trace/per_cpu/cpu$finish_tracefs_cpu/unread"
 		echo "CPU: $finish_tracefs_cpu"
-		cat "$partial/$trace/per_cpu/cpu$finish_tracefs_cpu/stats"
+		cat "$destination/$trace/per_cpu/cpu$finish_tracefs_cpu/stats"
 	done >"$workspace/stats"
 	count_losses <"$workspace/stats"
 	[ -n "$finish_tracefs_pages" ] || die "the kernel gave not one event"

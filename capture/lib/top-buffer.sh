@@ -1,7 +1,10 @@
-# shellcheck shell=sh disable=SC2154 # the variables are shared with what sources this
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # The kernel's own trace buffer, which trace-cmd records into and everybody on the host shares: is it
 # free, how is it set, and back to that. Sourced.
 # trace-cmd leaves it with another size, and one that failed or was ended leaves its events on.
+
+top_buffer_lock=/run/netcost-trace-buffer.lock
+[ -d /run ] || top_buffer_lock=/tmp/netcost-trace-buffer.lock
 
 # top_buffer_use: who uses the buffer; nothing when it is free. A trace that somebody left in it
 # counts, for trace-cmd would clear it away.

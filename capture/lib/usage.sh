@@ -3,9 +3,10 @@
 
 usage() {
 	cat <<-USAGE
-		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME]
-		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress]
-		           [--victim 'CMD' [--victim-cpu N] [--baseline]] [--load 'CMD'] [--netns NAME] [--note TEXT]
+		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME,...] [--netns NAME]...
+		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check]
+		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
+		           [--interval S] [--sidecars LIST] [--daemon NAME]... [--note TEXT]...
 
 		Records interrupts, softirqs, NAPI polls and context switches into the bundle DIR.
 
@@ -13,23 +14,39 @@ usage() {
 		  --duration S       seconds to record (default $default_seconds); with a victim the most it may
 		                     take (default $default_victim_limit), for its end is the end of the recording
 		  --cpus LIST        CPUs to record, such as 0-3,8 (default all)
-		  --profile NAME     which events: $(profile_names) (default stolen)
+		  --profile NAME,... what is recorded (default stolen); the files in capture/profiles say of what each
+		                     consists: $(profile_names);
+		                     none leaves only what runs beside the recorder
 		  --tool NAME        what records: perf, trace-cmd, or tracefs, which takes nothing but the kernel
 		                     (default the first of them that works here)
 		  --buffer KIB       ring buffer of each CPU (default 8192, less where memory is short)
 		  --clock NAME       the trace's clock where perf is not the tool, as the kernel's file trace_clock
 		                     lists them (default mono; times beside the trace fit no other)
 		  --compress         let perf compress the trace while it records, trace-cmd once it has
+		  --min-free MIB     do not begin, and end early, where the bundle's disk would have less left
+		                     (default $min_free)
+		  --check            only say whether it can be recorded, how much there will be and what it will cost
 		  --victim 'CMD'     a command to run as the victim; it must end by itself, with status 0
 		  --victim-cpu N     the CPU it is pinned to (default the last one recorded)
 		  --baseline         first run the victim by itself, untraced, into DIR/baseline
+		  --calibrate        run the victim four times: by itself, traced, with the load, and with both, so that
+		                     what tracing costs can be told from what the load takes
 		  --load 'CMD'       a command that makes the load; it is ended with the victim
-		  --netns NAME       take the counters of network devices from this network namespace
+		  --interval S       seconds between copies of the host's counters (default $interval; 0 for none)
+		  --sidecars LIST    programs to run beside it: auto, none, or some of mpstat,pidstat,turbostat
+		                     (default auto: those that are installed)
+		  --daemon NAME      note CPU time and memory of the processes of this name at each interval; may
+		                     be repeated
+		  --netns NAME       take the counters of network devices from this network namespace; may be
+		                     repeated, and . is the one it is run in
 		  --note TEXT        a remark for the manifest; may be repeated
 		  --help             this text
 
-		Exit status: 0 the bundle is written; 1 it is not, and why is on stderr; 2 usage;
-		128+N ended by signal N.
+		Victim and load find in NETCOST_FILES the name of a folder of the bundle for files of their own.
+
+		Exit status: 0 the bundle is written (with --check: it can be); 1 it is not, and why is on
+		stderr; 2 usage; 3 the bundle is written, but ended early because the disk ran low; 128+N ended
+		by signal N.
 
 		  netcost-record -o /tmp/quiet --duration 10
 		  netcost-record -o /tmp/stolen --victim 'openssl speed -seconds 5 -bytes 1024 -evp sha256' --victim-cpu 3
@@ -37,8 +54,9 @@ usage() {
 }
 
 profile_names() {
-	for profile_names_file in "$here"/profiles/*.events; do
-		basename "$profile_names_file" .events
+	for profile_names_file in "$here"/profiles/*.events "$here"/profiles/*.sampling "$here"/profiles/*.counters; do
+		profile_names_file=${profile_names_file##*/}
+		echo "${profile_names_file%.*}"
 	done | paste -s -d ' ' -
 }
 

@@ -17,6 +17,7 @@ pub mod input;
 pub mod intern;
 pub mod ledger;
 pub mod maps;
+pub mod mask;
 pub mod names;
 pub mod payload;
 pub mod perf;

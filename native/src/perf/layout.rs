@@ -110,6 +110,8 @@ pub struct Parts {
     pub code_page_size: Option<usize>,
     /// Sizes that precede bytes copied from memory (STACK_USER, AUX), and that after the first.
     pub sizes: [Option<usize>; 3],
+    /// Where the last of them ends, if all are there.
+    pub end: usize,
 }
 
 impl Layout {
@@ -256,6 +258,7 @@ impl Layout {
             parts.sizes[2] = Some(cursor.words(1)?.0);
             cursor.bytes(usize::try_from(size).ok()?)?;
         }
+        parts.end = cursor.at;
         (cursor.at <= record.len()).then_some(())
     }
 }

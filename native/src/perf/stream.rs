@@ -95,11 +95,11 @@ impl Gathered {
 /// Types of the records in which ChromeOS' perf 3.3 put features at the start of a stream, which
 /// mainline later gave to others.
 const OLD_FEATURES: u32 = 69;
-const OLD_FEATURE_BASE: u32 = 66;
+pub const OLD_FEATURE_BASE: u32 = 66;
 const LAST_OLD_FEATURE: u32 = 81;
 
 /// They stand first, one after the other; mainline begins with an attr or with HEADER_FEATURE.
-fn is_old_feature(kind: u32, start: u64, offset: u64) -> bool {
+pub fn is_old_feature(kind: u32, start: u64, offset: u64) -> bool {
     offset == start
         && (OLD_FEATURES..=LAST_OLD_FEATURE).contains(&kind)
         && (start > PIPE_HEADER || kind != kind::HEADER_FEATURE)

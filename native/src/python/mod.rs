@@ -1,6 +1,8 @@
 //! What Python sees. Each call is one pass; the GIL is released while it runs.
 
 mod describe;
+mod mask;
+mod packed;
 mod progress;
 
 use std::sync::OnceLock;
@@ -260,6 +262,9 @@ fn want(tables: &[String]) -> PyResult<Want> {
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Capture>()?;
+    module.add_class::<packed::Unpacker>()?;
+    module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
+    module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
     module.add("CaptureError", module.py().get_type::<CaptureError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("IS_DEBUG_BUILD", cfg!(debug_assertions))

@@ -83,10 +83,22 @@ pub struct PageEnd {
 impl PageLayout {
     /// Shows every event of a page of `size` bytes.
     pub fn walk(&self, page: &[u8], show: impl FnMut(Row)) -> PageEnd {
+        self.walk_all(page, show, |_, _| {})
+    }
+
+    /// The same, and where the contents of events lie that were thrown away.
+    pub fn walk_all(&self, page: &[u8], show: impl FnMut(Row), discarded: impl FnMut(usize, usize)) -> PageEnd {
         match self.order {
-            Order::Little => self.events(page, show, |word| (word & 31, word >> 5)),
-            Order::Big => self.events(page, show, |word| (word >> 27, word & ((1 << 27) - 1))),
+            Order::Little => self.events(page, show, discarded, |word| (word & 31, word >> 5)),
+            Order::Big => self.events(page, show, discarded, |word| (word >> 27, word & ((1 << 27) - 1))),
         }
+    }
+
+    /// Bytes of a page that hold something: its events, and how many are missing before them.
+    pub fn used(&self, page: &[u8]) -> usize {
+        let commit = self.long(page, self.commit.0).unwrap_or(0);
+        let counted = if commit & MISSED != 0 && commit & MISSED_STORED != 0 { self.commit.1 } else { 0 };
+        (self.data + (commit & COMMIT) as usize + counted).min(page.len())
     }
 
     fn long(&self, page: &[u8], at: usize) -> Option<u64> {
@@ -97,7 +109,13 @@ impl PageLayout {
     }
 
     #[inline(always)]
-    fn events(&self, page: &[u8], mut show: impl FnMut(Row), split: impl Fn(u32) -> (u32, u32)) -> PageEnd {
+    fn events(
+        &self,
+        page: &[u8],
+        mut show: impl FnMut(Row),
+        mut discarded: impl FnMut(usize, usize),
+        split: impl Fn(u32) -> (u32, u32),
+    ) -> PageEnd {
         let order = self.order;
         let long = |at: usize| self.long(page, at);
         let (Some(mut time), Some(commit)) = (order.u64(page, 0), long(self.commit.0)) else {
@@ -120,6 +138,7 @@ impl PageLayout {
                 TYPE_TIME_EXTEND | TYPE_TIME_STAMP | TYPE_PADDING | 0 => {
                     // A padding without a delta is the rest of the page.
                     if kind == TYPE_PADDING && delta == 0 {
+                        discarded(at, end - at);
                         break;
                     }
                     let Some(first) = word(at) else { return PageEnd { missed, sound: false } };
@@ -140,6 +159,7 @@ impl PageLayout {
                         TYPE_PADDING => {
                             // An event that was thrown away; its size counts the word before it.
                             time = time.wrapping_add(delta);
+                            discarded(at + 4, (first as usize).saturating_sub(4));
                             at += first as usize;
                             continue;
                         }

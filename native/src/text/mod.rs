@@ -17,13 +17,13 @@ mod found;
 mod frame;
 mod graph;
 #[allow(missing_docs)]
-mod head;
+pub(crate) mod head;
 mod irq;
 #[allow(missing_docs)]
 mod known;
 mod latency;
-mod line;
-mod lines;
+pub(crate) mod line;
+pub(crate) mod lines;
 mod notes;
 #[allow(missing_docs)]
 mod preamble;

@@ -1,7 +1,7 @@
 //! trace.dat, versions 6 and 7 (`trace-cmd.dat.v6(5)`, `trace-cmd.dat.v7(5)`).
 
 mod options;
-mod sections;
+pub(crate) mod sections;
 mod version6;
 
 use std::fs::File;
@@ -25,54 +25,59 @@ pub use crate::tracing::MAGIC;
 
 /// One CPU's data in a file.
 #[derive(Debug, Clone, Copy)]
-struct CpuData {
-    cpu: u32,
-    start: u64,
-    end: u64,
+pub(crate) struct CpuData {
+    pub cpu: u32,
+    pub start: u64,
+    pub end: u64,
 }
 
 /// One of the buffers that a file holds.
 #[derive(Debug, Default)]
-struct Instance {
+pub(crate) struct Instance {
     /// Empty for the top one.
-    name: String,
-    clock: Option<String>,
-    page_size: usize,
-    cpus: Vec<CpuData>,
-    compressed: bool,
+    pub name: String,
+    pub clock: Option<String>,
+    pub page_size: usize,
+    pub cpus: Vec<CpuData>,
+    pub compressed: bool,
     /// Text instead of pages: where it lies, in chunks if `compressed`.
-    text: Option<(u64, u64)>,
+    pub text: Option<(u64, u64)>,
 }
 
 /// What a file's headers say.
 #[derive(Debug, Default)]
-struct Headers {
-    version: u32,
-    order: Order,
+pub(crate) struct Headers {
+    pub version: u32,
+    pub order: Order,
     length: u64,
-    tracing: Tracing,
+    pub tracing: Tracing,
     options: Options,
-    instances: Vec<Instance>,
-    compression: String,
-    notes: Vec<String>,
+    pub instances: Vec<Instance>,
+    pub compression: String,
+    pub notes: Vec<String>,
     cut: bool,
 }
 
 /// Opens a trace.dat; `buffer` names an instance, the top one where `None`.
 pub fn open(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {
+    headers(&file)?.finish(&file, buffer)
+}
+
+/// Reads all that a trace.dat says before its first event.
+pub(crate) fn headers(file: &Arc<File>) -> Result<Headers> {
     let length = file.metadata()?.len();
     let mut headers = Headers { length, ..Default::default() };
-    let mut cursor = Cursor::of_file(&file, 0, Order::Little);
+    let mut cursor = Cursor::of_file(file, 0, Order::Little);
     let version = headers.tracing.start(&mut cursor);
     headers.order = cursor.order;
     let cut = |at: u64| bad!("trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}");
     match version.as_deref() {
-        Some("6") => headers.read_version_6(&file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
-        Some("7") => headers.read_version_7(&file, &mut cursor)?,
+        Some("6") => headers.read_version_6(file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
+        Some("7") => headers.read_version_7(file, &mut cursor)?,
         Some(version) => return Err(bad!("a trace.dat of version {version:?} at byte 10; versions 6 and 7 are read")),
         None => return Err(cut(cursor.at())),
     }
-    headers.finish(&file, buffer)
+    Ok(headers)
 }
 
 impl Headers {
@@ -157,7 +162,7 @@ impl Headers {
         }
     }
 
-    fn page_layout(&self, instance: &Instance) -> Result<PageLayout> {
+    pub(crate) fn page_layout(&self, instance: &Instance) -> Result<PageLayout> {
         let size = if instance.page_size > 0 { instance.page_size } else { self.tracing.page_size as usize };
         let long = self.tracing.long_bytes.unwrap_or(8).into();
         PageLayout::parse(&self.tracing.header_page, long, size, self.order)

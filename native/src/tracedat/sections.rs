@@ -9,7 +9,7 @@ use crate::ring::Packed;
 use crate::tracing::Cursor;
 use crate::wrapped::most;
 
-const FLAG_COMPRESSED: u16 = 1;
+pub(crate) const FLAG_COMPRESSED: u16 = 1;
 /// Options sections that are followed; more than that go round in circles.
 const MOST_SECTIONS: usize = 1 << 10;
 /// Bytes of a section once unpacked.
@@ -17,7 +17,7 @@ const MOST_UNPACKED: usize = 256 << 20;
 /// CPUs of a buffer.
 const MOST_CPUS: u32 = 1 << 16;
 
-mod id {
+pub(crate) mod id {
     pub const OPTIONS: u16 = 0;
     pub const BUFFER: u16 = 3;
     pub const HEADER_INFO: u16 = 16;
@@ -37,32 +37,23 @@ pub fn packing(name: &str) -> Result<Packed> {
     }
 }
 
+/// Numbers of options, and what each says.
+type Options = Vec<(u16, Vec<u8>)>;
+
 impl Headers {
     /// Reads on behind the magic.
     pub(super) fn read_version_7(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Result<()> {
         self.version = 7;
         let length = self.length;
         let start = (cursor.string(), cursor.string(), cursor.u64());
-        let (Some(compression), Some(_), Some(mut next)) = start else {
+        let (Some(compression), Some(_), Some(next)) = start else {
             return Err(bad!("trace.dat cut short at byte {}: the file has {length}", cursor.at()));
         };
         self.compression = compression;
-        let mut options: Vec<(u16, Vec<u8>)> = Vec::new();
-        for _ in 0..MOST_SECTIONS {
-            if next == 0 {
-                break;
-            }
-            let at = next;
-            let (section, _) = self.section(file, at, id::OPTIONS)?;
-            let mut cursor = Cursor::new(&section, self.order);
-            next = 0;
-            while let Some((option, data)) = option(&mut cursor) {
-                if option == id::OPTIONS {
-                    next = self.order.u64(&data, 0).unwrap_or(0);
-                    break;
-                }
-                options.push((option, data.into_owned()));
-            }
+        let (options, whole) = self.list_options(file, next)?;
+        if !whole {
+            self.cut = true;
+            self.notes.push(format!("file cut short: it ends at byte {length}, within its options"));
         }
         if options.is_empty() {
             return Err(bad!("trace.dat without options: nothing says where its events are"));
@@ -79,6 +70,30 @@ impl Headers {
         }
         self.options.instances.clear();
         Ok(())
+    }
+
+    /// All options, from the section at `next` on, and whether they end as they should.
+    pub(crate) fn list_options(&self, file: &File, mut next: u64) -> Result<(Options, bool)> {
+        let mut whole = true;
+        let mut options = Vec::new();
+        for _ in 0..MOST_SECTIONS {
+            if next == 0 {
+                break;
+            }
+            let at = next;
+            let (section, _) = self.section(file, at, id::OPTIONS)?;
+            let mut cursor = Cursor::new(&section, self.order);
+            (next, whole) = (0, false);
+            while let Some((option, data)) = option(&mut cursor) {
+                if option == id::OPTIONS {
+                    whole = true;
+                    next = self.order.u64(&data, 0).unwrap_or(0);
+                    break;
+                }
+                options.push((option, data.into_owned()));
+            }
+        }
+        Ok((options, whole))
     }
 
     fn metadata_section(&mut self, file: &File, option: u16, data: &[u8]) -> Result<()> {
@@ -108,7 +123,7 @@ impl Headers {
     }
 
     /// A section's contents, unpacked, and where they begin in the file.
-    fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
+    pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
         let mut cursor = Cursor::of_file(file, at, self.order);
         let damaged = |why: &str| bad!("section {wanted} at byte {at} is damaged: {why}");
         let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
@@ -135,7 +150,7 @@ impl Headers {
         Ok((unpacked.map_err(|error| damaged(&error.to_string()))?, begin))
     }
 
-    fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
+    pub(crate) fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
         let (number, flags) = (cursor.u16()?, cursor.u16()?);
         cursor.u32()?; // what it is called
         Some((number, flags, cursor.u64()?))
@@ -149,7 +164,7 @@ impl Headers {
         Ok(())
     }
 
-    fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
+    pub(crate) fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
         let mut cursor = Cursor::new(data, self.order);
         let at = cursor.u64()?;
         let mut instance = Instance { name: cursor.string()?, clock: cursor.string(), ..Default::default() };

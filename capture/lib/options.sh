@@ -1,0 +1,138 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# netcost-record's options: reads them, and refuses what cannot be meant. Sourced.
+
+# read_options ARGUMENT...
+read_options() {
+	while [ $# -gt 0 ]; do
+		read_options_name=$1
+		case $read_options_name in
+		--help | -h)
+			usage
+			exit 0
+			;;
+		--baseline) baseline=yes ;;
+		--calibrate) calibrate=yes ;;
+		--check) check_only=yes ;;
+		--compress) compress=1 ;;
+		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
+			--netns | --note | --interval | --sidecars | --daemon | --min-free)
+			[ $# -ge 2 ] || bad_usage "$read_options_name needs a value"
+			[ -n "$2" ] || bad_usage "$read_options_name needs a value that is not empty"
+			read_option_value "$1" "$2"
+			shift
+			;;
+		--*=*) bad_usage "write ${read_options_name%%=*} VALUE, without =" ;;
+		-*) bad_usage "no such option: $read_options_name" ;;
+		*) bad_usage "unexpected argument: $read_options_name" ;;
+		esac
+		shift
+	done
+}
+
+read_option_value() {
+	case $1 in
+	-o | --output) output=${2%/} ;;
+	--duration) duration=$2 ;;
+	--cpus) cpus=$2 ;;
+	--profile) profile=$2 ;;
+	--tool) tool=$2 ;;
+	--buffer) buffer=$2 ;;
+	--clock) clock=$2 ;;
+	--victim) victim=$2 ;;
+	--victim-cpu) victim_cpu=$2 ;;
+	--load) load=$2 ;;
+	--netns) netns="$netns${netns:+ }$2" ;;
+	--note) remarks=$remarks$2$newline ;;
+	--interval) interval=$2 ;;
+	--sidecars) sidecars=$(echo "$2" | tr ',' ' ') ;;
+	--daemon) daemons="$daemons${daemons:+ }$2" ;;
+	--min-free) min_free=$2 ;;
+	esac
+}
+
+# seconds_option NAME VALUE ZERO: a number of seconds; 0 only where ZERO says so.
+seconds_option() {
+	case $2 in
+	*[!0-9.]* | .* | *. | *.*.*) bad_usage "$1 wants seconds, such as 5 or 2.5, not $2" ;;
+	*[1-9]*) ;;
+	*) [ "${3-}" = zero ] || bad_usage "$1 must be more than 0" ;;
+	esac
+}
+
+check_options() {
+	case $output in
+	'') [ -n "$check_only" ] || bad_usage "where to? -o DIR is needed" ;;
+	. | .. | */. | */..) bad_usage "-o wants the name of a directory to make, not $output" ;;
+	esac
+	[ -n "$duration" ] || { duration=$default_seconds && [ -z "$victim" ] || duration=$default_victim_limit; }
+	seconds_option --duration "$duration"
+	seconds_option --interval "$interval" zero
+	case $interval in
+	*[1-9]*) ;;
+	*) interval=0 ;;
+	esac
+	split_profiles
+	[ -z "$calibrate" ] || baseline=yes
+	[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
+	for check_options_name in $netns; do
+		[ "$check_options_name" = . ] || [ -e "/run/netns/$check_options_name" ] || bad_usage "no network namespace $check_options_name"
+	done
+	case $tool in
+	'' | perf | trace-cmd | tracefs) ;;
+	*) bad_usage "--tool wants perf, trace-cmd or tracefs, not $tool" ;;
+	esac
+	case $buffer in
+	*[!0-9]* | 0* | ????????*) bad_usage "--buffer wants KiB, such as 8192, not $buffer" ;;
+	esac
+	case $min_free in
+	*[!0-9]* | 0?* | ????????*) bad_usage "--min-free wants MiB, such as 256, not $min_free" ;;
+	esac
+	for check_options_name in $sidecars; do
+		case $check_options_name,$sidecars in
+		auto,auto | none,none | mpstat,* | pidstat,* | turbostat,*) ;;
+		*) bad_usage "--sidecars wants auto, none, or some of mpstat,pidstat,turbostat, not $check_options_name" ;;
+		esac
+	done
+}
+
+# split_profiles: sets event_profiles, sampling_profile and counter_profiles, the files of the profiles asked for.
+split_profiles() {
+	event_profiles='' sampling_profile='' counter_profiles=''
+	for split_profiles_name in $(echo "$profile" | tr ',' ' '); do
+		case $split_profiles_name in
+		none) continue ;;
+		*/*) split_profiles_file=/dev/null/none ;;
+		*) split_profiles_file=$here/profiles/$split_profiles_name ;;
+		esac
+		if [ -r "$split_profiles_file.events" ]; then
+			event_profiles="$event_profiles $split_profiles_name"
+		elif [ -r "$split_profiles_file.sampling" ]; then
+			sampling_profile=$split_profiles_name
+		elif [ -r "$split_profiles_file.counters" ]; then
+			counter_profiles="$counter_profiles $split_profiles_name"
+		else
+			bad_usage "no profile $split_profiles_name; there are: $(profile_names), or none"
+		fi
+	done
+}
+
+# check_cpus: sets recorded_cpus, victim_cpu and recorder_cpus, where what measures is kept off the victim.
+check_cpus() {
+	online=$(first_line /sys/devices/system/cpu/online)
+	recorded_cpus=$(cpu_list "${cpus:-$online}") || bad_usage "--cpus wants a list such as 0-3,8, not $cpus"
+	for cpu in $recorded_cpus; do
+		cpu_list "$online" | grep -qx "$cpu" || bad_usage "CPU $cpu is not online (online: $online)"
+		[ -z "$victim" ] || [ -n "$victim_cpu" ] || default_victim_cpu=$cpu
+	done
+	[ -n "$victim" ] || return 0
+	victim_cpu=${victim_cpu:-$default_victim_cpu}
+	echo "$recorded_cpus" | grep -qx -e "$victim_cpu" || bad_usage "--victim-cpu $victim_cpu is not one of the recorded CPUs"
+	recorder_cpus=$(cpu_list "$online" | grep -vx "$victim_cpu" | paste -s -d , -)
+}
+
+# check_daemons: a name that nobody has is a mistake, and found out before anything runs.
+check_daemons() {
+	for check_daemons_name in $daemons; do
+		[ -n "$(pids_of "$check_daemons_name")" ] || die "no process is called $check_daemons_name (--daemon): ps -eo comm lists the names"
+	done
+}

@@ -1,0 +1,41 @@
+# shellcheck shell=sh
+# What /proc says of single processes. Sourced. Only reads.
+
+# pids_of NAME...: the processes and kernel threads of these names, as the kernel cuts them (15 characters).
+pids_of() {
+	for pids_of_name in "$@"; do
+		pids_of_name=$(printf '%.15s' "$pids_of_name")
+		grep -lxF -e "$pids_of_name" /proc/[0-9]*/comm 2>/dev/null
+	done | sed 's,/proc/\([0-9]*\)/comm,\1,' | sort -nu
+}
+
+# write_tasks PID...: CPU time and memory of each, a line "PID FILE text" for /proc/PID/stat, schedstat and
+# what matters of status. A process that is gone has none.
+write_tasks() {
+	for write_tasks_pid in "$@"; do
+		# It may go while it is read.
+		awk -v pid="$write_tasks_pid" '
+			{ file = FILENAME; sub(/.*\//, "", file) }
+			file != "status" || /^(VmHWM|VmRSS|Threads|Cpus_allowed_list|(non)?voluntary_ctxt_switches):/ { print pid, file, $0 }
+		' "/proc/$write_tasks_pid/stat" "/proc/$write_tasks_pid/schedstat" "/proc/$write_tasks_pid/status" 2>/dev/null
+	done
+	return 0
+}
+
+# with_children PID: it and all that come from it, where the kernel lists children (PROC_CHILDREN).
+with_children() {
+	with_children_found=$1 with_children_level=$1
+	while [ -n "$with_children_level" ]; do
+		with_children_next=''
+		for with_children_pid in $with_children_level; do
+			with_children_next="$with_children_next $(cat "/proc/$with_children_pid/task/"*/children 2>/dev/null)"
+		done
+		# Nothing but blanks is nothing.
+		case $with_children_next in
+		*[0-9]*) with_children_level=$with_children_next ;;
+		*) with_children_level='' ;;
+		esac
+		with_children_found="$with_children_found $with_children_level"
+	done
+	echo "$with_children_found"
+}

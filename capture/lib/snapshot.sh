@@ -1,0 +1,150 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# Copies of the host's counters and of its settings, each with the time it was read at. Sourced. Only
+# reads. docs/capture.md says what each file is.
+
+# The files of /proc that are the same in every network namespace; "/" becomes "_" in the bundle.
+snapshot_files='stat interrupts softirqs net/softnet_stat schedstat loadavg'
+
+# read_counters DIR before|after: the counters into DIR, with DIR/stamp to line them up with the
+# trace: when the snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of
+# the clock between which its counters were read. Those of a shell's read or two are read nearest to the
+# window, those that take a program for each device farther away.
+read_counters() {
+	{ mkdir -p "$1" && write_counters "$1" "$2" >"$1/stamp"; } 2>/dev/null || die "cannot write the counters to $1: is there room?"
+}
+
+write_counters() {
+	write_stamp || return 1
+	case $2 in
+	before) write_network "$1" counters && write_proc "$1" ;;
+	after) write_proc "$1" && write_network "$1" counters ;;
+	esac || return 1
+	[ -z "$daemons" ] || write_state "$1" daemons write_daemons
+}
+
+write_stamp() {
+	read_clock
+	echo "monotonic_ns $monotonic_ns" || return 1
+	write_stamp_realtime=$(date +%s%N)
+	case $write_stamp_realtime in
+	# Not every date knows nanoseconds.
+	*[!0-9]* | ??????????) write_stamp_realtime=$(date +%s)000000000 ;;
+	esac
+	echo "realtime_ns $write_stamp_realtime"
+}
+
+write_proc() {
+	for write_proc_file in $snapshot_files; do
+		# schedstat is absent where scheduler statistics are compiled out.
+		[ -r "/proc/$write_proc_file" ] || continue
+		case $write_proc_file in
+		*/*) write_proc_name=${write_proc_file%%/*}_${write_proc_file#*/} ;;
+		*) write_proc_name=$write_proc_file ;;
+		esac
+		write_state "$1" "$write_proc_name" cat "/proc/$write_proc_file" || return 1
+	done
+}
+
+# write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.
+write_state() {
+	write_state_file=$1/$2
+	write_state_name=$2
+	shift 2
+	read_clock
+	write_state_begin=$monotonic_ns
+	"$@" >"$write_state_file" || return 1
+	read_clock
+	echo "$write_state_name $write_state_begin $monotonic_ns"
+}
+
+# write_network DIR counters|settings: of every network namespace that was asked for, the first one's
+# without a suffix.
+write_network() {
+	write_network_first=yes
+	for write_network_space in ${netns:-.}; do
+		namespace_suffix "$write_network_space" "$write_network_first"
+		write_network_first=''
+		# Settings are in sysfs, which shows the namespace it was mounted in: ip netns mounts another.
+		case $write_network_space,$2 in
+		.,*) sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
+		*,settings) ip netns exec "$write_network_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
+		*) in_network_namespace "$write_network_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
+		esac || return 1
+	done
+}
+
+write_daemons() {
+	# shellcheck disable=SC2046,SC2086 # lists of words
+	write_tasks $(pids_of $daemons)
+}
+
+# read_settings DIR: how the host is set, with a stamp of its own. Takes programs for every network
+# device, so it is done when nothing is recorded.
+read_settings() {
+	{ mkdir -p "$1" && write_settings "$1" >"$1/stamp"; } 2>/dev/null || die "cannot write the settings to $1: is there room?"
+	if [ -e "$1/cut" ]; then
+		[ "${1%/before/settings}" = "$1" ] || note "$(cat "$1/cut")"
+		rm -f "$1/cut"
+	fi
+}
+
+write_settings() {
+	write_stamp || return 1
+	for write_settings_file in cpuinfo cmdline meminfo uptime; do
+		write_state "$1" "$write_settings_file" cat "/proc/$write_settings_file" || return 1
+	done
+	for write_settings_name in hostname topology cpufreq irq_affinity vulnerabilities virtualization; do
+		write_state "$1" "$write_settings_name" "settings_$write_settings_name" || return 1
+	done
+	write_state "$1" sysctl_net_core settings_sysctls && write_network "$1" settings
+}
+
+settings_hostname() {
+	uname -n
+	# With its domain, where the host knows it without asking anybody.
+	cat /etc/hostname 2>/dev/null || :
+}
+
+settings_virtualization() {
+	virtualization
+}
+
+settings_sysctls() {
+	for settings_sysctls_file in /proc/sys/net/core/*; do
+		if [ -r "$settings_sysctls_file" ] && settings_sysctls_value=$(tr '\t\n' '  ' <"$settings_sysctls_file"); then
+			echo "net.core.${settings_sysctls_file##*/} = ${settings_sysctls_value% }"
+		fi
+	done 2>/dev/null
+}
+
+settings_topology() {
+	values_of /sys/devices/system/cpu/online /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full \
+		/sys/devices/system/cpu/smt/active /sys/devices/system/cpu/cpu[0-9]*/topology/[cdp]*_id \
+		/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list /sys/devices/system/node/node[0-9]*/cpulist
+}
+
+settings_cpufreq() {
+	values_of /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_[dgm]* /sys/devices/system/cpu/cpu[0-9]*/cpufreq/energy_performance_preference \
+		/sys/devices/system/cpu/intel_pstate/[nst]* /sys/devices/system/cpu/cpufreq/boost \
+		/sys/devices/system/cpu/cpuidle/current_* /sys/devices/system/cpu/cpu0/cpuidle/state*/name \
+		/sys/devices/system/clocksource/clocksource0/*_clocksource
+}
+
+settings_irq_affinity() {
+	values_of /proc/irq/default_smp_affinity /proc/irq/[0-9]*/smp_affinity_list /proc/irq/[0-9]*/effective_affinity_list \
+		/sys/kernel/irq/[0-9]*/actions
+}
+
+settings_vulnerabilities() {
+	values_of /sys/devices/system/cpu/vulnerabilities/*
+}
+
+# values_of FILE...: "FILE first line" for each that can be read.
+values_of() {
+	for values_of_file in "$@"; do
+		if [ -r "$values_of_file" ] && read -r values_of_value <"$values_of_file"; then
+			echo "$values_of_file $values_of_value"
+		fi
+	done 2>/dev/null
+	return 0
+}

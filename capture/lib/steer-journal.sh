@@ -1,0 +1,135 @@
+# shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
+# The journal of netcost-steer: every change is in it before it is made, so that whatever ends the shell that
+# makes them, another one can undo them. Sourced. Uses state; a line a change, fields by tabs:
+#
+#   write    FILE WAS BECOMES       a file of /proc or /sys
+#   feature  DEVICE NAME WAS BECOMES  as ethtool -k and -K call it
+#   flow     DEVICE MAC QUEUE IDS   a flow rule is about to be added; IDS of those that were there, by commas
+#   rule     DEVICE MAC ID          and this is it
+
+tab='	'
+
+# open_journal: fails, saying who has it, where there is one: a host is steered once.
+open_journal() {
+	open_journal_parent=$(dirname "$state")
+	[ -d "$open_journal_parent" ] || mkdir -p "$open_journal_parent" || die "cannot make $open_journal_parent for the journal"
+	# One of two that start together makes it.
+	if ! mkdir "$state" 2>/dev/null; then
+		[ -d "$state" ] || die "cannot make $state for the journal"
+		refuse_twice
+	fi
+	journal_mine=yes
+	{
+		echo "since $(date -u +%Y-%m-%dT%H:%M:%SZ) by process $$ of $(id -un)"
+		echo "$typed"
+		network_namespace
+	} >"$state/owner" || die "cannot write the journal in $state"
+	: >"$state/journal" || die "cannot write the journal in $state"
+}
+
+refuse_twice() {
+	die "this host is steered already, $(journal_owner): netcost-steer restore comes first"
+}
+
+journal_owner() {
+	head -n 1 "$state/owner" 2>/dev/null | grep . || echo "by somebody who left no name in $state"
+}
+
+# network_namespace: which one this is; devices and their files are of one.
+network_namespace() {
+	readlink "$procfs/self/ns/net" || echo unknown
+}
+
+# joined FIELD...: a line of them, with tabs in between.
+joined() {
+	joined_line=$1
+	shift
+	for joined_field in "$@"; do
+		joined_line=$joined_line$tab$joined_field
+	done
+	printf '%s\n' "$joined_line"
+}
+
+# enter FIELD...: a line of the journal.
+enter() {
+	joined "$@" >>"$state/journal" || die "cannot write the journal $state/journal: is there room?"
+}
+
+# undo_all: what the journal says, last change first; the journal goes when all is undone.
+undo_all() {
+	undo_all_failed='' undone=0
+	awk '{ line[NR] = $0 } END { for (i = NR; i > 0; i--) print line[i] }' "$state/journal" >"$state/reversed" ||
+		die "cannot read the journal $state/journal"
+	while IFS=$tab read -r undo_kind undo_first undo_second undo_third undo_fourth; do
+		"undo_$undo_kind" "$undo_first" "$undo_second" "$undo_third" "$undo_fourth" || undo_all_failed=yes
+	done <"$state/reversed"
+	if [ -n "$undo_all_failed" ]; then
+		warn "not all could be put back: the journal stays in $state"
+		return 1
+	fi
+	rm -f "$state/journal" "$state/reversed" "$state/owner" "$state/restoring"
+	rmdir "$state" || warn "left behind: $state"
+}
+
+# undo_write FILE WAS BECOMES
+undo_write() {
+	if [ ! -e "$1" ]; then
+		say "$1 is gone"
+		return
+	fi
+	undo_write_now=$(cat "$1")
+	[ "$undo_write_now" != "$2" ] || return 0
+	same_setting "$undo_write_now" "$3" || say "$1 had been changed to $undo_write_now by somebody else"
+	if { echo "$2" >"$1"; } 2>/dev/null; then
+		undone=$((undone + 1))
+		say "$1 is $2 again"
+	else
+		warn "cannot set $1 back to $2"
+		return 1
+	fi
+}
+
+# same_setting A B: masks have leading zeros and commas as the kernel likes.
+same_setting() {
+	[ "$(echo "$1" | sed 's/,//g; s/^0*//')" = "$(echo "$2" | sed 's/,//g; s/^0*//')" ]
+}
+
+# undo_feature DEVICE NAME WAS BECOMES
+undo_feature() {
+	[ "$(feature "$1" "$2")" != "$3" ] || return 0
+	if ethtool -K "$1" "$2" "$3" >/dev/null 2>&1; then
+		undone=$((undone + 1))
+		say "$2 of $1 is $3 again"
+	else
+		warn "cannot switch $2 of $1 $3"
+		return 1
+	fi
+}
+
+# undo_rule DEVICE MAC ID
+undo_rule() {
+	case " $(rules_of "$1" "$2" | cut -d ' ' -f 1 | paste -s -d ' ' -) " in
+	*" $3 "*) ;;
+	*)
+		say "flow rule $3 of $1 is gone"
+		return
+		;;
+	esac
+	if ethtool -N "$1" delete "$3" >/dev/null 2>&1; then
+		undone=$((undone + 1))
+		say "flow rule $3 of $1 ($2) is removed"
+	else
+		warn "cannot remove flow rule $3 of $1: ethtool -N $1 delete $3"
+		return 1
+	fi
+}
+
+# undo_flow DEVICE MAC QUEUE IDS: a rule for the address that nobody entered is of a shell that ended in between.
+undo_flow() {
+	for undo_flow_rule in $(rules_of "$1" "$2" | cut -d ' ' -f 1); do
+		case ",$4," in
+		*",$undo_flow_rule,"*) ;;
+		*) undo_rule "$1" "$2" "$undo_flow_rule" || return 1 ;;
+		esac
+	done
+}

@@ -1,0 +1,145 @@
+//! Recordings that are folders: perf's of several threads, and copies of tracefs.
+
+use std::fs::{create_dir_all, read_dir, File};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{create, Mask};
+use crate::bytes::text;
+use crate::error::{bad, Result};
+use crate::input::read_up_to;
+use crate::perf::recording::PerfData;
+use crate::recording::Source;
+use crate::tracefs;
+
+/// Small files beside the events that hold nothing to mask.
+const PLAIN: [&str; 4] = ["header_page", "header_event", "trace_clock", "printk_formats"];
+const MOST_TEXT: usize = 64 << 20;
+const MOST_SYMBOLS: usize = 256 << 20;
+
+impl Mask<'_> {
+    /// `data`, `data.0`, ..., and the names of the kernel's functions.
+    pub(super) fn perf_folder(&mut self, path: &Path, out: &Path) -> Result<()> {
+        let perf = PerfData::from_directory(path)?;
+        self.plan(&perf.events)?;
+        create_dir_all(out)?;
+        let main = Arc::new(File::open(path.join("data"))?);
+        self.perf_data(&perf, &main, &mut create(&out.join("data"))?, true)?;
+        for name in names(path)? {
+            let number = name.strip_prefix("data.").filter(|number| number.parse::<u32>().is_ok());
+            if number.is_some() {
+                let file = Arc::new(File::open(path.join(&name))?);
+                let length = file.metadata()?.len();
+                let mut writer = BufWriter::new(create(&out.join(&name))?);
+                self.records(&perf, &file, (0, length), &mut writer, false)?;
+                writer.flush()?;
+            } else if name == "kcore_dir" {
+                self.kcore(path, out)?;
+            } else if name != "data" {
+                self.left_out(&name);
+            }
+        }
+        Ok(())
+    }
+
+    fn kcore(&mut self, path: &Path, out: &Path) -> Result<()> {
+        for name in names(&path.join("kcore_dir"))? {
+            let from = path.join("kcore_dir").join(&name);
+            if name == "kallsyms" && !from.is_symlink() && from.is_file() {
+                create_dir_all(out.join("kcore_dir"))?;
+                let mut bytes = read_up_to(&File::open(from)?, MOST_SYMBOLS)?;
+                self.symbols(&mut bytes);
+                create(&out.join("kcore_dir").join(&name))?.write_all(&bytes)?;
+            } else {
+                self.left_out(&format!("kcore_dir/{name}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn left_out(&mut self, name: &str) {
+        self.tell(&format!("{name} left out"), 1);
+    }
+
+    /// The files that are read, and no others.
+    pub(super) fn tracefs(&mut self, path: &Path, out: &Path) -> Result<()> {
+        let recording = tracefs::open(path)?;
+        self.plan(&recording.events)?;
+        let Source::Ring(ring) = &recording.source else { return Err(bad!("no copy of tracefs")) };
+        create_dir_all(out)?;
+        for name in names(path)? {
+            let from = path.join(&name);
+            let mut bytes = match name.as_str() {
+                "events" | "per_cpu" => continue,
+                _ if from.is_dir() => Vec::new(),
+                _ => read_up_to(&File::open(&from)?, MOST_TEXT)?,
+            };
+            match name.as_str() {
+                "saved_cmdlines" => self.names.cmdlines(&mut bytes)?,
+                "uname" => bytes = self.uname(&text(&bytes))?.into_bytes(),
+                _ if PLAIN.contains(&name.as_str()) => {}
+                _ => {
+                    self.left_out(&name);
+                    continue;
+                }
+            }
+            create(&out.join(&name))?.write_all(&bytes)?;
+        }
+        for system in names(&path.join("events"))? {
+            for event in names(&path.join("events").join(&system))? {
+                let folder = Path::new("events").join(&system).join(&event);
+                let format = path.join(&folder).join("format");
+                if format.is_file() {
+                    create_dir_all(out.join(&folder))?;
+                    let bytes = read_up_to(&File::open(format)?, MOST_TEXT)?;
+                    create(&out.join(&folder).join("format"))?.write_all(&bytes)?;
+                }
+            }
+        }
+        for (cpu, pages) in &ring.cpus {
+            let folder = Path::new("per_cpu").join(format!("cpu{cpu}"));
+            create_dir_all(out.join(&folder))?;
+            let mut writer = BufWriter::new(create(&out.join(&folder).join("raw"))?);
+            self.pages(&ring.layout, &ring.by_type, pages.clone(), &mut writer)?;
+            writer.flush()?;
+            if let Ok(stats) = File::open(path.join(&folder).join("stats")) {
+                create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MOST_TEXT)?))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What `uname -snrm` says, its second word another.
+    pub(super) fn uname(&mut self, uname: &str) -> Result<String> {
+        let mut words: Vec<String> = uname.split(' ').map(str::to_owned).collect();
+        if let Some(host) = words.get_mut(1).filter(|host| !host.is_empty()) {
+            let masked = self.names.replacement("host", host.as_bytes())?;
+            *host = String::from_utf8_lossy(masked).into_owned();
+        }
+        // Whatever a fuller uname says (the build's host and date) is not needed.
+        words.truncate(4);
+        let mut masked = words.join(" ");
+        if uname.ends_with('\n') && !masked.ends_with('\n') {
+            masked.push('\n');
+        }
+        Ok(masked)
+    }
+}
+
+/// Names in a folder, in order.
+fn names(folder: &Path) -> Result<Vec<String>> {
+    let Ok(entries) = read_dir(folder) else { return Ok(Vec::new()) };
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The lines of a ring's statistics that are a name and a number.
+fn counts(stats: &[u8]) -> Vec<u8> {
+    let is_count = |line: &&[u8]| {
+        let number = line.split(|&byte| byte == b':').nth(1).map(<[u8]>::trim_ascii);
+        number.is_some_and(|number| number.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.'))
+    };
+    stats.split_inclusive(|&byte| byte == b'\n').filter(is_count).flatten().copied().collect()
+}

@@ -1,0 +1,80 @@
+//! Texts, line by line: the task at a line's beginning, then the event's own text.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::sync::Arc;
+
+use super::Mask;
+use crate::error::Result;
+use crate::text::head::Head;
+use crate::text::line::Line;
+use crate::text::lines::{each, Blocks};
+
+impl Mask<'_> {
+    /// Copies the lines in `from..to` of a file, masked.
+    pub(super) fn text(&mut self, file: &Arc<File>, from: u64, to: u64, out: &mut File) -> Result<()> {
+        let mut out = BufWriter::new(out);
+        let mut blocks = Blocks::of(file, from, to);
+        while let Some(block) = blocks.next()? {
+            let is_whole = block.ends_with(b"\n");
+            let mut masked = Vec::with_capacity(block.len());
+            for line in each(block) {
+                self.line(line, &mut masked)?;
+                masked.push(b'\n');
+            }
+            if !is_whole {
+                masked.pop();
+            }
+            out.write_all(&masked)?;
+            let done = blocks.done();
+            self.names.meaning().progress(done)?;
+        }
+        self.tell("lines of more than 64 KiB left out", blocks.overlong);
+        Ok(out.flush()?)
+    }
+
+    fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match Line::of(line) {
+            Line::Event(head) => self.event(line, &head, "event", out),
+            Line::Record(head) => self.event(line, &head, "record", out),
+            Line::Blank => Ok(()),
+            Line::Lost(..) => {
+                out.extend_from_slice(line);
+                Ok(())
+            }
+            Line::Comment => self.whole("comment", line, out),
+            Line::Frame => self.whole("frame", line, out),
+            Line::Other => self.whole("line", line, out),
+        }
+    }
+
+    fn whole(&mut self, kind: &'static str, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(self.names.replacement(kind, line)?);
+        Ok(())
+    }
+
+    /// What is between the task's name and the event's text stays: numbers, context, time, event.
+    fn event(&mut self, line: &[u8], head: &Head<'_>, kind: &'static str, out: &mut Vec<u8>) -> Result<()> {
+        let place = |part: &[u8]| (part.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize).min(line.len());
+        let text_at = if head.text.is_empty() { line.len() } else { place(head.text) };
+        let mut done = 0;
+        if !head.comm.is_empty() {
+            let at = place(head.comm);
+            // A task's name may stand behind nothing but its number and a time, which older kernels' texts
+            // begin with.
+            out.extend_from_slice(&line[..at]);
+            let found = self.names.replacement("task", head.comm)?;
+            // Columns stay where they are.
+            out.resize(out.len() + head.comm.len().saturating_sub(found.len()), b' ');
+            out.extend_from_slice(found);
+            done = at + head.comm.len();
+        }
+        out.extend_from_slice(line.get(done..text_at.max(done)).unwrap_or_default());
+        if !head.text.is_empty() {
+            let asked = [head.name, b"\0", head.text].concat();
+            let masked = self.names.replacement(kind, &asked)?;
+            out.extend_from_slice(masked);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,67 @@
+//! Bytes of packed files for Python: unpacked as they are read, within bounds; and packed.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use flate2::read::MultiGzDecoder;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::error::bad;
+use crate::mask;
+use crate::wrapped::most;
+
+/// A file as it is, or what is inside where gzip or zstd packed it.
+#[pyclass(frozen)]
+pub struct Unpacker {
+    source: Mutex<Box<dyn Read + Send>>,
+    /// How it is packed: `gzip`, `zstd`, or nothing.
+    #[pyo3(get)]
+    packing: Option<&'static str>,
+    /// So many bytes may come out of it; more is an attack.
+    #[pyo3(get)]
+    limit: u64,
+}
+
+#[pymethods]
+impl Unpacker {
+    #[new]
+    fn new(path: PathBuf) -> PyResult<Unpacker> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut start = Vec::new();
+        (&file).take(4).read_to_end(&mut start)?;
+        file.rewind()?;
+        let limit = most(length);
+        let (packing, source): (_, Box<dyn Read + Send>) = match start.as_slice() {
+            [0x1f, 0x8b, ..] => (Some("gzip"), Box::new(MultiGzDecoder::new(BufReader::new(file)))),
+            [0x28, 0xb5, 0x2f, 0xfd] => (Some("zstd"), Box::new(zstd::stream::read::Decoder::new(file)?)),
+            _ => (None, Box::new(file)),
+        };
+        Ok(Unpacker { source: Mutex::new(Box::new(source.take(limit + 1))), packing, limit })
+    }
+
+    /// Up to `size` bytes; none at the end.
+    fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
+        const MOST: usize = 1 << 20;
+        let bytes = py.detach(|| -> io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            let mut source = self.source.lock().map_err(|_| io::Error::other("it failed before"))?;
+            source.by_ref().take(size.min(MOST) as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        match bytes {
+            Ok(bytes) => Ok(PyBytes::new(py, &bytes)),
+            Err(error) if self.packing.is_some() => Err(bad!("damaged or cut short ({error})").into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Packs a file with `gzip` or `zstd` into another, which must not exist.
+#[pyfunction]
+pub fn pack_file(py: Python<'_>, path: PathBuf, out: PathBuf, packing: &str) -> PyResult<()> {
+    Ok(py.detach(|| mask::compress(&path, &out, packing))?)
+}

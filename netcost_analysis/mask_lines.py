@@ -1,0 +1,226 @@
+# The lines of perf script, trace-cmd report and ftrace: what an event's own text, a header or a
+# frame of a call chain holds.
+
+import re
+
+from .mask_arguments import masked_arguments
+from .mask_fields import meaning
+from .mask_names import Names
+from .mask_words import Words
+
+# "prev_comm=a b prev_pid=": a name may hold anything up to the pid's key behind it.
+_COMM = re.compile(r"(?P<key>\b(?:\w+_)?comm=)(?P<comm>.*?)(?P<end> (?:\w+_)?(?:pid|tid)=|$)")
+# "sleep:23213 [120] S ==> records:23134 [132]", "comm:pid [prio]", of trace-cmd's plugins.
+_OF_PLUGIN = re.compile(r"(?:task )?(?P<first>.+?):(?P<rest>-?\d+ \[-?\d+\].*)", re.DOTALL)
+_ARROW = re.compile(r"(?P<state> \S+ ==> )(?P<comm>.+)(?P<end>:-?\d+ \[-?\d+\].*)")
+_KEY = re.compile(
+    r"(?<!\w)(?P<key>[A-Za-z_]\w*)(?P<sep>=|: ?)"
+    r"(?P<value>\[[^\]]{0,200}\]|\([^)]{0,200}\)|\"[^\"]{0,200}\"|\S*)"
+)
+_NUMBER = re.compile(
+    r"[\[({]*-?(?:0x[0-9A-Fa-f]+|[0-9A-Fa-f.,:/+-]*\d[0-9A-Fa-f.,:/+-]*[A-Za-z%]{0,3})[\])},;]*"
+)
+# Values that are the kernel's own constants.
+_CONSTANT = re.compile(
+    r"true|false|yes|no|on|off|(?:TCP|AF|IPPROTO|NETDEV|SKB|GFP|HRTIMER)_[A-Z0-9_|]+"
+)
+_FRAME = re.compile(r"^(?P<start>\s*[0-9a-f]+ )(?P<symbol>.*) \((?P<object>.*)\)\s*$")
+_RECORD_COMM = re.compile(r"(?P<start>COMM(?: exec)?: )(?P<comm>.*)(?P<end>:-?\d+/-?\d+.*)")
+_RECORD_MAP = re.compile(r"(?P<start>MMAP2? .*?\]: \S+ |CGROUP.*? )(?P<path>\S.*)")
+_RECORD_NUMBERS = re.compile(
+    r"(?:EXIT|FORK|LOST|LOST_SAMPLES|THROTTLE|UNTHROTTLE|SWITCH|SWITCH_CPU_WIDE|FINISHED_ROUND"
+    r"|AUX|ITRACE_START|NAMESPACES|TEXT_POKE|KSYMBOL|BPF_EVENT|FINISHED_INIT)\b.*"
+)
+# The texts of events whose every word is the kernel's.
+_WHOLE = re.compile(
+    r"(?:\w+:)?(?:softirq_(?:raise|entry|exit)|irq_handler_(?:entry|exit)|napi_poll|\w+_(?:entry|exit)"
+    r"|function|funcgraph_\w+|kernel_stack|hrtimer_\w+|timer_\w+|cpu_idle|cpu_frequency|rcu_\w+)"
+)
+_EXPECTED = re.compile(
+    r"(?:cpus=\d+|version = \d+|trace-cmd version [\w.]+|CPU \d+ is empty|\s*\S+: cpus=\d+)\s*"
+)
+_COMMENT_KEPT = re.compile(
+    r"(?:os release|perf version|arch|nrcpus (?:online|avail)|cpudesc|cpuid|total memory|event"
+    r"|clockid|time of (?:first|last) sample|sample duration|captured on|header version|data offset"
+    r"|data size|feat offset|missing features|CPU_TOPOLOGY info.*|sibling.*|node\d.*|pmu mappings)"
+)
+
+
+# What ftrace and perf draw above their lines.
+_HEADING = re.compile(
+    r"tracer|nop|entries-in-buffer|entries-written|P|irqs-off(?:-or-bh-disabled|.BH-disabled)?|BH-disabled|need-resched"
+    r"|hardirq|softirq|preempt-depth|preempt-lazy-depth|migrate-disable|delay|TASK-PID|TASK|PID"
+    r"|TGID|CPU|TIMESTAMP|FUNCTION|DURATION|CALLS|REL|TIME|ABS|caller|cmd|pid|us|d|time|latency"
+    r"|M|VP|KP|SP|HP|PREEMPT|preempt|desktop|server|LAZY|rt|PREEMPT_RT|function|function_graph|wakeup"
+    r"|wakeup_rt|irqsoff|preemptoff|preemptirqsoff|blk|hwlat|osnoise|timerlat|buffer|started|on|end"
+    r"|dynamic|samples|event|of|Samples|Event|count|approx|Overhead|ms|s|x"
+)
+_LATENCY = re.compile(r"\w+ latency trace v[\d.]+ on [\w.+-]+")
+
+
+class Lines:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._words = Words(names)
+        # Events with values in their text that nobody knows.
+        self.hidden: set[str] = set()
+
+    def masked(self, kind: str, text: str) -> str:
+        if kind in ("event", "record"):
+            name, _, text = text.partition("\0")
+            found = self._event(name, text) if kind == "event" else self._record(text)
+        else:
+            found = {"comment": self._comment, "frame": self._frame}.get(kind, self._other)(text)
+        # In no more room than it had.
+        size = len(text.encode("utf-8", "surrogateescape"))
+        return found.encode("utf-8", "surrogateescape")[:size].decode("utf-8", "surrogateescape")
+
+    def _task(self, name: str) -> str:
+        # With what perf and ps put behind a kernel worker's name it is one of those still.
+        return self._names.name("task", name)
+
+    def _event(self, name: str, text: str) -> str:
+        bare = name.rpartition(":")[2]
+        if bare.startswith(("sched_", "task_")) or "comm=" in text:
+            text = self._of_tasks(bare, text)
+            if bare in ("sched_switch", "sched_wakeup", "sched_waking", "sched_wakeup_new"):
+                return text
+            return self._pairs(name, text, done={"comm"})
+        if _WHOLE.fullmatch(name):
+            return text
+        return self._pairs(name, text, done=set())
+
+    def _of_tasks(self, bare: str, text: str) -> str:
+        if "comm=" in text:
+            return _COMM.sub(
+                lambda found: found["key"] + self._task(found["comm"]) + found["end"], text
+            )
+        plugin = _OF_PLUGIN.fullmatch(text)
+        if plugin is None:
+            return text
+        start = "task " if text.startswith("task ") else ""
+        rest = _ARROW.sub(
+            lambda found: found["state"] + self._arrow(found["comm"]) + found["end"], plugin["rest"]
+        )
+        return f"{start}{self._task(plugin['first'])}:{rest}"
+
+    def _arrow(self, name: str) -> str:
+        # "task " before 2.6.33.
+        start = "task " if name.startswith("task ") else ""
+        return start + self._task(name.removeprefix("task "))
+
+    def _pairs(self, event: str, text: str, done: set[str]) -> str:
+        # key=value: values that are no numbers by what their key means; words that belong to no
+        # key are not known.
+        out, at = [], 0
+        for found in _KEY.finditer(text):
+            out.append(self._loose(event, text[at : found.start()]))
+            out.append(found["key"] + found["sep"] + self._value(event, found, done))
+            at = found.end()
+        return "".join(out) + self._loose(event, text[at:])
+
+    def _value(self, event: str, found: re.Match[str], done: set[str]) -> str:
+        key, value = found["key"], found["value"]
+        if not value or any(key == one or key.endswith("_" + one) for one in done):
+            return value
+        masked = self._words.masked(value)
+        if masked != value or _is_number(value) or _is_address(value):
+            return masked
+        if _CONSTANT.fullmatch(value):
+            return value
+        what = meaning(event, key, "text", 16)
+        if what in ("task", "path"):
+            return self._names.name(what, value)
+        if what == "host":
+            return self._names.host(value)
+        if what == "keep" or (":" not in event and _is_plain(key)):
+            return value
+        self.hidden.add(event)
+        return "-"
+
+    def _loose(self, event: str, text: str) -> str:
+        def word(found: re.Match[str]) -> str:
+            masked = self._words.masked(found[0])
+            if masked != found[0] or _is_number(found[0]) or not re.search(r"\w", found[0]):
+                return masked
+            self.hidden.add(event)
+            return "-"
+
+        return re.sub(r"\S+", word, text)
+
+    def _record(self, text: str) -> str:
+        body = text.removeprefix("PERF_RECORD_")
+        start = text[: len(text) - len(body)]
+        if found := _RECORD_COMM.fullmatch(body):
+            return start + found["start"] + self._task(found["comm"]) + found["end"]
+        if found := _RECORD_MAP.fullmatch(body):
+            return start + found["start"] + self._names.name("path", found["path"])
+        if _RECORD_NUMBERS.fullmatch(body):
+            return text
+        return start + body.partition(" ")[0]
+
+    def _comment(self, line: str) -> str:
+        body = line.lstrip("#").strip()
+        key, colon, value = body.partition(" : ")
+        if colon and not value.strip():
+            return line
+        if colon and key.strip() == "hostname":
+            return line.replace(value, self._names.host(value.strip()))
+        if colon and key.strip() == "cmdline":
+            words = masked_arguments(self._names, _words(value))
+            return line.replace(value, " ".join(words))
+        if colon and not _COMMENT_KEPT.fullmatch(key.strip()):
+            return line.partition(":")[0] + ":"
+        if body.startswith("|") or re.match(r"(task|comm): ", body.lstrip("| ")):
+            # A latency trace's own: "| task: perf-123 (uid:0 nice:0 policy:0 rt_prio:0)".
+            return re.sub(
+                r"(task: )(.*)(-\d+ \()",
+                lambda found: found[1] + self._task(found[2]) + found[3],
+                line,
+            )
+        if _LATENCY.fullmatch(body):
+            return line
+        known = all(_HEADING.fullmatch(word) for word in re.findall(r"[A-Za-z][\w.-]*", body))
+        return self._words.masked(line) if known or colon else "#"
+
+    def _frame(self, line: str) -> str:
+        found = _FRAME.match(line) if line.rstrip().endswith(")") else None
+        if found is None:
+            # ftrace's stacks: " => function".
+            return line if re.fullmatch(r"\s*=> [\w.+/ <>-]+", line) else "\t-"
+        path = found["object"]
+        masked = self._names.name("path", path)
+        if masked == path or path.startswith("["):
+            return line
+        # The functions of a program name it.
+        return f"{found['start']}[unknown] ({masked})"
+
+    def _other(self, line: str) -> str:
+        return line if _EXPECTED.fullmatch(line) else "(masked)"
+
+
+def _words(line: str) -> list[str]:
+    # perf prints no quotes: a filter goes on to the next option.
+    words: list[str] = []
+    in_filter = False
+    for word in line.split():
+        if in_filter and not word.startswith("-") and words[-1] != "--filter":
+            words[-1] += f" {word}"
+            continue
+        in_filter = (in_filter and not word.startswith("-")) or word.startswith("--filter")
+        words.append(word)
+    return words
+
+
+def _is_number(value: str) -> bool:
+    # No number is longer, and what is takes long to be told from one.
+    return len(value) < 128 and _NUMBER.fullmatch(value) is not None
+
+
+def _is_address(value: str) -> bool:
+    return re.fullmatch(r"[\[(]?[0-9a-fA-F:.]+[\])]?", value) is not None
+
+
+def _is_plain(key: str) -> bool:
+    # Keys of the kernel's own events, where the line does not say which system they are of.
+    return key in ("dev", "name", "action", "reason", "function", "func", "workqueue", "protocol")

@@ -1,0 +1,55 @@
+# The manifest of a bundle: what it says of the recording stays, what it says of the host's programs
+# and files is masked.
+
+import re
+from typing import Any
+
+from .mask_arguments import masked_arguments, masked_command
+from .mask_names import Names
+from .mask_texts import MASKED, Texts
+
+# Strings under these keys are netcost-record's own words, or the kernel's.
+_OWN = {"tool", "trace", "profile", "clock", "cpus", "output", "baseline", "idle", "idle_traced"}
+_OWN |= {"load_traced", "events", "event", "call_graph", "files", "name", "kind", "program"}
+_HOST = {
+    "kernel",
+    "kernel_version",
+    "arch",
+    "virtualization",
+    "cpus_online",
+    "cpu_model",
+    "preempt",
+}
+_HOST |= {"clocksource", "perf", "trace_cmd", "trace-cmd", "governor", "hz"}
+_WORD = re.compile(r"[\w.:/,+ -]*")
+
+
+def masked_manifest(names: Names, texts: Texts, manifest: dict[str, Any]) -> dict[str, Any]:
+    return {key: _value(names, texts, (key,), value) for key, value in manifest.items()}
+
+
+def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any:
+    if isinstance(value, dict):
+        return {
+            texts.words.masked(key): _value(names, texts, (*path, key), one)
+            for key, one in value.items()
+        }
+    key = path[-1]
+    if isinstance(value, list):
+        if path == ("command",) and all(isinstance(word, str) for word in value):
+            return masked_arguments(names, value)
+        return [_value(names, texts, path, one) for one in value]
+    if not isinstance(value, str) or not value:
+        return value
+    if key == "record_command":
+        return value.split()[0].rpartition("/")[2] + " ..."
+    if key == "command":
+        return masked_command(names, value)
+    if key == "daemons":
+        return names.name("task", value)
+    if key in _OWN and _WORD.fullmatch(value):
+        return texts.words.masked(value)
+    if path[0] == "host" and (key in _HOST or "sysctls" in path):
+        return texts.words.masked(value)
+    # Files of the bundle are called by them too.
+    return texts.words.masked(value) if key == "network_namespaces" else MASKED

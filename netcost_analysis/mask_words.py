@@ -1,0 +1,74 @@
+# Names inside free text: hosts, addresses and identities, wherever they stand.
+
+import ipaddress
+import re
+
+from .mask_names import Names
+
+_MAC = re.compile(r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}:){5,19}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
+_UUID = re.compile(
+    r"(?<![0-9A-Za-z-])(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|[0-9A-Fa-f]{32})"
+    r"(?![0-9A-Za-z-])"
+)
+_IPV6 = re.compile(r"(?<![0-9A-Za-z:.])(?=[0-9A-Fa-f]*:[0-9A-Fa-f:]*:?)[0-9A-Fa-f:]{2,39}"
+                   r"(?:\d+\.\d+\.\d+\.\d+)?(?![0-9A-Za-z:])")  # fmt: skip
+# Not inside longer dotted numbers, nor in a version: "linux-6.1.0.4".
+_IPV4 = re.compile(r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
+
+
+class Words:
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self._known: tuple[int, re.Pattern[str] | None] = (0, None)
+
+    def masked(self, text: str) -> str:
+        # Hosts first: what replaces the rest holds none of their names.
+        pattern = self._hosts()
+        if pattern is not None:
+            hosts = {name.lower(): new for name, new in self._names.hosts.items()}
+            text = pattern.sub(lambda found: hosts[found[0].lower()], text)
+        text = _UUID.sub(lambda found: self._names.identity(found[0]), text)
+        text = _MAC.sub(self._mac, text)
+        text = _IPV6.sub(self._address, text)
+        return _IPV4.sub(self._address, text)
+
+    def left_in(self, text: str) -> str | None:
+        # The kind of what is in a masked text all the same.
+        low, given = text.lower(), set(self._names.map.values())
+        for kind, original in self._names.map:
+            known = original.lower()
+            if kind in ("task", "path") or known not in low or known in given:
+                continue
+            if re.search(rf"(?<![\w:.-]){re.escape(known)}(?![\w:-]|\.\w)", low):
+                return kind
+        return None
+
+    def _hosts(self) -> re.Pattern[str] | None:
+        hosts = self._names.hosts
+        if self._known[0] != len(hosts):
+            # The longest first, so that a name's domain goes with it.
+            words = "|".join(sorted(map(re.escape, hosts), key=len, reverse=True))
+            self._known = (
+                len(hosts),
+                re.compile(rf"(?<![\w-])(?:{words})(?![\w-])", re.IGNORECASE) if words else None,
+            )
+        return self._known[1]
+
+    def _mac(self, found: re.Match[str]) -> str:
+        original = bytes.fromhex(found[0].replace(":", ""))
+        new = self._names.hardware(original)
+        return found[0] if new == original else new.hex(":")
+
+    def _address(self, found: re.Match[str]) -> str:
+        text = found[0]
+        # A colon behind an address is the sentence's or the port's: "10.0.0.1:", "fe80::1:".
+        rest = ""
+        while True:
+            try:
+                ipaddress.ip_address(text)
+                break
+            except ValueError:
+                if not text.endswith(":"):
+                    return found[0]
+                text, rest = text[:-1], ":" + rest
+        return self._names.address(text) + rest

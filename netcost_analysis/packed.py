@@ -1,0 +1,226 @@
+# Bundles in one file, as netcost-pack makes them: unpacked into a folder of their own for as long
+# as they are in use.
+
+import hashlib
+import os
+import tarfile
+import tempfile
+import weakref
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from ._native import CaptureError, Unpacker
+
+_BLOCK = 512
+# A bundle of a large host with a copy of tracefs has some ten thousand.
+_MOST_MEMBERS = 100_000
+# What stands between two files: their headers.
+_MOST_HEADERS_BYTES = 1 << 20
+_SUMS = "SHA256SUMS"
+_MOST_SUMS_BYTES = 64 << 20
+_AT_ONCE = 1 << 20
+
+# By path, time and size: whoever opens one bundle twice unpacks it once.
+_open: "weakref.WeakValueDictionary[tuple[str, int, int, int], Unpacked]" = (
+    weakref.WeakValueDictionary()
+)
+
+
+class Unpacked:
+    # The folder lives as long as this does, and is gone with the process at the latest.
+
+    def __init__(self, source: Path) -> None:
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="netcost-bundle-", ignore_cleanup_errors=True
+        )
+        try:
+            self.path = _unpack(source, Path(self._folder.name))
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+
+def is_packed(path: Path) -> bool:
+    # Whether a file is a tar archive, packed or not. What cannot be read here has a better message
+    # waiting for it.
+    try:
+        if not path.is_file():
+            return False
+        block = Unpacker(str(path)).read(_BLOCK)
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (CaptureError, OSError, ValueError, tarfile.TarError):
+        return False
+    return True
+
+
+def packing(path: Path) -> str | None:
+    # "gzip", "zstd" or None.
+    return Unpacker(str(path)).packing
+
+
+def unpacked(path: Path) -> Unpacked:
+    """Unpack a bundle, once while it is in use.
+
+    Raises CaptureError with a line saying what is wrong with it; OSError where there is no room.
+    """
+    state = path.stat()
+    key = (str(path.resolve()), state.st_ino, state.st_mtime_ns, state.st_size)
+    found = _open.get(key)
+    if found is None:
+        found = _open[key] = Unpacked(path)
+    return found
+
+
+class _Source:
+    # What tarfile reads, with how much it may read before the next file begins.
+
+    def __init__(self, path: Path) -> None:
+        self._unpacker = Unpacker(str(path))
+        self._left = self._unpacker.limit
+        self.room: int | None = None
+
+    def read(self, size: int) -> bytes:
+        data = self._unpacker.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise CaptureError(
+                f"it grows to more than {self._unpacker.limit} bytes: unpack it with tar if it is "
+                "to be trusted"
+            )
+        if self.room is not None:
+            self.room -= len(data)
+            if self.room < 0:
+                raise CaptureError("damaged: it has more headers than a bundle's files explain")
+        return data
+
+
+def _unpack(path: Path, folder: Path) -> Path:
+    try:
+        return _extract(path, folder)
+    except (tarfile.TarError, ArithmeticError, EOFError, LookupError, RecursionError) as error:
+        raise CaptureError(f"{path}: damaged or cut short ({error})") from None
+    except ValueError as error:
+        raise CaptureError(f"{path}: damaged ({error})") from None
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from None
+    except CaptureError as error:
+        message = str(error)
+        raise CaptureError(message if str(path) in message else f"{path}: {message}") from None
+
+
+def _extract(path: Path, folder: Path) -> Path:
+    source = _Source(path)
+    sums: dict[str, str] | None = None
+    found: dict[str, str] = {}
+    tops: set[str] = set()
+    # "r|": front to back, nothing kept.
+    with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
+        while True:
+            source.room = _MOST_HEADERS_BYTES
+            member = archive.next()
+            source.room = None
+            if member is None:
+                break
+            # In streams tarfile keeps all that it has seen.
+            archive.members = []
+            if len(found) >= _MOST_MEMBERS:
+                raise CaptureError(f"it holds more than {_MOST_MEMBERS} files: not a bundle")
+            name = _checked(member, folder)
+            tops.add(name.parts[0])
+            target = folder / name
+            if member.isdir():
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            inside = PurePosixPath(*name.parts[1:])
+            file = archive.extractfile(member)
+            if file is None or not inside.parts:
+                raise CaptureError(f"{str(name)!r} in it is no file in the bundle's folder")
+            digest = _write(file, target, member.size)
+            if str(inside) in found:
+                raise CaptureError(f"it holds {str(inside)!r} twice")
+            found[str(inside)] = digest
+            if str(inside) == _SUMS:
+                sums = _parsed(target)
+    _require_whole(path, tops, found, sums)
+    return folder / tops.pop()
+
+
+class _Member(tarfile.TarInfo):
+    # Sparse files claim sizes that nothing stands for.
+    def _proc_sparse(self, tarfile: tarfile.TarFile) -> tarfile.TarInfo:
+        raise CaptureError(f"{self.name!r} in it is a sparse file: not packed by netcost-pack")
+
+
+def _checked(member: tarfile.TarInfo, folder: Path) -> PurePosixPath:
+    # Plain files and folders that stay where they belong; tarfile's own filter checks it again.
+    name = PurePosixPath(member.name)
+    shown = member.name.encode("utf-8", "replace").decode()
+    if member.issym() or member.islnk():
+        raise CaptureError(f"{shown!r} in it is a link: a bundle has none")
+    if not (member.isreg() or member.isdir()) or member.issparse():
+        raise CaptureError(f"{shown!r} in it is no plain file")
+    if name.is_absolute() or ".." in name.parts or not name.parts or "\0" in member.name:
+        raise CaptureError(f"{shown!r} in it leads out of the bundle")
+    # Pythons before 3.11.4 have none.
+    if hasattr(tarfile, "data_filter"):
+        try:
+            tarfile.data_filter(member, str(folder))
+        except tarfile.FilterError as error:
+            raise CaptureError(f"{shown!r} in it is not taken: {error}") from None
+    return name
+
+
+def _write(file: IO[bytes], target: Path, size: int) -> str:
+    digest, left = hashlib.sha256(), size
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Not through a link, nor over what is there.
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        while data := file.read(_AT_ONCE):
+            digest.update(data)
+            out.write(data)
+            left -= len(data)
+    if left:
+        raise CaptureError(f"cut short in {target.name!r}: {left} of its {size} bytes are missing")
+    return digest.hexdigest()
+
+
+def _parsed(path: Path) -> dict[str, str]:
+    # sha256sum's lines: 64 digits, a space, a space or "*", the name.
+    sums = {}
+    if path.stat().st_size > _MOST_SUMS_BYTES:
+        raise CaptureError(f"its {_SUMS} is larger than {_MOST_SUMS_BYTES >> 20} MiB")
+    text = path.read_bytes().decode("utf-8", "surrogateescape")
+    for line in text.split("\n"):
+        digest, _, name = line.partition(" ")
+        if line:
+            sums[name[1:].removeprefix("./")] = digest.lower()
+    return sums
+
+
+def _require_whole(
+    path: Path, tops: set[str], found: dict[str, str], sums: dict[str, str] | None
+) -> None:
+    if len(tops) != 1 or "manifest.json" not in found:
+        raise CaptureError(
+            f"{path}: a tar archive, but no bundle: no folder with manifest.json in it; unpack it "
+            "with tar"
+        )
+    if sums is None:
+        raise CaptureError(
+            f"{path}: no {_SUMS} in it, so nothing says that it is whole: unpack it with tar and "
+            "open the folder"
+        )
+    found = {name: digest for name, digest in found.items() if name != _SUMS}
+    missing, extra = sorted(sums.keys() - found.keys()), sorted(found.keys() - sums.keys())
+    wrong = sorted(name for name in found.keys() & sums.keys() if found[name] != sums[name])
+    for names, what in (
+        (wrong, "is not what its checksum says: it was changed or damaged on its way"),
+        (missing, "is missing"),
+        (extra, f"is not in its {_SUMS}"),
+    ):
+        if names:
+            more = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
+            raise CaptureError(f"{path}: {names[0]!r}{more} {what}")

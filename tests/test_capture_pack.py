@@ -1,0 +1,132 @@
+# netcost-pack: one file with checksums, or none and the reason.
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from capture_support import ended, path_without, started, stub
+from conftest import missing, require_tool
+from pack_support import PACK, make_bundle, members, packed
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    return make_bundle(tmp_path)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    yield {**os.environ, "TMPDIR": str(folder)}
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["zst", "gz"])
+def test_all_of_a_bundle_is_in_one_file(
+    suffix: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_tool("zstd")
+    archive = tmp_path / f"out.netcost.tar.{suffix}"
+    assert packed(bundle, "-o", archive, env=temporary) == archive
+    held = members(archive)
+    paths = [path for path in bundle.rglob("*") if path.is_file()]
+    assert held == {str(path.relative_to(bundle)): path.read_bytes() for path in paths}
+    assert {path.name for path in tmp_path.iterdir()} <= {
+        *("quiet", "tmp", "out.netcost.tar", archive.name)
+    }
+
+
+def test_without_zstd_it_is_gzip(bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
+    bare = {**temporary, "PATH": path_without(tmp_path / "bin", "zstd")}
+    archive = packed(bundle, env=bare)
+    assert archive == tmp_path / "quiet.netcost.tar.gz"
+    assert members(archive)
+
+
+def test_bundles_that_are_none(bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
+    def refused(*options: object) -> str:
+        done = ended([PACK, *options], env=temporary, cwd=tmp_path)
+        assert done.returncode in (1, 2)
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
+        return done.stderr
+
+    assert "which bundle" in refused()
+    assert "is no folder" in refused(tmp_path / "none")
+    assert "has no manifest.json" in refused(tmp_path)
+    assert "one bundle at a time" in refused(bundle, bundle)
+    assert "--trace wants" in refused(bundle, "--trace", "maybe")
+    assert "--map needs" in refused(bundle, "--map", "x")
+    assert "ends in .tar.zst or .tar.gz" in refused(bundle, "-o", "x.zip")
+    assert "no folder" in refused(bundle, "-o", tmp_path / "no" / "x.tar.gz")
+    (tmp_path / "there.tar.gz").write_text("mine")
+    assert "exists already" in refused(bundle, "-o", tmp_path / "there.tar.gz")
+    assert (tmp_path / "there.tar.gz").read_text() == "mine"
+    (tmp_path / "bad.tsv").write_text("no map\n")
+    said = refused(bundle, "--mask", "--trace", "omit", "--map", tmp_path / "bad.tsv")
+    assert "is no map of names" in said
+    (bundle / "way-out").symlink_to("/etc/passwd")
+    assert "is a link" in refused(bundle)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"quiet", "tmp", "there.tar.gz", "bad.tsv"}
+
+
+def test_a_file_that_changes_is_found_out(
+    bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_tool("gzip")
+    change = f'echo more >>{bundle}/load.txt; exec {require_tool("gzip")} "$@"'
+    path = stub(tmp_path / "bin", "gzip", f'case "$*" in *-6*) {change} ;; esac\n{change[22:]}')
+    done = ended([PACK, bundle, "--gzip"], env={**temporary, "PATH": path})
+    assert done.returncode == 1
+    assert {one.name for one in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_nothing(
+    number: signal.Signals, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    path = stub(tmp_path / "bin", "gzip", "sleep 60")
+    process = started([PACK, bundle, "--gzip"], env={**temporary, "PATH": path})
+    lock = tmp_path / "quiet.netcost.tar.gz.lock"
+    while not (tmp_path / "quiet.netcost.tar.gz.partial").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    # A second one is told who is at work.
+    done = ended([PACK, bundle, "--gzip"], env={**temporary, "PATH": path})
+    assert done.returncode == 1
+    assert f"process {process.pid}, since" in done.stderr
+    assert lock.is_dir()
+    os.killpg(process.pid, number)
+    assert process.wait(timeout=30) == 128 + number
+    assert {one.name for one in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
+
+
+def test_a_full_disk_leaves_nothing(
+    bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    (bundle / "trace.perf.data").write_bytes(b"PERFILE2" + os.urandom(400_000))
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "full", disk]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        missing("cannot mount a small disk here")
+    try:
+        done = ended([PACK, bundle, "-o", disk / "x.tar.gz"], env=temporary)
+        assert done.returncode == 1
+        assert "is there room" in done.stderr
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_help_lists_every_option() -> None:
+    done = ended([PACK, "--help"])
+    assert (done.returncode, done.stderr) == (0, "")
+    for option in ("--output", "--gzip", "--mask", "--map", "--trace"):
+        assert option in done.stdout

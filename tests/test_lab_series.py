@@ -1,0 +1,155 @@
+# The experiments of capture/lab that write a series: each live, as small as it goes.
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from capture_support import ended, manifest_of
+from lab_support import (
+    DEFER,
+    LAB,
+    interrupted,
+    nothing_of_the_lab_left,
+    ran,
+    require_lab,
+    series,
+)
+
+from netcost_analysis import open_capture
+
+
+@pytest.mark.parametrize(
+    "paths", [["ovs", "xdp"], pytest.param(["bridge", "route"], marks=pytest.mark.slow)]
+)
+def test_data_paths_are_swept_and_every_packet_is_accounted_for(
+    paths: list[str], tmp_path: Path
+) -> None:
+    require_lab("cc", "clang", "ethtool", "openssl", "bridge")
+    # Not with perf: on some virtual machines it has no event of a CPU that idles (docs/capture.md).
+    words = ["--duration", "1", "--rates", "3000", "--destinations", "2", "--victims", "none"]
+    words += ["--tool", "tracefs"]
+    folder = ran("datapath-sweep", tmp_path, "--paths", ",".join(paths), *words)
+    experiment, rows = series(folder)
+    assert experiment["experiment"] == "datapath-sweep"
+    if "ovs" in paths and not Path("/sys/module/openvswitch").exists():
+        paths = paths[1:]
+        assert experiment["notes"][0].startswith("ovs is left out: ")
+    assert [row["data_path"] for row in rows] == paths
+    for row in rows:
+        assert int(row["sent"]) > 1000
+        # A receiver that comes late may miss the first; all else arrives, at both.
+        assert int(row["received"]) > 0.9 * int(row["sent"])
+        dropped = [int(row[f"dropped_{at}"]) for at in ("ingress", "egress", "destination")]
+        assert int(row["sent"]) - int(row["received"]) == (
+            sum(dropped) + int(row["dropped_backlog"]) + int(row["unaccounted"])
+        )
+        assert abs(int(row["unaccounted"])) <= 0.01 * int(row["sent"])
+        counts = [
+            int(line.split()[1])
+            for line in (folder / row["bundle"] / "load.txt").read_text().splitlines()
+            if line.startswith("received")
+        ]
+        assert len(counts) == 2
+        assert max(counts) < 1.2 * min(counts)
+
+        polls = open_capture(folder / row["bundle"]).timeline().polls
+        manifest = manifest_of(folder / row["bundle"])
+        # All of it in softirqs of the CPU that a victim would be on.
+        steered = polls[polls["device"] == "in0"]
+        assert set(steered["cpu"]) == {experiment["victim_cpu"]}
+        assert int(steered["work"].sum()) > 0.5 * int(row["sent"])
+        assert f"steering wire gives the packets of in0 to CPU {experiment['victim_cpu']}" in str(
+            manifest["notes"]
+        )
+
+
+@pytest.mark.slow
+def test_the_senders_ceiling_is_called_that(tmp_path: Path) -> None:
+    require_lab("cc", "clang", "ethtool", "openssl")
+    words = ["--rates", "max", "--destinations", "1", "--victims", "pinned", "--duration", "1"]
+    folder = ran("datapath-sweep", tmp_path, "--paths", "xdp", "--steering", "threaded", *words)
+    experiment, [row] = series(folder)
+    assert any("max is the ceiling of the sender" in note for note in experiment["notes"])
+    assert row["offered_pps"] == "max"
+    assert int(row["sent_pps"]) > 20000
+    assert "the most this sender sends here" in (folder / row["bundle"] / "load.txt").read_text()
+    slices = open_capture(folder / row["bundle"]).timeline().slices
+    [thread] = {comm for comm in slices["comm"].dropna() if comm.startswith("napi/in0")}
+    assert set(slices[slices["comm"] == thread]["cpu"]) == {experiment["victim_cpu"]}
+
+
+@pytest.mark.parametrize("traced", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_local_traffic_is_repeated_in_turns(traced: bool, tmp_path: Path) -> None:
+    require_lab("iperf3", "pidstat")
+    if not DEFER.exists():
+        pytest.skip("this kernel has no net.core.skb_defer_max")
+    words = ["--networks", "veth", "--protocols", "udp", "--steerings", "off", "--cpus", "two"]
+    words += ["--repeats", "2", "--duration", "1", *([] if traced else ["--no-traces"])]
+    folder = ran("local-regression", tmp_path, *words)
+    _, rows = series(folder)
+    # Neither is always first.
+    assert [row["skb_defer_max"] for row in rows] == ["64", "0", "0", "64"]
+    for row in rows:
+        assert float(row["received_bits_per_second"]) > 1e6
+        assert float(row["sent_bits_per_second"]) >= float(row["received_bits_per_second"])
+        result = json.loads((folder / row["folder"] / "iperf3.json").read_text())
+        assert result["end"]["sum_received"]["bits_per_second"] == pytest.approx(
+            float(row["received_bits_per_second"])
+        )
+        # Client and server, with their context switches.
+        pidstat = (folder / row["folder"] / "pidstat.txt").read_text()
+        assert pidstat.count("iperf3") == 2
+        assert "nvcswch/s" in pidstat
+    for value in ("64", "0") if traced else ():
+        manifest = manifest_of(folder / f"veth-udp-defer{value}-rpsoff-twocpu")
+        assert manifest["host"]["sysctls"]["net.core.skb_defer_max"] == int(value)
+        assert "iperf3 --client" in manifest["load"]["command"]
+
+
+def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
+    require_lab("iperf3")
+    folder = ran("io-sizes", tmp_path, "--sizes", "32768", "--duration", "1")
+    _, rows = series(folder)
+    assert [row["io_bytes"] for row in rows] == ["32768"]
+    for row in rows:
+        assert int(row["received_bytes"]) > 100000
+        assert int(row["received_packets"]) > 10
+        manifest = manifest_of(folder / row["bundle"])
+        sampled = manifest["samples_of_functions"]
+        assert sampled["call_graph"]
+        assert (folder / row["bundle"] / sampled["output"]).exists()
+        assert f"--length {row['io_bytes']} " in manifest["load"]["command"]
+
+
+def test_an_interrupted_sweep_leaves_nothing(tmp_path: Path) -> None:
+    require_lab("cc", "clang", "ethtool", "openssl")
+    interrupted("datapath-sweep", tmp_path, "step 1 of", "--paths", "xdp", "--duration", "20")
+
+
+def test_an_interrupted_regression_sets_the_sysctl_back(tmp_path: Path) -> None:
+    require_lab("iperf3", "pidstat")
+    if not DEFER.exists():
+        pytest.skip("this kernel has no net.core.skb_defer_max")
+    words = ["--defers", "17", "--duration", "20"]
+    interrupted("local-regression", tmp_path, "repeat 1 of 10", *words)
+
+
+def test_only_one_experiment_sets_the_hosts_sysctls(tmp_path: Path) -> None:
+    require_lab("iperf3", "pidstat")
+    lock = Path("/run/netcost-lab.sysctls")
+    if not DEFER.exists() or lock.exists():
+        pytest.skip("nothing to set here, or an experiment runs")
+    words = ["--repeats", "1", "--no-traces", "--networks", "veth", "--protocols", "udp"]
+    with nothing_of_the_lab_left(tmp_path) as environment:
+        lock.mkdir()
+        try:
+            (lock / "pid").write_text(f"{os.getpid()}\n")
+            command = [LAB / "local-regression", "-o", tmp_path / "r", *words]
+            done = ended(command, env=environment)
+        finally:
+            shutil.rmtree(lock)
+    assert done.returncode == 1
+    assert f"process {os.getpid()} holds /run/netcost-lab.sysctls" in done.stderr
+    assert not (tmp_path / "r").exists()

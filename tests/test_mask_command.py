@@ -1,0 +1,85 @@
+# netcost mask on the command line: what it says, and that it leaves nothing where it fails.
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from masking import found_in, totals, written
+from run_cli import Netcost
+from small_captures import small_captures
+
+from netcost_analysis import Bundle, mask
+
+SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
+
+
+@pytest.fixture
+def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
+    return Netcost(monkeypatch, capsys)
+
+
+def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost) -> None:
+    source = written(small_captures()["sampled-everything"], tmp_path / "in")
+    done = netcost("mask", str(source), str(tmp_path / "out"))
+    assert (done.code, done.err) == (0, "")
+    listed = (tmp_path / "out.masked.txt").read_text()
+    assert done.out.startswith(listed)
+    assert "copies of memory in samples (user stacks, AUX) zeroed" in listed
+    assert "hardware traces (AUXTRACE) left out" in listed
+    told: dict[str, Any] = netcost("mask", str(source), str(tmp_path / "two"), "--json").json
+    assert told["replaced"]["host"] == 1
+    assert told["told"]["task replaced"] > 10
+
+
+def test_refuses_in_a_line_and_leaves_nothing(tmp_path: Path, netcost: Netcost) -> None:
+    source = written(small_captures()["file"], tmp_path / "in")
+    (tmp_path / "there").write_text("mine")
+    (tmp_path / "noise").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "cut.zst").write_bytes(small_captures()["zstd"].files["data"][:300])
+    (tmp_path / "nomap").write_text("task\topenssl\n")
+    (tmp_path / "empty").mkdir()
+    for words, says in (
+        ((str(source), str(tmp_path / "there")), "is there already"),
+        ((str(tmp_path / "noise"), str(tmp_path / "out")), "not a capture"),
+        ((str(tmp_path / "cut.zst"), str(tmp_path / "out")), "unpack"),
+        ((str(tmp_path / "absent"), str(tmp_path / "out")), "no such file"),
+        ((str(tmp_path / "empty"), str(tmp_path / "out")), "no capture here"),
+        ((str(source), str(tmp_path / "no" / "out")), "No such file"),
+        ((str(source), str(tmp_path / "out"), "--map", str(tmp_path / "nomap")), "line 1"),
+        (("-", str(tmp_path / "out")), "standard input|give it a file"),
+    ):
+        before = sorted(tmp_path.rglob("*"))
+        done = netcost("mask", *words)
+        assert done.code in (1, 2), words
+        assert any(one in done.err for one in says.split("|")), done.err
+        assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "there").read_text() == "mine"
+
+
+def test_neither_into_itself_nor_from_a_pipe(tmp_path: Path, netcost: Netcost) -> None:
+    source = written(small_captures()["folder"], tmp_path / "in")
+    done = netcost("mask", str(source), str(source / "out"))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "inside of what is to be masked" in done.err
+    os.mkfifo(tmp_path / "pipe")
+    done = netcost("mask", str(tmp_path / "pipe"), str(tmp_path / "out"))
+    assert "no regular file" in done.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "pipe"]
+
+
+# Bundles of real hosts.
+@pytest.mark.parametrize("name", ["nic-stolen-time", "veth-stolen-time"])
+def test_a_sample(tmp_path: Path, name: str) -> None:
+    target = tmp_path / "out"
+    told = mask(SAMPLES / name, target)
+    assert found_in(SAMPLES / name, [b"openssl"])
+    # The victim's own output tells which compiler options it was built with: that line is hidden.
+    assert found_in(target, [b"openssl"]) == []
+    assert told.replaced["task"] > 5
+    one, other = Bundle(SAMPLES / name), Bundle(target)
+    assert totals(one.trace) == totals(other.trace)
+    assert one.speed_runs == other.speed_runs
+    assert one.baseline is not None
+    assert other.baseline is not None
+    assert one.baseline.speed_runs == other.baseline.speed_runs
