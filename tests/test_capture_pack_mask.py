@@ -26,7 +26,7 @@ from pack_support import (
     write,
 )
 
-from netcost_analysis.mask_names import Names
+from netcost_analysis.masking.names import Names
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from tracedat.small import networking as timeline
 
 from netcost_analysis import CaptureError, masking
 from netcost_analysis._native import Capture
-from netcost_analysis.mask_names import is_kernel_thread
 from netcost_analysis.masking import mask
+from netcost_analysis.masking.names import is_kernel_thread
 
 SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/usr/bin"]
 S = 1_000_000_000

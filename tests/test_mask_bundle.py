@@ -14,8 +14,8 @@ from perfdata import happenings as h
 from run_cli import Netcost
 
 from netcost_analysis import Bundle, CaptureError, estimates, open_capture
-from netcost_analysis.mask_texts import Texts
 from netcost_analysis.masking import mask
+from netcost_analysis.masking.texts import Texts
 
 S = 1_000_000_000
 OPENSSL = h.Task(500, "openssl")

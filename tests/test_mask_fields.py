@@ -26,8 +26,8 @@ from perfdata.formats import c_int, comm_t, string
 from tracedat import Dress, write_trace_dat
 from tracedat.told import Beside
 
-from netcost_analysis.mask_fields import meaning
 from netcost_analysis.masking import mask
+from netcost_analysis.masking.fields import meaning
 
 S = 1_000_000_000
 KINDS = SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.RAW

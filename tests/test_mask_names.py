@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netcost_analysis import CaptureError
-from netcost_analysis.mask_addresses import Addresses, HardwareAddresses, is_kept
-from netcost_analysis.mask_arguments import masked_arguments, masked_command
-from netcost_analysis.mask_names import Names, is_kernel_thread
-from netcost_analysis.mask_words import Words
+from netcost_analysis.masking.addresses import Addresses, HardwareAddresses, is_kept
+from netcost_analysis.masking.arguments import masked_arguments, masked_command
+from netcost_analysis.masking.names import Names, is_kernel_thread
+from netcost_analysis.masking.words import Words
 
 SPECIAL = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10")
 SPECIAL_6 = ("fe80::/64", "fd00::/8", "2000::/3")

@@ -11,16 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ._native import CaptureError, mask_recording, pack_file
-from .bundle import Bundle, is_bundle
-from .mask_fields import meaning
-from .mask_lines import Lines
-from .mask_manifest import masked_manifest
-from .mask_names import KINDS, Names
-from .mask_texts import Texts
-from .mask_words import Words
-from .packed import is_packed, packing, unpacked
-from .progress import progress
+from .._native import CaptureError, mask_recording, pack_file
+from ..bundle import Bundle, is_bundle
+from ..packed import is_packed, packing, unpacked
+from ..progress import progress
+from .fields import meaning
+from .lines import Lines
+from .manifest import masked_manifest
+from .names import KINDS, Names
+from .texts import Texts
+from .words import Words
 
 _LINES = {"event", "record", "comment", "frame", "line"}
 # Text beside a trace that is larger than this is not masked, but left out.
@@ -67,7 +67,7 @@ class _Meaning:
 
     def _text(self, kind: str, text: str) -> str:
         if kind == "arguments":
-            from .mask_arguments import masked_arguments
+            from .arguments import masked_arguments
 
             return "\0".join(masked_arguments(self._names, text.split("\0")))
         if kind == "words":
@@ -167,7 +167,7 @@ class _Work:
 
     def _learned(self, trace: Path) -> dict[str, int]:
         # What the host is called, and how many events of each kind there are.
-        from .capture import Capture
+        from ..capture import Capture
 
         hostname = Capture(trace).header.get("hostname")
         if hostname:
@@ -256,7 +256,7 @@ class _Work:
 
 
 def _counts(trace: Path) -> dict[str, int]:
-    from .capture import Capture
+    from ..capture import Capture
 
     counts: dict[str, int] = Capture(trace).native.scan()["events"]
     return counts

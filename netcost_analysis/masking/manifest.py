@@ -4,9 +4,9 @@
 import re
 from typing import Any
 
-from .mask_arguments import masked_arguments, masked_command
-from .mask_names import Names
-from .mask_texts import MASKED, Texts
+from .arguments import masked_arguments, masked_command
+from .names import Names
+from .texts import MASKED, Texts
 
 # Strings under these keys are netcost-record's own words, or the kernel's.
 _OWN = {"tool", "trace", "profile", "clock", "cpus", "output", "baseline", "idle", "idle_traced"}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from .mask_names import Names
+from .names import Names
 
 # TASK_COMM_LEN without its NUL.
 COMM_LENGTH = 15

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ._native import CaptureError
-from .mask_addresses import Addresses, HardwareAddresses
+from .._native import CaptureError
+from .addresses import Addresses, HardwareAddresses
 
 KINDS = ("host", "task", "path", "ipv4", "ipv6", "mac", "id")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"

@@ -3,7 +3,7 @@
 import ipaddress
 import re
 
-from .mask_names import Names
+from .names import Names
 
 _MAC = re.compile(r"(?<![0-9A-Fa-f:])(?:[0-9A-Fa-f]{2}:){5,19}[0-9A-Fa-f]{2}(?![0-9A-Fa-f:])")
 _UUID = re.compile(

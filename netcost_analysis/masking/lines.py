@@ -3,10 +3,10 @@
 
 import re
 
-from .mask_arguments import masked_arguments
-from .mask_fields import meaning
-from .mask_names import Names
-from .mask_words import Words
+from .arguments import masked_arguments
+from .fields import meaning
+from .names import Names
+from .words import Words
 
 # "prev_comm=a b prev_pid=": a name may hold anything up to the pid's key behind it.
 _COMM = re.compile(r"(?P<key>\b(?:\w+_)?comm=)(?P<comm>.*?)(?P<end> (?:\w+_)?(?:pid|tid)=|$)")

@@ -5,9 +5,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from .mask_arguments import COMM_LENGTH, masked_command
-from .mask_names import Names, is_kernel_thread
-from .mask_words import Words
+from .arguments import COMM_LENGTH, masked_command
+from .names import Names, is_kernel_thread
+from .words import Words
 
 MASKED = "(masked)"
 
