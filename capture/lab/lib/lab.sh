@@ -152,6 +152,10 @@ take_options() {
 	done
 	[ -n "${output-}" ] || bad_usage "where to? -o DIR is needed"
 	output=${output%/}
+	case ${tool-} in
+	'' | perf | trace-cmd | tracefs) ;;
+	*) bad_usage "--tool wants perf, trace-cmd or tracefs, not $tool" ;;
+	esac
 }
 
 # whole_number NAME VALUE LEAST MOST
