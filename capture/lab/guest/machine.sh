@@ -35,14 +35,14 @@ run_guest() {
 	*) run_guest_netdev='' run_guest_device='' ;;
 	esac
 	# The TSC is emulated, which is as stable as it gets: without being told so, kernels fall back to the HPET.
-	start_helper nsenter --net="/run/netns/$namespace" qemu-system-x86_64 \
+	start_beside nsenter --net="/run/netns/$namespace" qemu-system-x86_64 \
 		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
 		-serial "file:$share/console.log" -kernel "$work/$1.linux" -initrd "$workspace/initrd" \
 		-append "console=ttyS0 quiet panic=1 mitigations=off net.ifnames=0 clocksource=tsc tsc=reliable" \
 		-device virtio-rng-pci -virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap" \
 		-netdev "tap,id=wire,ifname=tap0,script=no,downscript=no$run_guest_netdev" \
 		-device "$device,netdev=wire,mac=$guest_mac,romfile=$run_guest_device" >"$workspace/qemu.log" 2>&1
-	run_guest_pid=$helper_pid run_guest_until=$(($(date +%s) + bound))
+	run_guest_pid=$beside_pid run_guest_until=$(($(date +%s) + bound))
 	while kill -0 "$run_guest_pid" 2>/dev/null; do
 		[ "$(date +%s)" -lt "$run_guest_until" ] || {
 			warn "the guest of kernel $1 has not ended after $bound s, and is ended"
@@ -51,7 +51,7 @@ run_guest() {
 		serve
 		sleep 0.1
 	done
-	stop_helpers
+	stop_beside
 	guest_status=$(cat "$share/status" 2>/dev/null)
 	[ -n "$guest_status" ] || {
 		tail -n 5 "$workspace/qemu.log" "$share/console.log" "$share/guest.log" >&2 2>/dev/null
@@ -69,9 +69,9 @@ serve() {
 	stop) [ -z "$sender" ] || kill -TERM "$sender" 2>/dev/null ;;
 	*)
 		# shellcheck disable=SC2016,SC2086 # for the inner shell; a list of words
-		start_helper sh -c 'number=$1 share=$2; shift 2; trap "kill \$pid 2>/dev/null" TERM; "$@" >"$share/sender" 2>&1 & pid=$!; wait $pid; wait $pid; echo "$number" >"$share/answer"' \
+		start_beside sh -c 'number=$1 share=$2; shift 2; trap "kill \$pid 2>/dev/null" TERM; "$@" >"$share/sender" 2>&1 & pid=$!; wait $pid; wait $pid; echo "$number" >"$share/answer"' \
 			serve "$serve_number" "$share" nsenter --net="/run/netns/$namespace" udp-load send $serve_words
-		sender=$helper_pid
+		sender=$beside_pid
 		;;
 	esac
 }

@@ -55,7 +55,7 @@ build_path() {
 }
 
 remove_path() {
-	stop_helpers
+	stop_beside
 	for remove_path_namespace in $namespaces; do
 		remove_namespace "$remove_path_namespace"
 	done
@@ -162,13 +162,13 @@ start_ovs() {
 	export OVS_RUNDIR OVS_LOGDIR OVS_DBDIR
 	rm -f "$workspace/ovs.conf"
 	ovsdb-tool create "$workspace/ovs.conf" || die "cannot make a database for Open vSwitch"
-	start_helper ovsdb-server --remote="punix:$workspace/ovs.sock" --unixctl="$workspace/ovsdb.ctl" "$workspace/ovs.conf" >"$workspace/ovsdb.txt" 2>&1
+	start_beside ovsdb-server --remote="punix:$workspace/ovs.sock" --unixctl="$workspace/ovsdb.ctl" "$workspace/ovs.conf" >"$workspace/ovsdb.txt" 2>&1
 	for start_ovs_try in 1 2 3 4 5 6 7 8 9 10; do
 		[ ! -S "$workspace/ovs.sock" ] || break
 		sleep 0.2
 	done
 	ovs-vsctl --db="unix:$workspace/ovs.sock" --timeout 10 --no-wait init || die "Open vSwitch's database does not answer"
-	start_helper nsenter --net="/run/netns/$host_ns" ovs-vswitchd --unixctl="$workspace/vswitchd.ctl" "unix:$workspace/ovs.sock" >"$workspace/vswitchd.txt" 2>&1
+	start_beside nsenter --net="/run/netns/$host_ns" ovs-vswitchd --unixctl="$workspace/vswitchd.ctl" "unix:$workspace/ovs.sock" >"$workspace/vswitchd.txt" 2>&1
 	{
 		ovs-vsctl --db="unix:$workspace/ovs.sock" --timeout 10 add-br br0 -- set bridge br0 "datapath_type=$1" \
 			-- add-port br0 in0 -- add-port br0 out1 -- add-port br0 out2 &&

@@ -33,7 +33,7 @@ end() {
 	trap - EXIT
 	end_running
 	if [ -n "$workspace" ]; then
-		stop_helpers
+		stop_beside
 		restore_sysctls
 		[ -z "$sysctls_locked" ] || rm -rf "$sysctls_lock"
 	fi
@@ -68,16 +68,16 @@ end_running() {
 	running=''
 }
 
-# stop_helpers: what start_helper started, last first.
-stop_helpers() {
-	[ -r "$workspace/helpers" ] || return 0
-	while read -r stop_helpers_pid; do
-		kill -TERM "-$stop_helpers_pid" 2>/dev/null || kill -TERM "$stop_helpers_pid" 2>/dev/null
-	done <"$workspace/helpers"
-	while read -r stop_helpers_pid; do
-		wait "$stop_helpers_pid" 2>/dev/null
-	done <"$workspace/helpers"
-	rm -f "$workspace/helpers"
+# stop_beside: what start_beside started, last first.
+stop_beside() {
+	[ -r "$workspace/beside" ] || return 0
+	while read -r stop_beside_pid; do
+		kill -TERM "-$stop_beside_pid" 2>/dev/null || kill -TERM "$stop_beside_pid" 2>/dev/null
+	done <"$workspace/beside"
+	while read -r stop_beside_pid; do
+		wait "$stop_beside_pid" 2>/dev/null
+	done <"$workspace/beside"
+	rm -f "$workspace/beside"
 }
 
 # restore_sysctls: PATH and the value it had, a line each, last change first.
@@ -152,6 +152,10 @@ take_options() {
 	done
 	[ -n "${output-}" ] || bad_usage "where to? -o DIR is needed"
 	output=${output%/}
+	case ${tool-} in
+	'' | perf | trace-cmd | tracefs) ;;
+	*) bad_usage "--tool wants perf, trace-cmd or tracefs, not $tool" ;;
+	esac
 }
 
 # whole_number NAME VALUE LEAST MOST
@@ -241,15 +245,15 @@ job() {
 	return "$job_status"
 }
 
-# start_helper COMMAND...: runs beside what follows, until stop_helpers. Sets helper_pid.
-start_helper() {
+# start_beside COMMAND...: runs beside what follows, until stop_beside. Sets beside_pid.
+start_beside() {
 	setsid "$@" &
-	helper_pid=$!
+	beside_pid=$!
 	{
-		echo "$helper_pid"
-		cat "$workspace/helpers" 2>/dev/null
-	} >"$workspace/helpers.new"
-	mv "$workspace/helpers.new" "$workspace/helpers" || die "no room in $workspace"
+		echo "$beside_pid"
+		cat "$workspace/beside" 2>/dev/null
+	} >"$workspace/beside.new"
+	mv "$workspace/beside.new" "$workspace/beside" || die "no room in $workspace"
 }
 
 # record WORD...: netcost-record with the tool and the remark that belong to every bundle of the lab.
