@@ -77,8 +77,14 @@ def test_without_a_stolen_one_the_next_best() -> None:
     timer = softirq(100, 5, action="TIMER", polls=0)
     steering = softirq(200, 5, polls=0)
     polled = softirq(300, 5, comm="cat")
-    assert chosen(timer, steering, polled) == (300, "a network softirq that polled a device")
-    assert chosen(timer, steering) == (200, "a network softirq without a poll")
+    assert chosen(timer, steering, polled) == (
+        300,
+        "a network softirq in the context of cat, as openssl had none with a poll,",
+    )
+    assert chosen(timer, steering) == (
+        200,
+        "a network softirq without a poll, in the context of openssl",
+    )
     assert chosen(timer) == (100, "a softirq, as no network softirq was seen,")
     assert chosen(softirq(100, 5, exit_ns=None)) is None
     assert chosen() is None

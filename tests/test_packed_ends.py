@@ -67,7 +67,11 @@ def test_ended_while_it_unpacks_it_leaves_nothing(
     path = written(tmp_path)
     environment = {**os.environ, "TMPDIR": str(unpacking)}
     running = subprocess.Popen(
-        [sys.executable, "-c", SLOW, str(path)], env=environment, stderr=subprocess.PIPE
+        [sys.executable, "-c", SLOW, str(path)],
+        env=environment,
+        stderr=subprocess.PIPE,
+        # Under nohup it would be ignored, as it should be.
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
     )
     while not list(unpacking.rglob("SHA256SUMS")):
         assert running.poll() is None

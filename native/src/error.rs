@@ -35,8 +35,10 @@ impl From<io::Error> for Error {
 /// The same text on one line, with what a terminal would obey spelled out: names in messages come
 /// from strangers.
 pub fn printable(message: &str) -> String {
+    // What no script has assigned is no more for a terminal than what steers it.
+    let is_plain = |letter: char| matches!(letter, ' '..='~' | 'µ' | '–' | '…') || letter.is_alphanumeric();
     let spelled =
-        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() };
+        |letter: char| if is_plain(letter) { letter.to_string() } else { letter.escape_default().to_string() };
     message.chars().map(spelled).collect()
 }
 

@@ -55,6 +55,7 @@ _HEADING = re.compile(
     r"|wakeup_rt|irqsoff|preemptoff|preemptirqsoff|blk|hwlat|osnoise|timerlat|buffer|started|on|end"
     r"|dynamic|samples|event|of|Samples|Event|count|approx|Overhead|ms|s|x"
 )
+_CLOCK = re.compile(r"clockid: \w+ \(\d+\)")
 _LATENCY = re.compile(r"\w+ latency trace v[\d.]+ on [\w.+-]+")
 
 
@@ -178,7 +179,7 @@ class Lines:
                 lambda found: found[1] + self._task(found[2]) + found[3],
                 line,
             )
-        if _LATENCY.fullmatch(body):
+        if _LATENCY.fullmatch(body) or _CLOCK.fullmatch(body):
             return line
         known = all(_HEADING.fullmatch(word) for word in re.findall(r"[A-Za-z][\w.-]*", body))
         return self._words.masked(line) if known or colon else "#"

@@ -74,6 +74,8 @@ impl Mask<'_> {
             let asked = [head.name, b"\0", head.text].concat();
             let masked = self.names.replacement(kind, &asked)?;
             out.extend_from_slice(masked);
+            // function_graph has events in comments, which end.
+            out.extend_from_slice(line.get(text_at + head.text.len()..).unwrap_or_default());
         }
         Ok(())
     }
