@@ -115,7 +115,7 @@ def test_a_signal_undoes_everything(
     assert processes_with(MARK) == []
 
 
-@pytest.mark.parametrize("delay", [0.05, 0.1, 0.2, 0.4])
+@pytest.mark.parametrize("delay", [0.05, 0.3])
 def test_a_signal_before_it_records_undoes_everything(
     tool: str, delay: float, tmp_path: Path, temporary: dict[str, str]
 ) -> None:

@@ -16,7 +16,7 @@ from text_mutants import EVENTS, LINES, lines, mutant
 
 from netcost_analysis._native import Capture, CaptureError
 
-COUNT = int(os.environ.get("NETCOST_MUTANTS", "8000"))
+COUNT = int(os.environ.get("NETCOST_MUTANTS", "4000"))
 
 
 def test_mutants_are_read_or_refused() -> None:

@@ -176,10 +176,8 @@ impl Shapes {
         };
         (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
         shapes.has_flags = shapes.events.iter().all(|shape| shape.kind == Kind::Ignored || !shape.flags.is_absent());
-        let has_vector = |name: &str| shapes.vectors.iter().any(|vector| vector == name);
-        // A text names what has happened, so any of the other interrupts tells that they were recorded.
-        let has_other = ["call_function_single", "call_function", "reschedule"].iter().any(|name| has_vector(name));
-        let has_vectors = has_vector("ipi") || (has_vector("local_timer") && has_other);
+        // A text names only what has happened: the timer's interrupt does in every recording of them.
+        let has_vectors = shapes.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
         shapes.has_contexts = shapes.has_flags || (has(&shapes, Kind::IrqEntry) && has_vectors);
         shapes.has_wakeup = has(&shapes, Kind::Wakeup);
         shapes.say_what_is_missing();
