@@ -102,8 +102,11 @@ class Bundle:
     def trace(self) -> Path:
         """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
 
-        Raises CaptureError where it, or a link in the folder, leads out of the bundle.
+        Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
+        bundle.
         """
+        if "trace" in self.manifest and self.manifest["trace"] is None:
+            raise CaptureError("the bundle has no trace: it was recorded without one")
         trace = self._inside(self.manifest.get("trace"))
         for folder, folders, files in os.walk(trace):
             for path in (Path(folder, name) for name in folders + files):
@@ -200,6 +203,14 @@ class Bundle:
 
     def __repr__(self) -> str:
         return f"Bundle {self.path}: {self.summary}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the recorder knows of the trace and the trace does not say itself."""
+        lost = self.manifest.get("lost_events")
+        return (
+            [f"the recorder counted {lost:,} lost events"] if isinstance(lost, int) and lost else []
+        )
 
     @property
     def summary(self) -> str:

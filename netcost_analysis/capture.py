@@ -44,6 +44,11 @@ class Capture:
         self.path, self.buffer = str(path), buffer
         self.bundle = bundle_at(self.path)
         self._trace = str(self.bundle.trace) if self.bundle else self.path
+        if self.bundle and not Path(self._trace).exists():
+            name = self.bundle.manifest["trace"]
+            raise CaptureError(
+                f"the bundle has no trace: {name} was left out of it, and only its texts are here"
+            )
         try:
             self.native = _native.Capture(self._trace, buffer)
         except OSError as error:
@@ -70,6 +75,7 @@ class Capture:
         header, scan = self.header, self._scan
         start, end = scan["start_ns"], scan["end_ns"]
         coverage = _rows(scan["coverage"])
+        beside = self.bundle.notes if self.bundle and scan["lost_unknown"] else []
         known_of = {
             "path": self.path,
             "bundle": self.bundle is not None,
@@ -87,7 +93,7 @@ class Capture:
             "kallsyms": header["kallsyms"] or kallsyms_beside(self._trace) is not None,
             "covered": _covered(start, end, scan["cpus"], coverage),
             "coverage": coverage,
-            "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"]])),
+            "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"], *beside])),
         }
         formats = {event["name"]: event for event in header.get("events", ())}
         rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}

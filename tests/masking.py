@@ -77,14 +77,16 @@ def _pieces(data: bytes) -> Iterator[bytes]:
         at += size + {66: number(at + 8, 4), 71: number(at + 8, 8)}.get(kind, 0)
 
 
-# Three bytes are found by chance in what is packed, in the midst of text or of zeros they are not.
-_AROUND = rb"(?:[\x20-\x7e\n\t]{6}|\0{3})"
+# Three bytes are found by chance in what is packed, and in numbers drawn by lot; as a word in the
+# midst of text or of zeros they are not.
+_BEFORE = rb"(?:[\x20-\x7e\n\t]{5}(?<!\w)|\0{3})"
+_BEHIND = rb"(?:(?!\w)[\x20-\x7e\n\t]{5}|\0{3})"
 
 
 def _is_in(secret: bytes, data: bytes) -> bool:
     if secret not in data:
         return False
-    return len(secret) >= 6 or bool(re.search(_AROUND + re.escape(secret) + _AROUND, data))
+    return len(secret) >= 6 or bool(re.search(_BEFORE + re.escape(secret) + _BEHIND, data))
 
 
 def found_in(path: Path, secrets: list[bytes]) -> list[tuple[str, bytes]]:

@@ -190,7 +190,7 @@ def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:
     lines = (target / "pidstat.txt").read_text().splitlines()
     assert lines[0].startswith("Linux 6.18.0 (h1)")
     shown = [line.split()[-1] for line in lines[3:7]]
-    assert shown[:3] == ["kthreadd", "rcu_exp_par_gp_", victim]
+    assert shown[:3] == ["kthreadd", "rcu_exp_par_gp_kthread_worker/0", victim]
     assert Bundle(target).manifest["daemons"] == [other]
     [interface] = json.loads((target / "before/settings/ip_addr.json").read_text())
     address, link_local = (one["local"] for one in interface["addr_info"])

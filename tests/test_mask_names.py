@@ -240,3 +240,10 @@ def test_command_lines() -> None:
     ):
         assert "alice" not in " ".join(masked_arguments(names, ["perf", "record", word]))
     assert "alice" not in " ".join(masked_arguments(names, ["alices-tool", "--for", "alice"]))
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "10.1.2.3", "fd00::2"])
+def test_a_host_told_by_its_address_is_an_address(address: str) -> None:
+    names = Names()
+    assert names.host(address) == names.address(address)
+    assert names.hosts == {}

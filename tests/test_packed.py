@@ -1,5 +1,6 @@
 # Bundles in one file: opened by their content, checked, and refused in one line.
 
+import json
 import re
 import tarfile
 import tempfile
@@ -253,3 +254,19 @@ def _mend_sums(data: bytearray) -> None:
         if block[257:262] == b"ustar":
             block[148:156] = b" " * 8
             data[at + 148 : at + 156] = b"%06o\0 " % sum(block)
+
+
+# What netcost-pack --trace omit makes, and netcost-record --profile none.
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        ("trace.perf.data", "trace.perf.data was left out of it, and only its texts are here"),
+        (None, "it was recorded without one"),
+    ],
+)
+def test_a_bundle_without_a_trace_says_so(
+    tmp_path: Path, netcost: Netcost, trace: str | None, said: str
+) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"netcost_bundle": 1, "trace": trace}))
+    run = netcost("info", str(tmp_path))
+    assert (run.code, run.err) == (1, f"netcost: {tmp_path}: the bundle has no trace: {said}\n")

@@ -9,7 +9,18 @@ from .names import Names
 from .texts import MASKED, Texts
 
 # Strings under these keys are netcost-record's own words, or the kernel's.
-_OWN = {"tool", "trace", "profile", "clock", "cpus", "output", "baseline", "idle", "idle_traced"}
+_OWN = {
+    "tool",
+    "trace",
+    "profile",
+    "clock",
+    "cpus",
+    "output",
+    "baseline",
+    "idle",
+    "load",
+    "idle_traced",
+}
 _OWN |= {"load_traced", "events", "event", "call_graph", "files", "name", "kind", "program"}
 _HOST = {
     "kernel",

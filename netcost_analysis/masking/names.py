@@ -4,6 +4,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from .._native import CaptureError
@@ -19,7 +20,7 @@ _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 # Threads that every kernel has, and the idle task as tools print it.
 _KERNEL_THREAD = re.compile(
     r"swapper(/\d+)?|idle|<idle>|<\.\.\.>|ksoftirqd/\d+|kworker/.*|migration/\d+|cpuhp/\d+"
-    r"|rcu_[a-z_]+|rcu[a-z]*/[\d/]+|irq/\d+-.*|napi/.*|backlog_napi/\d+|ktimers(oftd)?/\d+"
+    r"|rcu_[a-z_]+(/\d+)?|rcu[a-z]*/[\d/]+|irq/\d+-.*|napi/.*|backlog_napi/\d+|ktimers(oftd)?/\d+"
     r"|kthreadd|kswapd\d+|kcompactd\d+|khugepaged|kauditd|watchdogd?(/\d+)?|idle_inject/\d+"
     r"|vhost-\d+|oom_reaper|kdevtmpfs|posixcputmr/\d+|khungtaskd|ksmd|hwrng|kdamond\.\d+|psimon"
     r"|pool_workqueue_(release)?|kthrotld|jbd2/.*|scsi_(eh|tmf)_\d+|card\d-crtc\d|:?-1"
@@ -94,7 +95,9 @@ class Names:
         return "?" * room
 
     def host(self, original: str) -> str:
-        # With and without its domain it is the same host.
+        # With and without its domain it is the same host; many are told by their address.
+        with suppress(ValueError):
+            return self.address(original)
         short = original.partition(".")[0]
         if original in self._masked["host"] or _is_kept("host", original):
             return original
