@@ -28,6 +28,17 @@ from pack_support import (
 
 from netcost_analysis.masking.names import Names
 
+AWKS = ["mawk", "gawk", "busybox awk"]
+
+
+def with_awk(awk: str, folder: Path, environment: dict[str, str]) -> dict[str, str]:
+    """An environment whose awk is this one."""
+    found = shutil.which(awk.split()[0])
+    if found is None:
+        pytest.skip(f"{awk} is not installed")
+    script = f'exec {found} {" ".join(awk.split()[1:])} "$@"'
+    return {**environment, "PATH": stub(folder / "bin", "awk", script)}
+
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
@@ -123,13 +134,9 @@ def test_netcost_mask_replaces_names_alike(
     assert python.name("task", "another") not in names.values()
 
 
-@pytest.mark.parametrize("awk", ["mawk", "gawk", "busybox awk"])
+@pytest.mark.parametrize("awk", AWKS)
 def test_any_awk_will_do(awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
-    found = shutil.which(awk.split()[0])
-    if found is None:
-        pytest.skip(f"{awk} is not installed")
-    script = f'exec {found} {" ".join(awk.split()[1:])} "$@"'
-    held, _ = masked(bundle, tmp_path, {**temporary, "PATH": stub(tmp_path / "bin", "awk", script)})
+    held, _ = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
     assert not any(secret in text for secret in SECRETS for text in held.values())
 
 
@@ -175,3 +182,110 @@ def test_a_name_in_a_file_nobody_knows_stays_at_home(
     held, _ = masked(bundle, tmp_path, temporary)
     assert "extra/diary" not in held
     assert "extra/diary left out" in (tmp_path / "out.netcost.tar.gz.masked.txt").read_text()
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_peers_are_hosts(awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
+    netperf = (
+        "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to "
+        "db7.orchard.example () port 0 AF_INET\n"
+    )
+    late = "\n".join(["[  5]   0.00-1.00   sec  1.00 MBytes  8.39 Mbits/sec"] * 2500)
+    report = {"start": {"connecting_to": {"host": "www3.quarry.example", "port": 5201}}}
+    write(
+        bundle,
+        {
+            # Named in files that are masked before those that say whose names they are.
+            "files/a.txt": "Accepted connection from harbour.eden.example, port 1\n",
+            "before/a": "db7 db7.orchard.example Harbour harbour.eden.example www3 lagoon\n",
+            "load.txt": f"Connecting to host harbour.eden.example., port 5999\n{netperf}{late}\n"
+            "Connecting to host lagoon, port 5201\n",
+            "files/iperf3.json": json.dumps(report),
+        },
+    )
+    held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
+    everything = "\n".join(held.values())
+    for secret in ("harbour", "Harbour", "eden", "db7", "orchard", "www3", "quarry", "lagoon"):
+        assert secret not in everything
+    harbour, db7, www3, lagoon = (
+        names["host", one] for one in ("harbour", "db7", "www3", "lagoon")
+    )
+    assert held["before/a"] == f"{db7} {db7} {harbour} {harbour} {www3} {lagoon}\n"
+    lines = held["load.txt"].splitlines()
+    assert lines[0].startswith(f"Connecting to host {harbour}")
+    assert lines[1] == netperf.strip().replace("db7.orchard.example", db7)
+    assert lines[-1] == f"Connecting to host {lagoon}, port 5201"
+    assert json.loads(held["files/iperf3.json"])["start"]["connecting_to"]["host"] == www3
+
+
+@pytest.mark.parametrize("awk", AWKS)
+@pytest.mark.parametrize("peer", ["127.0.0.1", "::1", "localhost", *ADDRESSES[2:4]])
+def test_an_address_is_no_host(
+    awk: str, peer: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    write(
+        bundle,
+        {
+            "iperf3.json": json.dumps({"start": {"connecting_to": {"host": peer, "port": 1}}}),
+            "files/iperf3.json": json.dumps({"connecting_to": {"host": peer, "port": 1}}, indent=1),
+            "files/a.txt": f"Connecting to host {peer}, port 5201\n",
+            "before/settings/addresses": "127.0.0.1 127 0 198 2001 ::1 localhost\n",
+            "before/interrupts": " 127:  0  198  2001  PCI-MSI eth0\n",
+        },
+    )
+    held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
+    family = "ipv6" if ":" in peer else "ipv4"
+    new = names.get((family, peer), peer)
+    assert (new != peer) == (peer in ADDRESSES)
+    assert json.loads(held["iperf3.json"])["start"]["connecting_to"]["host"] == new
+    assert json.loads(held["files/iperf3.json"])["connecting_to"]["host"] == new
+    assert held["files/a.txt"] == f"Connecting to host {new}, port 5201\n"
+    assert held["before/settings/addresses"] == "127.0.0.1 127 0 198 2001 ::1 localhost\n"
+    assert held["before/interrupts"] == " 127:  0  198  2001  PCI-MSI eth0\n"
+    assert {one for kind, one in names if kind == "host"} == {HOST, DOMAIN}
+
+
+def test_a_map_of_addresses_as_hosts_is_mended(
+    bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    table = tmp_path / "out.mask-map.tsv"
+    table.write_text("host\t127\thost1\nhost\t127.0.0.1\thost1\nhost\ttarkus7\thost2\n")
+    write(bundle, {"before/settings/addresses": "127.0.0.1 127 tarkus7\n"})
+    table.chmod(0o600)
+    held, _ = masked(bundle, tmp_path, temporary)
+    assert held["before/settings/addresses"] == "127.0.0.1 127 host2\n"
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_counters_in_files_stay(
+    awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    texts = {
+        "net_dev": "@ 1 5 6\nInter-|   Receive\n  eth0: 1 2 3\n@ 2 7 8\n  eth0: 4 5 6\n",
+        "stat": "@ 1 5 6\ncpu  1 2 3\ncpu0 1 2 3\nintr 7 0 0\nctxt 5\n",
+        "softirqs": "@ 1 5 6\n   CPU0  CPU1\n NET_RX:  1  2\n",
+        "interrupts": "@ 1 5 6\n   CPU0\n 24:  5  PCI-MSI 512-edge  eth0-rx-0\nLOC:  5  Timer\n",
+    }
+    write(bundle, {f"files/{name}": text for name, text in texts.items()})
+    write(bundle, {"files/stamp": f"@ 1 5 6 {DOMAIN} {ADDRESSES[0]} (secretd) \n"})
+    held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
+    for name, text in texts.items():
+        assert held[f"files/{name}"] == text
+    assert names["host", HOST] in held["files/stamp"]
+    assert "hidden" not in "".join(
+        line
+        for line in (tmp_path / "out.netcost.tar.gz.masked.txt").read_text().splitlines()
+        if "files/" in line and "files/server" not in line
+    )
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_long_names_of_kernel_threads_stay(
+    awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    threads = ["rcu_exp_par_gp_kthread_worker/0", "rcu_exp_gp_kthread_worker", "rcu_preempt"]
+    threads += ["kworker/0:1H-kblockd", "ksoftirqd/1"]
+    lines = "".join(f"13:36:42 0 18 1.00 {one}\n" for one in threads)
+    write(bundle, {"pidstat.txt": f"# Time UID PID %usr Command\n{lines}"})
+    held, _ = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
+    assert held["pidstat.txt"] == f"# Time UID PID %usr Command\n{lines}"

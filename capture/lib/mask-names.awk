@@ -24,7 +24,7 @@ function keep(kind, original, replacement) {
 
 function read_map(file,  line, part, n) {
 	while ((getline line < file) > 0) {
-		if (line ~ /^#/ || split(line, part, "\t") != 3) continue
+		if (line ~ /^#/ || split(line, part, "\t") != 3 || (part[1] == "host" && is_no_host(part[2]))) continue
 		keep(part[1], part[2], part[3])
 		masked_already[part[1], part[3]] = 1
 		if (part[1] == "ipv4") know(4, bits4(part[2]), bits4(part[3]))
@@ -67,11 +67,21 @@ function named(kind, original, long, short,  n, name, i) {
 	return keep(kind, original, substr("???????????????", 1, length(original)))
 }
 
+# is_no_host(TEXT): an address, or what would make every number a host.
+function is_no_host(text) {
+	return text ~ /^[0-9.]*$/ || text ~ /[:\/]/
+}
+
 function mask_host(name,  short, new) {
+	sub(/\.$/, "", name)
 	if (tolower(name) ~ /^(localhost(\.localdomain)?|\(none\)|unknown)$/) return name
+	if (is_no_host(name)) return mask_words(name)
 	if (("host", name) in map) return map["host", name]
+	if (("host", name) in masked_already) return name
 	short = name
 	sub(/\..*/, "", short)
+	# The first part of 3.example.com, or of localhost.example.com, is no name by itself.
+	if (is_no_host(short) || tolower(short) == "localhost") short = name
 	new = named("host", short, "host", "h")
 	if (name != short) keep("host", name, new)
 	return new
@@ -79,7 +89,7 @@ function mask_host(name,  short, new) {
 
 # As the kernel cuts it in an event; the names of its own threads can be longer in /proc.
 function mask_task(name) {
-	if (name ~ /^(swapper(\/[0-9]+)?|idle|<idle>|<\.\.\.>|ksoftirqd\/[0-9]+|kworker\/.*|migration\/[0-9]+|cpuhp\/[0-9]+|rcu_[a-z_]+|rcu[a-z]*\/[0-9\/]+|irq\/[0-9]+-.*|napi\/.*|backlog_napi\/[0-9]+|ktimers(oftd)?\/[0-9]+|kthreadd|kswapd[0-9]+|kcompactd[0-9]+|khugepaged|kauditd|watchdogd?(\/[0-9]+)?|idle_inject\/[0-9]+|vhost-[0-9]+|oom_reaper|kdevtmpfs|khungtaskd|ksmd|hwrng|kdamond\.[0-9]+|psimon|pool_workqueue_(release)?|kthrotld|jbd2\/.*|scsi_eh_[0-9]+|scsi_tmf_[0-9]+|posixcputmr\/[0-9]+)$/) return name
+	if (name ~ /^(swapper(\/[0-9]+)?|idle|<idle>|<\.\.\.>|ksoftirqd\/[0-9]+|kworker\/.*|migration\/[0-9]+|cpuhp\/[0-9]+|rcu_[a-z_]+(\/[0-9]+)?|rcu[a-z]*\/[0-9\/]+|irq\/[0-9]+-.*|napi\/.*|backlog_napi\/[0-9]+|ktimers(oftd)?\/[0-9]+|kthreadd|kswapd[0-9]+|kcompactd[0-9]+|khugepaged|kauditd|watchdogd?(\/[0-9]+)?|idle_inject\/[0-9]+|vhost-[0-9]+|oom_reaper|kdevtmpfs|khungtaskd|ksmd|hwrng|kdamond\.[0-9]+|psimon|pool_workqueue_(release)?|kthrotld|jbd2\/.*|scsi_eh_[0-9]+|scsi_tmf_[0-9]+|posixcputmr\/[0-9]+|card[0-9]-crtc[0-9])$/) return name
 	name = substr(name, 1, 15)
 	return named("task", name, "task", "t")
 }

@@ -11,6 +11,8 @@ function rule_of(path,  name) {
 	if (name ~ /\.jsonl?$/) return path ~ /(^|\/)files\// ? "foreign" : "json"
 	if (name ~ /^pidstat/) return "pidstat"
 	if (name ~ /^(preflight|turbostat)\.txt$/ || name == "owner") return "own"
+	# Copies of /proc's counters, wherever a victim or a load puts them.
+	if (name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp)$/) return "counters"
 	if (path ~ /(^|\/)files\// || name ~ /^(victim|load|recorder)\.txt$/) return "foreign"
 	if (path ~ /(^|\/)(before|after|samples|settings)\// || name ~ /^(kernel_config|victim_stat)$/) return "counters"
 	return ""
@@ -178,19 +180,45 @@ function arrays(text) {
 }
 
 ### files
-function learn_hosts(path, file,  line, lines) {
-	while ((getline line < file) > 0 && ++lines < 2000) {
+function learn_hosts(path, file,  line, lines, rule, word) {
+	rule = rule_of(path)
+	# Only what programs print can name another host anywhere.
+	while ((getline line < file) > 0 && (++lines < 2000 || rule ~ /^(foreign|json)$/)) {
 		if (path ~ /(^|\/)hostname$/) mask_host(line)
 		else if (path ~ /(^|\/)uname$/) { split(line, word, " "); mask_host(word[2]) }
-		else if (lines < 20 && is_sysstat(line)) mask_sysstat(line)
-		else if (match(line, /"nodename"[ \t]*:[ \t]*"[^"]+"/) || match(line, /"system_info"[ \t]*:[ \t]*"Linux [^ "]+/)) {
-			line = substr(line, RSTART, RLENGTH)
-			sub(/"$/, "", line)
-			sub(/.*[" ]/, "", line)
-			mask_host(line)
+		else if (is_sysstat(line)) mask_sysstat(line)
+		else {
+			if (index(line, "\"")) learn_json(line)
+			if (index(line, "Connecting to host ") || index(line, " TEST ")) learn_peers(line)
 		}
 	}
 	close(file)
+}
+
+function learn_json(line,  word) {
+	while (match(line, /"(nodename|hostname|host)"[ \t]*:[ \t]*"[^" \t\\]+"/) || match(line, /"system_info"[ \t]*:[ \t]*"Linux [^ "\\]+/)) {
+		word = substr(line, RSTART, RLENGTH)
+		line = substr(line, RSTART + RLENGTH)
+		sub(/"$/, "", word)
+		sub(/.*[" ]/, "", word)
+		learn_peer(word)
+	}
+}
+
+# Whom iperf3 and netperf talk to.
+function learn_peers(line,  n, i, word) {
+	n = split(line, word, " ")
+	for (i = 4; i <= n; i++) {
+		if (word[i - 3] == "Connecting" && word[i - 2] == "to" && word[i - 1] == "host") learn_peer(word[i])
+		# TEST from X (X) port N AF_INET to Y (Y), or TEST to Y
+		if (word[i - 2] == "TEST" && word[i - 1] ~ /^(from|to)$/) learn_peer(word[i])
+		if (word[i - 2] ~ /^AF_/ && word[i - 1] == "to") learn_peer(word[i])
+	}
+}
+
+function learn_peer(name) {
+	sub(/,.*/, "", name)
+	if (name ~ /[A-Za-z]/ && !is_no_host(name) && name !~ /[()"]/) mask_host(name)
 }
 
 function mask_file(path, file, target, rule,  line, lines) {
