@@ -21,6 +21,22 @@ choose_packer() {
 	[ "$packer" != gzip ] || suffix=gz
 }
 
+# try_output: can a file be written where the archive goes?
+try_output() {
+	try_output_folder=$(dirname -- "$output")
+	[ -d "$try_output_folder" ] || die "there is no folder $try_output_folder to write $output to"
+	probe=$(mktemp "$output.XXXXXX" 2>/dev/null) || die "$output cannot be written there: no file can be made in $try_output_folder"
+	# A block, and more than the lock takes.
+	printf '%4096s' '' 2>/dev/null >"$probe" || die "$output cannot be written there: is there room in $try_output_folder?"
+	rm -f "$probe"
+	probe=''
+}
+
+# no_room: what is written in between did not get there.
+no_room() {
+	die "cannot write to $workspace: is there room? TMPDIR says where else"
+}
+
 # check_files: nothing in a bundle leads elsewhere or is anything but a file with a plain name.
 check_files() {
 	check_files_found=$(find "$bundle" ! -type f ! -type d | head -n 1)
@@ -50,12 +66,12 @@ is_trace() {
 list_files() {
 	: >"$workspace/traces"
 	: >"$workspace/texts"
-	(cd "$bundle" && find . -type f) | sed 's,^\./,,' | LC_ALL=C sort >"$workspace/all"
+	(cd "$bundle" && find . -type f) | sed 's,^\./,,' | LC_ALL=C sort 2>/dev/null >"$workspace/all" || no_room
 	while IFS= read -r list_files_path; do
 		case $list_files_path in
 		# Of an earlier packing, or of the recorder's.
 		SHA256SUMS) ;;
-		*) if is_trace "$list_files_path"; then echo "$list_files_path" >&6; else echo "$list_files_path"; fi ;;
+		*) if is_trace "$list_files_path"; then echo "$list_files_path" 2>/dev/null >&6; else echo "$list_files_path" 2>/dev/null; fi || no_room ;;
 		esac
 	done <"$workspace/all" >"$workspace/texts" 6>"$workspace/traces"
 	[ -s "$workspace/traces" ] || return 0
@@ -69,34 +85,35 @@ list_files() {
 # is for is left out.
 mask_files() {
 	mkdir -p "$workspace/masked"
-	od -An -v -tx1 -N 65536 /dev/urandom >"$workspace/random"
+	od -An -v -tx1 -N 65536 /dev/urandom 2>/dev/null >"$workspace/random" || no_room
 	# Its own file, so that an old map is as good as none.
 	: >"$workspace/old-map"
 	if [ -e "$map" ]; then
-		cat "$map" >"$workspace/old-map" || die "cannot read $map"
+		[ -r "$map" ] || die "cannot read $map"
+		cat "$map" 2>/dev/null >"$workspace/old-map" || no_room
 		awk -F '\t' '!/^#/ && NF && NF != 3 { bad = 1 } END { exit bad }' "$map" || die "$map is no map of names: each line is KIND, ORIGINAL and REPLACEMENT"
 	fi
 	# The pages of a tracefs folder name the host as well, and the perf of a trace that is kept is not read.
-	(cd "$bundle" && find . -type f -name uname) | sed 's,^\./,,' >"$workspace/names"
-	cat "$workspace/texts" >>"$workspace/names"
-	awk -v folder="$bundle" '{ print $0 "\t" folder "/" $0 }' "$workspace/names" >"$workspace/to-learn"
+	(cd "$bundle" && find . -type f -name uname) | sed 's,^\./,,' 2>/dev/null >"$workspace/names" || no_room
+	cat "$workspace/texts" 2>/dev/null >>"$workspace/names" || no_room
+	awk -v folder="$bundle" '{ print $0 "\t" folder "/" $0 }' "$workspace/names" 2>/dev/null >"$workspace/to-learn" || no_room
 	LC_ALL=C awk -v random_file="$workspace/random" -v learn=1 -v map_file="$workspace/old-map" -v new_map_file="$workspace/hosts" \
-		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-learn" || die "cannot mask the files of $bundle"
+		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-learn" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
 	sed 's,/[^/]*$,,; t; d' "$workspace/texts" | LC_ALL=C sort -u | while IFS= read -r mask_files_folder; do
-		mkdir -p "$workspace/masked/$mask_files_folder" || exit 1
-	done || die "cannot write to $workspace: is there room?"
-	awk -v folder="$bundle" -v target="$workspace/masked" '{ print $0 "\t" folder "/" $0 "\t" target "/" $0 }' "$workspace/texts" >"$workspace/to-mask"
+		mkdir -p "$workspace/masked/$mask_files_folder" 2>/dev/null || exit 1
+	done || no_room
+	awk -v folder="$bundle" -v target="$workspace/masked" '{ print $0 "\t" folder "/" $0 "\t" target "/" $0 }' "$workspace/texts" 2>/dev/null >"$workspace/to-mask" || no_room
 	LC_ALL=C awk -v random_file="$workspace/random" -v map_file="$workspace/hosts" -v new_map_file="$workspace/map" -v report="$workspace/report" \
-		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-mask" || die "cannot mask the files of $bundle: is there room in $workspace?"
-	[ "$trace" != keep ] || [ ! -s "$workspace/traces" ] || sed 's/^/packed unmasked: /' "$workspace/traces" >>"$workspace/report"
+		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-mask" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
+	[ "$trace" != keep ] || [ ! -s "$workspace/traces" ] || sed 's/^/packed unmasked: /' "$workspace/traces" 2>/dev/null >>"$workspace/report" || no_room
 	check_masked
 	# The name of the bundle can be the host's.
-	name=$(masked_name)
+	name=$(masked_name) || no_room
 }
 
 # masked_name: the bundle's own name, or "bundle" where a host's or an address is in it.
 masked_name() {
-	printf '%s\n' "${bundle##*/}" >"$workspace/masked-name"
+	printf '%s\n' "${bundle##*/}" 2>/dev/null >"$workspace/masked-name" || return
 	if names_in "$workspace/masked-name" >/dev/null; then echo bundle; else echo "${bundle##*/}"; fi
 }
 
@@ -111,8 +128,8 @@ check_masked() {
 	awk -F '\t' '
 		{ replacement[$3] = 1; kind[NR] = $1; original[NR] = $2 }
 		END { for (i = 1; i <= NR; i++) if (kind[i] ~ /^(host|ipv4|ipv6|mac|id)$/ && !(original[i] in replacement)) print original[i] }
-	' "$workspace/map" >"$workspace/originals"
-	find "$workspace/masked" -type f >"$workspace/masked-files"
+	' "$workspace/map" 2>/dev/null >"$workspace/originals" || no_room
+	find "$workspace/masked" -type f 2>/dev/null >"$workspace/masked-files" || no_room
 	while IFS= read -r check_masked_file; do
 		! names_in "$check_masked_file" >/dev/null || die "${check_masked_file#"$workspace/masked/"} still holds a name that is to be masked: leave the file out of the bundle"
 	done <"$workspace/masked-files"
@@ -121,8 +138,8 @@ check_masked() {
 # stage_files: workspace/stage/NAME as it is to be packed, links to the files themselves, SHA256SUMS among them.
 stage_files() {
 	stage=$workspace/stage/$name
-	cat "$workspace/traces" "$workspace/texts" | LC_ALL=C sort >"$workspace/to-pack"
-	mkdir -p "$stage" || die "cannot write to $workspace: is there room?"
+	cat "$workspace/traces" "$workspace/texts" | LC_ALL=C sort 2>/dev/null >"$workspace/to-pack" || no_room
+	mkdir -p "$stage" 2>/dev/null || no_room
 	while IFS= read -r stage_files_path; do
 		case $stage_files_path in
 		*/*) mkdir -p "$stage/${stage_files_path%/*}" || exit 1 ;;
@@ -134,14 +151,16 @@ stage_files() {
 			[ -e "$stage_files_from" ] || continue
 		fi
 		ln -s "$stage_files_from" "$stage/$stage_files_path" || exit 1
-	done <"$workspace/to-pack" || die "cannot write to $workspace: is there room?"
-	(cd "$stage" && find -L . -type f -exec sha256sum {} +) | sed 's,  \./,  ,' | LC_ALL=C sort -k 2 >"$workspace/sums"
+	done <"$workspace/to-pack" || no_room
+	(cd "$stage" && find -L . -type f -exec sha256sum {} +) | sed 's,  \./,  ,' | LC_ALL=C sort -k 2 2>/dev/null >"$workspace/sums" || no_room
 	[ "$(wc -l <"$workspace/sums")" -eq "$(find -L "$stage" -type f | wc -l)" ] || die "cannot read all of $bundle"
-	cp "$workspace/sums" "$stage/SHA256SUMS" || die "cannot write to $workspace: is there room?"
+	cp "$workspace/sums" "$stage/SHA256SUMS" 2>/dev/null || no_room
+	# As many as there should be: of a group, only the last command's status is seen.
 	{
 		printf '%s\n' "$name/SHA256SUMS" "$name/manifest.json"
 		sed 's/^[0-9a-f]*  //' "$workspace/sums" | grep -vxF manifest.json | awk -v name="$name" '{ print name "/" $0 }'
-	} >"$workspace/members"
+	} 2>/dev/null >"$workspace/members"
+	[ "$(wc -l <"$workspace/members")" -eq $(($(wc -l <"$workspace/sums") + 1)) ] || no_room
 }
 
 # tar_has OPTION: not every tar knows all of GNU's.
@@ -166,10 +185,11 @@ write_archive() {
 	written=''
 	{
 		tar "$@" 2>"$workspace/tar-said"
-		echo $? >"$workspace/tar-status"
+		echo $? 2>/dev/null >"$workspace/tar-status"
 	} | pack_stream >"$partial" 2>"$workspace/packer-said"
 	write_archive_status=$?
 	[ "$write_archive_status" = 0 ] || die "$packer failed, saying: $(tail -n 1 "$workspace/packer-said"); is there room for $output?"
+	[ -s "$workspace/tar-status" ] || no_room
 	[ "$(cat "$workspace/tar-status")" = 0 ] || die "tar failed, saying: $(tail -n 1 "$workspace/tar-said")"
 	verify_archive
 	packed_said=", packed by $packer"
@@ -185,7 +205,7 @@ unpack_stream() {
 
 # verify_archive: reads it back: whole, and every file what its sum says.
 verify_archive() {
-	unpack_stream | tar -t -f - >"$workspace/listed" 2>/dev/null
+	unpack_stream | tar -t -f - 2>/dev/null >"$workspace/listed" || die "the archive cannot be listed: is there room in $workspace?"
 	grep -v '/$' "$workspace/listed" | cmp -s - "$workspace/members" || die "the archive does not hold what it should: is there room for $output?"
 	unpack_stream | tar -x -O -f - "$name/SHA256SUMS" 2>/dev/null | cmp -s - "$workspace/sums" || die "the archive cannot be read back"
 	(cd "$stage" && sha256sum -c "$workspace/sums" >/dev/null 2>&1) || die "a file of $bundle changed while it was packed: pack it again"
