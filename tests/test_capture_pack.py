@@ -130,3 +130,33 @@ def test_help_lists_every_option() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for option in ("--output", "--gzip", "--mask", "--map", "--trace"):
         assert option in done.stdout
+
+
+def test_where_nothing_can_be_written_one_line_says_so(
+    bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    done = ended([PACK, bundle, "-o", "/proc/a.netcost.tar.gz"], env=temporary)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "netcost-pack: /proc/a.netcost.tar.gz cannot be written there: "
+        "no file can be made in /proc\n"
+    )
+    # As on a full disk.
+    script = "echo 'No space left on device' >&2; exit 1"
+    broken = {**temporary, "PATH": stub(tmp_path / "bin", "sort", script)}
+    done = ended([PACK, bundle], env=broken)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "is there room?" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
+
+
+def test_a_series_is_packed_bundle_by_bundle(
+    bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    series = tmp_path / "series"
+    series.mkdir()
+    (series / "experiment.json").write_text("{}\n")
+    bundle.rename(series / "one")
+    done = ended([PACK, series], env=temporary)
+    assert (done.returncode, "is a series" in done.stderr) == (1, True)
+    assert packed(series / "one", "--gzip", env=temporary).parent == series

@@ -37,6 +37,12 @@ no_room() {
 	die "cannot write to $workspace: is there room? TMPDIR says where else"
 }
 
+# room_left: not every awk says that it could not write.
+room_left() {
+	printf '%65536s' '' 2>/dev/null >"$workspace/probe" || no_room
+	rm -f "$workspace/probe"
+}
+
 # check_files: nothing in a bundle leads elsewhere or is anything but a file with a plain name.
 check_files() {
 	check_files_found=$(find "$bundle" ! -type f ! -type d | head -n 1)
@@ -84,7 +90,7 @@ list_files() {
 # mask_files: masked copies of the texts in workspace/masked, the map and what was done beside them. What no rule
 # is for is left out.
 mask_files() {
-	mkdir -p "$workspace/masked"
+	mkdir -p "$workspace/masked" 2>/dev/null || no_room
 	od -An -v -tx1 -N 65536 /dev/urandom 2>/dev/null >"$workspace/random" || no_room
 	# Its own file, so that an old map is as good as none.
 	: >"$workspace/old-map"
@@ -105,6 +111,7 @@ mask_files() {
 	awk -v folder="$bundle" -v target="$workspace/masked" '{ print $0 "\t" folder "/" $0 "\t" target "/" $0 }' "$workspace/texts" 2>/dev/null >"$workspace/to-mask" || no_room
 	LC_ALL=C awk -v random_file="$workspace/random" -v map_file="$workspace/hosts" -v new_map_file="$workspace/map" -v report="$workspace/report" \
 		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-mask" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
+	room_left
 	[ "$trace" != keep ] || [ ! -s "$workspace/traces" ] || sed 's/^/packed unmasked: /' "$workspace/traces" 2>/dev/null >>"$workspace/report" || no_room
 	check_masked
 	# The name of the bundle can be the host's.
@@ -129,6 +136,7 @@ check_masked() {
 		{ replacement[$3] = 1; kind[NR] = $1; original[NR] = $2 }
 		END { for (i = 1; i <= NR; i++) if (kind[i] ~ /^(host|ipv4|ipv6|mac|id)$/ && !(original[i] in replacement)) print original[i] }
 	' "$workspace/map" 2>/dev/null >"$workspace/originals" || no_room
+	room_left
 	find "$workspace/masked" -type f 2>/dev/null >"$workspace/masked-files" || no_room
 	while IFS= read -r check_masked_file; do
 		! names_in "$check_masked_file" >/dev/null || die "${check_masked_file#"$workspace/masked/"} still holds a name that is to be masked: leave the file out of the bundle"
