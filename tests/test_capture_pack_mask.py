@@ -289,3 +289,19 @@ def test_long_names_of_kernel_threads_stay(
     write(bundle, {"pidstat.txt": f"# Time UID PID %usr Command\n{lines}"})
     held, _ = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
     assert held["pidstat.txt"] == f"# Time UID PID %usr Command\n{lines}"
+
+
+@pytest.mark.parametrize("awk", AWKS)
+def test_an_interface_is_not_called_what_somebody_called_it(
+    awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    write(
+        bundle,
+        {
+            "before/ip_link.txt": "2: eth0: <UP> mtu 1500\n    alias to the vault\n",
+            "before/settings/version": "Linux version 6.18.0 (greg@vault) (gcc 15) #1 SMP\n",
+        },
+    )
+    held, _ = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
+    assert held["before/ip_link.txt"] == "2: eth0: <UP> mtu 1500\n    alias (masked)\n"
+    assert held["before/settings/version"] == "Linux version 6.18.0 (-) (gcc 15) #1 SMP\n"

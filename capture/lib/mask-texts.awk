@@ -34,6 +34,9 @@ function mask_counters(line,  text, from, to) {
 		while (substr(text, to, 1) != ")") to--
 		line = substr(line, 1, RSTART + from - 1) mask_task(substr(text, from + 1, to - from - 1)) substr(line, RSTART + to - 1)
 	}
+	# What somebody called an interface, as ip prints it where it knows no JSON; who built the kernel.
+	if (match(line, /^[ \t]*alias /)) line = substr(line, 1, RLENGTH) hide()
+	gsub(/\([A-Za-z0-9_.+-]+@[A-Za-z0-9_.+-]+\)/, "(-)", line)
 	return mask_words(line)
 }
 
