@@ -247,3 +247,11 @@ def test_a_host_told_by_its_address_is_an_address(address: str) -> None:
     names = Names()
     assert names.host(address) == names.address(address)
     assert names.hosts == {}
+
+
+def test_a_host_whose_first_label_is_a_number() -> None:
+    names = Names()
+    assert names.host("3.example.org") == "host1"
+    assert names.host("3") == "3"
+    assert names.host("3com.example.org") == names.host("3com") == "h2"
+    assert set(names.hosts) == {"3.example.org", "3com.example.org", "3com"}

@@ -42,7 +42,8 @@ def _is_kept(kind: str, name: str) -> bool:
         return is_kernel_thread(name)
     if kind == "path":
         return _COMMON_PATH.fullmatch(name) is not None
-    return kind == "host" and name.lower() in _COMMON_HOSTS
+    # A number alone would be found in every number.
+    return kind == "host" and (name.lower() in _COMMON_HOSTS or name.isdigit())
 
 
 class Names:
@@ -101,7 +102,7 @@ class Names:
         short = original.partition(".")[0]
         if original in self._masked["host"] or _is_kept("host", original):
             return original
-        if ("host", original) not in self.map:
+        if ("host", original) not in self.map and not short.isdigit():
             name = self.name("host", short)
             self._keep("host", original, name)
         return self.name("host", original)

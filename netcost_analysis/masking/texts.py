@@ -50,6 +50,7 @@ _PROCESS = re.compile(r"(?<![\w(])(\d+ \()(.*)(\) [A-Z] -?\d+ )")
 _PEER = re.compile(
     r"Connecting to host ([^\s,]+),|TEST (?:from (\S+) \(.*?\) port \d+ AF_\w+ )?to (\S+) \("
 )
+_HOST_OF_JSON = re.compile(r'("(?:nodename|hostname|host)"\s*:\s*")([^"]+)(")')
 _ALIAS = re.compile(r"^(\s*alias ).*")
 # "(builder@host)" in the kernel's version.
 _BUILDER = re.compile(r"\([\w.+-]+@[\w.+-]+\)")
@@ -112,14 +113,13 @@ class Texts:
             self._names.host(text.split()[0])
         for found in (
             *_SYSSTAT.finditer(text[:4096]),
-            *re.finditer(r'("nodename"\s*:\s*")([^"]+)(")', text[:65536]),
+            *_HOST_OF_JSON.finditer(text[: 1 << 20]),
         ):
             self._names.host(found[2])
         # Others' names, where an output's known lines have them.
         for found in _PEER.finditer(text[: 1 << 20]):
             for name in filter(None, found.groups()):
-                if not name[0].isdigit() and ":" not in name:
-                    self._names.host(name)
+                self._names.host(name)
         for found in re.finditer(r'"system_info"\s*:\s*"Linux (\S+)', text[:65536]):
             self._names.host(found[1])
 
