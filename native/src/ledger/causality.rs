@@ -149,6 +149,7 @@ mod tests {
     #[test]
     fn an_effect_before_its_cause_is_an_inversion() {
         let causality = judged(&[
+            (1, 0, What::Waking),
             (10, 1, What::Out(false)),
             (15, 1, What::Wake(1)),
             (16, 1, What::In(0, 0)),
