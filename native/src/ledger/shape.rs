@@ -176,9 +176,10 @@ impl Shapes {
         };
         (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
         shapes.has_flags = shapes.events.iter().all(|shape| shape.kind == Kind::Ignored || !shape.flags.is_absent());
-        // A text names only what has happened: the timer's interrupt does in every recording of them.
+        // A text names only what has happened: the timer's interrupt does wherever interrupts are
+        // recorded, and a device's may not.
         let has_vectors = shapes.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
-        shapes.has_contexts = shapes.has_flags || (has(&shapes, Kind::IrqEntry) && has_vectors);
+        shapes.has_contexts = shapes.has_flags || has_vectors;
         shapes.has_wakeup = has(&shapes, Kind::Wakeup);
         shapes.say_what_is_missing();
         shapes
