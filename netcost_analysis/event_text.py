@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 # What of a sample is shown as one column, behind all others.
 _OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos")
-_KERNEL = 1 << 63
+# What ftrace calls the addresses of kernel_stack and user_stack.
+_STACK = "caller"
 # Addresses and bit fields; counts, sizes and ids are decimal.
 _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
@@ -20,7 +21,8 @@ _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     names = [str(name) for name in frame.columns]
     events = rows(frame)
-    stacks = [name for name in names if any(_is_stack(row[name]) for row in events[:1])]
+    is_stack = any(isinstance(row.get(_STACK), list) for row in events)
+    stacks = [_STACK] if is_stack else []
     plain = [name for name in names if name not in stacks]
     # Cycles of unknown length and places in an order stand as they were recorded.
     timed = names[0] == "time_ns"
@@ -82,11 +84,6 @@ def _words(addresses: list[int], symbols: list[str | None] | None = None) -> lis
     if symbols is None:
         return [f"{address:x}" for address in addresses]
     return [symbol or f"{address:x}" for address, symbol in zip(addresses, symbols, strict=True)]
-
-
-def _is_stack(value: Any) -> bool:
-    # The kernel's half of the address space.
-    return isinstance(value, list) and bool(value) and all(one >= _KERNEL for one in value[:1])
 
 
 def _seconds(time_ns: int | None, start_ns: int) -> str:

@@ -104,7 +104,8 @@ def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]"
     for rows, what in wanted:
         if len(rows):
             row = _typical(rows)
-            return row, what.replace("{task}", str(row["comm"]))
+            task = "an unnamed task" if pd.isna(row["comm"]) else row["comm"]
+            return row, what.replace("{task}", task)
     return None
 
 

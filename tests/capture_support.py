@@ -173,3 +173,12 @@ def samples(bundle: Path, name: str) -> list[tuple[int, int, int, list[str]]]:
             found[-1][3].append(line)
     assert found
     return found
+
+
+# A PATH of busybox's shell, awk, dd, tar and what else it has, and nothing else.
+def busybox_alone(folder: Path) -> Path:
+    found, programs = require_tool("busybox"), folder / "bin"
+    programs.mkdir()
+    for name in subprocess.run([found, "--list"], capture_output=True, text=True).stdout.split():
+        (programs / name).symlink_to(found)
+    return programs

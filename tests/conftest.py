@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,3 +78,21 @@ def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     from run_cli import Netcost
 
     return Netcost(monkeypatch, capsys)
+
+
+# Where bundles are unpacked, and nothing else.
+@pytest.fixture
+def unpacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "unpacking"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+# An environment whose TMPDIR must be empty again.
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    yield {**os.environ, "TMPDIR": str(folder)}
+    assert list(folder.iterdir()) == []

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,14 +15,6 @@ from pack_support import PACK, make_bundle, members, packed
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     return make_bundle(tmp_path)
-
-
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    yield {**os.environ, "TMPDIR": str(folder)}
-    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", ["zst", "gz"])

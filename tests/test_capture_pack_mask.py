@@ -2,14 +2,12 @@
 
 import ipaddress
 import json
-import os
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from capture_support import ended, stub
+from capture_support import busybox_alone, ended, stub
 from pack_support import (
     ADDRESSES,
     DOMAIN,
@@ -43,14 +41,6 @@ def with_awk(awk: str, folder: Path, environment: dict[str, str]) -> dict[str, s
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     return make_bundle(tmp_path)
-
-
-@pytest.fixture
-def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
-    folder = tmp_path / "tmp"
-    folder.mkdir()
-    yield {**os.environ, "TMPDIR": str(folder)}
-    assert list(folder.iterdir()) == []
 
 
 def test_no_name_is_left(bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
@@ -141,14 +131,7 @@ def test_any_awk_will_do(awk: str, bundle: Path, tmp_path: Path, temporary: dict
 
 
 def test_busybox_will_do(bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
-    found = shutil.which("busybox")
-    if found is None:
-        pytest.skip("busybox is not installed")
-    # Nothing else on the PATH: its shell, its tar, its awk, its gzip.
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in subprocess.run([found, "--list"], capture_output=True, text=True).stdout.split():
-        (folder / name).symlink_to(found)
+    folder = busybox_alone(tmp_path)
     archive = tmp_path / "out.netcost.tar.gz"
     command = [folder / "sh", PACK, bundle, "-o", archive, "--mask", "--trace", "omit"]
     done = ended(command, env={**temporary, "PATH": str(folder)})

@@ -2,7 +2,6 @@
 # functions, counters, energy, turbostat, and hosts that have nothing but busybox.
 
 import json
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from capture_support import (
     RECORD,
     VICTIM,
+    busybox_alone,
     ended,
     manifest_of,
     nothing_left,
@@ -195,14 +195,7 @@ def test_every_profile_is_recorded(tmp_path: Path, temporary: dict[str, str]) ->
 
 
 def test_shells_of_small_hosts(tmp_path: Path, temporary: dict[str, str]) -> None:
-    found = shutil.which("busybox")
-    if found is None:
-        pytest.skip("busybox is not installed")
-    # Its ash, awk, dd, setsid and taskset, and nothing else.
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in subprocess.run([found, "--list"], capture_output=True, text=True).stdout.split():
-        (folder / name).symlink_to(found)
+    folder = busybox_alone(tmp_path)
     env = {**temporary, "PATH": str(folder)}
     options = ["--duration", "0.5", "--interval", "0.2", "--victim", "sleep 0.4", "--baseline"]
     done = ended([folder / "sh", RECORD, "-o", tmp_path / "b", *options], env=env)

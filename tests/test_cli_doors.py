@@ -12,18 +12,14 @@ from perfdata import Recording, cpu, recording
 from perfdata import happenings as h
 from run_cli import Netcost
 from told import NET_RX, OPENSSL, UDPSINK
+from told_cli import INTERRUPT
 from tracedat import Dress, Packing, own_events, write_trace_dat
 from tracedat import options as o
 
 TOLD = recording(
     cpu(
         0,
-        h.IrqEntry(1_000, 32),
-        h.SoftirqRaise(1_200, NET_RX),
-        h.IrqExit(2_000, 32),
-        h.SoftirqEntry(3_000, NET_RX),
-        h.NapiPoll(7_000, "eth0", 8),
-        h.SoftirqExit(8_000, NET_RX),
+        *INTERRUPT,
         h.Switch(20_000, UDPSINK),
         h.Switch(30_000, OPENSSL),
         task=OPENSSL,

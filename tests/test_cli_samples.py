@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import ROOT
 from perfdata import (
@@ -28,6 +29,7 @@ from perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from run_cli import Netcost
 
 from netcost_analysis import CaptureError, open_capture
+from netcost_analysis.event_text import event_table
 
 T = SampleType
 KINDS = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU | T.PERIOD
@@ -290,3 +292,27 @@ def test_callchains_explode(path: str) -> None:
     assert flat["callchain"].dtype.kind == "u"
     assert flat["time_ns"].tolist() == [1_000] * 4 + [1_500] * 4 + [2_000]
     assert len(open_capture(path).samples("cycles:u", limit=1)) == 1
+
+
+# What perf script printed: the names of functions where it has them, addresses where it has none.
+def test_samples_of_a_text(netcost: Netcost, tmp_path: Path) -> None:
+    path = tmp_path / "script.txt"
+    path.write_text(
+        "sh 7 [000] 1.000001: 250000 cpu-clock: \n"
+        "\tffffffff81000010 __mod_timer+0x10 ([kernel.kallsyms])\n"
+        "\t          4005f0 [unknown] (/bin/sh)\n\n"
+    )
+    head, row = netcost("events", str(path), "cpu-clock").out.splitlines()
+    assert head.split() == ["time", "(s)", "cpu", "tid", "comm", "period", "callchain"]
+    assert row.split() == ["0.000000000", "0", "7", "sh", "250000", "__mod_timer", "4005f0"]
+    [one] = netcost("events", str(path), "cpu-clock", "--json").json
+    assert one["symbols"] == ["__mod_timer", None]
+
+
+# ftrace's stacks are lists of addresses in a field of the event.
+def test_stacks_are_in_hex() -> None:
+    stacks = pd.Series([[2**64 - 16, 4096], []], dtype=pd.ArrowDtype(pa.list_(pa.uint64())))
+    frame = pd.DataFrame({"time_ns": [1_000, 2_000], "caller": stacks, "size": [2, 0]})
+    table = event_table(frame, 1_000)
+    assert table.header == ["time (s)", "size", "caller"]
+    assert table.rows == [["0.000000000", "2", "fffffffffffffff0 1000"], ["0.000001000", "0", ""]]

@@ -139,11 +139,6 @@ def packed(folder: Path, out: Path, how: str) -> Path:
     return out
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 def test_no_name_is_left(tmp_path: Path) -> None:
     source, target = written(tmp_path / "in"), tmp_path / "out"
     assert {secret for _, secret in found_in(source, SECRETS)} >= set(SECRETS)

@@ -14,11 +14,6 @@ from netcost_analysis import Bundle, mask
 SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
 
 
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
 def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost) -> None:
     source = written(small_captures()["sampled-everything"], tmp_path / "in")
     done = netcost("mask", str(source), str(tmp_path / "out"))

@@ -3,7 +3,6 @@
 import json
 import re
 import tarfile
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -15,20 +14,6 @@ from run_cli import Netcost
 from netcost_analysis import Bundle, CaptureError, open_capture, packed
 
 Made = list[tuple[tarfile.TarInfo, bytes]]
-
-
-@pytest.fixture
-def netcost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Netcost:
-    return Netcost(monkeypatch, capsys)
-
-
-# Where bundles are unpacked, and nothing else.
-@pytest.fixture
-def unpacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "unpacking"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
 
 
 def written(folder: Path, made: Made, how: str = "zstd", name: str = "b.netcost.tar.zst") -> Path:

@@ -292,8 +292,7 @@ def test_help_lists_every_option_and_the_scripts_are_clean() -> None:
 
 @pytest.mark.parametrize("shell", ["dash", "busybox"])
 def test_other_shells_do_the_same(host: Host, shell: str) -> None:
-    if shutil.which(shell) is None:
-        pytest.skip(f"no {shell} here")
+    require_tool(shell)
     before = host.settings()
     words = [shell, "ash"] if shell == "busybox" else [shell]
     path = f"{host.bin}{os.pathsep}{os.environ['PATH']}"

@@ -7,17 +7,21 @@ from perfdata import cpu, recording
 from perfdata import happenings as h
 from told import NET_RX, OPENSSL, TIMER, UDPSINK
 
+INTERRUPT = (
+    h.IrqEntry(1_000, 32),
+    h.SoftirqRaise(1_200, NET_RX),
+    h.IrqExit(2_000, 32),
+    h.SoftirqEntry(3_000, NET_RX),
+    h.NapiPoll(7_000, "eth0", 8),
+    h.SoftirqExit(8_000, NET_RX),
+)
+
 
 def one_interrupt(folder: Path) -> str:
     told = recording(
         cpu(
             0,
-            h.IrqEntry(1_000, 32),
-            h.SoftirqRaise(1_200, NET_RX),
-            h.IrqExit(2_000, 32),
-            h.SoftirqEntry(3_000, NET_RX),
-            h.NapiPoll(7_000, "eth0", 8),
-            h.SoftirqExit(8_000, NET_RX),
+            *INTERRUPT,
             h.SoftirqRaise(9_000, TIMER),
             h.SoftirqEntry(9_500, TIMER),
             h.SoftirqExit(10_000, TIMER),

@@ -170,11 +170,6 @@ impl Recording {
         }
     }
 
-    /// Whether the events are of ftrace's rings.
-    pub fn is_ring(&self) -> bool {
-        matches!(self.source, Source::Ring(_))
-    }
-
     /// Whether the recorder may have written the same record twice at the end of a flush.
     pub fn may_repeat(&self) -> bool {
         matches!(self.source, Source::Perf(_))

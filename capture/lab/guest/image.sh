@@ -32,7 +32,7 @@ in_root() {
 	job chroot "$work/root" "$@"
 }
 
-# make_root: about a minute, and some hundred megabytes.
+# make_root: once.
 make_root() {
 	[ ! -e "$work/root.cpio" ] || return 0
 	debian_mirror

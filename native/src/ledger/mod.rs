@@ -119,7 +119,7 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     }
     ledger.world.waits.end(end);
     let mut notes = recording.notes.clone();
-    notes.extend(refuse::caveats(recording));
+    notes.extend(refuse::caveat(recording));
     notes.extend(tally.notes);
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));

@@ -77,11 +77,8 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
     Ok(())
 }
 
-/// What the clock means for the figures.
-pub fn caveats(recording: &Recording) -> Vec<String> {
+/// What the clock's steps mean for the figures.
+pub fn caveat(recording: &Recording) -> Option<String> {
     let step = recording.resolution_ns;
-    (step > 1)
-        .then(|| format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"))
-        .into_iter()
-        .collect()
+    (step > 1).then(|| format!("times are known in steps of {step} ns: each end of a stretch may be off by that much, and shorter ones have no length"))
 }

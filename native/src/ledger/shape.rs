@@ -115,7 +115,7 @@ pub struct Shapes {
     pub has_raise: bool,
     /// Every event says in which context it happened.
     pub has_flags: bool,
-    /// Interrupts are known, from that or from entries and exits of all of their kinds.
+    /// Interrupts are known, from that or from the entries and exits of vectors.
     pub has_contexts: bool,
     /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
     pub has_poll: bool,
