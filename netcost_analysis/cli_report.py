@@ -16,29 +16,35 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[not
 )
 @click.option(
     "--notebook",
-    type=click.Path(dir_okay=False),
-    help="Execute this one instead of 01-stolen-time.",
+    metavar="NAME",
+    default="stolen-time",
+    help="Which question: a notebook of the project by name or number (devices, 04), or a file.",
 )
 @click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
 @json_option
 def command(
-    path: str, output: str, notebook: str | None, victim: str | None, code: bool, as_json: bool
+    path: str, output: str, notebook: str, victim: str | None, code: bool, as_json: bool
 ) -> None:
-    """Write the report on a capture as one HTML file that needs nothing else."""
-    from .report import NotebookError, default_notebook, write_report
+    """Write the report on a capture, or on a series of them, as one HTML file."""
+    from .report import NotebookError, find_notebook, write_report
+    from .series import is_series
 
     if path == "-":
         raise click.UsageError("report reads the capture more than once: give it a file")
     if not Path(output).parent.is_dir():
         raise click.ClickException(f"{Path(output).parent} is no directory")
-    source = Path(notebook) if notebook else default_notebook()
-    if not source.is_file():
-        raise click.ClickException(f"no notebook at {source}: name one with --notebook")
+    try:
+        source = find_notebook(notebook)
+    except NotebookError as error:
+        raise click.ClickException(str(error)) from None
+    buffer = None
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
-    capture = opened(path)
-    _ = capture.timeline().summary
-    chosen = {"victim": victim, "buffer": capture.buffer}
+    if not is_series(path):
+        capture = opened(path)
+        _ = capture.timeline().summary
+        buffer = capture.buffer
+    chosen = {"victim": victim, "buffer": buffer}
     try:
         write_report(source, path, output, with_code=code, parameters=chosen)
     except ImportError as error:

@@ -54,9 +54,33 @@ footer { margin-top: 3rem; border-top: 1px solid #ccc; color: #555; font-size: .
 """
 
 
-def default_notebook() -> Path:
-    # The source tree's; an installed wheel has no notebooks and names one with --notebook.
-    return Path(__file__).resolve().parent.parent / "notebooks" / "01-stolen-time.ipynb"
+class NotebookError(Exception):
+    """A cell of the notebook raised, or it cannot do what was asked; the message is one line."""
+
+
+# The source tree's; an installed wheel has no notebooks and names one by its path.
+_NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+DEFAULT = "stolen-time"
+
+
+def find_notebook(name: str) -> Path:
+    """The notebook of that name: a path, or one of the project's by name or number.
+
+    "devices", "04-devices" and "04" are the same. Raises NotebookError, with the names there are.
+    """
+    if Path(name).is_file():
+        return Path(name)
+    ours = sorted(_NOTEBOOKS.glob("[0-9]*.ipynb"))
+    for path in ours:
+        number, _, short = path.stem.partition("-")
+        if name.removesuffix(".ipynb") in (path.stem, short, number, number.lstrip("0")):
+            return path
+    known = ", ".join(path.stem.partition("-")[2] for path in ours)
+    raise NotebookError(
+        f"no notebook {name!r}: name a file, or one of {known}"
+        if known
+        else f"no notebook {name!r}, and none of the project's is installed: name a file"
+    )
 
 
 def write_report(
@@ -83,10 +107,6 @@ def write_report(
     page = _page(book, title=_title(book, notebook), capture=capture, with_code=with_code)
     with replacing(output) as draft:
         draft.write_text(page, encoding="utf-8")
-
-
-class NotebookError(Exception):
-    """A cell of the notebook raised, or it cannot do what was asked; the message is one line."""
 
 
 def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from .accounting import accounting
 from .recorder import clock, recorder
+from .requires import unrecorded
 from .tables import between, share_between
 from .units import absent, duration, ranges, share
 
@@ -196,12 +197,6 @@ def _monitor(row: "pd.Series[Any]") -> str:
         f" A monitor (utime + stime, as top reads them) shows {duration(shown)}; the other "
         f"{duration(on_cpu - int(shown))} of its time on CPU are charged to nobody, as if it slept."
     )
-
-
-def unrecorded(capture: "Capture", *names: str) -> list[str]:
-    """Those of the named tracepoints that the capture did not record."""
-    known = {event["name"] for event in capture.info["event_attrs"]} | set(capture.info["events"])
-    return [name for name in names if name not in known]
 
 
 def missing(capture: "Capture", *names: str) -> str | None:

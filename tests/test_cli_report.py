@@ -12,7 +12,7 @@ from perfdata import happenings as h
 from run_cli import Netcost
 from tracedat import Dress, write_trace_dat
 
-from netcost_analysis.report import NotebookError, write_report
+from netcost_analysis.report import NotebookError, find_notebook, write_report
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
 
@@ -79,3 +79,17 @@ def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -
     notebook(tmp_path, told)
     run = netcost(*words, "--buffer", "other")
     assert (run.code, run.err) == (1, "netcost: book.ipynb has no parameter buffer\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["stolen-time", "01-stolen-time", "01", "1", "01-stolen-time.ipynb"]
+)
+def test_a_notebook_by_its_name(name: str) -> None:
+    assert find_notebook(name).name == "01-stolen-time.ipynb"
+
+
+def test_a_notebook_that_is_not_there() -> None:
+    with pytest.raises(
+        NotebookError, match=r"^no notebook 'stolen': name a file, or one of stolen-t"
+    ):
+        find_notebook("stolen")

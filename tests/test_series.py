@@ -1,0 +1,58 @@
+# The folder that an experiment of the lab leaves, from Python.
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from netcost_analysis import CaptureError
+from netcost_analysis.series import is_series, open_series
+
+
+def folder(path: Path, table: str = "steps.tsv", text: str = "bundle\tpps\na\t1\n") -> Path:
+    path.mkdir()
+    (path / "experiment.json").write_text(
+        json.dumps({"netcost_experiment": 1, "experiment": "mine", "table": table})
+    )
+    (path / "steps.tsv").write_text(text)
+    return path
+
+
+def test_each_step_of_a_sample_has_its_recording() -> None:
+    sweep = open_series(ROOT / "sample-data" / "datapath-sweep")
+    assert len(sweep.steps) == 20
+    assert all(sweep.has(name) for name in sweep.steps["bundle"])
+    name = sweep.steps["bundle"][0]
+    assert sweep.capture(name).info["duration_ns"] > 1e9
+    assert sweep.bundle(name).kernel_config["CONFIG_HZ"]
+    assert "datapath-sweep, 20 steps" in repr(sweep)
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    assert not is_series(tmp_path)
+    with pytest.raises(CaptureError, match="is no series"):
+        open_series(tmp_path)
+    (tmp_path / "experiment.json").write_text("{")
+    with pytest.raises(CaptureError, match="is no JSON"):
+        open_series(tmp_path)
+    (tmp_path / "experiment.json").write_text("[]")
+    with pytest.raises(CaptureError, match="of no experiment"):
+        open_series(tmp_path)
+
+
+def test_nothing_outside_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.tsv").write_text("bundle\n../x\n")
+    told = open_series(folder(tmp_path / "s", table="../secret.tsv"))
+    with pytest.raises(CaptureError, match="outside"):
+        _ = told.steps
+    with pytest.raises(CaptureError, match="outside"):
+        told.bundle("../s")
+    with pytest.raises(CaptureError, match="no recording 'a'"):
+        open_series(tmp_path / "s").capture("a")
+
+
+def test_a_table_that_is_none(tmp_path: Path) -> None:
+    told = open_series(folder(tmp_path / "s", text=""))
+    with pytest.raises(CaptureError, match="cannot be read"):
+        _ = told.steps
