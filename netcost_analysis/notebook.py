@@ -3,8 +3,10 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ._native import CaptureError
 from .plots_palette import style
 
 if TYPE_CHECKING:
@@ -21,6 +23,19 @@ def say(*html: str | None) -> None:
     text = "".join(part for part in html if part)
     if text:
         display(HTML(text))  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def attempt() -> Iterator[None]:
+    """For a `with` block whose question a capture may be unable to answer: then says why not.
+
+    What the block raises of CaptureError ends it, and the notebook goes on. Names that only the
+    block sets are not there then.
+    """
+    try:
+        yield
+    except CaptureError as error:
+        say(f"<p class='missing'>{escape(str(error))}.</p>")
 
 
 @contextmanager
