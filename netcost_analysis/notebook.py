@@ -1,15 +1,17 @@
 """How a notebook shows what it computes: prose, tables and pictures with a text for each."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ._native import CaptureError
+from .figures import figures
 from .plots_palette import style
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 # Of the page; pictures are drawn at twice its pixels.
@@ -23,6 +25,22 @@ def say(*html: str | None) -> None:
     text = "".join(part for part in html if part)
     if text:
         display(HTML(text))  # type: ignore[no-untyped-call]
+
+
+def table(
+    frame: "pd.DataFrame",
+    start_ns: int | None = None,
+    rows: int | None = None,
+    names: Mapping[str, str] | None = None,
+) -> None:
+    """Show a frame with units: durations, shares in percent, moments in seconds.
+
+    Units follow from the columns' names (_ns, _share, _per_s). start_ns: what moments count from.
+    rows: at most so many. names: headings for columns whose name will not do.
+    """
+    shown = figures(frame, start_ns, rows, names).html()
+    more = len(frame) - len(frame[:rows])
+    say(shown, f"<p>{more:,} more.</p>" if more else None)
 
 
 @contextmanager
