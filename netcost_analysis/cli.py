@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .capture import Capture
 
 _SUBCOMMANDS = {
+    "ask": "cli_ask",
     "events": "cli_events",
     "info": "cli_info",
     "ledger": "cli_ledger",

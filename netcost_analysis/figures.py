@@ -47,6 +47,8 @@ def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[s
         return [_moment(value, start_ns) for value in values]
     if name.endswith("_ns"):
         return ["" if absent(value) else _ns(value) for value in values]
+    if name == "napi":
+        return ["" if absent(value) else f"{int(value):#x}" for value in values]
     if name.endswith("_share") or name == "share":
         return [share(value) for value in values]
     return [_plain(value) for value in values]

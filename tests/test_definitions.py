@@ -1,7 +1,5 @@
 # Every column that a question's answer has is defined in docs/definitions.md, and once.
 
-import dataclasses
-import inspect
 import re
 from importlib import import_module
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 from conftest import ROOT
 
 import netcost_analysis as netcost
-from netcost_analysis.series import open_series
+from netcost_analysis.questions import ask, parts, questions
 
 SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
@@ -19,8 +17,7 @@ QUESTIONS = {
     "losses": "veth-stolen-time",
     "victim": "veth-stolen-time",
 }
-# Asked of a Bundle as well as a Timeline, or not of a recording at all.
-NOT_QUESTIONS = {"parse_openssl_speed", "SpeedRun"}
+NOT_QUESTIONS: set[str] = set()
 
 
 def defined() -> dict[str, int]:
@@ -49,59 +46,40 @@ def is_defined(name: str) -> bool:
     )
 
 
-def questions() -> list[tuple[str, str]]:
-    return [
-        (module, name)
-        for module in QUESTIONS
-        for name, home in netcost._HOME.items()
-        if (home == module or home.startswith(f"{module}.")) and name not in NOT_QUESTIONS
-    ]
+def asked() -> list[str]:
+    return [name for name in questions() if name not in NOT_QUESTIONS]
 
 
-def asked(question: Any, sample: str) -> Any:
-    kinds = [
-        getattr(parameter.annotation, "__name__", str(parameter.annotation)).split(".")[-1]
-        for parameter in inspect.signature(question).parameters.values()
-        if parameter.default is inspect.Parameter.empty
-        and parameter.kind is not inspect.Parameter.VAR_POSITIONAL
-    ]
-    path = SAMPLES / sample
-    given: dict[str, Any] = {}
-    if "Series" in kinds:
-        given["Series"] = open_series(path)
-    else:
-        capture = netcost.open_capture(path)
-        given = {"Capture": capture, "Timeline": capture.timeline(), "Bundle": capture.bundle}
-    return question(*(given[kind] for kind in kinds))
+def sample_for(name: str) -> str:
+    home = netcost._HOME[name]
+    return next(
+        (str(SAMPLES / sample) for module, sample in QUESTIONS.items() if home.startswith(module)),
+        str(SAMPLES / "veth-stolen-time"),
+    )
 
 
 def names_in(answer: Any) -> set[str]:
     if isinstance(answer, pd.DataFrame | pd.Series):
         frame = answer.to_frame() if isinstance(answer, pd.Series) else answer
         assert not isinstance(frame.columns, pd.MultiIndex)
-        return {str(name) for name in [*frame.columns, *frame.index.names] if name is not None}
-    if dataclasses.is_dataclass(answer):
-        names = [field.name for field in dataclasses.fields(answer)]
-        parts = [getattr(answer, name) for name in names]
-    elif hasattr(answer, "_fields"):
-        names, parts = list(answer._fields), list(answer)
-    else:
+        # A matrix has a column for each of what its columns are named for.
+        columns = [frame.columns.name] if frame.columns.name else list(frame.columns)
+        return {str(name) for name in [*columns, *frame.index.names] if name is not None}
+    if list(parts(answer)) == [""]:
         return set()
-    return set(names).union(*(names_in(part) for part in parts))
+    return set(parts(answer)).union(*(names_in(part) for part in parts(answer).values()))
 
 
-@pytest.mark.parametrize(("module", "name"), questions())
-def test_every_column_is_defined(module: str, name: str) -> None:
-    question = getattr(netcost, name)
-    answer = asked(question, QUESTIONS[module])
+@pytest.mark.parametrize("name", asked())
+def test_every_column_is_defined(name: str) -> None:
+    answer = ask(questions()[name], sample_for(name))
     unknown = {one for one in names_in(answer) if not is_defined(one)}
     assert not unknown, f"docs/definitions.md defines no {', '.join(sorted(unknown))}"
 
 
-@pytest.mark.parametrize(("module", "name"), questions())
-def test_every_question_says_what_it_is(module: str, name: str) -> None:
-    question = getattr(netcost, name)
-    assert question.__doc__
+@pytest.mark.parametrize("name", asked())
+def test_every_question_says_what_it_is(name: str) -> None:
+    assert questions()[name].summary.endswith(".")
     assert f"`{name}`" in (ROOT / "docs" / "definitions.md").read_text()
     home = import_module(f"netcost_analysis.{netcost._HOME[name]}")
     assert name in dir(home)

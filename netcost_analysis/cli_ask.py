@@ -1,0 +1,191 @@
+# netcost ask: any question of the package from the shell, as text, JSON, CSV or Parquet.
+
+import ast
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .cli import capture_arguments, json_option, opened, print_json, window_options
+from .units import printable
+
+if TYPE_CHECKING:
+    from .questions import Question
+
+_ON_A_TERMINAL = 40
+
+
+def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if not wanted:
+        return
+    from .questions import questions
+    from .tables import Table, show
+
+    known = sorted(questions().values(), key=lambda one: one.name)
+    show(Table(["question", "answers"], [[one.name, one.summary] for one in known], left={0, 1}))
+    ctx.exit()
+
+
+@click.command("ask", short_help="Ask any question of the package: netcost ask --list.")
+@click.argument("question")
+@capture_arguments
+@click.option(
+    "--with",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="An argument of the question's function; may be repeated.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False),
+    help="Write to FILE.parquet or FILE.csv instead.",
+)
+@click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")
+@click.option(
+    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed,
+    help="List the questions and exit.",
+)  # fmt: skip
+@window_options
+@json_option
+def command(
+    question: str,
+    path: str,
+    options: tuple[str, ...],
+    output: str | None,
+    table: str | None,
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+    as_json: bool,
+) -> None:
+    """Ask a question of the package: QUESTION is one of its functions, `--list` has them all.
+
+    Columns and their meaning: docs/definitions.md.
+    """
+    from .questions import ask, parts
+
+    one = _question(question)
+    given = _options(one, options)
+    answer = ask(
+        one,
+        path,
+        lambda capture: capture.timeline(start=start, end=end, cpus=list(cpus) or None),
+        opened,
+        **given,
+    )
+    answers = parts(answer)
+    if table is not None:
+        if table not in answers:
+            named = ", ".join(name for name in answers if name) or "one table without a name"
+            raise click.ClickException(f"{one.name} has no part {table!r}; it has {named}")
+        answers = {table: answers[table]}
+    if output:
+        _write(answers, output)
+    elif as_json:
+        print_json({name: _plain(part) for name, part in answers.items()} if "" not in answers
+                   else _plain(answers[""]))  # fmt: skip
+    else:
+        _print(answers, 0 if one.sources == ("Series",) else opened(path).start_ns)
+
+
+def _question(name: str) -> "Question":
+    from difflib import get_close_matches
+
+    from .questions import questions
+
+    known = questions()
+    if name not in known:
+        near = get_close_matches(name, known, n=3) or sorted(known)[:5]
+        raise click.UsageError(
+            f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"
+        )
+    return known[name]
+
+
+def _options(question: "Question", given: tuple[str, ...]) -> dict[str, Any]:
+    values = {}
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or name not in question.options:
+            known = ", ".join(question.options) or "none"
+            raise click.UsageError(f"--with {one!r}: {question.name} takes {known} (NAME=VALUE)")
+        try:
+            values[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            values[name] = text
+    return values
+
+
+def _write(answers: dict[str, Any], output: str) -> None:
+    import pandas as pd
+
+    from .export import write_csv, write_parquet
+    from .files import replacing
+
+    frames = [part for part in answers.values() if isinstance(part, pd.DataFrame)]
+    if Path(output).suffix not in (".csv", ".parquet"):
+        raise click.UsageError(f"-o takes a file ending in .parquet or .csv, not {output!r}")
+    if len(frames) != 1:
+        named = ", ".join(n for n, part in answers.items() if isinstance(part, pd.DataFrame))
+        raise click.UsageError(f"-o takes one table: choose it with --table ({named or 'none'})")
+    frame = _with_index(frames[0])
+    with replacing(output) as draft:
+        (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
+    print(f"{len(frame):,} rows in {output}")
+
+
+def _with_index(frame: Any) -> Any:
+    return frame.reset_index(drop=all(name is None for name in frame.index.names))
+
+
+def _plain(part: Any) -> Any:
+    import pandas as pd
+
+    from .export import rows
+    from .tables import plain
+
+    if isinstance(part, pd.DataFrame):
+        return rows(_with_index(part))
+    if isinstance(part, list | tuple):
+        return [_plain(one) for one in part]
+    if isinstance(part, dict):
+        return {str(name): _plain(one) for name, one in part.items()}
+    return plain(part) if _is_scalar(part) else str(part)
+
+
+def _is_scalar(part: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_scalar(part))
+
+
+def _print(answers: dict[str, Any], start_ns: int) -> None:
+    import pandas as pd
+
+    from .figures import figures, heading
+    from .tables import show
+
+    most = _ON_A_TERMINAL if sys.stdout.isatty() else None
+    for name, part in answers.items():
+        if not isinstance(part, pd.DataFrame):
+            print(f"{heading(name)}: {printable(str(_figure(name, part)))}")
+            continue
+        if name:
+            print(f"\n{heading(name)}:" if len(part) else f"\n{heading(name)}: none")
+        if len(part) or not name:
+            show(figures(part, start_ns, most))
+        if most is not None and len(part) > most:
+            print(f"the first {most} of {len(part):,}; a pipe or -o gets all", file=sys.stderr)
+
+
+def _figure(name: str, value: Any) -> Any:
+    import pandas as pd
+
+    from .figures import figures
+
+    if isinstance(value, list | tuple):
+        return "; ".join(map(str, value)) or "none"
+    return figures(pd.DataFrame({name: [value]})).rows[0][0] or "unknown"
