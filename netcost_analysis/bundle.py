@@ -98,6 +98,29 @@ class Bundle:
         path = self._inside(name)
         return self._read(path) if path.is_file() else None
 
+    def json(self, name: str) -> Any:
+        """What one of the bundle's JSON files holds, None where it has none of that name.
+
+        Raises CaptureError where it is no JSON or outside the bundle.
+        """
+        text = self.text(name)
+        try:
+            return None if text is None else json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CaptureError(f"{self.path}/{name} is no JSON: {error}") from None
+
+    @property
+    def network_namespaces(self) -> dict[str, str]:
+        """The network namespaces whose devices were looked up: name to the ending of its files.
+
+        "." is the one that netcost-record ran in. The first one's files have no ending, another's
+        ".NAME", or ".host" for ".".
+        """
+        listed = self.manifest.get("network_namespaces")
+        names = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+        first, *others = names or ["."]
+        return {first: ""} | {one: ".host" if one == "." else f".{one}" for one in others}
+
     @property
     def trace(self) -> Path:
         """The recording inside the bundle: a file, or the folder of pages that tracefs gave.

@@ -18,7 +18,7 @@ from .host import Snapshot
 if TYPE_CHECKING:
     from .bundle import Bundle
 
-_HEAD = re.compile(r"@ \d+ (\d+) (\d+)")
+_HEAD = re.compile(r"@ [0-9]+ ([0-9]{1,18}) ([0-9]{1,18})$")
 # What a sample's file is called in the folders before/ and after/.
 _WHOLE = {"softnet_stat": "net_softnet_stat"}
 # How a file's rows are told apart, and the snapshot's table of it.
@@ -39,15 +39,20 @@ class Reading(NamedTuple):
     text: str
 
 
-def readings(bundle: "Bundle", name: str, folder: str = "samples") -> list[Reading]:
+def readings(
+    bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
+) -> list[Reading]:
     """Every reading of a file of counters in a bundle, in the order of time.
 
-    name: as in samples/ ("net_dev", "softnet_stat", "victim"). folder: where the samples are; a
-    load may leave some of its own in "files". A file of before/ or after/ of which no stamp says
-    when it was read is left out. Raises CaptureError for a folder outside the bundle.
+    name: as in samples/ ("net_dev", "softnet_stat", "victim"; of another network namespace
+    "net_dev.NAME"). folder: where the samples are; a load may leave some of its own in "files".
+    sides: whether before/ and after/ are readings, too; a file there of which no stamp says when it
+    was read is left out. Raises CaptureError for a folder outside the bundle.
     """
     whole = _WHOLE.get(name, name)
     found = list(_samples(bundle.text(f"{folder}/{name}") or ""))
+    if not sides:
+        return sorted(found)
     for side, snapshot in (("before", bundle.before), ("after", bundle.after)):
         when, text = snapshot.reads.get(whole), bundle.text(f"{side}/{whole}")
         if when and text:
@@ -71,21 +76,26 @@ def _samples(text: str) -> Iterator[Reading]:
         yield Reading(*when, "".join(lines))
 
 
-def counters(bundle: "Bundle", name: str, folder: str = "samples") -> pd.DataFrame:
+def counters(
+    bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
+) -> pd.DataFrame:
     """A file of counters over time.
 
-    name: net_dev (a row per reading and device), softnet_stat, stat (and cpu), interrupts (and
-    line), softirqs (and action). folder: as readings() takes it. Returns columns begin_ns, end_ns
+    name: net_dev (a row per reading and device; "net_dev.NAME" of another network namespace),
+    softnet_stat, stat (and cpu), interrupts (and line), softirqs (and action). folder, sides: as
+    readings() takes them. Returns columns begin_ns, end_ns
     (int64, when it was read), at_ns (the middle), the key, then the counters as Snapshot has them
     (by CPU number for interrupts and softirqs); empty where the bundle has none. Raises ValueError
     for another name.
     """
-    if name not in _KEYS:
+    # Network namespaces have a net/dev each, and share the rest.
+    kind = "net_dev" if name.startswith("net_dev.") else name
+    if kind not in _KEYS:
         raise ValueError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
-    key, table = _KEYS[name]
+    key, table = _KEYS[kind]
     frames = []
-    for begin_ns, end_ns, text in readings(bundle, name, folder):
-        snapshot = Snapshot({_WHOLE.get(name, name): text})
+    for begin_ns, end_ns, text in readings(bundle, name, folder, sides):
+        snapshot = Snapshot({_WHOLE.get(kind, kind): text})
         frame = getattr(snapshot, table).rename_axis(key).reset_index()
         at_ns = (begin_ns + end_ns) // 2
         for place, (column, ns) in enumerate(

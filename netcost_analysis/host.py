@@ -1,5 +1,6 @@
 """The host's own counters, as a bundle's snapshots of /proc hold them."""
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
@@ -40,6 +41,16 @@ _NET_DEV = (
     ),
 )
 
+# A stranger's file may hold anything: digits that are none to int(), and far too many of them.
+_COUNT = re.compile(r"[0-9]{1,40}")
+_HEX = re.compile(r"[0-9a-f]{1,15}")
+# Of nanoseconds that fit into 63 bits.
+_MOMENT = re.compile(r"[0-9]{1,18}")
+
+
+def _counts(words: list[str], like: "re.Pattern[str]" = _COUNT) -> bool:
+    return all(map(like.fullmatch, words))
+
 
 class Snapshot:
     """Counters of one moment. Difference of two: ``after.softirqs - before.softirqs``.
@@ -68,7 +79,7 @@ class Snapshot:
         return {
             words[0]: int(words[1])
             for words in self._lines("stamp")
-            if words[0].endswith("_ns") and len(words) == 2 and words[1].isdigit()
+            if words[0].endswith("_ns") and len(words) == 2 and _counts(words[1:], _MOMENT)
         }
 
     @cached_property
@@ -77,7 +88,7 @@ class Snapshot:
         return {
             words[0]: (int(words[1]), int(words[2]))
             for words in self._lines("stamp")
-            if len(words) == 3 and words[1].isdigit() and words[2].isdigit()
+            if len(words) == 3 and _counts(words[1:], _MOMENT)
         }
 
     @cached_property
@@ -86,7 +97,9 @@ class Snapshot:
         rows = {
             int(name[3:]): [int(word) for word in words[: len(_STAT)]]
             for name, *words in self._lines("stat")
-            if name.startswith("cpu") and name[3:].isdigit()
+            if name.startswith("cpu")
+            and _COUNT.fullmatch(name[3:])
+            and _counts(words[: len(_STAT)])
         }
         width = min(map(len, rows.values()), default=0)
         return pd.DataFrame(
@@ -117,21 +130,23 @@ class Snapshot:
         lines = self._lines(name)
         if not lines:
             return pd.DataFrame()
-        cpus = [
-            int(word.removeprefix("CPU")) for word in lines[0] if word.removeprefix("CPU").isdigit()
-        ]
+        cpus = [int(number) for word in lines[0] if _counts([number := word.removeprefix("CPU")])]
         rows = {
             words[0].rstrip(":"): [int(word) for word in words[1 : 1 + len(cpus)]]
             for words in lines[1:]
             # ERR and MIS have one count for the machine.
-            if len(words) > len(cpus) and all(word.isdigit() for word in words[1 : 1 + len(cpus)])
+            if len(words) > len(cpus) and _counts(words[1 : 1 + len(cpus)])
         }
         return pd.DataFrame.from_dict(rows, orient="index", columns=cpus)
 
     @cached_property
     def softnet_stat(self) -> pd.DataFrame:
         """By CPU: processed, dropped, time_squeeze, received_rps, flow_limit_count."""
-        lines = [[int(word, 16) for word in words] for words in self._lines("net_softnet_stat")]
+        lines = [
+            [int(word, 16) for word in words]
+            for words in self._lines("net_softnet_stat")
+            if _counts(words, _HEX)
+        ]
         frame = pd.DataFrame(
             [{name: words[i] for i, name in _SOFTNET.items() if i < len(words)} for words in lines],
             dtype="int64",
@@ -144,7 +159,9 @@ class Snapshot:
         """By interface: rx_bytes, rx_packets, ... tx_compressed."""
         rows = {}
         for line in self._texts.get("net_dev", "").splitlines():
-            name, colon, counts = line.partition(":")
-            if colon and all(word.isdigit() for word in counts.split()):
-                rows[name.strip()] = [int(word) for word in counts.split()[: len(_NET_DEV)]]
+            # Of the last colon: "eth0:1" was an interface's name once.
+            name, colon, counts = line.rpartition(":")
+            words = counts.split()[: len(_NET_DEV)]
+            if colon and len(words) == len(_NET_DEV) and _counts(words):
+                rows[name.strip()] = [int(word) for word in words]
         return pd.DataFrame.from_dict(rows, orient="index", columns=list(_NET_DEV))
