@@ -45,7 +45,7 @@ _NET_DEV = (
 _COUNT = re.compile(r"[0-9]{1,40}")
 _HEX = re.compile(r"[0-9a-f]{1,15}")
 # Of nanoseconds that fit into 63 bits.
-_MOMENT = re.compile(r"[0-9]{1,18}")
+_MOMENT = re.compile(r"[0-9]{1,18}|[1-8][0-9]{18}")
 
 
 def _counts(words: list[str], like: "re.Pattern[str]" = _COUNT) -> bool:
@@ -130,7 +130,11 @@ class Snapshot:
         lines = self._lines(name)
         if not lines:
             return pd.DataFrame()
-        cpus = [int(number) for word in lines[0] if _counts([number := word.removeprefix("CPU")])]
+        cpus = [
+            int(number)
+            for word in lines[0]
+            if _MOMENT.fullmatch(number := word.removeprefix("CPU"))
+        ]
         rows = {
             words[0].rstrip(":"): [int(word) for word in words[1 : 1 + len(cpus)]]
             for words in lines[1:]
