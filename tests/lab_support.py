@@ -22,6 +22,7 @@ EXPERIMENTS = (
     "local-regression",
     "io-sizes",
     "quiet-interface",
+    "hidden-cost",
     "nic-guest",
 )
 DEFER = Path("/proc/sys/net/core/skb_defer_max")

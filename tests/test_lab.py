@@ -40,6 +40,8 @@ def test_help_lists_every_option(name: str) -> None:
         (["quiet-interface", "--intervals", "0.5,no"], "--intervals wants seconds"),
         (["quiet-interface", "--intervals", "0.0"], "--intervals wants more than 0"),
         (["quiet-interface", "--bitrate"], "--bitrate needs a value"),
+        (["hidden-cost", "--rates", "80000x65"], "--rates wants 1 to 64, not 65"),
+        (["hidden-cost", "--rates", "0,1x2x3"], "--rates wants numbers, or RATExBURST, not 1x2x3"),
         (["nic-guest", "--kernels", "6.12,2.4"], "--kernels wants some of: 5.10 6.1 6.1-rt 6.12"),
         (["nic-guest", "--nic", "ne2000"], "--nic wants some of: virtio e1000e igb; not ne2000"),
         (["nic-guest", "--queues", "0"], "--queues wants 1 to 8, not 0"),

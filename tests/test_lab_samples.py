@@ -26,6 +26,10 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(SAMPLES)).removesuffix(".netcost.tar.zst")
 
 
+def folder_of(path: Path) -> str:
+    return path.relative_to(SAMPLES).parts[0]
+
+
 def files_of(packed: Path) -> dict[str, bytes]:
     with pa.input_stream(packed, compression="zstd") as stream:
         text = stream.read()
@@ -44,7 +48,9 @@ def manifest_of(packed: Path) -> dict[str, Any]:
 
 
 def test_there_is_one_for_each_question_and_they_are_small() -> None:
-    assert {path.name for path in SERIES} >= {"datapath-sweep", "local-regression", "io-sizes"}
+    assert {path.name for path in SERIES} >= {
+        *("datapath-sweep", "local-regression", "io-sizes", "hidden-cost"),
+    }
     assert {name_of(path) for path in PACKED} >= {
         "quiet-interface",
         "stolen-time-tcp",
@@ -79,8 +85,10 @@ def test_a_packed_sample_is_whole_and_says_how_it_was_made(packed: Path) -> None
     assert capture.info["lost_events"] == 0
     if with_switches:
         timeline = capture.timeline()
-        # All of both CPUs' time has an owner, be it "unknown".
-        assert timeline.sums()["ns"].sum() == 2 * timeline.duration_ns
+        # All of the recorded CPUs' time has an owner, be it "unknown".
+        cpus = 1 if folder_of(packed) == "hidden-cost" else 2
+        assert len(timeline.summary["cpus"]) == cpus
+        assert timeline.sums()["ns"].sum() == cpus * timeline.duration_ns
 
 
 @pytest.mark.parametrize("folder", SERIES, ids=lambda path: path.name)
@@ -147,3 +155,18 @@ def test_each_size_has_call_graphs_of_both_cpus() -> None:
         assert manifest_of(packed)["samples_of_functions"]["call_graph"]
         samples = open_capture(packed).samples("cpu-clock")
         assert set(samples["cpu"]) == {0, 1}
+
+
+def test_every_rate_was_repeated_with_and_without_tracing_in_turns() -> None:
+    experiment, rows = series(SAMPLES / "hidden-cost")
+    offered = [f"{row['offered_pps']}x{row['burst']}" for row in rows]
+    half = offered[:7]
+    assert offered == [*half, *reversed(half), *half, *reversed(half)]
+    for row in rows:
+        packed = SAMPLES / "hidden-cost" / f"{row['bundle']}.netcost.tar.zst"
+        files = files_of(packed)
+        for run, column in (("baseline/", "idle"), ("", "load_traced")):
+            assert f": {row[f'{column}_blocks']} " in files[f"{run}victim.txt"].decode()
+        assert manifest_of(packed)["cpus"] == str(experiment["victim_cpu"])
+    robbed = {row["bundle"]: int(row["load_blocks"]) / int(row["idle_blocks"]) for row in rows}
+    assert robbed["40000-pps-1"] < robbed["5000-pps-1"] <= 1

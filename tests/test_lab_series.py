@@ -123,9 +123,40 @@ def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
         assert f"--length {row['io_bytes']} " in manifest["load"]["command"]
 
 
+def test_each_rate_has_four_runs_with_the_interrupts_of_each(tmp_path: Path) -> None:
+    require_lab("cc", "openssl")
+    words = ["--rates", "0,10000x2", "--repeats", "1", "--tool", "tracefs"]
+    folder = ran("hidden-cost", tmp_path, *words)
+    experiment, rows = series(folder)
+    assert [(row["offered_pps"], row["burst"]) for row in rows] == [("0", "1"), ("10000", "2")]
+    for row in rows:
+        bundle = folder / row["bundle"]
+        runs = manifest_of(bundle)["calibration"]
+        loaded = row["offered_pps"] != "0"
+        assert (runs["load"] is not None) == loaded
+        for column, run in {"idle": "idle", "load_traced": "load_traced"}.items():
+            name = runs[run] or "./"
+            told = (bundle / name / "victim.txt").read_text()
+            assert f": {row[f'{column}_blocks']} " in told
+        # From the kernel's own counters, of the victim's CPU, where the datagrams interrupt.
+        more = int(row["load_interrupts_per_s"]) > 3 * int(row["idle_interrupts_per_s"])
+        assert more == loaded
+        timeline = open_capture(bundle).timeline()
+        assert timeline.summary["cpus"] == [experiment["victim_cpu"]]
+        counted = timeline.sums().query("context == 'vector' or context == 'hardirq'")
+        taken = counted["episodes"].sum() / timeline.duration_ns * 1e9
+        assert taken < 1.5 * int(row["load_traced_interrupts_per_s"]) + 1000
+
+
 def test_an_interrupted_sweep_leaves_nothing(tmp_path: Path) -> None:
     require_lab("cc", "clang", "ethtool", "openssl")
     interrupted("datapath-sweep", tmp_path, "step 1 of", "--paths", "xdp", "--duration", "20")
+
+
+def test_an_interrupted_calibration_leaves_nothing(tmp_path: Path) -> None:
+    require_lab("cc", "openssl")
+    words = ["--rates", "5000", "--duration", "20"]
+    interrupted("hidden-cost", tmp_path, "running the victim by itself, traced", *words)
 
 
 def test_an_interrupted_regression_sets_the_sysctl_back(tmp_path: Path) -> None:
