@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import recording, text, trace_dat
+from benchmarks import questions, recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -51,6 +51,7 @@ def main() -> int:
         print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
         figures: list[Figure] = compare(ways(path), arguments.repeats)
         lines = text.measure(path, Path(folder), arguments.repeats)
+        asked = questions.measure(path, min(arguments.repeats, 3))
         ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
     printed = table(figures, events)
     print(machine())
@@ -58,6 +59,7 @@ def main() -> int:
     if lines is not None:
         print(text.table(lines))
         print(text.targets(lines))
+    print(questions.table(asked))
     if ring is not None:
         print(trace_dat.table(ring))
         print(trace_dat.targets(ring))
@@ -67,6 +69,7 @@ def main() -> int:
             page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
             + (trace_dat.section(ring) if ring is not None else "")
             + (text.section(lines) if lines is not None else "")
+            + questions.section(asked, min(arguments.repeats, 3))
         )
     return 0
 
