@@ -14,6 +14,7 @@ from netcost_analysis.questions import ask, parts, questions
 SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
+    "devices": "quiet-interface.netcost.tar.zst",
     "losses": "veth-stolen-time",
     "victim": "veth-stolen-time",
 }

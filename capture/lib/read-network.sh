@@ -76,7 +76,8 @@ counters)
 	for file in dev snmp netstat; do
 		state "net_$file$suffix" cat "/proc/net/$file"
 	done
-	state_json ip_link ip -d -s link
+	# Told twice, ip prints every counter: rx_otherhost_dropped is in no file.
+	state_json ip_link ip -d -s -s link
 	state_json tc_qdisc tc -s -d qdisc
 	ethtool_of S:statistics
 	;;

@@ -1,0 +1,174 @@
+# CPU time of devices against what they carried, both over the same stretch of time.
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..counters import readings
+from .shares import device_time
+from .traffic import device_traffic
+
+if TYPE_CHECKING:
+    from ..bundle import Bundle
+    from ..timeline import Timeline
+
+# Of the traces' clocks the one that the bundle's snapshots are stamped with.
+_CLOCKS = ("mono", "monotonic")
+_TIMES = ["hardirq_ns", "poll_ns", "ns"]
+_COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
+_TRAFFIC = [
+    *("rx_packets", "tx_packets", "rx_bytes", "tx_bytes"),
+    *("rx_packet_bytes", "tx_packet_bytes"),
+    *("speed_bits_per_s", "utilisation_share"),
+]
+COLUMNS = [
+    *("namespace", "device", "start_ns", "end_ns", "window_error_ns"),
+    *_TIMES,
+    *("cpu_share", "covered_share", "interrupts", "interrupts_per_s", "polls"),
+    *("packets", "timed_packets"),
+    *_TRAFFIC,
+    *("work_share", "ns_per_work", "ns_per_packet", "ns_per_byte"),
+]
+
+
+def device_cost(timeline: "Timeline") -> pd.DataFrame:
+    """What a packet of each device costs: its CPU time against what it carried meanwhile.
+
+    Time and traffic are of the same stretch: from the first to the last reading of net/dev within
+    the timeline's window. Where the bundle has no two such readings, there is no bundle, or the
+    trace has another clock, the time is of the whole window and the traffic NA. Returns a row per
+    (namespace, device) that took time or carried anything, most ns first: start_ns, end_ns,
+    window_error_ns (what the readings took), hardirq_ns, poll_ns, ns, cpu_share (of one CPU),
+    covered_share, interrupts, interrupts_per_s, polls, packets, timed_packets, rx_packets,
+    tx_packets, rx_bytes, tx_bytes, rx_packet_bytes, tx_packet_bytes, speed_bits_per_s,
+    utilisation_share, work_share, ns_per_work, ns_per_packet, ns_per_byte; NA where unknown. A
+    device that several recorded namespaces have by the same name has no traffic: a poll does not
+    say which it was of. Raises as device_time does. Source: device_time, device_traffic.
+    """
+    bundle = timeline.capture.bundle
+    traffic = _traffic(timeline, bundle) if bundle is not None else None
+    if traffic is None:
+        return joined(_times(timeline), None)
+    frames = []
+    for _, part in traffic.groupby(["start_ns", "end_ns"], sort=True):
+        window = int(part["start_ns"].iloc[0]), int(part["end_ns"].iloc[0])
+        frames.append(joined(_times(_between(timeline, *window)), part))
+    frame = pd.concat(frames, ignore_index=True)
+    # With two namespaces, read one after the other, each has a window of its own.
+    alone = frame["namespace"].isna() & frame["device"].duplicated(keep="first")
+    known = set(frame.loc[frame["namespace"].notna(), "device"])
+    frame = frame[~alone & ~(frame["namespace"].isna() & frame["device"].isin(known))]
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+
+
+def comparable(timeline: "Timeline") -> bool:
+    """Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC."""
+    return str(timeline.capture.header["clock"]) in _CLOCKS
+
+
+def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
+    origin_ns = timeline.capture.start_ns
+    return timeline.capture.timeline(
+        (start_ns - origin_ns) / 1e9, (end_ns - origin_ns) / 1e9, timeline.cpus
+    )
+
+
+def _times(timeline: "Timeline") -> pd.DataFrame:
+    summary = timeline.summary
+    return per_device(device_time(timeline)).assign(
+        start_ns=int(summary["start_ns"]),
+        end_ns=int(summary["end_ns"]),
+        covered_share=float("nan") if timeline.covered is None else timeline.covered,
+    )
+
+
+def per_device(rows: pd.DataFrame) -> pd.DataFrame:
+    """device_time's rows of devices and the backlog, over all CPUs: a row per device."""
+    devices = rows[rows["device"].notna()]
+    # A sum is known where any part was recorded; all rows of a device lack the same.
+    return devices.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
+
+
+def joined(times: pd.DataFrame, traffic: pd.DataFrame | None) -> pd.DataFrame:
+    """Times by device with traffic by (namespace, device), and what a packet costs.
+
+    times: as per_device returns it, with start_ns, end_ns, covered_share. traffic: as
+    device_traffic(whole=True) returns it for the same stretch, None where it is unknown.
+    """
+    if traffic is None:
+        frame = times.reindex(columns=COLUMNS)
+        frame["namespace"] = None
+    else:
+        shared = traffic["device"].duplicated(keep=False)
+        named = traffic[~shared].rename(columns={"interval_error_ns": "window_error_ns"})
+        carried = named[["namespace", "device", "window_error_ns", *_TRAFFIC]]
+        frame = times.merge(carried, on="device", how="outer")
+        for name in ("start_ns", "end_ns"):
+            frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")
+        frame["covered_share"] = frame["covered_share"].fillna(
+            times["covered_share"].iloc[0] if len(times) else float("nan")
+        )
+        frame = frame.reindex(columns=COLUMNS)
+    frame["namespace"] = frame["namespace"].astype(object).where(frame["namespace"].notna(), None)
+    return _priced(frame)
+
+
+def _priced(frame: pd.DataFrame) -> pd.DataFrame:
+    # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
+    # somebody's system calls: what it costs is not known, and not 0.
+    integers = [*_TIMES, *_COUNTS, "window_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
+    frame[integers] = frame[integers].astype("Int64")
+    window = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
+    window = window.mask(window <= 0)
+    frame["cpu_share"] = (
+        (frame["ns"].astype("Float64") / window)
+        .astype("Float64")
+        .to_numpy("float64", na_value=float("nan"))
+    )
+    frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") / window * 1e9
+    ns = frame["ns"].astype("Float64")
+    timed = frame["timed_packets"].astype("Float64")
+    received = frame["rx_packets"].astype("Float64")
+    packets = received + frame["tx_packets"].astype("Float64")
+    carried = (frame["rx_bytes"] + frame["tx_bytes"]).astype("Float64")
+    frame["work_share"] = frame["packets"].astype("Float64") / received.mask(received <= 0)
+    ns = ns.mask(ns <= 0)
+    frame["ns_per_work"] = ns / timed.mask(timed <= 0)
+    frame["ns_per_packet"] = ns / packets.mask(packets <= 0)
+    frame["ns_per_byte"] = ns / carried.mask(carried <= 0)
+    for name in ("rx_packet_bytes", "tx_packet_bytes", "utilisation_share"):
+        frame[name] = frame[name].astype("Float64")
+    busy = (packets > 0) | (frame["ns"] > 0) | (frame["polls"] > 0)
+    frame = frame[busy.fillna(False).astype(bool)]
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)[COLUMNS]
+
+
+def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
+    # What was carried between the first and the last reading in the window; None where unknown.
+    if not comparable(timeline):
+        return None
+    summary = timeline.summary
+    try:
+        return device_traffic(
+            bundle, whole=True, within=(int(summary["start_ns"]), int(summary["end_ns"]))
+        )
+    except CaptureError:
+        return None
+
+
+def lacking(timeline: "Timeline") -> str | None:
+    """Why device_cost has no traffic for this timeline, None where it has."""
+    bundle = timeline.capture.bundle
+    if bundle is None:
+        return "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
+    if not comparable(timeline):
+        return (
+            f"the trace's clock ({timeline.capture.header['clock']}) is not that of the "
+            "interfaces' counters, CLOCK_MONOTONIC: netcost-record records with it"
+        )
+    if not readings(bundle, "net_dev"):
+        return "nothing says when the interfaces' counters were read: netcost-record does"
+    if _traffic(timeline, bundle) is None:
+        return "the interfaces' counters were not read twice within the window"
+    return None

@@ -1,0 +1,137 @@
+# Interfaces that look wrong: each suspicion with the figures that it rests on.
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from .._native import CaptureError
+from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
+from .checks_load import dropped, full, saturated, softnet, uneven
+from .cost import device_cost
+from .lines import has_polls
+from .links import empty, known_interfaces
+from .saturation import device_saturation
+from .traffic import device_traffic
+
+if TYPE_CHECKING:
+    from ..timeline import Timeline
+
+COLUMNS = list(Flag._fields)
+_SEVERITIES = ["warning", "clue", "note"]
+
+
+class Facts(NamedTuple):
+    """What is known of a host's interfaces.
+
+    rows: a row per interface that is known or took time, columns of interfaces() and of
+    device_cost(), and peak_share, the highest utilisation of an interval. saturation: as
+    device_saturation() returns it. queues: as per_queue() returns it. listed: whether the bundle
+    says which interfaces there are.
+    """
+
+    rows: pd.DataFrame
+    saturation: pd.DataFrame
+    queues: pd.DataFrame
+    listed: bool
+
+
+def device_flags(timeline: "Timeline") -> pd.DataFrame:
+    """What looks wrong about the network interfaces, and why.
+
+    Returns a row per suspicion, the gravest first: namespace, device (None for what concerns a
+    CPU), flag, severity ("warning": CPU time or packets are lost; "clue": points to something
+    wrong, and may have an honest reason; "note": worth knowing), why (a sentence with its figures).
+    What was not recorded raises no suspicion: without a bundle only queues are compared. lo is
+    never suspected, and a port of a bridge or bond needs no address. Raises as device_cost and
+    interfaces do. Source: interfaces, device_cost, device_saturation and the timeline's polls.
+    """
+    return suspicions(gathered(timeline))
+
+
+def gathered(timeline: "Timeline") -> Facts:
+    """Everything that flags are raised from."""
+    bundle = timeline.capture.bundle
+    cost = device_cost(timeline)
+    known, saturation, peaks = empty(), pd.DataFrame(), pd.DataFrame()
+    if bundle is not None:
+        known = known_interfaces(bundle)
+        with suppress(CaptureError):
+            saturation, peaks = device_saturation(bundle), device_traffic(bundle)
+    return Facts(
+        rows=described(known, cost, peaks),
+        saturation=saturation,
+        queues=per_queue(timeline.polls) if has_polls(timeline) else pd.DataFrame(),
+        listed=len(known) > 0,
+    )
+
+
+def described(known: pd.DataFrame, cost: pd.DataFrame, traffic: pd.DataFrame) -> pd.DataFrame:
+    """Interfaces with their cost, a row each, those that only the trace names included."""
+    shared = [name for name in cost.columns if name in known.columns and name not in _KEYS]
+    # Where nothing was counted a device's namespace is not known, but for the only one that has it.
+    only = known.drop_duplicates("device", keep=False).set_index("device")["namespace"]
+    cost = cost.assign(namespace=cost["namespace"].fillna(cost["device"].map(only)))
+    frame = known.merge(cost.drop(columns=shared), on=_KEYS, how="outer")
+    peak = _peaks(traffic)
+    frame["peak_share"] = [
+        peak.get(pair, float("nan"))
+        for pair in zip(frame["namespace"], frame["device"], strict=True)
+    ]
+    frame["is_listed"] = frame.set_index(_KEYS).index.isin(known.set_index(_KEYS).index)
+    return frame
+
+
+_KEYS = ["namespace", "device"]
+
+
+def _peaks(traffic: pd.DataFrame) -> dict[tuple[str, str], float]:
+    # Of intervals that are long beside what their readings took.
+    if not len(traffic):
+        return {}
+    sure = traffic[traffic["interval_error_ns"] * 10 <= traffic["interval_ns"]]
+    shares = sure.dropna(subset=["utilisation_share"]).groupby(_KEYS)["utilisation_share"].max()
+    pairs = zip(*(shares.index.get_level_values(key) for key in _KEYS), strict=True)
+    return dict(zip(pairs, map(float, shares), strict=True))
+
+
+def per_queue(polls: pd.DataFrame) -> pd.DataFrame:
+    """Packets by device and NAPI instance, of those that received any: device, napi, packets."""
+    frame = pd.DataFrame(
+        {
+            "device": polls["device"].astype(object),
+            "napi": polls["napi"].astype(object),
+            "packets": polls["work"].fillna(0).astype("int64"),
+        }
+    )
+    frame = frame[frame["packets"] > 0]
+    return frame.groupby(["device", "napi"])["packets"].sum().reset_index()
+
+
+def suspicions(facts: Facts) -> pd.DataFrame:
+    """The flags that these facts raise, the gravest first."""
+    flags = pd.DataFrame(list(_each(facts)), columns=COLUMNS).astype(object)
+    order = flags["severity"].map(_SEVERITIES.index)
+    flags = flags.assign(order=order).sort_values("order", kind="stable", ignore_index=True)
+    shown = flags[COLUMNS]
+    return shown.where(shown.notna(), None)
+
+
+def _each(facts: Facts) -> Iterator[Flag]:
+    rows: list[dict[str, Any]] = [
+        {str(key): None if pd.isna(value) else value for key, value in row.items()}
+        for row in facts.rows.to_dict("records")
+    ]
+    # Bringing packets back to where they came from is what lo is for.
+    rows = [row for row in rows if row["device"] not in ("lo", "(no_device)")]
+    for row in rows:
+        for check in (without_use, no_replies, for_others, promiscuous, saturated):
+            yield from check(row, rows)
+        yield from dropped(row, facts.saturation)
+        yield from full(row, facts.saturation)
+        yield from uneven(row, facts.queues)
+        if facts.listed:
+            yield from unlisted(row)
+    yield from same_mac(rows)
+    yield from softnet(facts.saturation)

@@ -1,0 +1,179 @@
+# Which interrupt line serves which device, and how that is known.
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..requires import unrecorded
+from .links import buses, fitting
+
+if TYPE_CHECKING:
+    from ..timeline import Timeline
+
+IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
+
+
+def device_lines(timeline: "Timeline") -> pd.DataFrame:
+    """Which network device each interrupt line serves, and how that is known.
+
+    Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
+    "name", "bus", None), is_network, interrupts, raised (NET_RX softirqs that it raised while its
+    handler ran), polled (those of them in which the device was polled). Lines are told apart by
+    number.
+    Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
+    polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
+    ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
+    """
+    timeline.load("hardirqs", "softirqs", "polls")
+    lines = timeline.irqs[["irq", "name", "device", "is_network"]].copy()
+    lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
+    led = evidence(timeline.hardirqs, timeline.softirqs, timeline.polls)
+    labels, addresses = _of_bundle(timeline)
+    return mapped(lines, led, known_devices(timeline), labels, addresses).merge(
+        counted_interrupts(timeline).groupby("irq", as_index=False)["interrupts"].sum(),
+        on="irq",
+        how="left",
+    )[["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]]
+
+
+def _of_bundle(timeline: "Timeline") -> tuple[dict[str, str], dict[str, str]]:
+    bundle = timeline.capture.bundle
+    if bundle is None:
+        return {}, {}
+    labels = bundle.before.irq_labels
+    try:
+        return labels, buses(bundle)
+    except CaptureError:
+        # Damaged files of ip's take from this question only what they could have added.
+        return labels, {}
+
+
+def mapped(
+    lines: pd.DataFrame,
+    led: pd.DataFrame,
+    devices: Iterable[str],
+    labels: Mapping[str, str] | None = None,
+    addresses: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Lines with device and known_by, from what their interrupts led to and from their names.
+
+    lines: irq, name, device (as the ledger has it), is_network. led: as evidence returns it.
+    devices: the names of interfaces. labels: what /proc/interrupts says of a line, by its number.
+    addresses: interfaces by bus address. Polls go before names, which are only what a driver says.
+    """
+    frame = lines.copy()
+    counts = led.set_index(["irq", "device"])["polled"].to_dict()
+    raised = led.groupby("irq")["raised"].max().to_dict()
+    rows = []
+    for irq, name, device in zip(frame["irq"], frame["name"], frame["device"], strict=True):
+        label = f"{name or ''} {(labels or {}).get(str(irq), '')}"
+        named, address = fitting(label, devices), fitting(label, addresses or {})
+        if isinstance(device, str):
+            known_by = "polls" if counts.get((irq, device)) else "name"
+        elif named is not None:
+            device, known_by = named, "name"
+        elif address is not None:
+            device, known_by = (addresses or {})[address], "bus"
+        else:
+            device, known_by = None, None
+        rows.append((device, known_by, raised.get(irq, 0), counts.get((irq, device), 0)))
+    told = pd.DataFrame(rows, columns=["device", "known_by", "raised", "polled"], index=frame.index)
+    told = told.astype({"device": object, "known_by": object, "raised": "int64", "polled": "int64"})
+    frame[told.columns] = told.where(told.notna(), None)
+    frame["is_network"] = frame["is_network"].astype(object)
+    # The ledger goes by polls: of a line whose packets are sent it sees none.
+    frame.loc[frame["known_by"].isin(["name", "bus"]), "is_network"] = "yes"
+    return frame
+
+
+def known_devices(timeline: "Timeline") -> list[str]:
+    """The names of interfaces: those that were polled, and those of the bundle's net/dev."""
+    polled = timeline.polls["device"].dropna().unique()
+    names = {str(name) for name in polled if name != "(no_device)"}
+    bundle = timeline.capture.bundle
+    if bundle is not None:
+        names |= {str(name) for name in bundle.before.net_dev.index}
+    return sorted(names - {"lo", ""})
+
+
+def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    """What the NET_RX softirqs polled that each line raised.
+
+    Takes the timeline's tables. Returns a row per (irq, device): raised, the NET_RX softirqs that
+    the line raised, and polled, those of them in which the device was polled. A softirq is the
+    line's whose handler ran on that CPU when it was raised.
+    """
+    net_rx = softirqs[(softirqs["action"] == "NET_RX") & softirqs["raise_ns"].notna()]
+    asked = pd.DataFrame(
+        {
+            "cpu": net_rx["cpu"].to_numpy(),
+            "at_ns": net_rx["raise_ns"].astype("int64").to_numpy(),
+            "ordinal": net_rx["ordinal"].to_numpy(),
+        }
+    )
+    ran = hardirqs[
+        (hardirqs["context"] == "hardirq")
+        & hardirqs["entry_ns"].notna()
+        & hardirqs["exit_ns"].notna()
+        & hardirqs["irq"].notna()
+    ]
+    handlers = pd.DataFrame(
+        {
+            "cpu": ran["cpu"].to_numpy(),
+            "at_ns": ran["entry_ns"].astype("int64").to_numpy(),
+            "exit_ns": ran["exit_ns"].astype("int64").to_numpy(),
+            "irq": ran["irq"].astype("int64").to_numpy(),
+        }
+    )
+    found = pd.merge_asof(
+        asked.sort_values("at_ns", kind="stable"),
+        handlers.sort_values("at_ns", kind="stable"),
+        on="at_ns",
+        by="cpu",
+    )
+    found = found[found["exit_ns"] >= found["at_ns"]].astype({"irq": "int64"})
+    of = polls[polls["softirq_ordinal"].notna() & polls["device"].notna()]
+    seen = pd.DataFrame(
+        {
+            "cpu": of["cpu"].to_numpy(),
+            "ordinal": of["softirq_ordinal"].astype("int64").to_numpy(),
+            "device": of["device"].astype(object).to_numpy(),
+        }
+    ).drop_duplicates()
+    raised = found.groupby("irq").size().rename("raised").reset_index()
+    led = found.merge(seen, on=["cpu", "ordinal"]).groupby(["irq", "device"]).size()
+    pairs = led.rename("polled").reset_index()
+    return (
+        raised.merge(pairs, on="irq", how="left").fillna({"polled": 0}).astype({"polled": "int64"})
+    )
+
+
+def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
+    """How often each line's handler was entered in the window: irq, cpu, interrupts."""
+    rows = timeline.hardirqs
+    start_ns, end_ns = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    # A handler that was entered before the window has its time in it, but is no interrupt of it.
+    entered = rows[
+        (rows["context"] == "hardirq")
+        & rows["irq"].notna()
+        & (rows["entry_ns"] >= start_ns).fillna(False).astype(bool)
+        & (rows["entry_ns"] <= end_ns).fillna(False).astype(bool)
+    ]
+    counts = (
+        pd.DataFrame({"irq": entered["irq"].astype("int64"), "cpu": entered["cpu"]})
+        .groupby(["irq", "cpu"])
+        .size()
+    )
+    return counts.rename("interrupts").reset_index()
+
+
+def has_interrupts(timeline: "Timeline") -> bool:
+    """Whether devices' interrupts were recorded at all."""
+    return not unrecorded(timeline.capture, *IRQ_EVENTS)
+
+
+def has_polls(timeline: "Timeline") -> bool:
+    """Whether NAPI polls were recorded."""
+    return not unrecorded(timeline.capture, "napi:napi_poll")

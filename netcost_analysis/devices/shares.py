@@ -1,0 +1,233 @@
+# Time of CPUs by device: intrstat's question, with polls, where Linux does the work.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..requires import MissingEventsError
+from ..tables import Table
+from ..tally import thief_label
+from ..units import share
+from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
+
+if TYPE_CHECKING:
+    from ..timeline import Timeline
+
+NO_DEVICE = "(no_device)"
+# include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
+_NETWORK_SOFTIRQS = (2, 3)
+_KEYS = ["kind", "thief", "device", "cpu"]
+_PARTS = ["hardirq_ns", "poll_ns", "core_ns"]
+_COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
+COLUMNS = [
+    *_KEYS,
+    *_PARTS,
+    "ns",
+    "cpu_share",
+    "covered_share",
+    "interrupts",
+    "interrupts_per_s",
+    *_COUNTS[1:],
+]
+
+
+@dataclass(frozen=True)
+class DeviceMatrix:
+    """Devices by CPUs, as Solaris' intrstat showed them.
+
+    cpu_share: float, a row per thief (falling by its total), a column per recorded CPU: hardirq,
+    poll and core time over the window. interrupts_per_s: Float64 of the same shape, NA where
+    interrupts were not recorded or are none of a row's. window_ns: the window.
+    """
+
+    cpu_share: pd.DataFrame
+    interrupts_per_s: pd.DataFrame
+    window_ns: int
+
+    def table(self, rows: int | None = None) -> Table:
+        """The matrix for reading: two columns per CPU, interrupts/s and share of its time."""
+        cpus = list(self.cpu_share.columns)
+        header = ["device", *(cell for cpu in cpus for cell in (f"cpu{cpu} irq/s", "%tim"))]
+        lines = [
+            [
+                str(thief),
+                *(
+                    cell
+                    for rate, part in zip(
+                        self.interrupts_per_s.loc[thief], self.cpu_share.loc[thief], strict=True
+                    )
+                    for cell in ("" if pd.isna(rate) else f"{rate:,.0f}", share(part))
+                ),
+            ]
+            for thief in self.cpu_share.index[:rows]
+        ]
+        return Table(header, lines)
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+def device_time(timeline: "Timeline") -> pd.DataFrame:
+    """What CPU time each device took on each CPU, in its interrupts and in its polls.
+
+    Returns a row per (thief, cpu) that took any: kind ("device"; "backlog" for the polls that have
+    no device; "line" for an interrupt line that serves no known network device; "softirq" for what
+    network softirqs did outside their polls, which no device can be charged with), thief, device,
+    cpu, hardirq_ns, poll_ns, core_ns, ns, cpu_share, covered_share, interrupts, interrupts_per_s,
+    polls, packets, timed_packets; most ns first. Times and counts are Int64, NA where the events
+    were not recorded and where a row has none by its kind. Raises MissingEventsError where neither
+    interrupts nor polls were recorded, CaptureError as the timeline does. Source: the timeline's
+    sums; each line's device as device_lines tells it.
+    """
+    irqs, polls = has_interrupts(timeline), has_polls(timeline)
+    if not irqs and not polls:
+        raise MissingEventsError("device_time", (*IRQ_EVENTS, "napi:napi_poll"))
+    timeline.load("hardirqs", "softirqs", "polls")
+    lines = device_lines(timeline)
+    sums = timeline.sums()
+    parts = [
+        _by_line(sums, lines, counted_interrupts(timeline)),
+        _by_poll(sums, timeline.polls),
+        _by_softirq(sums),
+    ]
+    return combined(pd.concat(parts, ignore_index=True), sums, timeline.duration_ns, irqs, polls)
+
+
+def device_matrix(timeline: "Timeline") -> DeviceMatrix:
+    """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it.
+
+    Raises as device_time does, whose rows these are.
+    """
+    rows = device_time(timeline)
+    cpus = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
+    order = rows.groupby("thief")["ns"].sum().sort_values(ascending=False, kind="stable").index
+
+    def wide(column: str) -> pd.DataFrame:
+        frame = rows.pivot_table(
+            index="thief", columns="cpu", values=column, aggfunc="sum", observed=True
+        )
+        return frame.reindex(index=order, columns=cpus)
+
+    rates = rows.assign(interrupts_per_s=rows["interrupts_per_s"].astype("float64"))
+    counted = rates.dropna(subset=["interrupts_per_s"])
+    per_s = counted.pivot_table(
+        index="thief", columns="cpu", values="interrupts_per_s", aggfunc="sum"
+    ).reindex(index=order, columns=cpus)
+    known = per_s.notna().any(axis=1)
+    per_s.loc[known] = per_s.loc[known].fillna(0.0)
+    return DeviceMatrix(
+        cpu_share=wide("cpu_share").fillna(0.0).astype("float64"),
+        interrupts_per_s=per_s.astype("Float64"),
+        window_ns=timeline.duration_ns,
+    )
+
+
+def combined(
+    parts: pd.DataFrame, sums: pd.DataFrame, window_ns: int, irqs: bool, polls: bool
+) -> pd.DataFrame:
+    """One row per (thief, cpu) of parts that came from lines, polls and softirqs.
+
+    parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, core_ns, interrupts, polls, packets
+    and timed_packets those that a part has. irqs, polls: whether they were recorded.
+    """
+    frame = parts.reindex(columns=[*_KEYS, *_PARTS, *_COUNTS])
+    numbers = [*_PARTS, *_COUNTS]
+    frame[numbers] = frame[numbers].astype("Int64")
+    frame = frame.groupby(_KEYS, dropna=False, as_index=False)[numbers].sum(min_count=1)
+    without_work = (frame["polls"] > 0).fillna(False) & frame["packets"].isna()
+    frame[numbers] = frame[numbers].fillna(0)
+    of_device, of_softirq = frame["kind"].isin(["device", "backlog"]), frame["kind"] == "softirq"
+    # Of what a kind of row cannot have, and of what was not recorded, the sum is no 0.
+    no_irqs = of_softirq | (frame["kind"] == "backlog") | (not irqs)
+    no_polls = ~of_device | (not polls)
+    frame.loc[no_irqs, ["hardirq_ns", "interrupts"]] = pd.NA
+    frame.loc[no_polls, ["poll_ns", "polls", "packets", "timed_packets"]] = pd.NA
+    frame.loc[without_work, ["packets", "timed_packets"]] = pd.NA
+    frame.loc[~of_softirq, "core_ns"] = pd.NA
+    frame["ns"] = frame[_PARTS].fillna(0).sum(axis=1).astype("int64")
+    frame["cpu_share"] = frame["ns"] / window_ns if window_ns > 0 else float("nan")
+    covered = _covered(sums)
+    frame["covered_share"] = frame["cpu"].map(covered).astype("float64")
+    frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") * (
+        1e9 / window_ns if window_ns > 0 else float("nan")
+    )
+    frame["cpu"] = frame["cpu"].astype("int64")
+    frame["device"] = frame["device"].where(frame["device"].notna(), None)
+    frame = frame.sort_values(["ns", "thief", "cpu"], ascending=[False, True, True], kind="stable")
+    return frame[COLUMNS].reset_index(drop=True)
+
+
+def _covered(sums: pd.DataFrame) -> "pd.Series[float]":
+    # By CPU, the share of the window whose owner is known.
+    total = sums.groupby("cpu")["ns"].sum()
+    unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
+    part = 1 - unknown.reindex(total.index, fill_value=0) / total.where(total > 0)
+    return pd.Series(part, dtype="float64")
+
+
+def _by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:
+    rows = sums[(sums["context"] == "hardirq") & sums["id"].notna()]
+    ns = (
+        pd.DataFrame(
+            {"irq": rows["id"].astype("int64"), "cpu": rows["cpu"], "hardirq_ns": rows["ns"]}
+        )
+        .groupby(["irq", "cpu"])["hardirq_ns"]
+        .sum()
+        .reset_index()
+    )
+    frame = ns.merge(interrupts, on=["irq", "cpu"], how="outer").merge(
+        lines[["irq", "name", "device"]], on="irq", how="left"
+    )
+    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
+    frame["kind"] = ["line" if device is None else "device" for device in frame["device"]]
+    frame["thief"] = [
+        thief_label("hardirq", irq, name, device, "device")
+        for irq, name, device in zip(frame["irq"], frame["name"], frame["device"], strict=True)
+    ]
+    return frame.drop(columns=["irq", "name"])
+
+
+def _by_poll(sums: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    rows = sums[sums["context"] == "poll"]
+    ns = (
+        pd.DataFrame({"device": _named(rows["device"]), "cpu": rows["cpu"], "poll_ns": rows["ns"]})
+        .groupby(["device", "cpu"])["poll_ns"]
+        .sum()
+        .reset_index()
+    )
+    work = polls["work"].fillna(0).astype("int64")
+    counts = pd.DataFrame(
+        {
+            "device": _named(polls["device"]),
+            "cpu": polls["cpu"],
+            "polls": 1,
+            "packets": work,
+            # Busy polls and netpoll have no begin, so no time.
+            "timed_packets": work.where(polls["self_ns"].notna(), 0),
+        }
+    )
+    counts = counts.groupby(["device", "cpu"], as_index=False).sum()
+    if not polls["work"].notna().any():
+        # Before Linux 4.8 the event has no work.
+        counts = counts.drop(columns=["packets", "timed_packets"])
+    frame = ns.merge(counts, on=["device", "cpu"], how="outer")
+    frame["kind"] = frame["device"].map(lambda one: "backlog" if one == NO_DEVICE else "device")
+    frame["thief"] = frame["device"].map(lambda one: thief_label("poll", None, None, one, "device"))
+    return frame
+
+
+def _named(devices: "pd.Series[str]") -> "pd.Series[str]":
+    return devices.astype(object).where(devices.notna(), NO_DEVICE)
+
+
+def _by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
+    rows = sums[(sums["context"] == "softirq") & sums["id"].isin(_NETWORK_SOFTIRQS)]
+    frame = pd.DataFrame(
+        {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "core_ns": rows["ns"]}
+    )
+    summed = frame.groupby(["thief", "cpu"])["core_ns"].sum().reset_index()
+    return summed.assign(kind="softirq", device=None)
