@@ -37,6 +37,15 @@ if TYPE_CHECKING:
     from .losses import stolen
     from .masking import Masked, mask
     from .matrix import Ledger, ledger
+    from .migration import migration_effect, migration_rates, migration_verdict, migrations
+    from .processes import (
+        client_and_server,
+        context_switches,
+        run_queue,
+        softirq_time,
+        traffic_owners,
+        traffic_pairs,
+    )
     from .timeline import Timeline
     from .victim import SpeedRun, estimates, parse_openssl_speed
 
@@ -54,6 +63,8 @@ _HOME = {
     "Timeline": "timeline",
     "__version__": "_native",
     "assumed_rates": "devices",
+    "client_and_server": "processes",
+    "context_switches": "processes",
     "device_cost": "devices",
     "device_flags": "devices",
     "device_lines": "devices",
@@ -65,9 +76,17 @@ _HOME = {
     "interfaces": "devices",
     "ledger": "matrix",
     "mask": "masking",
+    "migration_effect": "migration",
+    "migration_rates": "migration",
+    "migration_verdict": "migration",
+    "migrations": "migration",
     "open_capture": "capture",
     "parse_openssl_speed": "victim",
+    "run_queue": "processes",
+    "softirq_time": "processes",
     "stolen": "losses",
+    "traffic_owners": "processes",
+    "traffic_pairs": "processes",
 }
 
 __all__ = [
@@ -83,6 +102,8 @@ __all__ = [
     "Timeline",
     "__version__",
     "assumed_rates",
+    "client_and_server",
+    "context_switches",
     "device_cost",
     "device_flags",
     "device_lines",
@@ -94,9 +115,17 @@ __all__ = [
     "interfaces",
     "ledger",
     "mask",
+    "migration_effect",
+    "migration_rates",
+    "migration_verdict",
+    "migrations",
     "open_capture",
     "parse_openssl_speed",
+    "run_queue",
+    "softirq_time",
     "stolen",
+    "traffic_owners",
+    "traffic_pairs",
 ]
 
 

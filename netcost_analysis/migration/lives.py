@@ -1,0 +1,140 @@
+# What tasks did over time: ran, waited, were interrupted; and when each was there at all.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .spans import Floats, Ints, Spans, merged, spans_of
+
+if TYPE_CHECKING:
+    from ..timeline import Timeline
+
+# EXIT_ZOMBIE and EXIT_DEAD, in either order.
+_DEAD = 0x30
+MEASURES = ("run", "wait", "softirq")
+
+
+@dataclass(frozen=True)
+class Lives:
+    """What tasks did over time.
+
+    own: spans in which a task itself ran. on_cpu: it was current. waiting: runnable without a CPU.
+    softirq: softirqs on top of it. gaps: of any CPU's record, of group 0. window: from when to
+    when. born, died: by tid, for those that did so in the window. instructions, cycles: by task and
+    time of a sample, None without counters.
+    """
+
+    own: Spans
+    on_cpu: Spans
+    waiting: Spans
+    softirq: Spans
+    gaps: Spans
+    window: tuple[int, int]
+    born: "pd.Series[int]"
+    died: "pd.Series[int]"
+    instructions: "Counts | None" = None
+    cycles: "Counts | None" = None
+
+    def alive(
+        self, tids: Ints, starts: Ints, ends: Ints
+    ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Whether each task was there, and recorded, for all of a stretch."""
+        tid = pd.Series(tids)
+        first = tid.map(self.born).fillna(self.window[0]).to_numpy(dtype="int64")
+        last = tid.map(self.died).fillna(self.window[1]).to_numpy(dtype="int64")
+        return (starts >= first) & (ends <= last)
+
+    def measured(self, measure: str, tids: Ints, starts: Ints, ends: Ints) -> Floats:
+        """A measure of each stretch: run, wait (shares of it), softirq (share of time on CPU), ipc.
+
+        NaN where there is none: no time on CPU, no cycles.
+        """
+        if measure == "ipc":
+            assert self.instructions is not None
+            assert self.cycles is not None
+            counted = self.cycles.within(tids, starts, ends)
+            done = self.instructions.within(tids, starts, ends)
+            return _ratio(done, counted)
+        if measure == "softirq":
+            whole = self.on_cpu.within(tids, starts, ends)
+            part = self.softirq.within(tids, starts, ends)
+        else:
+            whole = ends - starts
+            part = (self.own if measure == "run" else self.waiting).within(tids, starts, ends)
+        return _ratio(part, whole)
+
+
+def _ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    ratio: Floats = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio
+
+
+class Counts:
+    """Events that samples stand for: tids, times (ns) and how many each."""
+
+    def __init__(self, tids: Ints, times: Ints, counts: Ints) -> None:
+        # A sample is a span of no length: how many lie before a time is what is summed.
+        self.places = Spans(tids, times, times)
+        order = np.lexsort((times, tids))
+        self.sums = np.concatenate(([0.0], np.cumsum(counts[order], dtype="float64")))
+
+    def within(self, tids: Ints, starts: Ints, ends: Ints) -> Floats:
+        """Events of each task in each stretch, its end excluded."""
+        return self._before(tids, ends - 1) - self._before(tids, starts - 1)
+
+    def _before(self, tids: Ints, times: Ints) -> Floats:
+        index = self.places.last_begun(tids, times)
+        first = np.searchsorted(self.places.names, tids)
+        first = np.minimum(first, max(len(self.places.names) - 1, 0))
+        start = self.places.firsts[first] if len(self.places.names) else np.zeros(len(tids), int)
+        return np.where(index >= 0, self.sums[index + 1] - self.sums[start], 0.0)
+
+
+def lives_of(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> Lives:
+    """The lives of some tasks, or of all but the idle one."""
+    timeline.load("segments", "slices", "coverage")
+    capture = timeline.capture
+    forked = None
+    if capture.info["events"].get("sched:sched_process_fork"):
+        forked = capture.events("sched:sched_process_fork")
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    return lives_from(timeline.segments, timeline.slices, timeline.coverage, window, forked, tids)
+
+
+def lives_from(
+    segments: pd.DataFrame,
+    slices: pd.DataFrame,
+    coverage: pd.DataFrame,
+    window: tuple[int, int],
+    forked: pd.DataFrame | None = None,
+    tids: "pd.Index[int] | None" = None,
+) -> Lives:
+    # lives_of() on the tables; forked: the events sched_process_fork.
+    def of_tasks(frame: pd.DataFrame) -> pd.DataFrame:
+        tid = frame["tid"].fillna(0)
+        return frame[((tid != 0) if tids is None else tid.isin(tids)).to_numpy(dtype=bool)]
+
+    owned, stays = of_tasks(segments), of_tasks(slices)
+    context = owned["context"].astype(object)
+    waits = stays[stays["wait_ns"].notna().to_numpy()]
+    waits = waits.assign(from_ns=waits["in_ns"] - waits["wait_ns"])
+    last = stays.sort_values("out_ns", kind="stable").drop_duplicates("tid", keep="last")
+    ended = (last["prev_state"].fillna(0).astype("int64") & _DEAD) != 0
+    dead = last[ended.to_numpy()]
+    born = pd.Series(dtype="int64")
+    if forked is not None and "child_pid" in forked:
+        first = forked.drop_duplicates("child_pid")
+        born = pd.Series(first["time_ns"].to_numpy("int64"), index=first["child_pid"].to_numpy())
+    return Lives(
+        own=spans_of(owned[(context == "task").to_numpy()]),
+        on_cpu=spans_of(stays, "in_ns", "out_ns"),
+        waiting=spans_of(waits, "from_ns", "in_ns"),
+        softirq=spans_of(owned[context.isin(["softirq", "poll"]).to_numpy()]),
+        gaps=merged(coverage),
+        window=window,
+        born=born,
+        died=pd.Series(dead["out_ns"].to_numpy("int64"), index=dead["tid"].to_numpy("int64")),
+    )

@@ -1,0 +1,22 @@
+"""Whose softirqs these are: the process they ran in, the process whose traffic they worked on.
+
+Document 003's question. Softirq time stands beside a process twice: in whose context it ran
+(softirq_time), and for whose packets (traffic_owners, traffic_pairs). Where two processes talk on
+one host, client_and_server sets the one against the other. context_switches and run_queue say how
+the scheduler treated them: how often each left a CPU and why, how long it waited for one.
+"""
+
+from .context import softirq_time
+from .ends import client_and_server
+from .owners import traffic_owners, traffic_pairs
+from .switching import context_switches
+from .waiting import run_queue
+
+__all__ = [
+    "client_and_server",
+    "context_switches",
+    "run_queue",
+    "softirq_time",
+    "traffic_owners",
+    "traffic_pairs",
+]

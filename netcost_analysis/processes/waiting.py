@@ -1,0 +1,64 @@
+# How long tasks waited, runnable, for a CPU.
+
+import numpy as np
+import pandas as pd
+
+from ..requires import requires
+from ..timeline import Timeline
+from .keys import TaskBy, of_tasks, plain, task_keys
+
+QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
+
+
+@requires("sched:sched_switch")
+def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
+    """How long tasks waited, runnable, for a CPU, and why they had to.
+
+    by: "tid" (and name), "comm" or "cpu" (the one that they then got). Returns a row per task and
+    reason, falling by ns: waited_after ("wake-up": from being woken to running, the wake-up
+    latency; "runnable": it had left a CPU still runnable, preempted or at the end of its time),
+    waits (number of those known), ns (waited in all), mean_ns, median_ns, p90_ns, p99_ns (float),
+    max_ns (int64), wait_share (of the window). waited_after "unknown" counts stays whose wait is
+    not known: their first in the recording, across a loss, or all where the CPUs' clocks disagree;
+    their times are NA. A wait counts where it ended. Raises MissingEventsError without
+    sched_switch. Source: the table slices.
+    """
+    keys = task_keys(by)
+    waits = waits_of(timeline.slices)
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    return run_queue_from(waits[waits["in_ns"].between(*window)], keys, timeline.duration_ns)
+
+
+def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
+    """The wait before each stay of a task: cpu, tid, comm, in_ns, waited_after, wait_ns (Int64)."""
+    rows = of_tasks(slices)
+    began = np.where(rows["wake_ns"].notna(), "wake-up", "runnable")
+    return pd.DataFrame(
+        {
+            "cpu": rows["cpu"].astype("int64"),
+            "tid": rows["tid"].astype("Int64"),
+            "comm": plain(rows["comm"]),
+            "in_ns": rows["in_ns"],
+            "waited_after": np.where(rows["wait_ns"].notna(), began, "unknown"),
+            "wait_ns": rows["wait_ns"],
+        }
+    )
+
+
+def run_queue_from(waits: pd.DataFrame, keys: list[str], duration_ns: int) -> pd.DataFrame:
+    # run_queue() on what waits_of() returns.
+    groups = waits.groupby([*keys, "waited_after"], dropna=False)
+    frame = groups.size().rename("waits").to_frame()
+    known = waits[waits["wait_ns"].notna().to_numpy()]
+    ns = known["wait_ns"].astype("int64").groupby([known[key] for key in [*keys, "waited_after"]])
+    frame["ns"] = ns.sum().astype("Int64").reindex(frame.index)
+    frame["mean_ns"] = ns.mean().reindex(frame.index)
+    quantiles = ns.quantile(np.array(list(QUANTILES.values()))).unstack()
+    for name, at in QUANTILES.items():
+        frame[name] = quantiles[at].reindex(frame.index) if at in quantiles else float("nan")
+    frame["max_ns"] = ns.max().astype("Int64").reindex(frame.index)
+    frame["wait_share"] = frame["ns"].astype("Float64").astype("float64") / (duration_ns or np.nan)
+    frame = frame.reset_index()
+    return frame.sort_values(
+        "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
+    )
