@@ -118,9 +118,7 @@ def judged(
         explains, reason = "yes", f"{figures}: what they changed comes to {range_}"
     else:
         explains = "cannot tell"
-        reason = (
-            f"{figures}: what they changed comes to {range_}, so it may be nothing, or matter"
-        )
+        reason = f"{figures}: what they changed comes to {range_}, so it may be nothing, or matter"
     return MigrationVerdict(
         explains=explains,
         reason=reason,

@@ -10,7 +10,7 @@ from .context import softirq_time
 from .ends import client_and_server
 from .owners import traffic_owners, traffic_pairs
 from .switching import context_switches
-from .waiting import run_queue
+from .waiting import run_queue, waits_of
 
 __all__ = [
     "client_and_server",
@@ -19,4 +19,5 @@ __all__ = [
     "softirq_time",
     "traffic_owners",
     "traffic_pairs",
+    "waits_of",
 ]

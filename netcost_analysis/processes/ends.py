@@ -72,7 +72,7 @@ def _ends(parts: pd.DataFrame, client: Task | None, server: Task | None) -> tupl
     # Either direction of every pair, with what went each way.
     both = sent.merge(back, on=["sender_tid", "receiver_tid"], how="outer", suffixes=("", "_back"))
     both = both.fillna({"units": 0, "units_back": 0})
-    raised = parts[(parts["known_by"] == "raiser").to_numpy()]["owner_tid"].value_counts()
+    raised = parts[(parts["owner_known_by"] == "raiser").to_numpy()]["owner_tid"].value_counts()
     both["raised"] = both["sender_tid"].map(raised).fillna(0).astype("int64")
     both["known"] = both["units"] + both["units_back"]
     both["few"] = both["known"] < _FEW

@@ -9,7 +9,7 @@ from .context import NETWORK, softirq_rows
 from .evidence import packet_ends, units, woken_by
 from .keys import NOBODY, plain
 
-_OWNER = ("owner_tid", "owner_comm", "known_by")
+_OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 _CONTEXT = ("tid", "comm")
 _ENDS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver_known_by")
 
@@ -19,13 +19,13 @@ def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     """Softirq time by the process whose traffic it was, and by the process it ran in.
 
     Returns a row per tid, comm (in whose context), owner_tid (Int64), owner_comm (whose traffic),
-    known_by and is_network, falling by ns; softirqs (Int64: those of which all or a part was this
-    owner's), ns, softirq_share (of all rows' ns). known_by: "raiser" (the task that the softirq ran
-    in raised it, on its own send or receive path), "packet" (its packet was received, or else sent,
-    by this task), "socket" (data was announced on a socket whose announcements wake this task),
-    "wake-up" (this task was woken), "unknown", and "no network" for softirqs other than NET_RX and
-    NET_TX, which are nobody's traffic. A softirq's time is shared evenly over its packets. ns adds
-    up to that of softirq_time(). Raises MissingEventsError without softirqs.
+    owner_known_by and is_network, falling by ns; softirqs (Int64: those of which all or a part was
+    this owner's), ns, softirq_share (of all rows' ns). owner_known_by: "raiser" (the task that the
+    softirq ran in raised it, on its own send or receive path), "packet" (its packet was received,
+    or else sent, by this task), "socket" (data was announced on a socket whose announcements wake
+    this task), "wake-up" (this task was woken), "unknown", and "no network" for softirqs other than
+    NET_RX and NET_TX, which are nobody's traffic. A softirq's time is shared evenly over its
+    packets. ns adds up to that of softirq_time(). Raises MissingEventsError without softirqs.
 
     Witnesses are used as far as they were recorded: raises and wake-ups by every profile but light,
     packets by anatomy. Between CPUs whose clocks disagree packets are not followed.
@@ -74,7 +74,7 @@ def traffic_parts(timeline: Timeline) -> pd.DataFrame:
     """Every softirq in parts, a part for each packet, with all that is known of whose it is.
 
     Returns columns softirq (number of the row in softirqs, those of NAPI threads' polls after it),
-    tid, comm, is_network, ns, owner_tid, owner_comm, known_by, and the ends of the packet:
+    tid, comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the ends of the packet:
     sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
     """
     timeline.load("softirqs", "polls")
@@ -139,13 +139,13 @@ def parts_of(
     parts["owner_tid"] = parts["sender_tid"].where(to_sender, parts["receiver_tid"])
     parts["owner_comm"] = parts["sender_comm"].where(to_sender, parts["receiver_comm"])
     by = parts["receiver_known_by"].mask(sent & ~packet, "packet").mask(own, "raiser")
-    parts["known_by"] = by.where(by.notna(), "unknown")
+    parts["owner_known_by"] = by.where(by.notna(), "unknown")
     parts["is_network"] = pd.Series("no", index=parts.index).mask(network, "yes")
-    parts.loc[~network, "known_by"] = "no network"
+    parts.loc[~network, "owner_known_by"] = "no network"
     parts.loc[~network, "owner_tid"] = pd.NA
     parts.loc[~network, "owner_comm"] = NOBODY
     if len(threads):
-        more = threads.assign(softirq=threads.index, is_network="yes", known_by="unknown")
+        more = threads.assign(softirq=threads.index, is_network="yes", owner_known_by="unknown")
         parts = pd.concat([parts, more], ignore_index=True)
     for column in ("owner_comm", "sender_comm", "receiver_comm"):
         parts[column] = plain(parts[column])

@@ -1,0 +1,104 @@
+"""What the report says of migrations, every figure computed. All return HTML, names escaped."""
+
+import pandas as pd
+
+from ..story import count, filled
+from ..units import duration, share
+from .verdict import HORIZON_NS, MigrationVerdict
+
+_MEASURES = {"run": "ran", "wait": "waited for a CPU"}
+
+
+def moves_text(rows: pd.DataFrame, duration_ns: int) -> str:
+    """How many migrations, and why. rows: migrations()."""
+    if not len(rows):
+        return f"<p>In {duration(duration_ns)} nothing was migrated.</p>"
+    causes = rows["cause"].value_counts()
+    listed = ", ".join(f"{name} {number:,}" for name, number in causes.items())
+    known = rows["dest_idle"].dropna()
+    text = filled(
+        "<p>{number} in {window}, {rate:} a second; by cause: {listed}. A <i>wake-up</i> places a "
+        "task on another CPU than it slept on, <i>balance</i> moves one that waits, a "
+        "<i>stopper</i> thread one that runs, most often because it executes a program.",
+        number=count(len(rows), "migration"),
+        window=duration(duration_ns),
+        rate=f"{len(rows) / (duration_ns / 1e9):.3g}" if duration_ns else "unknown",
+        listed=listed,
+    )
+    if len(known):
+        idle = int(known.sum())
+        text += f" {idle:,} went to a CPU that was idle, {len(known) - idle:,} to one that was not."
+    until = rows["until_run_ns"].dropna()
+    if len(until):
+        text += (
+            f" Until the task ran again it took {duration(until.astype('int64').median())} in the "
+            "median."
+        )
+    return text + "</p>"
+
+
+def verdict_text(verdict: MigrationVerdict, name: str) -> str:
+    """The answer for one task. name: what it is called."""
+    return filled(
+        "<p class='answer'>Do migrations explain anything of what {name} got? <b>{answer}</b>. "
+        "{reason}.</p>",
+        name=name,
+        answer=verdict.explains.capitalize(),
+        reason=verdict.reason[:1].upper() + verdict.reason[1:],
+    )
+
+
+def effect_text(rows: pd.DataFrame, name: str) -> str:
+    """What the event study found, and what it left out.
+
+    rows: migration_effect(), cause all. name: of whom.
+    """
+    if not len(rows) or not int(rows["migrations"].max()):
+        return ""
+    found = rows[rows["effect"].notna().to_numpy()]
+    text = ""
+    for measure, did in _MEASURES.items():
+        own = found[(found["measure"] == measure).to_numpy()]
+        if not len(own):
+            continue
+        row = own.iloc[(own["width_ns"] - HORIZON_NS).abs().to_numpy().argmin()]
+        text += _found(row, did, name)
+    left = [
+        f"{duration(row['width_ns'])}, {parts}"
+        for _, row in rows.drop_duplicates("width_ns").iterrows()
+        if (parts := _left_out(row))
+    ]
+    if left:
+        text += f"<p>Left out, by length of the window: {'; '.join(left)}.</p>"
+    return text
+
+
+def _found(row: "pd.Series[float]", did: str, name: str) -> str:
+    way = "more" if row["effect"] > 0 else "less"
+    sure = row["effect_low"] > 0 or row["effect_high"] < 0
+    return filled(
+        "<p>In the {width} after a migration {name} {did} for {after} of the time, before it for "
+        "{before}. Against moments at which it stayed that is {points} points {way}, {low} to "
+        "{high}{doubt}.</p>",
+        width=duration(row["width_ns"]),
+        name=name,
+        did=did,
+        after=share(row["after"]) or "none",
+        before=share(row["before"]) or "none",
+        points=f"{100 * abs(row['effect']):.2f}",
+        way=way,
+        low=f"{100 * row['effect_low']:+.2f}",
+        high=f"{100 * row['effect_high']:+.2f}",
+        doubt="" if sure else ": it may be nothing",
+    )
+
+
+def _left_out(row: "pd.Series[int]") -> str:
+    reasons = {
+        "edge": "at an edge of the recording or of the task's life",
+        "gap": "at a gap in the record",
+        "overlap": "beside another migration",
+        "unmatched": "with nothing to compare",
+    }
+    counts = {name: int(row[f"left_out_{name}"]) for name in reasons}
+    return ", ".join(f"{number:,} {reasons[name]}" for name, number in counts.items() if number)

@@ -1,0 +1,198 @@
+"""What the report says of processes, every figure computed. All return HTML, names escaped."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..requires import unrecorded
+from ..story import count, filled
+from ..units import absent, duration, share
+from .context import NETWORK
+from .recorded import RECEIVED, WOKEN
+
+if TYPE_CHECKING:
+    from ..capture import Capture
+
+_HOW = {
+    "raiser": "whose own send or receive path they ran on",
+    "packet": "whose packets they handled",
+    "socket": "to whose socket they brought data",
+    "wake-up": "whom they woke",
+}
+# Of its life: a task that slept less has no time to spare.
+_BUSY = 0.05
+
+
+def context_text(rows: pd.DataFrame, span_ns: int) -> str:
+    """In whose context softirqs ran. rows: softirq_time(). span_ns: CPUs times window."""
+    whole = int(rows["ns"].sum())
+    if not whole:
+        return "<p class='missing'>No softirq ran in the window.</p>"
+    network = rows[rows["action"].isin(NETWORK).to_numpy()]
+    ns = int(network["ns"].sum())
+    text = filled(
+        "<p>Softirqs had {whole} of all CPU time, {share}; those of the network {ns} of it.",
+        whole=duration(whole),
+        share=share(whole / span_ns) if span_ns else "",
+        ns=share(ns / whole) or "nothing",
+    )
+    if ns:
+        most = network.groupby(["tid", "comm"], dropna=False)["ns"].sum().nlargest(1).reset_index()
+        tid, comm = most["tid"].iloc[0], str(most["comm"].iloc[0])
+        own = int(most["ns"].iloc[0])
+        who = "an unknown task" if absent(tid) else f"{comm} ({int(tid)})" if tid else "idle CPUs"
+        text += filled(
+            " Most of the network's, {own} or {part}, ran in the time of {who}.",
+            own=duration(own),
+            part=share(own / ns),
+            who=who,
+        )
+    return text + "</p>"
+
+
+def owners_text(capture: "Capture", owners: pd.DataFrame) -> str:
+    """How it is known whose traffic it was, and how much is not. owners: traffic_owners()."""
+    network = owners[(owners["is_network"] == "yes").to_numpy()]
+    whole = int(network["ns"].sum())
+    if not whole:
+        return ""
+    ns = network.groupby("owner_known_by")["ns"].sum()
+    parts = [
+        f"{share(int(ns[how]) / whole)} belongs to the task {what}"
+        for how, what in _HOW.items()
+        if ns.get(how)
+    ]
+    unknown = int(ns.get("unknown", 0))
+    text = f"<p>Of the network's softirq time {'; '.join(parts) or 'nobody is known as owner'}"
+    if unknown:
+        text += f"; of {share(unknown / whole)} it is not known whose it was"
+    text += ".</p>"
+    if unknown > whole / 20:
+        text += _more(capture)
+    foreign = network[(network["owner_tid"] != network["tid"]).fillna(False).to_numpy(dtype=bool)]
+    foreign = foreign[(foreign["tid"] != 0).fillna(False).to_numpy(dtype=bool)]
+    others = int(foreign["ns"].sum())
+    if others:
+        row = foreign.iloc[0]
+        text += filled(
+            "<p>{ns} ran in the time of a task that it was not for; most of that, {most}, was for "
+            "{owner} and ran in the time of {comm}.</p>",
+            ns=duration(others),
+            most=duration(row["ns"]),
+            owner=row["owner_comm"],
+            comm=row["comm"],
+        )
+    return text
+
+
+def _more(capture: "Capture") -> str:
+    lacking = unrecorded(capture, RECEIVED[0], WOKEN[0])
+    if not lacking:
+        return (
+            "<p>Packets were followed; those of unknown owner were merged, forwarded, or for a "
+            "task that never slept for want of them.</p>"
+        )
+    profile = "anatomy" if RECEIVED[0] in lacking else "migration"
+    return filled(
+        "<p class='missing'>{events} would tell more: <code>netcost-record --profile "
+        "{profile}</code>.</p>",
+        events=" and ".join(lacking),
+        profile=profile,
+    )
+
+
+def ends_text(frame: pd.DataFrame) -> str:
+    """What client and server had of the CPUs. frame: client_and_server()."""
+    client, server = (row for _, row in frame.iterrows())
+    text = "<p>" + " ".join(_end(row) for row in (client, server)) + "</p>"
+    if not absent(client["sent_packets"]):
+        text += filled(
+            "<p>{packets} went from client to server{bytes}: {each} of network softirq time for "
+            "each in the client's context, {other} in the server's.</p>",
+            packets=count(int(client["sent_packets"]), "packet"),
+            bytes=f" ({int(client['sent_bytes']):,} bytes)" if _known(client["sent_bytes"]) else "",
+            each=duration(client["softirq_ns_per_packet"]),
+            other=duration(server["softirq_ns_per_packet"]),
+        )
+    elif _known(client["sent_bytes"]):
+        text += filled(
+            "<p>{bytes} bytes went from client to server: {each} ns of network softirq time for "
+            "each in the client's context, {other} ns in the server's.</p>",
+            bytes=f"{int(client['sent_bytes']):,}",
+            each=f"{client['softirq_ns_per_byte']:.3g}",
+            other=f"{server['softirq_ns_per_byte']:.3g}",
+        )
+    return text + _limits(client, server)
+
+
+def _known(value: Any) -> bool:
+    return not absent(value)
+
+
+def _end(row: "pd.Series[Any]") -> str:
+    tid = "" if absent(row["tid"]) else f" ({int(row['tid'])})"
+    return filled(
+        "The <b>{side}</b>, {comm}{tid}, was on a CPU for {on_cpu}; network softirqs had {ns} of "
+        "that, {share}. It waited {wait} for a CPU and slept {asleep}.",
+        side=row["side"],
+        comm=row["comm"],
+        tid=tid,
+        on_cpu=duration(row["on_cpu_ns"]),
+        ns=duration(row["network_softirq_ns"]),
+        share=share(row["network_softirq_ns"] / row["on_cpu_ns"]) or "nothing",
+        wait=duration(row["wait_ns"]),
+        asleep=duration(row["asleep_ns"]),
+    )
+
+
+def _limits(client: "pd.Series[Any]", server: "pd.Series[Any]") -> str:
+    # Document 003's arithmetic: only who has no time to spare limits the throughput.
+    texts = []
+    for row in (client, server):
+        if absent(row["asleep_ns"]) or absent(row["wait_ns"]):
+            continue
+        life = int(row["on_cpu_ns"]) + int(row["wait_ns"]) + int(row["asleep_ns"])
+        if not life or not int(row["on_cpu_ns"]):
+            continue
+        slept = int(row["asleep_ns"]) / life
+        if slept >= _BUSY:
+            continue
+        part = int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
+        longer = 0.1 * part
+        texts.append(
+            filled(
+                "The {side} hardly ever slept: it sets the pace. A tenth more softirq time in its "
+                "context would make its work {longer} longer, and the throughput {less} less.",
+                side=row["side"],
+                longer=share(longer) or "no",
+                less=share(1 - 1 / (1 + longer)) or "no",
+            )
+        )
+    if not texts:
+        return (
+            "<p>Both slept at times: neither lacked CPU time all along, so softirq time alone does "
+            "not set the pace.</p>"
+            if _known(client["asleep_ns"]) and _known(server["asleep_ns"])
+            else ""
+        )
+    return f"<p>{' '.join(texts)}</p>"
+
+
+def switches_text(rows: pd.DataFrame, tids: list[int]) -> str:
+    """How often tasks left a CPU. rows: context_switches(). tids: of whom to speak."""
+    if not len(rows):
+        return "<p class='missing'>No task was switched out in the window.</p>"
+    chosen = rows[rows["tid"].isin(tids).to_numpy(dtype=bool)] if tids else rows[:2]
+    chosen = chosen if len(chosen) else rows[:2]
+    return "".join(
+        filled(
+            "<p>{comm} ({tid}) left a CPU {switches}: {voluntary} because it had nothing to do, "
+            "{involuntary} while it could have gone on.</p>",
+            comm=row["comm"],
+            tid=row["tid"],
+            switches=count(int(row["switches"]), "time"),
+            voluntary=f"{row['voluntary']:,}",
+            involuntary=f"{row['involuntary']:,}",
+        )
+        for _, row in chosen[: max(len(tids), 2)].iterrows()
+    )
