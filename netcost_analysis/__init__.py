@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         interfaces,
     )
     from .host import Snapshot
+    from .looking import corrected_stolen, event_cost, tracing_cost
     from .losses import stolen
     from .masking import Masked, mask
     from .matrix import Ledger, ledger
@@ -46,6 +47,17 @@ if TYPE_CHECKING:
         traffic_owners,
         traffic_pairs,
     )
+    from .stolen_time import (
+        Episodes,
+        Handovers,
+        cost_classes,
+        effective_share,
+        episodes,
+        handovers,
+        queues,
+        rolling_stolen,
+        thieves,
+    )
     from .timeline import Timeline
     from .victim import SpeedRun, estimates, parse_openssl_speed
 
@@ -56,6 +68,8 @@ _HOME = {
     "Capture": "capture",
     "CaptureError": "_native",
     "DeviceMatrix": "devices",
+    "Episodes": "stolen_time",
+    "Handovers": "stolen_time",
     "Ledger": "matrix",
     "Masked": "masking",
     "Snapshot": "host",
@@ -65,6 +79,8 @@ _HOME = {
     "assumed_rates": "devices",
     "client_and_server": "processes",
     "context_switches": "processes",
+    "corrected_stolen": "looking",
+    "cost_classes": "stolen_time",
     "device_cost": "devices",
     "device_flags": "devices",
     "device_lines": "devices",
@@ -72,7 +88,11 @@ _HOME = {
     "device_saturation": "devices",
     "device_time": "devices",
     "device_traffic": "devices",
+    "effective_share": "stolen_time",
+    "episodes": "stolen_time",
     "estimates": "victim",
+    "event_cost": "looking",
+    "handovers": "stolen_time",
     "interfaces": "devices",
     "ledger": "matrix",
     "mask": "masking",
@@ -82,9 +102,13 @@ _HOME = {
     "migrations": "migration",
     "open_capture": "capture",
     "parse_openssl_speed": "victim",
+    "queues": "stolen_time",
+    "rolling_stolen": "stolen_time",
     "run_queue": "processes",
     "softirq_time": "processes",
     "stolen": "losses",
+    "thieves": "stolen_time",
+    "tracing_cost": "looking",
     "traffic_owners": "processes",
     "traffic_pairs": "processes",
 }
@@ -95,6 +119,8 @@ __all__ = [
     "Capture",
     "CaptureError",
     "DeviceMatrix",
+    "Episodes",
+    "Handovers",
     "Ledger",
     "Masked",
     "Snapshot",
@@ -104,6 +130,8 @@ __all__ = [
     "assumed_rates",
     "client_and_server",
     "context_switches",
+    "corrected_stolen",
+    "cost_classes",
     "device_cost",
     "device_flags",
     "device_lines",
@@ -111,7 +139,11 @@ __all__ = [
     "device_saturation",
     "device_time",
     "device_traffic",
+    "effective_share",
+    "episodes",
     "estimates",
+    "event_cost",
+    "handovers",
     "interfaces",
     "ledger",
     "mask",
@@ -121,9 +153,13 @@ __all__ = [
     "migrations",
     "open_capture",
     "parse_openssl_speed",
+    "queues",
+    "rolling_stolen",
     "run_queue",
     "softirq_time",
     "stolen",
+    "thieves",
+    "tracing_cost",
     "traffic_owners",
     "traffic_pairs",
 ]

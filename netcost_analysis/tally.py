@@ -21,7 +21,7 @@ def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
     frame["is_network"] = (
         sums["is_network"].astype(object).where(sums["is_network"].notna(), "unknown")
     )
-    frame["thief"] = _thieves(frame, by)
+    frame["thief"] = thief_labels(frame, by)
     return frame
 
 
@@ -54,8 +54,8 @@ def is_device(name: object) -> bool:
     return isinstance(name, str) and name not in ("", "(no_device)")
 
 
-def _thieves(frame: pd.DataFrame, by: By) -> "pd.Series[str]":
-    # One label per distinct (context, id, name, device), not per row.
+def thief_labels(frame: pd.DataFrame, by: By = "comm") -> "pd.Series[str]":
+    # What ran in each row, in words. One label per distinct (context, id, name, device), not per row.
     group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
     first = frame[~group.ngroup().duplicated()]
     numbers = group.ngroup()

@@ -15,7 +15,9 @@ SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
     "devices": "quiet-interface.netcost.tar.zst",
+    "looking": "stolen-time-top.netcost.tar.zst",
     "losses": "veth-stolen-time",
+    "stolen_time": "stolen-time-top.netcost.tar.zst",
     "victim": "veth-stolen-time",
 }
 NOT_QUESTIONS: set[str] = set()

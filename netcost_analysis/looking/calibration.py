@@ -1,0 +1,119 @@
+# What tracing took from the victim of netcost-record --calibrate, which runs it four times: alone
+# and under the load, each untraced and traced.
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from ..bundle import Bundle, is_bundle
+
+if TYPE_CHECKING:
+    from ..capture import Capture
+    from ..victim import SpeedRun
+
+Rates = dict[tuple[str, int], float]
+_CONFIDENCE = 0.95
+
+
+class Calibrated(NamedTuple):
+    # One pair of runs. ns, low, high: of an event.
+    pair: str
+    ns: float
+    low: float
+    high: float
+    events: int
+    usable: bool
+    says: str
+
+
+def calibrated(capture: "Capture") -> list[Calibrated]:
+    # The pair under load first: it has most events, so most to see. Empty without a calibration.
+    from ..capture import open_capture
+
+    bundle = capture.bundle
+    folders = bundle.manifest.get("calibration") if bundle else None
+    if bundle is None or not isinstance(folders, dict):
+        return []
+    runs = {name: run_of(bundle, folders.get(name)) for name in ("idle", "idle_traced", "load")}
+    idle = runs["idle"]
+    if idle is None or not idle.speed_runs:
+        return []
+    full = rates(idle.speed_runs)
+    lost: dict[str, np.ndarray[Any, Any]] = {}
+    counted: dict[str, tuple[int, float]] = {}
+    traced = runs["idle_traced"]
+    if traced is not None and traced.speed_runs:
+        lost["idle"] = shares_lost(full, full, rates(traced.speed_runs))
+        counted["idle"] = events_on(open_capture(traced.path))
+    if runs["load"] is not None and bundle.speed_runs:
+        untraced = rates(runs["load"].speed_runs)
+        lost["load"] = shares_lost(full, untraced, rates(bundle.speed_runs))
+        counted["load"] = events_on(capture)
+    noise = abs(float(lost["idle"].mean())) if len(lost.get("idle", ())) else None
+    return [
+        judged(pair, lost[pair], *counted[pair], noise if pair == "load" else None)
+        for pair in ("load", "idle")
+        if pair in lost and len(lost[pair]) and counted[pair][0]
+    ]
+
+
+def run_of(bundle: Bundle, name: Any) -> Bundle | None:
+    # One of the runs, a folder of the bundle.
+    if not isinstance(name, str) or bundle.text(f"{name}/manifest.json") is None:
+        return None
+    path = bundle.path / name
+    return Bundle(path) if is_bundle(path) else None
+
+
+def rates(runs: "list[SpeedRun]") -> Rates:
+    # Blocks per second of wall time, by what was computed.
+    return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs if run.blocks}
+
+
+def shares_lost(full: Rates, untraced: Rates, traced: Rates) -> "np.ndarray[Any, Any]":
+    # Of each block size: how much of the victim's full pace was lost to tracing, 1 being a CPU.
+    keys = [key for key in traced if key in untraced and full.get(key)]
+    return np.array([(untraced[key] - traced[key]) / full[key] for key in keys])
+
+
+def events_on(capture: "Capture") -> tuple[int, float]:
+    # Events on the victim's CPU while it ran, and how long that was, s.
+    from .counts import event_times
+
+    timeline = capture.victim_timeline()
+    start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    times = event_times(capture, start, end, timeline.summary["cpus"])
+    return len(times), (end - start) / 1e9
+
+
+def judged(
+    pair: str, lost: "np.ndarray[Any, Any]", events: int, seconds: float, noise: float | None
+) -> Calibrated:
+    # lost: shares of a CPU. noise: how much two runs differ that should hardly, None where unknown.
+    each = 1e9 * seconds / events
+    mean = float(lost.mean())
+    if len(lost) > 1:
+        spread = float(lost.std(ddof=1)) / sqrt(len(lost))
+        width = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(lost) - 1)) * spread
+        how = f"95 % interval of {len(lost)} block sizes"
+    elif noise is not None:
+        width, how = noise, "one run; give or take what the idle pair differs by"
+    else:
+        width, how = float("inf"), "one run, which is no statistic"
+    usable = mean - width > 0
+    says = f"{100 * mean:.2f} % of a CPU lost to {events:,} events; {how}"
+    if not usable:
+        says += "; not told from nothing"
+    # Without an end the published one must do.
+    high = mean + width if np.isfinite(width) else max(mean, 0.0)
+    return Calibrated(
+        pair,
+        mean * each,
+        max(mean - width, 0.0) * each,
+        max(high, 0.0) * each,
+        events,
+        usable,
+        says,
+    )

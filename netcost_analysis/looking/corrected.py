@@ -1,0 +1,136 @@
+"""What tracing took, per CPU and per victim, and what the figures would be without it."""
+
+import pandas as pd
+
+from ..by import By, check_by, victim_keys
+from ..tally import INTERRUPT_CONTEXTS, of_tasks, tally
+from ..timeline import Timeline
+from .cost import chosen, event_cost
+from .counts import COSTS, counted
+
+# A result of which tracing is more than this is not to be taken as it is.
+MUCH = 0.05
+_CORRECTED = {
+    "corrected_ns": "cost_ns",
+    "corrected_low_ns": "cost_high_ns",
+    "corrected_high_ns": "cost_low_ns",
+}
+
+
+def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
+    """What the tracing of events took from each CPU or victim.
+
+    by: "cpu" for all of a CPU's time, idle time too; "comm" or "tid" for the tasks' time on a CPU
+    ("device" is as "comm"). Returns a row for each, indexed by its keys, falling by events: events
+    (int64), events_per_s (of the CPU's window, or of the task's time on CPU), cost_ns,
+    cost_low_ns, cost_high_ns (Int64), cost_share, cost_low_share, cost_high_share (of the same
+    time; NaN where unknown), source (of event_cost).
+
+    The cost is events times event_ns, or its ends; but no event costs more than the time from it to
+    that CPU's next event, and what it costs is of whoever has that time. Raises ValueError for
+    another by, CaptureError as the timeline does. Source: every recorded tracepoint, segments,
+    event_cost; of a large capture the events of a stretch from its middle, scaled up.
+    """
+    check_by(by)
+    cost, keys = chosen(event_cost(timeline.capture)), victim_keys(by)
+    rows = tallied(counted(timeline, cost), by)
+    whole = tally(timeline.sums(), by)
+    if by != "cpu":
+        rows, whole = of_tasks(rows), of_tasks(whole)
+    frame = rows.groupby(keys, dropna=False)[["events", *COSTS]].sum(min_count=1)
+    frame["ns"] = whole.groupby(keys, dropna=False)["ns"].sum().reindex(frame.index)
+    seconds = frame["ns"].astype("float64") / 1e9
+    known = by == "cpu" or timeline.has_switches
+    frame.insert(1, "events_per_s", frame["events"] / seconds.where((seconds > 0) & known))
+    frame = shared(frame, known)
+    frame["source"] = cost["source"]
+    return frame.drop(columns="ns").sort_values("events", ascending=False, kind="stable")
+
+
+def corrected_stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+    """The figures of stolen() beside what they would be without the cost of tracing.
+
+    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim and figure, victims
+    falling by time on CPU: the victim's keys, figure (a column of stolen(): on_cpu_ns, task_ns,
+    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
+    scheduled_ns), ns (as there), events (int64, in that time), cost_share, cost_low_share,
+    cost_high_share (of ns), corrected_ns, corrected_low_ns, corrected_high_ns (Int64: ns less the
+    events' cost, never below 0; low where an event costs most; NA where the cost is a range only),
+    much (whether tracing is more than 5 % of the figure: "yes" at the low end of the cost already,
+    "perhaps" at its high end, else "no"), source (of event_cost).
+
+    A softirq's traced time holds the cost of the events within it, so each context's own events are
+    taken from it. Without sched_switch on_cpu_ns and task_ns have no rows. Raises ValueError for
+    another by, CaptureError as the timeline does. Source: as tracing_cost.
+    """
+    check_by(by)
+    cost = chosen(event_cost(timeline.capture))
+    events = tallied(counted(timeline, cost), by)
+    frame = corrected_from(
+        events, tally(timeline.sums(), by), victim_keys(by), timeline.has_switches
+    )
+    frame["source"] = cost["source"]
+    return frame
+
+
+def tallied(events: pd.DataFrame, by: By) -> pd.DataFrame:
+    # What counted() returns, as tally() returns the sums.
+    return tally(events, by).assign(**{name: events[name] for name in ("events", *COSTS)})
+
+
+def corrected_from(
+    events: pd.DataFrame, rows: pd.DataFrame, keys: list[str], has_switches: bool
+) -> pd.DataFrame:
+    # corrected_stolen() on what tallied() and tally() return.
+    tasks, told = of_tasks(rows), of_tasks(events)
+    inside, of_events = figures(tasks), figures(told)
+    totals = ["events", *COSTS]
+    parts = []
+    for figure, mask in inside.items():
+        ns = tasks[mask].groupby(keys, dropna=False)["ns"].sum()
+        count = told[of_events[figure]].groupby(keys, dropna=False)[totals].sum(min_count=1)
+        count = count.reindex(ns.index).fillna({"events": 0.0})
+        parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
+    frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
+    frame = frame[frame["ns"] > 0]
+    if not has_switches:
+        frame = frame[~frame["figure"].isin(["on_cpu_ns", "task_ns"])]
+    frame = shared(frame, True)
+    for name, end in _CORRECTED.items():
+        frame[name] = (frame["ns"] - frame[end]).clip(lower=0)
+    frame["much"] = "no"
+    frame.loc[frame["cost_high_share"] > MUCH, "much"] = "perhaps"
+    frame.loc[frame["cost_low_share"] > MUCH, "much"] = "yes"
+    order = -frame.groupby(keys, dropna=False)["ns"].transform("max")
+    place = frame["figure"].map({name: place for place, name in enumerate(inside)})
+    frame = frame.assign(order=order, place=place)
+    frame = frame.sort_values(["order", *keys, "place"], kind="stable", ignore_index=True)
+    return frame.drop(columns=["order", "place", *COSTS])
+
+
+def figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
+    # Which rows of tasks make up each figure of stolen().
+    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
+    surely = inside & (rows["cost_class"] == "stolen")
+    perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
+    return {
+        "on_cpu_ns": pd.Series(True, index=rows.index),
+        "task_ns": rows["context"] == "task",
+        "stolen_ns": surely,
+        "stolen_max_ns": perhaps,
+        "stolen_network_ns": surely & (rows["is_network"] == "yes"),
+        "stolen_network_max_ns": perhaps & (rows["is_network"] != "no"),
+        "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
+        "scheduled_ns": rows["cost_class"] == "scheduled",
+    }
+
+
+def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
+    # Costs in whole ns, and as shares of ns.
+    frame = frame.assign(events=frame["events"].round().astype("int64"))
+    ns = frame["ns"].astype("float64")
+    for name in COSTS:
+        share = name.replace("_ns", "_share")
+        frame[share] = frame[name].astype("float64") / ns.where((ns > 0) & known)
+        frame[name] = frame[name].round().astype("Int64")
+    return frame

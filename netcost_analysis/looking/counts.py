@@ -1,0 +1,95 @@
+# How many events happened while whom had a CPU. A segment's events are those from its start on:
+# what an event costs comes after its time was taken, for the most part.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from .. import moment
+from .._native import CaptureError
+
+if TYPE_CHECKING:
+    from ..capture import Capture
+    from ..timeline import Timeline
+
+# More at once would take too much memory: then one tracepoint at a time.
+_MOST_EVENTS = 5_000_000
+COSTS = ("cost_low_ns", "cost_ns", "cost_high_ns")
+_OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network"]
+
+
+def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> pd.DataFrame:
+    # A row per event of a tracepoint in the window, ends included: cpu, time_ns (int64).
+    counts = capture.info["events"]
+    names = [name for name, number in counts.items() if number]
+    together = sum(counts.values()) <= _MOST_EVENTS
+    frames = capture.all_events().items() if together else ((name, None) for name in names)
+    parts = [pd.DataFrame({"cpu": [], "time_ns": []}, dtype="int64")]
+    for name, frame in frames:
+        rows = _events(capture, name) if frame is None else frame
+        if rows is None or "time_ns" not in rows or not len(rows):
+            continue
+        rows = rows[rows["time_ns"].notna() & rows["common_cpu"].isin(cpus)]
+        inside = (rows["time_ns"] >= start_ns) & (rows["time_ns"] <= end_ns)
+        some = rows[inside.astype(bool)][["common_cpu", "time_ns"]].astype("int64")
+        parts.append(some.rename(columns={"common_cpu": "cpu"}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _events(capture: "Capture", name: str) -> pd.DataFrame | None:
+    # Without fields, so no tracepoint: what it costs is not an event's.
+    try:
+        return capture.events(name)
+    except CaptureError:
+        return None
+
+
+def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
+    # The segments' owners, as in the sums, with events and what they cost (COSTS), float64. cost: a
+    # row of event_cost. Of a large capture a stretch from its middle, scaled up to all of it.
+    detail = moment.detail(timeline).load("segments")
+    start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
+    times = event_times(timeline.capture, start_ns, end_ns, detail.summary["cpus"])
+    each = {name: cost[f"event_{name.removeprefix('cost_')}"] for name in COSTS}
+    # Times in steps leave open how much later the next event was.
+    slack = int(detail.summary["resolution_ns"] or 1) - 1
+    segments = detail.segments
+    found = events_in(segments, times, each, end_ns, slack)
+    rows = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
+    rows["episodes"] = 0
+    totals = ["ns", "episodes", "events", *COSTS]
+    group = rows.groupby(_OWNER, dropna=False, observed=True)[totals]
+    frame = group.sum(min_count=1).reset_index()
+    if detail is not timeline and detail.duration_ns:
+        frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns
+    return frame
+
+
+def events_in(
+    segments: pd.DataFrame, times: pd.DataFrame, each: dict[str, Any], end_ns: int, slack: int
+) -> dict[str, npt.NDArray[np.float64]]:
+    # Of each segment (by CPU and time) how many events it holds, and what they cost: each of them
+    # what it is said to, or the time to that CPU's next event where that is less. NaN where no cost
+    # is said.
+    size = len(segments)
+    result = {name: np.zeros(size) for name in ("events", *COSTS)}
+    for name, ns in each.items():
+        if pd.isna(ns):
+            result[name][:] = np.nan
+    cpus, starts = segments["cpu"].to_numpy(), segments["start_ns"].to_numpy("int64")
+    for cpu, some in times.groupby("cpu"):
+        places = np.flatnonzero(cpus == cpu)
+        if not len(places):
+            continue
+        at = np.sort(some["time_ns"].to_numpy("int64"))
+        within = np.searchsorted(starts[places], at, side="right") - 1
+        within = np.maximum(within, 0)
+        result["events"][places] = np.bincount(within, minlength=len(places))
+        gap = np.diff(at, append=max(end_ns, int(at[-1]))) + slack
+        for name, ns in each.items():
+            if not pd.isna(ns):
+                costs = np.minimum(gap, int(ns))
+                result[name][places] = np.bincount(within, weights=costs, minlength=len(places))
+    return result

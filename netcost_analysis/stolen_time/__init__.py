@@ -1,0 +1,26 @@
+"""Stolen time: whose CPU time it was, who took it, when, and how long at a stretch.
+
+Document 000's question, beyond the sums of stolen() and ledger(): over time (rolling_stolen), by
+cost class (cost_classes), down to device and queue (thieves, queues), the longest stretches
+(episodes), against what a monitor shows (effective_share), and what ksoftirqd and NAPI's threads
+took over (handovers).
+"""
+
+from .by_queue import queues, thieves
+from .classes import cost_classes
+from .ksoftirqd import Handovers, handovers
+from .rolling import rolling_stolen
+from .shares import effective_share
+from .stretches import Episodes, episodes
+
+__all__ = [
+    "Episodes",
+    "Handovers",
+    "cost_classes",
+    "effective_share",
+    "episodes",
+    "handovers",
+    "queues",
+    "rolling_stolen",
+    "thieves",
+]

@@ -1,0 +1,92 @@
+"""What was handed over to kernel threads: when, why, for how long, and who waited meanwhile."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from ..timeline import Timeline
+from .chunks import chunks
+from .threads import Gathered, stays_of, stretches_of
+from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
+
+
+@dataclass(frozen=True)
+class Handovers:
+    """Stretches in which a kernel thread had network work; columns: docs/definitions.md.
+
+    handovers: a row per stretch, in order of time. displaced: a row per stretch and task that
+    waited, runnable, on that CPU meanwhile, with the stretch's number in the index of handovers;
+    empty where nobody did, and where the CPUs' clocks disagree.
+    """
+
+    handovers: pd.DataFrame
+    displaced: pd.DataFrame
+
+
+def handovers(timeline: Timeline) -> Handovers:
+    """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
+
+    A stretch begins when such a thread is woken and ends when it goes back to sleep: all its stays
+    on the CPU in between, those after a preemption too. Left out are those without network work.
+    NAPI's own threads (threaded NAPI, backlog threads) are there as well: all their work is handed
+    over from the start, and why says so.
+
+    Raises CaptureError as the timeline does. Source: slices, segments, softirqs, polls, migrations;
+    what would not fit into memory is gone through in several passes.
+    """
+    across = timeline.across_cpus
+    threads = Gathered()
+    held: list[pd.DataFrame] = []
+    waits: list[pd.DataFrame] = []
+    moves: list[pd.DataFrame] = []
+    last: list[pd.DataFrame] = []
+    for piece in chunks(timeline, "slices", "segments", "softirqs", "polls", "migrations"):
+        ours = stays_of(piece.slices)
+        threads.add(piece, ours)
+        held.append(held_of(piece.segments))
+        if across:
+            others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
+            others = others[~others.index.isin(ours.index)]
+            moves.append(piece.migrations)
+            waited = moved(waits_of(others), pd.concat(moves))
+            # Of a wait that has ended, all that was held meanwhile is known by now.
+            behind = Held(pd.concat(held)).between(waited) > 0
+            waits.append(waited[behind])
+            newest = pd.concat([*last, others]).sort_values("in_ns", kind="stable")
+            last = [newest.drop_duplicates("tid", keep="last")]
+    sums = Held(pd.concat(held))
+    stays, frame = stretches_of(threads, sums, _hertz(timeline))
+    frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
+    frame["displaced_tasks"] = frame["displaced_ns"]
+    if not across:
+        return Handovers(frame, displaced_in(stays, waits_of(timeline.slices[:0]), sums))
+    if not timeline.summary["lost_events"]:
+        waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
+    every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
+    pairs = displaced_in(stays, every, sums)
+    group = pairs.groupby("handover")["ns"]
+    for name, values in (("displaced_ns", group.sum()), ("displaced_tasks", group.size())):
+        frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
+    pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
+    return Handovers(frame, pairs.reset_index(drop=True))
+
+
+def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
+    # Who was preempted and had not come back by the recording's end.
+    end_ns = int(timeline.summary["end_ns"])
+    waiting = last[runnable(last["prev_state"]) & (last["out_ns"] < end_ns)]
+    return pd.DataFrame(
+        {
+            "cpu": waiting["cpu"].astype("int64"),
+            "tid": waiting["tid"].astype("int64"),
+            "comm": waiting["comm"].astype(object),
+            "start_ns": waiting["out_ns"],
+            "end_ns": end_ns,
+        }
+    )
+
+
+def _hertz(timeline: Timeline) -> int | None:
+    bundle = timeline.capture.bundle
+    text = bundle.kernel_config.get("CONFIG_HZ", "") if bundle else ""
+    return int(text) if text.isdigit() and int(text) else None

@@ -1,0 +1,154 @@
+"""How a loss changes while the capture goes on: windows that roll over it."""
+
+import pandas as pd
+
+from ..by import By, check_by, victim_keys
+from ..tally import INTERRUPT_CONTEXTS, of_tasks, tally
+from ..timeline import Timeline
+
+_MEASURES = (
+    *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
+    *("stolen_network_max_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"),
+)
+_STEPS = 120
+_STEPS_IN_WINDOW = 5
+
+
+def rolling_stolen(
+    timeline: Timeline,
+    window_ns: int | None = None,
+    step_ns: int | None = None,
+    by: By | None = None,
+    victim: str | None = None,
+) -> pd.DataFrame:
+    """What was stolen in windows that roll over the timeline.
+
+    window_ns: width of a window, a multiple of step_ns; None for five steps. step_ns: from one
+    window's start to the next one's; None for a round width of which the timeline has about 120.
+    Windows begin on multiples of step_ns on the capture's clock; the first and the last are cut
+    where the timeline is. by: None for all tasks together, else a row per window and victim of
+    those that were on a CPU in it. victim: only the task of that name.
+
+    Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
+    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
+    scheduled_ns, unknown_ns (int64; the first two Int64, NA without sched_switch), stolen_share,
+    stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of the window, one CPU
+    being 1). Raises ValueError for widths that do not fit, CaptureError as the timeline does.
+    Source: sums(step_ns), the steps of a window added up.
+    """
+    step, window = _widths(timeline, window_ns, step_ns)
+    keys = [] if by is None else victim_keys(_checked(by))
+    if not timeline.duration_ns:
+        return rolled(_measured(timeline.sums(), by, victim, timeline), keys, step, window, (0, 0))
+    rows = _measured(timeline.sums(step), by, victim, timeline)
+    edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    frame = rolled(rows, keys, step, window, edges)
+    if not timeline.has_switches:
+        frame[["on_cpu_ns", "task_ns"]] = pd.NA
+        frame[["stolen_share", "stolen_max_share"]] = float("nan")
+    return frame.astype({"on_cpu_ns": "Int64", "task_ns": "Int64"})
+
+
+def _checked(by: By) -> By:
+    check_by(by)
+    return by
+
+
+def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> tuple[int, int]:
+    step = step_ns
+    if step is None:
+        # A window that was asked for is made of whole steps.
+        step = window_ns // _STEPS_IN_WINDOW if window_ns else round_width(timeline.duration_ns)
+        if window_ns and (not step or window_ns % step):
+            step = window_ns
+    window = _STEPS_IN_WINDOW * step if window_ns is None else window_ns
+    if step <= 0 or window <= 0 or window % step:
+        raise ValueError(f"a window of {window} ns is no whole number of steps of {step} ns")
+    return step, window
+
+
+def round_width(span_ns: int, about: int = _STEPS) -> int:
+    # 1, 2 or 5 times a power of ten ns, of which a span has about so many.
+    wanted = max(span_ns // about, 1)
+    power = int(10 ** (len(str(wanted)) - 1))
+    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
+
+
+def _measured(
+    sums: pd.DataFrame, by: By | None, victim: str | None, timeline: Timeline
+) -> pd.DataFrame:
+    # The sums of tasks with a column for each measure.
+    rows = of_tasks(tally(sums, by or "comm"))
+    rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
+    if victim is not None:
+        rows = rows[rows["comm"] == victim]
+    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
+    surely = inside & (rows["cost_class"] == "stolen")
+    perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
+    what = {
+        "on_cpu_ns": pd.Series(True, index=rows.index),
+        "task_ns": rows["context"] == "task",
+        "stolen_ns": surely,
+        "stolen_max_ns": perhaps,
+        "stolen_network_ns": surely & (rows["is_network"] == "yes"),
+        "stolen_network_max_ns": perhaps & (rows["is_network"] != "no"),
+        "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
+        "scheduled_ns": rows["cost_class"] == "scheduled",
+        "unknown_ns": rows["context"] == "unknown",
+    }
+    return rows.assign(**{name: rows["ns"].where(mask, 0) for name, mask in what.items()})
+
+
+def rolled(
+    rows: pd.DataFrame, keys: list[str], step: int, window: int, edges: tuple[int, int]
+) -> pd.DataFrame:
+    # rows: bin_ns, the keys and the measures. edges: of the timeline, ns.
+    start, end = edges
+    steps = window // step
+    measures = list(_MEASURES)
+    binned = rows.groupby([*keys, "bin_ns"], dropna=False)[measures].sum().reset_index()
+    first = start // step * step
+    last = max(-(-end // step) * step - window, first)
+    # A bin is part of each window that holds it: of as many windows as a window has steps.
+    parts = [binned.assign(window=binned["bin_ns"] - number * step) for number in range(steps)]
+    spread = pd.concat(parts) if parts else binned.assign(window=0)
+    spread = spread[(spread["window"] >= first) & (spread["window"] <= last)]
+    frame = spread.groupby(["window", *keys], dropna=False)[measures].sum()
+    if not keys:
+        # A window in which no task ran is a window all the same.
+        every = pd.RangeIndex(first, last + 1, step, name="window") if end > start else frame.index
+        frame = frame.reindex(every, fill_value=0)
+    frame = frame.reset_index()
+    frame.insert(0, "start_ns", frame["window"].clip(lower=start).astype("int64"))
+    frame.insert(1, "end_ns", (frame["window"] + window).clip(upper=end).astype("int64"))
+    frame = frame.drop(columns="window").astype(dict.fromkeys(measures, "int64"))
+    width = (frame["end_ns"] - frame["start_ns"]).astype("float64")
+    on_cpu = frame["on_cpu_ns"].astype("float64")
+    for name, column in (("stolen", "stolen_ns"), ("stolen_max", "stolen_max_ns")):
+        frame[f"{name}_share"] = frame[column] / on_cpu.where(on_cpu > 0)
+        of_cpu = name.replace("stolen", "stolen_cpu")
+        frame[f"{of_cpu}_share"] = frame[column] / width.where(width > 0)
+    return frame
+
+
+def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
+    """The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
+
+    frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
+    None where no window begins at the end of another.
+    """
+    pairs = frame.merge(
+        frame[["start_ns", "stolen_cpu_share"]],
+        left_on="end_ns",
+        right_on="start_ns",
+        suffixes=("", "_next"),
+    )
+    if not len(pairs):
+        return None
+    change = (pairs["stolen_cpu_share_next"] - pairs["stolen_cpu_share"]).abs()
+    if not change.notna().any():
+        return None
+    pair = pairs.iloc[int(change.argmax())]
+    earlier = frame[frame["start_ns"] == pair["start_ns"]].iloc[0]
+    later = frame[frame["start_ns"] == pair["end_ns"]].iloc[0]
+    return earlier, later

@@ -1,0 +1,127 @@
+# Who waited, runnable, while scheduled network work held the CPU: the pairs behind displaced. Pure
+# functions of frames.
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+# Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
+# 0x1000 in kernels until 4.14 and is 0x100 since.
+_ASLEEP = 0xFF
+Times = npt.NDArray[np.int64]
+
+
+def runnable(prev_state: "pd.Series[int]") -> "pd.Series[bool]":
+    """Whether a task that left its CPU still wanted it; False where that was not recorded."""
+    state = prev_state.astype("Int64")
+    return ((state & _ASLEEP) == 0).fillna(False).astype(bool)
+
+
+def held_of(segments: pd.DataFrame) -> pd.DataFrame:
+    """Stretches in which scheduled network work had a CPU: cpu, tid, start_ns, end_ns (int64)."""
+    work = segments["context"].isin(["task", "softirq", "poll"])
+    work &= (segments["cost_class"] == "scheduled") & (segments["is_network"] == "yes")
+    return segments[work][["cpu", "tid", "start_ns", "end_ns"]].astype("int64")
+
+
+def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
+    """A row per wait that ended: cpu (where it then ran), tid, comm, start_ns, end_ns."""
+    waited = slices[slices["wait_ns"].notna() & slices["tid"].notna() & (slices["tid"] != 0)]
+    waited = waited[waited["wait_ns"] > 0]
+    end = waited["in_ns"].astype("int64")
+    return pd.DataFrame(
+        {
+            "cpu": waited["cpu"].astype("int64"),
+            "tid": waited["tid"].astype("int64"),
+            "comm": waited["comm"].astype(object),
+            "start_ns": end - waited["wait_ns"].astype("int64"),
+            "end_ns": end,
+        }
+    )
+
+
+def moved(waits: pd.DataFrame, migrations: pd.DataFrame) -> pd.DataFrame:
+    """The waits, cut where the task was moved: each part on the CPU that it waited for."""
+    moves = migrations[migrations["tid"].isin(waits["tid"])]
+    moves = moves[["tid", "time_ns", "orig_cpu"]].astype("int64")
+    numbered = waits.rename_axis("wait").reset_index()
+    inside = numbered.merge(moves, on="tid")
+    inside = inside[
+        (inside["time_ns"] > inside["start_ns"]) & (inside["time_ns"] < inside["end_ns"])
+    ]
+    if not len(inside):
+        return waits
+    inside = inside.sort_values(["wait", "time_ns"], kind="stable")
+    before = inside.groupby("wait")["time_ns"].shift().fillna(inside["start_ns"]).astype("int64")
+    parts = inside.assign(cpu=inside["orig_cpu"], start_ns=before, end_ns=inside["time_ns"])
+    last = inside.groupby("wait")["time_ns"].max()
+    rest = waits.copy()
+    rest.loc[last.index, "start_ns"] = last
+    return pd.concat([rest, parts[list(waits)]], ignore_index=True)
+
+
+class Held:
+    """Running sums of the stretches of held_of, by CPU."""
+
+    def __init__(self, held: pd.DataFrame) -> None:
+        self._by_cpu: dict[int, tuple[Times, Times, Times]] = {}
+        for number, rows in held.sort_values("start_ns", kind="stable").groupby("cpu"):
+            start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
+            self._by_cpu[int(str(number))] = (
+                start,
+                end,
+                np.concatenate([[0], np.cumsum(end - start)]),
+            )
+
+    def between(self, spans: pd.DataFrame) -> "pd.Series[int]":
+        """How much of each span (cpu, start_ns, end_ns) was held on its CPU, ns."""
+        result = np.zeros(len(spans), dtype="int64")
+        cpus = spans["cpu"].to_numpy()
+        start, end = spans["start_ns"].to_numpy("int64"), spans["end_ns"].to_numpy("int64")
+        for cpu in np.unique(cpus):
+            if int(cpu) in self._by_cpu:
+                rows = cpus == cpu
+                result[rows] = self._until(int(cpu), end[rows]) - self._until(int(cpu), start[rows])
+        return pd.Series(result, index=spans.index, dtype="int64")
+
+    def _until(self, cpu: int, at: Times) -> Times:
+        start, end, before = self._by_cpu[cpu]
+        after = np.searchsorted(start, at, side="left")
+        last = np.maximum(after - 1, 0)
+        return before[after] - np.where(after > 0, np.maximum(end[last] - at, 0), 0)
+
+
+def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Held) -> pd.DataFrame:
+    """Each wait against each stay that it overlaps.
+
+    stays: cpu, in_ns, out_ns, and handover (a number), of a CPU in order and disjoint.
+    Returns handover, tid, comm, ns: how much of the stay's held time lies in the wait, above 0.
+    """
+    parts = []
+    for cpu, some in waits.groupby("cpu"):
+        on = stays[stays["cpu"] == cpu].sort_values("in_ns", kind="stable")
+        first = np.searchsorted(on["out_ns"].to_numpy(), some["start_ns"].to_numpy(), side="right")
+        after = np.searchsorted(on["in_ns"].to_numpy(), some["end_ns"].to_numpy(), side="left")
+        many = np.maximum(after - first, 0)
+        of_wait = np.repeat(np.arange(len(some)), many)
+        offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        place = np.repeat(first, many) + offset
+        waited, stay = some.iloc[of_wait], on.iloc[place]
+        start = np.maximum(waited["start_ns"].to_numpy(), stay["in_ns"].to_numpy())
+        end = np.minimum(waited["end_ns"].to_numpy(), stay["out_ns"].to_numpy())
+        pair = pd.DataFrame(
+            {
+                "handover": stay["handover"].to_numpy(),
+                "tid": waited["tid"].to_numpy(),
+                "comm": waited["comm"].to_numpy(),
+                "cpu": cpu,
+                "start_ns": start,
+                "end_ns": end,
+            }
+        )
+        pair["ns"] = held.between(pair)
+        parts.append(pair[pair["ns"] > 0][["handover", "tid", "comm", "ns"]])
+    columns = ["handover", "tid", "comm", "ns"]
+    every = pd.concat([pd.DataFrame(columns=columns, dtype="int64"), *parts])
+    found = every.groupby(columns[:3], dropna=False)["ns"].sum().reset_index()
+    return found.astype({"handover": "int64", "tid": "int64", "comm": object, "ns": "int64"})
