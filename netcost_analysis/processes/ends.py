@@ -30,11 +30,11 @@ def client_and_server(
     raised more network softirqs. Returns the rows "client" and "server" (column side) with tid
     (Int64, NA for a name), comm, and
 
-    - on_cpu_ns, task_ns; softirq_ns (all softirqs in its context), network_softirq_ns (of NET_RX
+    - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of NET_RX
       and NET_TX), owned_ns (softirq time of its traffic, whoever ran it, as traffic_owners() has
       it);
-    - wait_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the time
-      from its first to its last event);
+    - waited_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the
+      time from its first to its last event);
     - switches, voluntary, involuntary, migrations;
     - sent_packets and sent_bytes, from the client to the server, the same on both rows: what iperf3
       says it sent, where it is the bundle's load and the timeline all of the recording; else
@@ -122,10 +122,10 @@ def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, A
         "comm": str(names.idxmax()),
         "on_cpu_ns": on_cpu_ns,
         "task_ns": int(sums["ns"][(sums["context"] == "task").to_numpy()].sum()),
-        "softirq_ns": int(softirqs["ns"].sum()),
+        "all_softirq_ns": int(softirqs["ns"].sum()),
         "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
         "owned_ns": int(_chosen(parts, task, "owner_")["ns"].sum()),
-        "wait_ns": pd.NA if wait_ns is None else wait_ns,
+        "waited_ns": pd.NA if wait_ns is None else wait_ns,
         "asleep_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
         "migrations": len(_chosen(timeline.migrations, task)),

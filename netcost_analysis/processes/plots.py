@@ -76,7 +76,7 @@ def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
         "own": frame["task_ns"],
         "network": frame["network_softirq_ns"],
         "other": other.clip(lower=0),
-        "wait": frame["wait_ns"].astype("Int64").fillna(0),
+        "wait": frame["waited_ns"].astype("Int64").fillna(0),
         "asleep": frame["asleep_ns"].astype("Int64").fillna(0),
     }
     looks = {

@@ -140,7 +140,7 @@ def _end(row: "pd.Series[Any]") -> str:
         on_cpu=duration(row["on_cpu_ns"]),
         ns=duration(row["network_softirq_ns"]),
         share=share(row["network_softirq_ns"] / row["on_cpu_ns"]) or "nothing",
-        wait=duration(row["wait_ns"]),
+        wait=duration(row["waited_ns"]),
         asleep=duration(row["asleep_ns"]),
     )
 
@@ -149,9 +149,9 @@ def _limits(client: "pd.Series[Any]", server: "pd.Series[Any]") -> str:
     # Document 003's arithmetic: only who has no time to spare limits the throughput.
     texts = []
     for row in (client, server):
-        if absent(row["asleep_ns"]) or absent(row["wait_ns"]):
+        if absent(row["asleep_ns"]) or absent(row["waited_ns"]):
             continue
-        life = int(row["on_cpu_ns"]) + int(row["wait_ns"]) + int(row["asleep_ns"])
+        life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])
         if not life or not int(row["on_cpu_ns"]):
             continue
         slept = int(row["asleep_ns"]) / life

@@ -18,9 +18,9 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     reason, falling by ns: waited_after ("wake-up": from being woken to running, the wake-up
     latency; "runnable": it had left a CPU still runnable, preempted or at the end of its time),
     waits (number of those known), ns (waited in all), mean_ns, median_ns, p90_ns, p99_ns (float),
-    max_ns (int64), wait_share (of the window). waited_after "unknown" counts stays whose wait is
-    not known: their first in the recording, across a loss, or all where the CPUs' clocks disagree;
-    their times are NA. A wait counts where it ended. Raises MissingEventsError without
+    longest_ns (int64), wait_share (of the window). waited_after "unknown" counts stays whose wait
+    is not known: their first in the recording, across a loss, or all where the CPUs' clocks
+    disagree; their times are NA. A wait counts where it ended. Raises MissingEventsError without
     sched_switch. Source: the table slices.
     """
     keys = task_keys(by)
@@ -56,7 +56,7 @@ def run_queue_from(waits: pd.DataFrame, keys: list[str], duration_ns: int) -> pd
     quantiles = ns.quantile(np.array(list(QUANTILES.values()))).unstack()
     for name, at in QUANTILES.items():
         frame[name] = quantiles[at].reindex(frame.index) if at in quantiles else float("nan")
-    frame["max_ns"] = ns.max().astype("Int64").reindex(frame.index)
+    frame["longest_ns"] = ns.max().astype("Int64").reindex(frame.index)
     frame["wait_share"] = frame["ns"].astype("Float64").astype("float64") / (duration_ns or np.nan)
     frame = frame.reset_index()
     return frame.sort_values(
