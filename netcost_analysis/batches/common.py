@@ -1,0 +1,59 @@
+# What the tables of this question share: NET_RX rows, gaps in the record, quantiles. Pure functions
+# of frames.
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
+
+
+def plain(frame: pd.DataFrame) -> pd.DataFrame:
+    # A copy whose names are objects: groupby then makes no row for a name that does not occur.
+    return frame.assign(
+        **{
+            name: frame[name].astype(object).where(frame[name].notna(), None)
+            for name in frame.columns
+            if isinstance(frame[name].dtype, pd.CategoricalDtype)
+        }
+    )
+
+
+def net_rx(softirqs: pd.DataFrame) -> pd.DataFrame:
+    # The NET_RX of the softirqs table, from their entry to their exit.
+    whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
+    return plain(softirqs[(softirqs["action"].astype(object) == "NET_RX") & whole])
+
+
+Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+
+def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
+    # A masked column as plain integers; absent where it is null.
+    return np.asarray(values.fillna(absent).to_numpy(dtype="int64"))
+
+
+def crosses_gap(
+    coverage: pd.DataFrame, cpu: "pd.Series[int]", start: "pd.Series[int]", end: "pd.Series[int]"
+) -> "pd.Series[bool]":
+    # Whether a gap of that CPU's record overlaps the stretch from start to end (no nulls).
+    crossing = np.zeros(len(cpu), dtype=bool)
+    numbers, starts, ends = cpu.to_numpy(), int64(start), int64(end)
+    for one, gaps in coverage.groupby("cpu", observed=True):
+        here = numbers == one
+        gap_starts, gap_ends = np.sort(int64(gaps["start_ns"])), np.sort(int64(gaps["end_ns"]))
+        first = np.searchsorted(gap_ends, starts[here], side="right")
+        begins = np.append(gap_starts, np.iinfo("int64").max)[first]
+        crossing[here] = begins < ends[here]
+    return pd.Series(crossing, index=cpu.index, dtype=bool)
+
+
+def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
+    # Mean, quantiles and the longest of a column by its keys; nulls left out, NA where all are.
+    groups = rows.assign(**{value: rows[value].astype("Float64")}).groupby(
+        list(keys), dropna=False
+    )[value]
+    columns = {"mean_ns": groups.mean()}
+    columns |= {name: groups.quantile(at) for name, at in QUANTILES.items()}
+    return pd.DataFrame({**columns, "longest_ns": groups.max()}).round().astype("Int64")

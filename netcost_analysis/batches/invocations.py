@@ -1,0 +1,146 @@
+# Back-to-back softirqs: which of them are rounds of one run of __do_softirq, and what ended it.
+
+import numpy as np
+import pandas as pd
+
+from ..requires import requires
+from ..timeline import Timeline
+from .common import int64, plain
+from .kernel_limits import KernelLimits, limits_of
+
+# kernel/softirq.c, the same since 3.9.
+MAX_SOFTIRQ_RESTART = 10
+# Rounds follow each other at once; whoever comes this many times later was called anew.
+_APART = 10
+
+
+@requires("irq:softirq_entry", "irq:softirq_exit")
+def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
+    """The runs of __do_softirq: how many rounds each made, and what ended it.
+
+    hz: ticks per second, None for those of the bundle's kernel configuration. Returns a row per
+    run: cpu, run, start_ns, end_ns, ns, in_kthread, tid, comm, rounds, softirqs, net_rx, packets,
+    left, ended. ended is "done" (nothing was pending any more), "rounds" (the tenth round was over
+    and something was pending), "time" (pending, and the limit of msecs_to_jiffies(2) must have
+    passed), "time or task" (pending; the limit may have passed, or a task had to run), "task" (the
+    limit cannot have passed), "pending" (the tick's length is unknown). Raises MissingEventsError
+    without softirq_entry and softirq_exit, ValueError for an hz below 1.
+    """
+    limits = limits_of(timeline.capture, hz=hz)
+    timeline.load("softirqs")
+    return runs_from(timeline.softirqs, limits)
+
+
+def runs_from(softirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
+    # softirq_runs() of the softirqs table.
+    rows = _whole(softirqs)
+    rows = rows.merge(rounds_of(softirqs), on=["cpu", "ordinal"], how="left")
+    rows["is_net_rx"] = rows["action"] == "NET_RX"
+    groups = rows.groupby("run", sort=True)
+    runs = pd.DataFrame(
+        {
+            "cpu": groups["cpu"].first(),
+            "start_ns": groups["entry_ns"].min().astype("int64"),
+            "end_ns": groups["exit_ns"].max().astype("int64"),
+            "in_kthread": groups["in_kthread"].first().astype(bool),
+            "tid": groups["tid"].first().astype("Int64"),
+            "comm": groups["comm"].first(),
+            "rounds": groups["round"].max().astype("int64"),
+            "softirqs": groups.size().astype("int64"),
+            "net_rx": groups["is_net_rx"].sum().astype("int64"),
+            "packets": groups["packets"].sum().astype("Int64"),
+        }
+    ).reset_index()
+    runs["ns"] = runs["end_ns"] - runs["start_ns"]
+    runs["left"] = _left(rows, runs)
+    runs["ended"] = _ended(runs, limits)
+    columns = ("cpu", "run", "start_ns", "end_ns", "ns", "in_kthread", "tid", "comm", "rounds")
+    return runs[[*columns, "softirqs", "net_rx", "packets", "left", "ended"]]
+
+
+def _whole(softirqs: pd.DataFrame) -> pd.DataFrame:
+    rows = plain(softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()])
+    return rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable", ignore_index=True)
+
+
+def rounds_of(softirqs: pd.DataFrame) -> pd.DataFrame:
+    # Run and round of each softirq that was seen whole: cpu, ordinal, run (int, of all CPUs), round
+    # (from 1). A softirq goes on with the run before it on its CPU when the same task is current,
+    # it had been raised before that one's exit, and it begins at once. pending is read once a
+    # round, and served in order of the vectors: what has no higher number than the one before it,
+    # or was raised after the round began, is of the next round. The eleventh is of the next run.
+    rows = _whole(softirqs)
+    if not len(rows):
+        return pd.DataFrame(
+            {"cpu": [], "ordinal": [], "run": [], "round": []}, dtype="int64"
+        ).astype({"cpu": softirqs["cpu"].dtype})
+    cpu, entry, leave = rows["cpu"].to_numpy(), int64(rows["entry_ns"]), int64(rows["exit_ns"])
+    vec, raised = rows["vec"].to_numpy(), int64(rows["raise_ns"])
+    same = np.zeros(len(rows), dtype=bool)
+    tid = int64(rows["tid"])
+    same[1:] = (cpu[1:] == cpu[:-1]) & (tid[1:] == tid[:-1])
+    gap = np.zeros(len(rows), dtype="int64")
+    gap[1:] = entry[1:] - leave[:-1]
+    # Without raises the preempt count says that an interrupt's exit or ksoftirqd runs it.
+    at_exit = (rows["origin"] == "irq").to_numpy()
+    before = np.zeros(len(rows), dtype=bool)
+    before[1:] = np.where(raised[1:] >= 0, raised[1:] <= leave[:-1], at_exit[1:])
+    goes_on = same & before
+    if goes_on.any():
+        goes_on &= gap <= _APART * max(float(np.median(gap[goes_on])), 1.0)
+    group = np.cumsum(~goes_on) - 1
+    fresh = goes_on.copy()
+    fresh[1:] &= (vec[1:] <= vec[:-1]) | (raised[1:] > entry[:-1])
+    # Once more, against the begin of the round instead of the softirq before.
+    for _ in range(2):
+        opened = np.maximum.accumulate(np.where(fresh | ~goes_on, np.arange(len(rows)), 0))
+        fresh |= goes_on & (raised > entry[opened])
+    total = np.cumsum(fresh)
+    first = np.flatnonzero(~goes_on)
+    number = total - total[first][group]
+    call = number // MAX_SOFTIRQ_RESTART
+    new_run = ~goes_on
+    new_run[1:] |= call[1:] != call[:-1]
+    return pd.DataFrame(
+        {
+            "cpu": rows["cpu"],
+            "ordinal": rows["ordinal"],
+            "run": np.cumsum(new_run) - 1,
+            "round": number % MAX_SOFTIRQ_RESTART + 1,
+        }
+    )
+
+
+def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    # Whether a softirq of a later run had been raised before the run's end.
+    left = np.zeros(len(runs), dtype=bool)
+    starts, ends = runs["start_ns"].to_numpy(), runs["end_ns"].to_numpy()
+    for cpu, of_cpu in runs.groupby("cpu"):
+        place = of_cpu.index.to_numpy()
+        here = rows[(rows["cpu"] == cpu) & rows["raise_ns"].notna()]
+        raised, own = int64(here["raise_ns"]), here["run"].to_numpy()
+        holder = np.searchsorted(starts[place], raised, side="right") - 1
+        known = holder >= 0
+        run = place[holder[known]]
+        later = (raised[known] <= ends[run]) & (runs["run"].to_numpy()[run] < own[known])
+        left[run[later]] = True
+    return left
+
+
+def _ended(
+    runs: pd.DataFrame, limits: KernelLimits
+) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
+    at_limit = (runs["rounds"] == MAX_SOFTIRQ_RESTART).to_numpy()
+    left, ns = runs["left"].to_numpy(), runs["ns"].to_numpy()
+    tick_ns, jiffies = limits.tick_ns, limits.softirq_jiffies
+    if tick_ns is None or jiffies is None:
+        why = np.full(len(runs), "pending", dtype=object)
+    else:
+        why = np.where(
+            ns >= jiffies * tick_ns,
+            "time",
+            np.where(ns > (jiffies - 1) * tick_ns, "time or task", "task"),
+        ).astype(object)
+    why[at_limit] = "rounds"
+    why[~left] = "done"
+    return why

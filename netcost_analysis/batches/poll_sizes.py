@@ -1,0 +1,93 @@
+# How many packets a poll and a softirq handle.
+
+import numpy as np
+import pandas as pd
+
+from ..requires import requires
+from ..timeline import Timeline
+from .common import net_rx, plain
+
+
+@requires("napi:napi_poll")
+def batch_sizes(timeline: Timeline) -> pd.DataFrame:
+    """Packets per poll: how often each batch size occurred, by device, CPU and budget.
+
+    Returns a row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
+    those polls; without_begin of them have none), polls_share and packets_share (of that device's
+    on that CPU), trap. trap is what a size may mean other than packets that came together: "empty"
+    (work 0: Tx completions, which work does not count, or nothing), "full" (the whole budget: it is
+    polled again), "almost full" (budget - 1, which a driver must return when it used the whole
+    budget and is done), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets
+    and shares are NA); else None. Raises MissingEventsError without napi_poll.
+    """
+    timeline.load("polls")
+    return sizes_from(timeline.polls)
+
+
+def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
+    # batch_sizes() of the polls table.
+    rows = plain(polls)
+    rows["device"] = rows["device"].fillna("(no_device)")
+    rows["without_begin"] = rows["start_ns"].isna()
+    rows["packets"] = rows["work"].fillna(0)
+    keys = ["device", "cpu", "budget", "work"]
+    groups = rows.groupby(keys, dropna=False, sort=True)
+    table = pd.DataFrame(
+        {
+            "polls": groups.size().astype("int64"),
+            "packets": groups["packets"].sum().astype("Int64"),
+            "ns": groups["self_ns"].sum().astype("int64"),
+            "without_begin": groups["without_begin"].sum().astype("int64"),
+        }
+    ).reset_index()
+    table["packets"] = table["packets"].mask(table["work"].isna())
+    for what in ("polls", "packets"):
+        values = table[what].astype("Float64")
+        whole = values.groupby([table["device"], table["cpu"]]).transform("sum")
+        table[f"{what}_share"] = (values / whole.mask(whole == 0)).astype("Float64")
+    table["trap"] = _trap(table["work"], table["budget"])
+    return table
+
+
+def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
+    def is_true(condition: "pd.Series[bool]") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        return condition.fillna(False).to_numpy(dtype=bool)
+
+    choices = {
+        "no work field": work.isna().to_numpy(dtype=bool),
+        "Tx only": is_true(budget == 0),
+        "empty": is_true(work == 0),
+        "full": is_true(work == budget),
+        "almost full": is_true(work == budget - 1),
+    }
+    trap = np.select(list(choices.values()), list(choices), default="")
+    return pd.Series(trap, index=work.index, dtype=object).where(lambda text: text != "", None)
+
+
+@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
+    """Polls and packets per NET_RX softirq: how often each pair occurred.
+
+    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time, core_ns of
+    it outside polls). RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
+    packets is NA where the kernel's napi_poll has no work field. Raises MissingEventsError
+    without one of the events.
+    """
+    timeline.load("softirqs", "polls")
+    return softirqs_from(timeline.softirqs, bool(timeline.polls["work"].notna().any()))
+
+
+def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame:
+    # softirq_sizes() of the softirqs table.
+    rows = net_rx(softirqs)
+    rows = rows[rows["polls"] > 0].astype({"polls": "int64", "packets": "Int64"})
+    if not has_work:
+        rows["packets"] = pd.array([pd.NA] * len(rows), dtype="Int64")
+    groups = rows.groupby(["cpu", "in_kthread", "polls", "packets"], dropna=False, sort=True)
+    return pd.DataFrame(
+        {
+            "softirqs": groups.size().astype("int64"),
+            "ns": groups["self_ns"].sum().astype("int64"),
+            "core_ns": groups["core_ns"].sum().astype("int64"),
+        }
+    ).reset_index()
