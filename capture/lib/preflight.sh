@@ -143,8 +143,9 @@ measure_event_cost() {
 	case $candidates in
 	' perf'*)
 		measured_by=perf
+		# shellcheck disable=SC2046 # an option or nothing
 		measure_event_cost_on=$(PERF_CONFIG=/dev/null perf record -q -a -c 1 -m "$((profile_buffer / 1024))K" -B -N -k CLOCK_MONOTONIC \
-			-e raw_syscalls:sys_enter -o /dev/null -- "$@" 2>/dev/null </dev/null)
+			$(perf_without_bpf) -e raw_syscalls:sys_enter -o /dev/null -- "$@" 2>/dev/null </dev/null)
 		;;
 	*)
 		measured_by=tracefs instance=$tracefs/instances/netcost-$$

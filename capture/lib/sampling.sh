@@ -26,7 +26,8 @@ choose_sampling() {
 
 # sampled_by EVENT: can it be? perf takes the timer for an event that is not there, and does not say so.
 sampled_by() {
-	PERF_CONFIG=/dev/null perf record -q -a -e "$1" -F "$sampling_frequency" -B -N -o "$workspace/probe.data" -- true >/dev/null 2>&1 </dev/null &&
+	# shellcheck disable=SC2046 # an option or nothing
+	PERF_CONFIG=/dev/null perf record -q -a -e "$1" -F "$sampling_frequency" -B -N $(perf_without_bpf) -o "$workspace/probe.data" -- true >/dev/null 2>&1 </dev/null &&
 		perf evlist -i "$workspace/probe.data" 2>/dev/null | grep -q "^$1"
 }
 

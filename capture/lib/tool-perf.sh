@@ -20,6 +20,11 @@ perf_has() {
 	perf record -h 2>&1 | grep -q -e "$1"
 }
 
+# perf_without_bpf: no events here are of BPF programs, and what perf has to read those takes a second to end.
+perf_without_bpf() {
+	if perf_has --no-bpf-event; then echo --no-bpf-event; fi
+}
+
 perf_command() {
 	printf '%s\n' perf record
 	if [ -n "$cpus" ]; then printf '%s\n' -C "$cpus"; else printf '%s\n' -a; fi
@@ -28,6 +33,7 @@ perf_command() {
 	printf '%s\n' -B -N
 	# Names of the tasks that already run are needed, the maps of their memory are not.
 	if perf_has --synth; then printf '%s\n' --synth task; fi
+	perf_without_bpf
 	[ -z "$compress" ] || printf '%s\n' -z1
 	printf '%s\n' -o "$1"
 	event_options
@@ -37,7 +43,8 @@ perf_command() {
 
 # perf_records EVENT,...: does recording them alone work?
 perf_records() {
-	perf record -a -c 1 -e "$1" -B -N -o /dev/null -- true >/dev/null 2>&1 </dev/null
+	# shellcheck disable=SC2046 # an option or nothing
+	perf record -a -c 1 -e "$1" -B -N $(perf_without_bpf) -o /dev/null -- true >/dev/null 2>&1 </dev/null
 }
 
 check_perf() {
