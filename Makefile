@@ -20,7 +20,7 @@ FUZZ_TARGETS ?= perf_data records format trace_dat pages text
 
 NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
 	native/Cargo.toml $(wildcard native/Cargo.lock)
-SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/run native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
+SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/* native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
 
 # cargo test links libpython; this is the interpreter it asks where that is.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -42,11 +42,11 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 
 .PHONY: test
 test: cargo-test ## the tests of the crate and of the package
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+	.ci/pytest $(BIN)/python "not slow" $(PYTEST_ARGS)
 
 .PHONY: test-all
 test-all: cargo-test ## the same with the slow tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	.ci/pytest $(BIN)/python "" $(PYTEST_ARGS)
 
 # Cargo's test binaries link libpython, which a wheel must not and a system without python3-dev has not.
 .PHONY: cargo-test

@@ -16,7 +16,7 @@ from netcost_analysis._native import Capture, CaptureError
 
 # Waiting for the harness to lose its patience is what these tests' time goes to; a busy machine
 # must not let the second run out first.
-mutation_worker.SECONDS, mutation_worker.STUCK = 0.3, 5
+mutation_worker.SECONDS, mutation_worker.STUCK = 0.3, 3
 
 
 class PanicException(BaseException):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, missing, require_root_tracing, require_tool
+from conftest import ROOT, missing, require_live, require_root_tracing, require_tool
 
 RECORD = ROOT / "capture" / "netcost-record"
 LAB = ROOT / "capture" / "lab" / "stolen-time"
@@ -86,6 +86,7 @@ def shellcheck() -> str:
 
 def require_recorder(tool: str) -> None:
     """What netcost-record takes to record with the tool; skips the test where it is not here."""
+    require_live()
     for name in ("taskset", "setsid"):
         require_tool(name)
     if tool == "perf":

@@ -3,10 +3,12 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -29,8 +31,63 @@ settings.register_profile(
 settings.load_profile(os.environ.get("NETCOST_HYPOTHESIS", "netcost"))
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "slow: takes long; deselect with -m 'not slow'")
+TRACING = "/sys/kernel/tracing/"
+running: pytest.Item | None = None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "live" in getattr(item, "fixturenames", ()):
+            item.add_marker("live")
+
+
+# Before any fixture of the test, of whatever scope.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    global running
+    running = item
+    if is_live() and "PYTEST_XDIST_WORKER" in os.environ:
+        pytest.fail("live tests run one at a time: leave out -n, or select -m 'not live'")
+
+
+def is_live() -> bool:
+    return running is None or running.get_closest_marker("live") is not None
+
+
+# A mark that is forgotten is found out here, and not by a test that fails now and then.
+def require_live() -> None:
+    if not is_live():
+        pytest.fail("it records or changes this host: mark it live (docs/development.md)")
+
+
+def changes_host(command: Sequence[Any]) -> bool:
+    paths = [Path(os.fsdecode(word)) for word in command]
+    names = {path.name for path in paths}
+    capture = ROOT / "capture"
+    if any({tool, word} <= names for tool, word in CHANGING):
+        return True
+    # Checked by shellcheck they are but text.
+    return "shellcheck" not in names and any(
+        path == capture / "netcost-record" or path.parent == capture / "lab" for path in paths[:2]
+    )
+
+
+CHANGING = (("perf", "record"), ("trace-cmd", "record"), ("ip", "add"))
+
+
+# Not every test asks one of the helpers first.
+def audit(event: str, given: tuple[Any, ...]) -> None:
+    match event, given:
+        case "subprocess.Popen", (_, list() | tuple() as command, *_):
+            if changes_host(command):
+                require_live()
+        case "open", (str() as path, _, int() as flags):
+            if path.startswith(TRACING) and flags & (os.O_WRONLY | os.O_RDWR):
+                require_live()
+
+
+sys.addaudithook(audit)
 
 
 def missing(reason: str) -> None:
@@ -47,12 +104,24 @@ def require_tool(name: str) -> str:
 
 
 def require_root_tracing() -> str:
+    require_live()
     perf = require_tool("perf")
-    probe = [perf, "record", "-q", "-a", "-o", os.devnull, "-e", "sched:sched_switch", "--", "true"]
-    done = subprocess.run(probe, capture_output=True, text=True, timeout=60)
-    if done.returncode != 0:
-        missing(f"needs root and tracefs to record tracepoints: {done.stderr.strip()[:200]}")
+    if refusal := refused_to_perf(perf):
+        missing(f"needs root and tracefs to record tracepoints: {refusal[:200]}")
     return perf
+
+
+# With records of BPF programs perf takes a second to end.
+@cache
+def refused_to_perf(perf: str) -> str:
+    probe = [perf, "record", "-q", "-a", "--no-bpf-event", "-o", os.devnull]
+    done = subprocess.run(
+        [*probe, "-e", "sched:sched_switch", "--", "true"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stderr.strip() or "it fails" if done.returncode else ""
 
 
 def require_shared(folder: str) -> Path:

@@ -27,6 +27,8 @@ from perfdata import Comm, Encoder, FinishedRound, Fork, Where, write_directory
 from perfdata import tracepoints as t
 from perfdata.formats import Value
 
+pytestmark = pytest.mark.live
+
 SWITCH = t.SCHED_SWITCH
 
 

@@ -21,6 +21,8 @@ from capture_support import (
 )
 from conftest import missing, require_tool
 
+pytestmark = pytest.mark.live
+
 SPACES = ("netcost-beside-a", "netcost-beside-b")
 
 

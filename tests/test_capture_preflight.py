@@ -25,6 +25,8 @@ from conftest import missing, require_tool
 
 from netcost_analysis import open_capture
 
+pytestmark = pytest.mark.live
+
 SPIN = "python3 -c 'import time\nwhile time.process_time() < 0.4: pass'"
 
 

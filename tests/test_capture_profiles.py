@@ -24,6 +24,8 @@ from conftest import missing, require_root_tracing
 
 from netcost_analysis import open_capture
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture
 def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:

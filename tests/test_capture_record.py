@@ -1,7 +1,6 @@
 # netcost-record: a bundle is whole or it is not there, and nothing else is left behind.
 
 import os
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -17,17 +16,11 @@ from capture_support import (
     nothing_left,
     path_without,
     processes_with,
-    shellcheck,
 )
-from conftest import ROOT, require_root_tracing, require_tool
+from conftest import require_root_tracing, require_tool
 
-CAPTURE = ROOT / "capture"
-SCRIPTS = sorted(
-    path
-    for folder in (CAPTURE, CAPTURE / "lib", CAPTURE / "lab", ROOT / "sample-data")
-    for path in folder.iterdir()
-    if path.is_file() and path.read_bytes().startswith((b"#!/bin/sh", b"# shellcheck shell=sh"))
-)
+pytestmark = pytest.mark.live
+
 SNAPSHOT = {"stat", "interrupts", "softirqs", "net_softnet_stat", "net_dev", "loadavg", "stamp"}
 # What a shell, JSON and a careless printf would each get wrong.
 AWKWARD = "printf '%s\\n' \"a b\" 'c\"d' 100% '\\n' é; sleep 0.3 # \t" + MARK + "awkward"
@@ -261,31 +254,3 @@ def test_help_lists_every_option() -> None:
     for option in ("--interval", "--sidecars", "--daemon", "--calibrate", "--check", "--min-free"):
         assert option in done.stdout
     assert "anatomy light migration stolen functions counters energy" in done.stdout
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_scripts_are_plain_sh(script: Path) -> None:
-    subprocess.run([shellcheck(), script], check=True)
-    shell = shutil.which("dash") or "sh"
-    subprocess.run([shell, "-n", script], check=True)
-    assert len(script.read_text().splitlines()) < 300
-
-
-@pytest.mark.parametrize(
-    "profile", sorted((CAPTURE / "profiles").glob("*.events")), ids=lambda p: p.stem
-)
-def test_profiles_hold_pairs_and_known_events(profile: Path) -> None:
-    lines = [line.split() for line in profile.read_text().splitlines() if line.strip()]
-    events = [words for words in lines if not words[0].startswith("#")]
-    assert events
-    for words in events:
-        if words[0] == "pair":
-            assert words[1].removesuffix("_entry") == words[2].removesuffix("_exit")
-        elif words[0] == "any":
-            assert len(words) == 2
-            assert words[1].split(":")[0] in {"net", "skb", "sock", "xdp", "sched"}
-        else:
-            assert len(words) == 1
-            assert words[0].split(":")[0] in {"irq", "napi", "sched"}
-    # A filter hides events, and a hidden one cannot be told from one that never happened.
-    assert not any("filter" in word for words in events for word in words)

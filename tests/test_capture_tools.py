@@ -19,6 +19,8 @@ from capture_support import (
 )
 from conftest import missing, require_tool
 
+pytestmark = pytest.mark.live
+
 # What a perf without tracepoint support says, whatever it is asked to record.
 NO_TRACEPOINTS = """case "$*" in
 --version) echo perf version 6.9 ;;

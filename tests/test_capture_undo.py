@@ -23,6 +23,8 @@ from capture_support import (
 )
 from conftest import missing
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(params=TOOLS)
 def tool(request: pytest.FixtureRequest) -> str:

@@ -15,6 +15,8 @@ from perfdata.tracepoints import ACTIONS
 
 from netcost_analysis._native import Capture
 
+pytestmark = pytest.mark.live
+
 
 @pytest.fixture(scope="module")
 def seen(live: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Seen]:

@@ -20,6 +20,8 @@ from tracedat.live import events, load, trace_cmd_record, tracefs_folder
 
 from netcost_analysis._native import Capture
 
+pytestmark = pytest.mark.live
+
 # Tracers read the clock one after the other.
 APART_NS = 200_000
 # Where each of them switches its events on and off one by one.

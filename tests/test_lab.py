@@ -11,6 +11,8 @@ from lab_support import EXPERIMENTS, LAB, interrupted, namespaces, ran, require_
 
 from netcost_analysis import open_capture
 
+pytestmark = pytest.mark.live
+
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_help_lists_every_option(name: str) -> None:

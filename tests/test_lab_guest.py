@@ -11,6 +11,8 @@ from lab_support import LAB, interrupted, nothing_of_the_lab_left, ran, require_
 
 from netcost_analysis import open_capture
 
+pytestmark = pytest.mark.live
+
 # A guest that asks for packets like guest/ask, and leaves the bundles that its plan names, but for
 # those of the path "bridge".
 QEMU = r"""#!/bin/sh

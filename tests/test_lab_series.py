@@ -19,6 +19,8 @@ from lab_support import (
 
 from netcost_analysis import open_capture
 
+pytestmark = pytest.mark.live
+
 
 @pytest.mark.parametrize(
     "paths", [["ovs", "xdp"], pytest.param(["bridge", "route"], marks=pytest.mark.slow)]

@@ -8,6 +8,8 @@ from mutation_run import run_mutants, told
 from mutations import DAMAGES, mutant
 from small_captures import small_captures
 
+pytestmark = pytest.mark.live
+
 COUNT = int(os.environ.get("NETCOST_MUTANTS", "20000"))
 
 

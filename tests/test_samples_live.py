@@ -18,6 +18,8 @@ from netcost_analysis import open_capture
 from netcost_analysis.capture import Capture
 from netcost_analysis.export import rows
 
+pytestmark = pytest.mark.live
+
 MODES = {
     0: "unknown",
     1: "kernel",

@@ -20,6 +20,8 @@ from netcost_analysis import open_capture
 from netcost_analysis._native import Capture
 from netcost_analysis.export import write_csv, write_parquet
 
+pytestmark = pytest.mark.live
+
 EVENT = "sh 8/9 [003] {s}.000000:    {period} {name}: {text}\n"
 CHAIN = """\
 \tffffffff821f8b58 __schedule+0x618 ([kernel.kallsyms])

@@ -12,6 +12,8 @@ from tracedat.live import load
 
 from netcost_analysis._native import Capture
 
+pytestmark = pytest.mark.live
+
 VECTORS = [f"irq_vectors:local_timer_{edge}" for edge in ("entry", "exit")]
 # The names of tasks are those that the kernel knew last, of which each reader keeps what it can.
 NAMES = frozenset({"common_comm"})

@@ -15,6 +15,8 @@ from tracedat.report import trace_cmd
 
 from netcost_analysis._native import Capture
 
+pytestmark = pytest.mark.live
+
 PREEMPT_RESCHED, BH_OFF = 0x20, 0x80
 CONTEXT = frozenset({"common_flags", "common_preempt_count"})
 KNOWN = {*EVENTS, *(f"irq_vectors:local_timer_{edge}" for edge in ("entry", "exit"))}

@@ -1,0 +1,51 @@
+# How the suite itself is run: in two parts, and nothing that disturbs others beside them.
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+NOT_MARKED = pytest.raises(pytest.fail.Exception, match="mark it live")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["/usr/bin/perf", "record", "true"],
+        ["unshare", "--mount", "trace-cmd", "record", "true"],
+        ["ip", "netns", "add", "name"],
+        [ROOT / "capture" / "netcost-record", "--check"],
+        ["sh", str(ROOT / "capture" / "lab" / "stolen-time")],
+    ],
+)
+def test_what_changes_this_host_is_refused_to_tests_that_do_not_say_so(command: list[str]) -> None:
+    with NOT_MARKED:
+        subprocess.run(command, check=True)
+
+
+def test_so_are_the_kernels_controls() -> None:
+    with NOT_MARKED:
+        Path("/sys/kernel/tracing/tracing_on").write_text("1")
+
+
+# Of pytest's exit statuses, 5 says that nothing was selected.
+@pytest.mark.parametrize(
+    ("beside", "alone", "both"),
+    [(0, 0, 0), (0, 5, 0), (5, 0, 0), (5, 5, 5), (1, 0, 1), (0, 1, 1), (1, 5, 1), (5, 2, 2)],
+)
+def test_both_parts_run_and_either_may_fail(
+    tmp_path: Path, beside: int, alone: int, both: int
+) -> None:
+    python = tmp_path / "python"
+    python.write_text(
+        f'#!/bin/sh\nprintf "%s;" "$@" >>"{tmp_path}/ran"; echo >>"{tmp_path}/ran"\n'
+        f'case "$*" in *"not live"*) exit {beside} ;; *) exit {alone} ;; esac\n'
+    )
+    python.chmod(0o755)
+    done = subprocess.run([ROOT / ".ci" / "pytest", python, "not slow", "-k", "a or b"])
+    assert done.returncode == both
+    assert (tmp_path / "ran").read_text().splitlines() == [
+        "-m;pytest;-m;not slow and not live;-n;2;--dist;loadfile;-k;a or b;",
+        "-m;pytest;-m;not slow and live;-k;a or b;",
+    ]
