@@ -76,12 +76,12 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
 
     Work below traced is time that no pair of tracepoints brackets (hidden cost) and the slower pace
     of a cold cache; ticks above traced is what the accounting charges the victim for. Tracing
-    itself slows the victim too.
+    itself slows the victim too. accounts has every estimate there is, with the reasons.
     """
     rows = {
-        "ticks": (_ticks(bundle), "user time over wall time, as times(2) has it"),
-        "work": (_work(bundle), "blocks per second against the baseline's"),
-        "traced": (_traced(bundle, timeline), "the victim's own segments over wall time"),
+        "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
+        "work": (work_share(bundle), "blocks per second against the baseline's"),
+        "traced": (traced_share(bundle, timeline), "the victim's own segments over wall time"),
     }
     frame = pd.DataFrame.from_dict(
         rows, orient="index", columns=["got_share", "source"]
@@ -91,7 +91,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     return frame
 
 
-def _ticks(bundle: "Bundle") -> float | None:
+def ticks_share(bundle: "Bundle") -> float | None:
+    """The victim's user time over wall time as times(2) has it; None where the bundle has none."""
     runs = bundle.speed_runs
     if runs:
         return sum(run.user_s for run in runs) / sum(run.asked_s for run in runs)
@@ -101,8 +102,11 @@ def _ticks(bundle: "Bundle") -> float | None:
     return float(victim["user_s"]) / float(victim["wall_s"])
 
 
-def _work(bundle: "Bundle") -> float | None:
-    # The mean over block sizes of the ratio of rates, each size against itself.
+def work_share(bundle: "Bundle") -> float | None:
+    """Blocks per second against the baseline's, the mean over block sizes, each against itself.
+
+    None without a baseline, or results of the same work.
+    """
     if bundle.baseline is None:
         return None
     idle = {
@@ -117,7 +121,8 @@ def _work(bundle: "Bundle") -> float | None:
     return sum(ratios) / len(ratios) if ratios else None
 
 
-def _traced(bundle: "Bundle", timeline: "Timeline") -> float | None:
+def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
+    """The victim's own segments over the timeline; None where nobody switched or it is not there."""
     victim = bundle.victim or {}
     if not timeline.has_switches or not timeline.duration_ns:
         return None

@@ -14,6 +14,8 @@ from netcost_analysis.questions import ask, parts, questions
 SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
+    "doctor.hidden": "hidden-cost",
+    "doctor": "stolen-time-tcp.netcost.tar.zst",
     "migration": "local-migrations.netcost.tar.zst",
     "processes": "local-migrations.netcost.tar.zst",
     "devices": "quiet-interface.netcost.tar.zst",

@@ -1,0 +1,77 @@
+"""Where the time of the victim's CPU went, by /proc/stat, by mpstat and by the trace."""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .counts import NAN, counted
+from .mpstat import KINDS as PRINTED
+from .side_by_side import intervals_within, victim_cpu
+
+if TYPE_CHECKING:
+    from ..capture import Capture
+    from ..timeline import Timeline
+
+KINDS = ("tasks", "irq", "softirq", "idle", "steal", "unknown")
+# The contexts of the trace that the kernel's kinds stand for.
+_CONTEXTS = {
+    "tasks": ("task",),
+    "irq": ("hardirq", "vector", "nmi"),
+    "softirq": ("softirq", "poll"),
+    "idle": ("idle",),
+    "unknown": ("unknown",),
+}
+
+
+def cpu_accounts(capture: "Capture") -> pd.DataFrame:
+    """Where the time of the victim's CPU went by three accounts of the same run.
+
+    capture: of a bundle with a victim. Returns a row per account (index: cpu_stat, mpstat, traced)
+    and shares of its time: tasks_share (user, nice and system), irq_share, softirq_share,
+    idle_share (with iowait), steal_share, unknown_share (only the trace knows what it does not
+    know). cpu_stat is of the time between the snapshots before and after, mpstat of whole
+    intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.
+    NaN where the bundle cannot say. Raises CaptureError for a recording without a victim.
+    """
+    timeline, bundle = capture.victim_timeline(), capture.bundle
+    assert bundle is not None
+    ticks = counted(bundle, victim_cpu(bundle)).shares
+    inside = intervals_within(bundle)
+    seen = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED} if len(inside) else {}
+    rows = {
+        "cpu_stat": _kinds(ticks, ("user", "nice", "system"), "irq", "softirq"),
+        "mpstat": _kinds(
+            seen,
+            ("usr", "nice", "sys", "guest", "gnice"),
+            *("irq", "soft"),
+        ),
+        "traced": _traced(timeline),
+    }
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(KINDS), dtype=float)
+    return frame.add_suffix("_share").rename_axis("account")
+
+
+def _kinds(shares: dict[str, float], tasks: tuple[str, ...], irq: str, softirq: str) -> list[float]:
+    if softirq not in shares:
+        return [NAN] * len(KINDS)
+    return [
+        sum(shares.get(kind, 0.0) for kind in tasks),
+        shares[irq],
+        shares[softirq],
+        shares.get("idle", NAN) + shares.get("iowait", 0.0),
+        shares.get("steal", NAN),
+        NAN,
+    ]
+
+
+def _traced(timeline: "Timeline") -> list[float]:
+    sums = timeline.sums()
+    spent = sums.groupby(sums["context"].astype(object))["ns"].sum()
+    total = float(spent.sum())
+    if not total:
+        return [NAN] * len(KINDS)
+    found = {
+        kind: sum(float(spent.get(context, 0)) for context in contexts) / total
+        for kind, contexts in _CONTEXTS.items()
+    }
+    return [found.get(kind, NAN) for kind in KINDS]

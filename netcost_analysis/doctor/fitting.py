@@ -1,0 +1,98 @@
+"""What an interrupt costs beyond what tracepoints enclose, fitted to runs of a calibration."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+_RESAMPLES = 4000
+_SEED = 6
+_CONFIDENCE = 0.95
+QUANTITIES = (
+    *("hidden_ns", "looking_ns", "traced_interrupt_ns", "traced_packet_ns"),
+    *("events_per_interrupt", "events_per_packet"),
+)
+
+
+def wide(runs: pd.DataFrame) -> pd.DataFrame:
+    """A row per bundle of its two runs with the load, as calibration_runs returns runs.
+
+    Columns: condition, repeat, then of the traced run and, with ``untraced_`` before it, of the
+    untraced one: lost (1 - work_share), ticks (1 - ticks_share), traced (1 - traced_share), others,
+    interrupts, packets, events (each per second). Rate 0 has no untraced one, hence NaN.
+    """
+    names = {"interrupts_per_s": "interrupts", "packets_per_s": "packets", "events_per_s": "events"}
+    parts = []
+    for run, before in (("load_traced", ""), ("load", "untraced_")):
+        part = runs[runs["run"] == run].set_index("bundle")
+        made = part[list(names)].rename(columns=names).astype(float)
+        for column, share in (("lost", "work"), ("ticks", "ticks"), ("traced", "traced")):
+            made[column] = 1 - part[f"{share}_share"].astype(float)
+        made["others"] = part["others_share"].astype(float)
+        parts.append(made.add_prefix(before))
+    keys = runs[runs["run"] == "load_traced"].set_index("bundle")[["condition", "repeat"]]
+    return keys.join(parts[0]).join(parts[1])
+
+
+def fit(table: pd.DataFrame, weights: Numbers | None = None) -> pd.DataFrame:
+    """The quantities that explain the runs of a table, by least squares without a constant.
+
+    table: as wide returns it. weights: a row for each fit and a column for each bundle, how often
+    it counts; None for one fit in which each counts once. Returns a row per fit, columns
+    QUANTITIES, in ns and events. NaN where nothing tells.
+
+    - hidden_ns: what was lost beyond traced time, per interrupt of the traced runs.
+    - looking_ns: what the traced run lost more than the untraced one, for the interrupts that each
+      had, per event recorded.
+    - traced_interrupt_ns, traced_packet_ns: traced loss but for other tasks' time, by both.
+    - events_per_interrupt, events_per_packet: recorded events likewise.
+    """
+    if weights is None:
+        weights = np.ones((1, len(table)))
+    counts = table[["interrupts", "packets"]].to_numpy(float)
+    ratio = (table["untraced_interrupts"] / table["interrupts"]).to_numpy(float)
+    looked = (table["lost"] * ratio - table["untraced_lost"]).to_numpy(float)
+    traced = (table["traced"] - table["others"]).to_numpy(float)
+    hidden = (table["lost"] - table["traced"]).to_numpy(float)
+    events = table["events"].to_numpy(float)
+    found = np.column_stack(
+        [
+            1e9 * _least_squares(counts[:, :1], hidden, weights),
+            1e9 * _least_squares((events * ratio)[:, None], looked, weights),
+            1e9 * _least_squares(counts, traced, weights),
+            _least_squares(counts, events, weights),
+        ]
+    )
+    return pd.DataFrame(found, columns=list(QUANTITIES))
+
+
+def _least_squares(causes: Numbers, effect: Numbers, weights: Numbers) -> Numbers:
+    # A row of coefficients for each row of weights; runs without all of the figures are left out.
+    known = np.isfinite(causes).all(axis=1) & np.isfinite(effect)
+    x, y, w = causes[known], effect[known], weights[:, known]
+    if not len(x):
+        return np.full((len(weights), causes.shape[1]), np.nan)
+    squares = np.einsum("bi,ij,ik->bjk", w, x, x)
+    products = np.einsum("bi,ij,i->bj", w, x, y)
+    # A cause that never varies has no coefficient of its own: then the smallest that fit.
+    found: Numbers = np.einsum("bjk,bk->bj", np.linalg.pinv(squares, hermitian=True), products)
+    found[w.sum(axis=1) == 0] = np.nan
+    return found
+
+
+def intervals(table: pd.DataFrame) -> pd.DataFrame:
+    """Each quantity with its interval of 95 %: bundles drawn again with replacement, seeded.
+
+    table: as wide returns it. Returns a row per quantity (index): value, low, high; NaN for the
+    interval of fewer than three bundles.
+    """
+    value = fit(table).iloc[0]
+    low = high = pd.Series(np.nan, index=value.index)
+    if len(table) >= 3:
+        even = np.full(len(table), 1 / len(table))
+        draws = np.random.default_rng(_SEED).multinomial(len(table), even, size=_RESAMPLES)
+        tail = (1 - _CONFIDENCE) / 2
+        many = fit(table, draws.astype(float))
+        low, high = many.quantile(tail), many.quantile(1 - tail)
+    frame = pd.DataFrame({"value": value, "low": low, "high": high})
+    return frame.rename_axis(index="quantity")

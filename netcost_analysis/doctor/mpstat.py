@@ -1,0 +1,77 @@
+"""What mpstat wrote: each CPU's time by kind, an interval at a time."""
+
+import json
+from typing import Any
+
+import pandas as pd
+
+from .._native import CaptureError
+from .sysstat_text import lines_of, number, whole
+
+KINDS = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "guest", "gnice", "idle")
+# As older ones called them.
+_OLDER = {"user": "usr", "system": "sys"}
+
+
+def parse_mpstat(text: str) -> pd.DataFrame:
+    """What mpstat wrote of the CPUs' time, as text or with ``-o JSON``.
+
+    text: its output, of any locale and clock; other reports (``-I``, ``-N``) in it are passed over,
+    and so are lines that are none of its. Returns a row per interval and CPU in the order printed:
+    interval (from 0, NA for the averages at the end), when (as printed), cpu (NA for all of them),
+    and shares of 0 to 1 of its ten kinds, ``usr_share`` to ``idle_share``; NaN where a version has
+    no such kind. Raises CaptureError for JSON that is not whole.
+    """
+    records = _of_json(text) if text.lstrip()[:1] == "{" else _of_text(text)
+    frame = pd.DataFrame(
+        records, columns=["interval", "when", "cpu", *(f"{kind}_share" for kind in KINDS)]
+    )
+    for name in ("interval", "cpu"):
+        frame[name] = frame[name].astype("Int64")
+    return frame.astype({f"{kind}_share": float for kind in KINDS})
+
+
+def _of_text(text: str) -> list[list[Any]]:
+    records: list[list[Any]] = []
+    interval, last = -1, None
+    for line in lines_of(text, ("CPU",), wide=False):
+        shares = {
+            _OLDER.get(name[1:], name[1:]): number(word)
+            for name, word in line.words.items()
+            if name[:1] == "%"
+        }
+        cpu = line.words["CPU"]
+        if "idle" not in shares or None in shares.values() or not (cpu == "all" or cpu.isdigit()):
+            continue
+        # "all" heads an interval; without it, no CPU comes twice at one time.
+        interval += bool(line.when) and (cpu == "all" or line.when != last)
+        last = line.when
+        records.append(_record(interval if line.when else None, line.when, cpu, shares))
+    return records
+
+
+def _of_json(text: str) -> list[list[Any]]:
+    try:
+        hosts = json.loads(text)["sysstat"]["hosts"]
+        intervals = [one for host in hosts for one in host["statistics"]]
+        return [
+            _record(interval, str(one.get("timestamp", "")), str(load["cpu"]), _shares(load))
+            for interval, one in enumerate(intervals)
+            for load in one.get("cpu-load", ())
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise CaptureError("what mpstat wrote is no whole JSON of its own: was it ended?") from None
+
+
+def _shares(load: dict[str, Any]) -> dict[str, float | None]:
+    return {kind: float(load[kind]) for kind in KINDS if kind in load}
+
+
+def _record(
+    interval: int | None, when: str, cpu: str, shares: dict[str, float | None]
+) -> list[Any]:
+    percent = [shares.get(kind) for kind in KINDS]
+    return [
+        *(interval, when, whole(cpu)),
+        *(None if value is None else value / 100 for value in percent),
+    ]

@@ -1,0 +1,120 @@
+"""What netperf wrote: classic tables, or an omni test's key=value and JSON."""
+
+import json
+import re
+from typing import NamedTuple
+
+from .._native import CaptureError
+
+_BANNER = re.compile(
+    r"(?P<test>(?:TCP|UDP|SCTP|DCCP)[ _](?:STREAM|MAERTS|SENDFILE|REQUEST/RESPONSE|RR|CRR"
+    r"|Connect/Request/Response))(?: TEST)?",
+    re.IGNORECASE,
+)
+_SHORT = {"REQUEST/RESPONSE": "RR", "CONNECT/REQUEST/RESPONSE": "CRR"}
+_NUMBERS = re.compile(r"[\s0-9.+-]*[0-9][\s0-9.+-]*$")
+_KEY = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)$")
+_MISSED = re.compile(r"^!!! [Dd]esired confidence was not achieved", re.MULTILINE)
+_WIDTH = re.compile(
+    r"^!!!(?: Confidence intervals:)?\s*([A-Za-z][\w ]*?)\s*:\s*([0-9.]+)\s*%", re.M
+)
+
+
+class Netperf(NamedTuple):
+    """One result of netperf.
+
+    test: TCP_STREAM, UDP_RR, ... or omni; throughput in units (10^6bits/s or transactions/s, as
+    printed); elapsed_s; received: for UDP_STREAM what the receiver got, None else; values: all
+    that was named, as text; confidence: width of each interval as a share of its mean, where
+    netperf warned; is_confident: whether it reached the confidence asked for (true where none was).
+    """
+
+    test: str
+    throughput: float
+    units: str
+    elapsed_s: float | None
+    received: float | None
+    values: dict[str, str]
+    confidence: dict[str, float]
+    is_confident: bool
+
+
+def parse_netperf(text: str) -> Netperf:
+    """The result in netperf's output: the table of a classic test, omni's ``-k`` or ``-j``.
+
+    Raises CaptureError where there is none. Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
+    """
+    values = _named(text)
+    widths = {name.lower(): float(width) / 100 for name, width in _WIDTH.findall(text)}
+    banner = _BANNER.search(text)
+    test = _short(banner["test"]) if banner else "omni"
+    try:
+        if "THROUGHPUT" in values:
+            throughput, received = float(values["THROUGHPUT"]), None
+            elapsed_s = float(values["ELAPSED_TIME"]) if values.get("ELAPSED_TIME") else None
+            units = values.get("THROUGHPUT_UNITS", "10^6bits/s")
+        else:
+            throughput, elapsed_s, received, values = _table(text, test)
+            units = "transactions/s" if test.endswith("RR") else _units(text)
+    except (ValueError, IndexError):
+        raise CaptureError("netperf left no result there") from None
+    return Netperf(
+        test=values.get("PROTOCOL_TEST", test),
+        throughput=throughput,
+        units=units,
+        elapsed_s=elapsed_s,
+        received=received,
+        values=values,
+        confidence=widths,
+        is_confident=not _MISSED.search(text),
+    )
+
+
+def _short(name: str) -> str:
+    protocol, kind = re.split("[ _]", name.upper(), maxsplit=1)
+    return f"{protocol}_{_SHORT.get(kind, kind)}"
+
+
+def _named(text: str) -> dict[str, str]:
+    start = text.find("{")
+    if start >= 0:
+        try:
+            found, _ = json.JSONDecoder().raw_decode(text, start)
+            if isinstance(found, dict) and "THROUGHPUT" in found:
+                return {str(key): str(value) for key, value in found.items()}
+        except (ValueError, RecursionError):
+            pass
+    pairs = (_KEY.match(line.strip()) for line in text.splitlines())
+    return {pair[1]: pair[2].strip() for pair in pairs if pair}
+
+
+def _units(text: str) -> str:
+    found = re.search(r"(10\^[0-9]+bits/s|[KMG]?Bytes/s)", text)
+    return found[1] if found else "10^6bits/s"
+
+
+# The columns of each table, of which the last line of the heading is the units'.
+_STREAM = ("receive_socket_bytes", "send_socket_bytes", "message_bytes", "elapsed_s", "throughput")
+_CPU = ("local_cpu", "remote_cpu", "local_demand", "remote_demand")
+_UDP = ("socket_bytes", "message_bytes", "elapsed_s", "messages", "errors", "throughput")
+_RR = (
+    *("send_socket_bytes", "receive_socket_bytes", "request_bytes", "response_bytes"),
+    *("elapsed_s", "throughput"),
+)
+
+
+def _table(text: str, test: str) -> tuple[float, float, float | None, dict[str, str]]:
+    rows = [line.split() for line in text.splitlines() if _NUMBERS.match(line)]
+    columns: tuple[str, ...] = _STREAM
+    if test == "UDP_STREAM":
+        columns = _UDP
+    elif test.endswith("RR"):
+        columns = _RR
+    if len(rows[0]) < len(columns):
+        raise IndexError
+    values = dict(zip((*columns, *_CPU), rows[0], strict=False))
+    # The second line is the receiver's: its socket, time and what arrived; it has no errors.
+    received = None
+    if test == "UDP_STREAM" and len(rows) > 1 and len(rows[1]) >= 4:
+        received = float(rows[1][3])
+    return float(values["throughput"]), float(values["elapsed_s"]), received, values

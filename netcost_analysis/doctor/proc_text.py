@@ -1,0 +1,70 @@
+"""Files of /proc that host.Snapshot has no table of: schedstat, and a task's stat."""
+
+import re
+from typing import NamedTuple
+
+import pandas as pd
+
+from .._native import CaptureError
+
+_SCHEDSTAT = (
+    *("yld_count", "legacy", "sched_count", "sched_goidle", "ttwu_count", "ttwu_local"),
+    *("run_ns", "wait_ns", "timeslices"),
+)
+# Counters of 64 bits in at most 20 digits; more of them is not the kernel's.
+_COUNTER = re.compile(r"-?[0-9]{1,20}$")
+
+
+def parse_schedstat(text: str) -> pd.DataFrame:
+    """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU (index), its counters.
+
+    Columns: yld_count, sched_count, sched_goidle, ttwu_count, ttwu_local, run_ns (tasks running on
+    it), wait_ns (tasks waiting for it), timeslices. Source: kernel/sched/stats.c show_schedstat.
+    Raises CaptureError for another version, whose times are in jiffies. Empty for no text.
+    """
+    lines = [line.split() for line in text.splitlines()]
+    version = next((words[1] for words in lines if words[:1] == ["version"] and words[1:]), None)
+    if version not in ("15", "16", "17"):
+        if not text.strip():
+            return pd.DataFrame(columns=[n for n in _SCHEDSTAT if n != "legacy"], dtype="int64")
+        raise CaptureError(f"a schedstat of version {version or 'unknown'}: 15 to 17 are read")
+    rows = {
+        int(name[3:]): [int(word) for word in words]
+        for name, *words in filter(None, lines)
+        if re.fullmatch("cpu[0-9]{1,6}", name)
+        and len(words) >= len(_SCHEDSTAT)
+        and all(map(_COUNTER.match, words))
+    }
+    frame = pd.DataFrame.from_dict(
+        {cpu: row[: len(_SCHEDSTAT)] for cpu, row in rows.items()},
+        orient="index",
+        columns=list(_SCHEDSTAT),
+    )
+    return frame.drop(columns="legacy").rename_axis(index="cpu")
+
+
+class TaskStat(NamedTuple):
+    """One /proc/PID/stat. Times in ticks of USER_HZ; child_ are of children it waited for."""
+
+    pid: int
+    comm: str
+    state: str
+    user_ticks: int
+    system_ticks: int
+    child_user_ticks: int
+    child_system_ticks: int
+    processor: int
+
+
+def parse_task_stat(line: str) -> TaskStat:
+    """One line of /proc/PID/stat. Raises CaptureError for anything else.
+
+    Source: fs/proc/array.c do_task_stat. The name is between the first "(" and the last ")".
+    """
+    pid, opened, rest = line.strip().partition(" (")
+    comm, closed, fields = rest.rpartition(") ")
+    words = fields.split()
+    numbers = [words[i] for i in (11, 12, 13, 14, 36)] if len(words) > 36 else []
+    if not (opened and closed and numbers and all(map(_COUNTER.match, [pid, *numbers]))):
+        raise CaptureError("no line of /proc/PID/stat")
+    return TaskStat(int(pid), comm, words[0], *map(int, numbers))

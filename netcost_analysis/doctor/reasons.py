@@ -1,0 +1,89 @@
+# Why each account of the victim's time can be wrong, under the configuration of the kernel that
+# kept it. Sources: kernel/sched/cputime.c, core.c and kernel/time/tick-sched.c of Linux 6.12;
+# METHOD 4, 20, 21, 23, 33, 34.
+
+from typing import TYPE_CHECKING
+
+from ..units import share
+
+if TYPE_CHECKING:
+    from ..accounting import Accounting
+
+# The part of time that a hypervisor may take before it has to be said with every figure.
+STEAL_LIMIT = 0.01
+
+_UNKNOWN = "the bundle does not say how its kernel accounts: it may or may not hold interrupts"
+_USER = {
+    "tick": "sampled: a tick{each} goes whole to whatever it hits, and is an interrupt itself, so "
+    "that it may come in step with the load; one due while interrupts are off is taken where they "
+    "come on again, often as a softirq begins, which then has all of it",
+    "irq_time": "interrupts are measured and left out, from the kernel's first line of their code "
+    "on: not their entry and exit; user and system share the rest as ticks hit them",
+    "virt_native": "measured at each boundary, entry and exit of interrupts partly on the task",
+    "virt_gen": "measured at kernel entries only on CPUs of nohz_full=; on others sampled: a tick"
+    "{each} goes whole to whatever it hits",
+}
+_RUN_TIME = {
+    "tick": "the scheduler's clock: it goes on while interrupts run on top of the task, so all of "
+    "them are in it",
+    "irq_time": "the scheduler's clock, which IRQ_TIME_ACCOUNTING stops in interrupts and softirqs:"
+    " only their entry and exit are in it; a reader takes the rest for sleep",
+    "virt_native": "measured at each boundary: interrupts are in nobody's time",
+    "virt_gen": "the scheduler's clock: it goes on while interrupts run on top of the task, so all "
+    "of them are in it",
+}
+_CPU = {
+    "tick": "the CPU's ticks{each}, others' user time among them; softirqs are what ticks hit, "
+    "ksoftirqd's too",
+    "irq_time": "the CPU's, others' user time among it; irq and softirq are measured, ksoftirqd's "
+    "softirqs too, and taken out of ticks{each} of the rest",
+    "virt_native": "the CPU's, others' user time among it",
+    "virt_gen": "the CPU's ticks{each}, others' user time among them, except on CPUs of nohz_full=",
+}
+
+
+def why(
+    estimate: str,
+    regime: "Accounting | None",
+    config: dict[str, str],
+    steal: float,
+    hidden_from: str = "",
+) -> str:
+    # One sentence or two for a row of the table.
+    each = _each(config)
+    name = regime.regime if regime else ""
+    texts = {
+        "times": _USER.get(name, _UNKNOWN),
+        "task_stat": _RUN_TIME.get(name, _UNKNOWN),
+        "schedstat": _RUN_TIME.get(name, _UNKNOWN),
+        "cpu_stat": _CPU.get(name, _UNKNOWN) + "; of the time between two snapshots, in which the "
+        "run lies; idle is measured where the kernel is tickless",
+        "mpstat": _CPU.get(name, _UNKNOWN) + "; of whole intervals within the run",
+        "traced": "entry, exit, exits to a hypervisor and cold caches lie outside every pair of "
+        "tracepoints, so it is an upper bound; tracing costs time itself",
+        "traced_and_hidden": f"one price for every interrupt, {hidden_from}: caches and batches "
+        "differ; it holds what tracing itself costs",
+        "work": "a baseline that was disturbed, another clock speed; the pace of cold caches is in "
+        "it, as loss. What the others are compared with",
+    }
+    text = texts[estimate].replace("{each}", each)
+    return text + _stolen_by_others(estimate, steal)
+
+
+def _each(config: dict[str, str]) -> str:
+    hertz = config.get("CONFIG_HZ", "")
+    return f" of {1000 / int(hertz):.3g} ms" if hertz.isdigit() and 0 < int(hertz) < 10**6 else ""
+
+
+def _stolen_by_others(estimate: str, steal: float) -> str:
+    if not steal > STEAL_LIMIT:
+        return ""
+    took = f". A hypervisor had the CPU for {share(steal)} of it (steal)"
+    if estimate.startswith("traced"):
+        return (
+            took + ", which a trace lays at whatever it paused: longest times and high "
+            "percentiles are not to be believed"
+        )
+    if estimate == "work":
+        return took + ": that loss is in it"
+    return took

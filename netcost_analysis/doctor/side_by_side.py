@@ -1,0 +1,250 @@
+"""Every account of what the victim got, side by side."""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..accounting import accounting
+from ..counters import readings
+from ..units import share
+from ..victim import ticks_share, traced_share, work_share
+from .counts import NAN, Counted, counted
+from .mpstat import parse_mpstat
+from .proc_text import TaskStat, parse_task_stat
+from .reasons import why
+
+if TYPE_CHECKING:
+    from ..bundle import Bundle
+    from ..capture import Capture
+    from ..timeline import Timeline
+
+# /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
+# CONFIG_HZ is (include/asm-generic/param.h).
+USER_HZ = 100
+# An interval of mpstat lies in the run where no more than this part of it sticks out.
+_TOLERANCE = 0.05
+# A baseline that had its CPU for less than all but this was disturbed.
+_DISTURBED = 0.03
+_COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
+
+
+class Row(NamedTuple):
+    # One estimate: the share it says the victim got, a step of its counter as such a share, the
+    # steal of its interval, and what it was read from.
+    got: float = NAN
+    resolution: float = NAN
+    steal: float = NAN
+    source: str = ""
+
+
+def accounts(
+    capture: "Capture", hidden_ns: float | None = None, hidden_from: str = ""
+) -> pd.DataFrame:
+    """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
+
+    capture: of a bundle with a victim. hidden_ns: what each interrupt costs beyond traced time, as
+    hidden_cost estimates it, None for no such row; hidden_from: where that was measured, for the
+    text. Returns a row per estimate (index: times, task_stat, schedstat, cpu_stat, mpstat, traced,
+    traced_and_hidden, work): got_share and lost_share of wall time, residual_share (got_share less
+    that of work), resolution_share, steal_share, source and why. NaN where the bundle cannot say.
+    Raises CaptureError for a recording without a victim. Sources: reasons.py; docs/definitions.md.
+    """
+    timeline, bundle = capture.victim_timeline(), capture.bundle
+    assert bundle is not None
+    counts = counted(bundle, victim_cpu(bundle))
+    rows = {
+        "times": _times(bundle),
+        "task_stat": _task_stat(bundle),
+        "schedstat": _schedstat(bundle),
+        "cpu_stat": _cpu_stat(counts),
+        "mpstat": _mpstat(bundle),
+        "traced": _traced(bundle, timeline),
+        "traced_and_hidden": _hidden(bundle, timeline, counts, hidden_ns),
+        "work": _work(bundle),
+    }
+    if hidden_ns is None:
+        del rows["traced_and_hidden"]
+    regime, config = accounting(bundle.kernel_config), bundle.kernel_config
+    records = []
+    for name, row in rows.items():
+        # Where an estimate has no steal of its own, that of the snapshots around the run.
+        steal = counts.steal_share if math.isnan(row.steal) else row.steal
+        reason = why(name, regime, config, steal, hidden_from or "measured elsewhere")
+        if name == "work":
+            reason += _disturbed(bundle)
+        records.append((row.got, row.resolution, steal, row.source, reason))
+    frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
+    frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
+    return frame
+
+
+def victim_cpu(bundle: "Bundle") -> int | None:
+    """The CPU that the victim was pinned to, None where the manifest does not say."""
+    cpu = (bundle.victim or {}).get("cpu")
+    return cpu if isinstance(cpu, int) else None
+
+
+def _disturbed(bundle: "Bundle") -> str:
+    # What the baseline did not have is missing from all that is measured against it.
+    alone = _task_stat(bundle.baseline).got if bundle.baseline else NAN
+    if not alone < 1 - _DISTURBED:
+        return ""
+    return f". Here the baseline itself had its CPU for {share(alone)} only: this is too high"
+
+
+def _or_nan(value: float | None) -> float:
+    return NAN if value is None else float(value)
+
+
+def wall_s(bundle: "Bundle") -> float:
+    """Seconds from the victim's start to its end; NaN where the manifest does not say."""
+    wall = (bundle.victim or {}).get("wall_s")
+    return float(wall) if isinstance(wall, int | float) and wall > 0 else NAN
+
+
+def _times(bundle: "Bundle") -> Row:
+    asked = sum(run.asked_s for run in bundle.speed_runs) or wall_s(bundle)
+    source = "the victim's user time by times(2) over wall time"
+    return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
+
+
+def _task_stat(bundle: "Bundle") -> Row:
+    wall = wall_s(bundle)
+    stats = _victim_stats(bundle)
+    if "ended" in stats:
+        # The shell's that waited for it: its children's times are the victim's.
+        ended = stats["ended"]
+        used: float = (ended.child_user_ticks + ended.child_system_ticks) / USER_HZ
+        source = "utime + stime of /proc/PID/stat over wall time: what top shows"
+    else:
+        parts = [(bundle.victim or {}).get(key) for key in ("user_s", "system_s")]
+        used = sum(one if isinstance(one, int | float) else NAN for one in parts)
+        source = "user and system time by times(2) over wall time: what top shows"
+    # Each of the two is rounded down to a tick.
+    return Row(used / wall, 2 / USER_HZ / wall, source=source)
+
+
+def _victim_stats(bundle: "Bundle") -> dict[str, TaskStat]:
+    stats = {}
+    for line in (bundle.text("victim_stat") or "").splitlines():
+        when, _, rest = line.partition(" ")
+        try:
+            stats[when] = parse_task_stat(rest.partition(" ")[2])
+        except CaptureError:
+            continue
+    return stats
+
+
+def _schedstat(bundle: "Bundle") -> Row:
+    # The last reading of the victim's own while it ran, "PID schedstat RUN_NS WAIT_NS SLICES".
+    victim = bundle.victim or {}
+    start, end, pid = (victim.get(key) for key in ("start_ns", "end_ns", "pid"))
+    source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(pid, int)):
+        return Row(source=source)
+    for reading in reversed(readings(bundle, "victim", sides=False)):
+        words = next(
+            (w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]),
+            [],
+        )
+        at = (reading.begin_ns + reading.end_ns) / 2
+        if len(words) == 5 and words[0] == str(pid) and words[2].isdigit() and start < at <= end:
+            # When within the reading its file was read, nobody knows.
+            step = (reading.end_ns - reading.begin_ns) / (at - start)
+            return Row(min(float(words[2]) / (at - start), 1.0), step, source=source)
+    return Row(source=source)
+
+
+def _cpu_stat(counts: Counted) -> Row:
+    source = "user and nice of its CPU's line in /proc/stat, of all its ticks"
+    shares = counts.shares
+    got = shares["user"] + shares["nice"] if "nice" in shares else NAN
+    return Row(got, 1 / USER_HZ / counts.stat_s, counts.steal_share, source)
+
+
+def _mpstat(bundle: "Bundle") -> Row:
+    source = "%usr and %nice of its CPU by mpstat, in the intervals within the run"
+    inside = intervals_within(bundle)
+    if not len(inside):
+        return Row(source=f"{source}: there is none")
+    seconds = float((inside["end_ns"] - inside["start_ns"]).sum()) / 1e9
+    got = inside["usr_share"] + inside["nice_share"]
+    return Row(
+        float(got.mean()), 1 / USER_HZ / seconds, float(inside["steal_share"].mean()), source
+    )
+
+
+def intervals_within(bundle: "Bundle") -> pd.DataFrame:
+    """Of mpstat_intervals those of the victim's CPU that lie within its run, to a twentieth."""
+    found, victim = mpstat_intervals(bundle), bundle.victim or {}
+    start, end, cpu = (victim.get(key) for key in ("start_ns", "end_ns", "cpu"))
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(cpu, int)):
+        return found[:0]
+    slack = _TOLERANCE * (found["end_ns"] - found["start_ns"])
+    after = found["start_ns"] >= start - slack
+    return found[(found["cpu"] == cpu) & after & (found["end_ns"] <= end + slack)]
+
+
+def mpstat_intervals(bundle: "Bundle") -> pd.DataFrame:
+    """What mpstat said beside the recording (as parse_mpstat), with start_ns and end_ns of each.
+
+    mpstat says to the second when an interval ended; that they follow one another from its start
+    on is more exact. Empty where the bundle has none, or does not say when it started.
+    """
+    companion = next(
+        (
+            one
+            for one in bundle.manifest.get("companions") or ()
+            if isinstance(one, dict) and one.get("name") == "mpstat"
+        ),
+        {},
+    )
+    start, name = companion.get("start_ns"), companion.get("output")
+    text = bundle.text(name) if isinstance(name, str) and name else None
+    try:
+        frame = parse_mpstat(text or "")
+    except CaptureError:
+        frame = parse_mpstat("")
+    frame = frame[frame["interval"].notna()]
+    if not isinstance(start, int):
+        frame = frame[:0]
+    step = round(_interval_s(bundle) * 1e9)
+    order = frame["interval"].astype("int64")
+    begin = start if isinstance(start, int) else 0
+    return frame.assign(start_ns=begin + order * step, end_ns=begin + (order + 1) * step)
+
+
+def _interval_s(bundle: "Bundle") -> float:
+    words = str(bundle.manifest.get("record_command", "")).split()
+    try:
+        seconds = float(words[words.index("--interval") + 1])
+    except (ValueError, IndexError):
+        return 1.0
+    return seconds if 0 < seconds < 1e6 else 1.0
+
+
+def _traced(bundle: "Bundle", timeline: "Timeline") -> Row:
+    step = NAN
+    if timeline.duration_ns:
+        step = float(timeline.summary["resolution_ns"]) / timeline.duration_ns
+    source = "the victim's own segments over wall time"
+    return Row(_or_nan(traced_share(bundle, timeline)), step, source=source)
+
+
+def _hidden(
+    bundle: "Bundle", timeline: "Timeline", counts: Counted, hidden_ns: float | None
+) -> Row:
+    traced = _or_nan(traced_share(bundle, timeline))
+    lost = counts.interrupts_per_s * (hidden_ns or 0) / 1e9
+    source = f"traced less {hidden_ns or 0:,.0f} ns for each of its CPU's interrupts"
+    return Row(traced - lost, source=source)
+
+
+def _work(bundle: "Bundle") -> Row:
+    blocks = sum(run.blocks for run in bundle.speed_runs)
+    step = 1 / blocks if blocks else NAN
+    source = "blocks per second against the baseline's"
+    return Row(_or_nan(work_share(bundle)), step, source=source)
