@@ -22,8 +22,14 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     from .questions import questions
     from .tables import Table, show
 
-    known = sorted(questions().values(), key=lambda one: one.name)
-    show(Table(["question", "answers"], [[one.name, one.summary] for one in known], left={0, 1}))
+    rows: list[list[str]] = []
+    heads: dict[str, int] = {}
+    for one in questions().values():
+        if one.topic not in heads:
+            heads[one.topic] = len(rows)
+            rows.append([one.topic, ""])
+        rows.append([f"  {one.name}", one.summary])
+    show(Table(["question", "answers"], rows, strong=set(heads.values()), left={0, 1}))
     ctx.exit()
 
 

@@ -10,8 +10,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Moments, in a table that says from where they count.
-_MOMENTS = ("time_ns", "start_ns", "end_ns")
-_MOMENT_ENDS = ("_start_ns", "_end_ns", "_time_ns")
+_MOMENTS = {
+    f"{what}_ns"
+    for what in (
+        "time",
+        "start",
+        "end",
+        "begin",
+        "at",
+        "raise",
+        "entry",
+        "exit",
+        "in",
+        "out",
+        "wake",
+    )
+}
+_MOMENT_ENDS = ("_start_ns", "_end_ns", "_time_ns", "_entry_ns", "_exit_ns")
 
 
 def figures(

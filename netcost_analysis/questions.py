@@ -19,6 +19,19 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 _SOURCES = ("Timeline", "Capture", "Bundle", "Series")
+# The modules of questions, in reading order, and what they are about.
+TOPICS = {
+    "losses": "stolen time",
+    "matrix": "stolen time",
+    "stolen_time": "stolen time",
+    "batches": "softirqs and batches",
+    "processes": "processes",
+    "migration": "migrations",
+    "devices": "devices",
+    "doctor": "accounting",
+    "victim": "accounting",
+    "looking": "cost of looking",
+}
 # Of the parameters of a question, what --with may set.
 _PLAIN = (int, float, str, bool, tuple, list, type(None))
 
@@ -27,12 +40,13 @@ _PLAIN = (int, float, str, bool, tuple, list, type(None))
 class Question:
     """One question.
 
-    name; function; sources: what it is asked of, in the order of its arguments; summary: the first
-    line of its documentation; needs: the tracepoints without which it has no answer; options: the
-    names of its other parameters, with what they are unless given.
+    name; topic; function; sources: what it is asked of, in the order of its arguments; summary: the
+    first line of its documentation; needs: the tracepoints without which it has no answer; options:
+    the names of its other parameters, with what they are unless given.
     """
 
     name: str
+    topic: str
     function: Callable[..., Any]
     sources: tuple[str, ...]
     summary: str
@@ -41,9 +55,11 @@ class Question:
 
 
 def questions() -> dict[str, Question]:
-    """Every question, by name."""
-    found = {name: _question(name) for name in netcost.__all__}
-    return {name: one for name, one in found.items() if one is not None}
+    """Every question, by name, in reading order: by topic, then by name."""
+    found = [one for name in netcost.__all__ if (one := _question(name)) is not None]
+    order = [*dict.fromkeys(TOPICS.values()), "other"]
+    found.sort(key=lambda one: (order.index(one.topic), one.name))
+    return {one.name: one for one in found}
 
 
 def _question(name: str) -> Question | None:
@@ -60,6 +76,7 @@ def _question(name: str) -> Question | None:
         return None
     return Question(
         name=name,
+        topic=TOPICS.get(netcost._HOME[name].partition(".")[0], "other"),
         function=function,
         sources=tuple(sources),
         summary=(inspect.getdoc(function) or "").partition("\n")[0],
