@@ -119,6 +119,9 @@ def _priced(frame: pd.DataFrame) -> pd.DataFrame:
     # somebody's system calls: what it costs is not known, and not 0.
     integers = [*_TIMES, *_COUNTS, "window_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
     frame[integers] = frame[integers].astype("Int64")
+    # Without rows a frame has whatever types it likes.
+    frame = frame.astype({"namespace": object, "device": object})
+    frame = frame.astype({"start_ns": "int64", "end_ns": "int64", "covered_share": "float64"})
     window = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
     window = window.mask(window <= 0)
     frame["cpu_share"] = (

@@ -9,7 +9,7 @@ import pandas as pd
 from .._native import CaptureError
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
-from .cost import device_cost
+from .cost import device_cost, lacking
 from .lines import has_polls
 from .links import empty, known_interfaces
 from .saturation import device_saturation
@@ -65,6 +65,20 @@ def gathered(timeline: "Timeline") -> Facts:
         queues=per_queue(timeline.polls) if has_polls(timeline) else pd.DataFrame(),
         listed=len(known) > 0,
     )
+
+
+def unseen(timeline: "Timeline") -> list[str]:
+    """What of the interfaces was not recorded, so that nothing about it can look wrong."""
+    bundle = timeline.capture.bundle
+    known = known_interfaces(bundle) if bundle is not None else empty()
+    found = []
+    if not known["up"].notna().any():
+        found.append("whether interfaces are up")
+    if not known["addresses"].notna().any():
+        found.append("their addresses")
+    if lacking(timeline) is not None:
+        found.append("what they carried")
+    return found
 
 
 def described(known: pd.DataFrame, cost: pd.DataFrame, traffic: pd.DataFrame) -> pd.DataFrame:

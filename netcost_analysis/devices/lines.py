@@ -19,7 +19,7 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 
     Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
-    "name", "bus", None), is_network, interrupts, raised (NET_RX softirqs that it raised while its
+    "name", "bus", None), is_network, interrupts, raised (NET_RX softirqs first raised while its
     handler ran), polled (those of them in which the device was polled). Lines are told apart by
     number.
     Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
@@ -71,7 +71,9 @@ def mapped(
         label = f"{name or ''} {(labels or {}).get(str(irq), '')}"
         named, address = fitting(label, devices), fitting(label, addresses or {})
         if isinstance(device, str):
-            known_by = "polls" if counts.get((irq, device)) else "name"
+            # The ledger counts every raise, this evidence the first one of each softirq.
+            by_name = not counts.get((irq, device)) and fitting(str(name), [device])
+            known_by = "name" if by_name else "polls"
         elif named is not None:
             device, known_by = named, "name"
         elif address is not None:

@@ -20,6 +20,7 @@ _NETWORK_SOFTIRQS = (2, 3)
 _KEYS = ["kind", "thief", "device", "cpu"]
 _PARTS = ["hardirq_ns", "poll_ns", "core_ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
+_TIMED = "timed_polls"
 COLUMNS = [
     *_KEYS,
     *_PARTS,
@@ -104,26 +105,34 @@ def device_matrix(timeline: "Timeline") -> DeviceMatrix:
     """
     rows = device_time(timeline)
     cpus = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
-    order = rows.groupby("thief")["ns"].sum().sort_values(ascending=False, kind="stable").index
+    totals = rows.groupby("thief")["ns"].sum().sort_values(ascending=False, kind="stable")
+    order = totals.index
 
     def wide(column: str) -> pd.DataFrame:
-        frame = rows.pivot_table(
-            index="thief", columns="cpu", values=column, aggfunc="sum", observed=True
-        )
-        return frame.reindex(index=order, columns=cpus)
+        # What is not known of a row stays so; a CPU without a row had none of it.
+        found = rows.groupby(["thief", "cpu"])[column].sum(min_count=1)
+        frame = found.astype("Float64").unstack("cpu", fill_value=0)
+        return frame.reindex(index=order).reindex(columns=cpus, fill_value=0.0)
 
-    rates = rows.assign(interrupts_per_s=rows["interrupts_per_s"].astype("float64"))
-    counted = rates.dropna(subset=["interrupts_per_s"])
-    per_s = counted.pivot_table(
-        index="thief", columns="cpu", values="interrupts_per_s", aggfunc="sum"
-    ).reindex(index=order, columns=cpus)
-    known = per_s.notna().any(axis=1)
-    per_s.loc[known] = per_s.loc[known].fillna(0.0)
+    per_s = wide("interrupts_per_s")
+    per_s[per_s.isna().any(axis=1)] = pd.NA
     return DeviceMatrix(
-        cpu_share=wide("cpu_share").fillna(0.0).astype("float64"),
-        interrupts_per_s=per_s.astype("Float64"),
+        cpu_share=wide("cpu_share").astype("float64"),
+        interrupts_per_s=per_s,
         window_ns=timeline.duration_ns,
     )
+
+
+def over_time(sums: pd.DataFrame, lines: pd.DataFrame, device: str) -> pd.DataFrame:
+    """A device's time bin by bin: bin_ns, kind ("poll", "hardirq"), ns, over all CPUs.
+
+    sums: the timeline's, in bins. lines: as device_lines returns it.
+    """
+    own = lines.loc[lines["device"] == device, "irq"]
+    polls = sums[(sums["context"] == "poll") & (sums["device"] == device)]
+    handlers = sums[(sums["context"] == "hardirq") & sums["id"].isin(own)]
+    rows = pd.concat([polls.assign(kind="poll"), handlers.assign(kind="hardirq")])
+    return rows.groupby(["bin_ns", "kind"])["ns"].sum().reset_index()
 
 
 def combined(
@@ -134,11 +143,12 @@ def combined(
     parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, core_ns, interrupts, polls, packets
     and timed_packets those that a part has. irqs, polls: whether they were recorded.
     """
-    frame = parts.reindex(columns=[*_KEYS, *_PARTS, *_COUNTS])
-    numbers = [*_PARTS, *_COUNTS]
+    numbers = [*_PARTS, *_COUNTS, _TIMED]
+    frame = parts.reindex(columns=[*_KEYS, *numbers])
     frame[numbers] = frame[numbers].astype("Int64")
     frame = frame.groupby(_KEYS, dropna=False, as_index=False)[numbers].sum(min_count=1)
     without_work = (frame["polls"] > 0).fillna(False) & frame["packets"].isna()
+    untimed = (frame["polls"] > 0).fillna(False) & (frame[_TIMED].fillna(0) == 0)
     frame[numbers] = frame[numbers].fillna(0)
     of_device, of_softirq = frame["kind"].isin(["device", "backlog"]), frame["kind"] == "softirq"
     # Of what a kind of row cannot have, and of what was not recorded, the sum is no 0.
@@ -147,9 +157,11 @@ def combined(
     frame.loc[no_irqs, ["hardirq_ns", "interrupts"]] = pd.NA
     frame.loc[no_polls, ["poll_ns", "polls", "packets", "timed_packets"]] = pd.NA
     frame.loc[without_work, ["packets", "timed_packets"]] = pd.NA
+    frame.loc[untimed, "poll_ns"] = pd.NA
     frame.loc[~of_softirq, "core_ns"] = pd.NA
-    frame["ns"] = frame[_PARTS].fillna(0).sum(axis=1).astype("int64")
-    frame["cpu_share"] = frame["ns"] / window_ns if window_ns > 0 else float("nan")
+    frame["ns"] = frame[_PARTS].sum(axis=1, min_count=1).astype("Int64")
+    seen = frame["ns"].to_numpy("float64", na_value=float("nan"))
+    frame["cpu_share"] = seen / window_ns if window_ns > 0 else float("nan")
     covered = _covered(sums)
     frame["covered_share"] = frame["cpu"].map(covered).astype("float64")
     frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") * (
@@ -208,6 +220,7 @@ def _by_poll(sums: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
             "packets": work,
             # Busy polls and netpoll have no begin, so no time.
             "timed_packets": work.where(polls["self_ns"].notna(), 0),
+            _TIMED: polls["self_ns"].notna().astype("int64"),
         }
     )
     counts = counts.groupby(["device", "cpu"], as_index=False).sum()

@@ -1,0 +1,311 @@
+# What the notebook of devices says in words, every figure computed. All return HTML, names escaped.
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..story import count, filled
+from ..units import absent, duration, share
+from .lines import has_polls
+
+if TYPE_CHECKING:
+    from ..bundle import Bundle
+    from ..timeline import Timeline
+
+_SEVERITIES = {
+    "warning": "CPU time or packets are lost",
+    "clue": "something may be wrong",
+    "note": "worth knowing",
+}
+
+
+def busy_devices(cost: pd.DataFrame | None, most: int = 3) -> list[str]:
+    """The devices that took most time, without the backlog, and those that carried most.
+
+    cost: as device_cost returns it, None where it could not be asked.
+    """
+    if cost is None:
+        return []
+    named = cost[cost["device"] != "(no_device)"]
+    carried = named["rx_packets"].fillna(0) + named["tx_packets"].fillna(0)
+    order = named.assign(time=named["ns"].fillna(0), carried=carried)
+    order = order[order["device"] != "lo"]
+    order = order.sort_values(["time", "carried"], ascending=False, kind="stable")
+    return [str(device) for device in order["device"][:most]]
+
+
+def answer(
+    cost: pd.DataFrame, flags: pd.DataFrame | None, without: str | None, named: bool = True
+) -> str:
+    """Which device costs most, and the gravest of what looks wrong.
+
+    flags: as device_flags returns it, None where it could not be asked. without: why there is no
+    traffic, None where there is. named: whether polls were recorded, which name devices.
+    """
+    timed = cost[(cost["device"] != "(no_device)") & (cost["ns"] > 0).fillna(False)]
+    if not len(timed):
+        text = _backlog(cost, named)
+    else:
+        first = timed.iloc[0]
+        text = filled(
+            "<p class='answer'><b>{device}</b> costs most: {ns} in {window}, <b>{part}</b> of a "
+            "CPU{packets}.{rest}</p>",
+            device=first["device"],
+            ns=duration(first["ns"]),
+            window=duration(first["end_ns"] - first["start_ns"]),
+            part=share(first["cpu_share"]),
+            packets=_packets(first),
+            rest=_others(timed.iloc[1:4]),
+        )
+    return (
+        text
+        + _gravest(flags)
+        + (_p("What they carried is unknown: {}.", without) if without else "")
+    )
+
+
+def _p(template: str, *values: object) -> str:
+    return filled("<p>" + template.replace("{}", "{value}") + "</p>", value=values[0])
+
+
+def _packets(row: "pd.Series[Any]") -> str:
+    if absent(row["ns_per_work"]):
+        return ""
+    ns = duration(round(float(row["ns_per_work"])))
+    return f", {ns} for each of {int(row['timed_packets']):,} packets received"
+
+
+def _others(rows: pd.DataFrame) -> str:
+    if not len(rows):
+        return ""
+    listed = ", ".join(
+        f"{row['device']} {share(row['cpu_share'])}" for row in rows.to_dict("records")
+    )
+    return f" Then {listed}."
+
+
+def _backlog(cost: pd.DataFrame, named: bool) -> str:
+    backlog = cost[(cost["device"] == "(no_device)") & (cost["ns"] > 0).fillna(False)]
+    if not len(backlog) and not named:
+        return (
+            "<p class='answer'>No device can be named: napi:napi_poll, which names them, was not "
+            "recorded.</p>"
+        )
+    if not len(backlog) and cost["ns"].isna().any():
+        return (
+            "<p class='answer'>Devices were polled, and <b>how long</b> is unknown: a poll's time "
+            "begins with its softirq, and softirqs were not recorded.</p>"
+            if (cost["polls"] > 0).fillna(False).any()
+            else "<p class='answer'>No device was polled by its name.</p>"
+        )
+    if not len(backlog):
+        return "<p class='answer'>No network device took any CPU time that was recorded.</p>"
+    row = backlog.iloc[0]
+    return filled(
+        "<p class='answer'>No device can be named: all of it, {ns} ({part} of a CPU), went to "
+        "polls of the backlog, which receive packet steering, veth and loopback use and the "
+        "kernel calls (no_device).</p>",
+        ns=duration(row["ns"]),
+        part=share(row["cpu_share"]),
+    )
+
+
+def _gravest(flags: pd.DataFrame | None) -> str:
+    if flags is None:
+        return ""
+    grave = flags[(flags["severity"] == "warning") & flags["device"].notna()]
+    if not len(grave):
+        return "<p>Nothing in what was recorded of the interfaces looks gravely wrong.</p>"
+    why = str(grave.iloc[0]["why"])
+    return filled("<p class='answer'>{why}.</p>", why=why)
+
+
+def flag_list(flags: pd.DataFrame, unseen: list[str]) -> str:
+    """The flags as a list, grave ones first, and what could raise none.
+
+    unseen: what of the interfaces was not recorded.
+    """
+    lacking = ""
+    if unseen:
+        lacking = filled(
+            "<p class='missing'>Not looked at, for it was not recorded: {unseen}. netcost-record "
+            "keeps that in a bundle.</p>",
+            unseen=", ".join(unseen),
+        )
+    if not len(flags):
+        return f"<p>Nothing was found in what was recorded.</p>{lacking}"
+    items = "".join(
+        filled(
+            "<li><b>{flag}</b> ({severity}): {why}.</li>",
+            flag=row["flag"],
+            severity=row["severity"],
+            why=row["why"],
+        )
+        for row in flags.to_dict("records")
+    )
+    kinds = "; ".join(f"{name}: {text}" for name, text in _SEVERITIES.items())
+    return f"<ul>{items}</ul><p>{kinds}.</p>{lacking}"
+
+
+def matrix_text(rows: pd.DataFrame, timeline: "Timeline") -> str:
+    """What of the time no device can be charged with."""
+    if not len(rows):
+        return "<p>No device took any time.</p>"
+    window = timeline.duration_ns
+    by_kind = rows.groupby("kind")["ns"].sum()
+    parts = []
+    if by_kind.get("backlog", 0):
+        parts.append(
+            f"polls of the backlog, which have no device, took {_of(by_kind['backlog'], window)}"
+        )
+    if by_kind.get("softirq", 0):
+        where = "outside their polls" if has_polls(timeline) else "in their polls and outside"
+        parts.append(f"what network softirqs did {where} took {_of(by_kind['softirq'], window)}")
+    listed = "; ".join(parts)
+    text = filled("<p>{parts}.</p>", parts=listed[0].upper() + listed[1:]) if parts else ""
+    covered = timeline.covered
+    if covered is not None and covered < 0.999:
+        text += filled(
+            "<p>{share} of CPU time has a known owner; the times are lower bounds.</p>",
+            share=share(covered),
+        )
+    return text
+
+
+def _of(ns: Any, window_ns: int) -> str:
+    part = share(int(ns) / window_ns) if window_ns else "an unknown share"
+    return f"{duration(ns)} ({part} of a CPU)"
+
+
+def lines_text(lines: pd.DataFrame) -> str:
+    """How each device's interrupt lines are known."""
+    of_devices = lines[lines["device"].notna()]
+    if not len(of_devices):
+        if not len(lines):
+            return "<p>No interrupt of a device was recorded.</p>"
+        return (
+            "<p>No interrupt line led to a poll of a network device: virtual interfaces have no "
+            "interrupts of their own.</p>"
+        )
+    return "".join(_line(row) for _, row in of_devices.iterrows())
+
+
+def _line(row: "pd.Series[Any]") -> str:
+    how = {
+        "polls": f"of {count(row['raised'], 'NET_RX softirq')} that it raised, {row['polled']:,} "
+        "polled it"
+        if row["raised"]
+        else "it raised NET_RX softirqs, after others had, that polled it",
+        "name": "it is named for it",
+        "bus": "it has its bus address",
+    }[row["known_by"]]
+    return filled(
+        "<p>irq {irq} <b>{name}</b> serves {device}: {how}; {interrupts}.</p>",
+        irq=row["irq"],
+        name=row["name"] or "",
+        device=row["device"],
+        how=how,
+        interrupts=count(0 if absent(row["interrupts"]) else int(row["interrupts"]), "interrupt"),
+    )
+
+
+def folder_of(bundle: "Bundle") -> str:
+    """Where the samples are that were taken at the most uneven intervals: of a load's, if any."""
+    return "files" if bundle.text("files/net_dev") else "samples"
+
+
+def misread_text(rows: pd.DataFrame, interval_s: float) -> str:
+    """What uneven intervals do to a tool that does not measure them.
+
+    rows: as assumed_rates returns it.
+    """
+    moved = rows[(rows["rx_bytes_per_s"] + rows["tx_bytes_per_s"] > 0).fillna(False)]
+    if not len(moved):
+        return "<p>Nothing was carried between two samples.</p>"
+    worst = moved.iloc[int(moved["overstated_share"].abs().to_numpy(dtype=float).argmax())]
+    true, assumed = worst["rx_bytes_per_s"], worst["assumed_rx_bytes_per_s"]
+    shown = [f"{8 * float(one) / 1e6:,.0f} Mbit/s" for one in (true, assumed)]
+    if not absent(worst["utilisation_share"]):
+        pair = (worst["utilisation_share"], worst["assumed_utilisation_share"])
+        shown = [f"{text} ({share(one)})" for text, one in zip(shown, pair, strict=True)]
+    spans = rows["interval_ns"]
+    return filled(
+        "<p>The samples are {shortest} to {longest} apart. Who takes each interval for {asked} s "
+        "is wrong by as much: the worst is <b>{device}</b> with {assumed} received, where it was "
+        "{true}.</p>",
+        shortest=duration(spans.min()),
+        longest=duration(spans.max()),
+        asked=f"{interval_s:g}",
+        device=worst["device"],
+        true=shown[0],
+        assumed=shown[1],
+    )
+
+
+# What the table of prices shows, with headings.
+PRICES = {
+    "device": "device",
+    "took_ns": "CPU time",
+    "cpu_share": "of a CPU",
+    "interrupts_per_s": "interrupts/s",
+    "packets": "polled",
+    "rx_packets": "received",
+    "tx_packets": "sent",
+    "rx_packet_bytes": "bytes each",
+    "ns_per_work": "ns per packet polled",
+    "ns_per_packet": "ns per packet in all",
+}
+
+
+def price_list(cost: pd.DataFrame) -> pd.DataFrame:
+    """device_cost's rows for reading: the columns of PRICES."""
+    return cost.assign(took_ns=cost["ns"])[list(PRICES)]
+
+
+def cost_text(cost: pd.DataFrame) -> str:
+    """How far the packets that were counted are those whose time is known."""
+    both = cost[cost["work_share"].notna()]
+    text = "".join(
+        filled(
+            "<p><b>{device}</b>: polls handled {work} packets, net/dev counted {received} received"
+            "{exact}.</p>",
+            device=row["device"],
+            work=f"{int(row['packets']):,}",
+            received=f"{int(row['rx_packets']):,}",
+            exact=_agreement(row),
+        )
+        for _, row in both.iterrows()
+    )
+    if (cost["device"] == "(no_device)").any():
+        text += (
+            "<p>The backlog's packets are no frames: one may be a large packet of many frames that "
+            "TSO left whole or GRO put together.</p>"
+        )
+    unknown = cost[cost["ns"].isna() & ~(cost["polls"] > 0).fillna(False)]["device"]
+    named = ", ".join(str(device) for device in unknown if device != "lo")
+    if named:
+        text += filled(
+            "<p>What packets of {named} cost is not known: they were not polled by name, so their "
+            "time is in the backlog's polls or in system calls.</p>",
+            named=named,
+        )
+    return text
+
+
+def _agreement(row: "pd.Series[Any]") -> str:
+    off = int(row["packets"]) - int(row["rx_packets"])
+    if not off:
+        return ", the same"
+    rate = int(row["rx_packets"]) / max(1, int(row["end_ns"]) - int(row["start_ns"]))
+    may = rate * int(row["window_error_ns"])
+    within = ", which its readings' own time explains" if abs(off) <= may else ""
+    return f", {abs(off):,} {'fewer' if off > 0 else 'more'}{within}"
+
+
+def saturation_text(saturation: pd.DataFrame) -> str:
+    """Which counters of full queues grew, of which layers."""
+    layers = ", ".join(dict.fromkeys(saturation["layer"]))
+    grown = saturation[(saturation["count"] > 0).fillna(False)]
+    if not len(grown):
+        return filled("<p>No counter of full queues grew ({layers}).</p>", layers=layers)
+    return filled("<p>Looked at: {layers}. What grew:</p>", layers=layers)

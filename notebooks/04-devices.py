@@ -1,0 +1,172 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Devices: which interface costs what, and does anybody need it?
+#
+# A network interface costs CPU time in its interrupts and in the polls that these lead to, on
+# whichever CPU they happen. No counter of the kernel has that time by interface. **Which device
+# takes how much of which CPU, for how many packets, and is one of them an interface that nobody
+# uses?** The times are from the kernel's tracepoints, the packets from its counters, over the same
+# stretch of time.
+
+# %% tags=["parameters"]
+path = "../sample-data/quiet-interface.netcost.tar.zst"  # what netcost.open_capture takes
+buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+interval_s = 1.0  # what a monitor would believe that its interval is
+
+# %%
+import netcost_analysis as netcost
+from netcost_analysis import story
+from netcost_analysis.devices import cost, plots, shares
+from netcost_analysis.devices import flags as suspicions
+from netcost_analysis.devices import story as words
+from netcost_analysis.notebook import attempt, picture, say, table
+from netcost_analysis.plots import bin_width
+from netcost_analysis.requires import unrecorded
+
+capture = netcost.open_capture(path, buffer)
+timeline = capture.timeline()
+say(story.facts(capture, timeline))
+
+# %% [markdown]
+# ## The answer
+
+# %%
+costs = flags = None
+with attempt():
+    costs = netcost.device_cost(timeline)
+with attempt():
+    flags = netcost.device_flags(timeline)
+if costs is not None:
+    named = not unrecorded(capture, "napi:napi_poll")
+    say(words.answer(costs, flags, cost.lacking(timeline), named))
+
+# %% [markdown]
+# ## Devices by CPUs
+#
+# Solaris had `intrstat`: the share of each CPU that each device's interrupts take, and how many
+# there are. On Linux the interrupt only asks for work that a softirq then does, in polls of the
+# device, so a device's time here is that of its interrupts and its polls. Interrupt lines of other
+# devices are rows of their own.
+
+# %%
+with attempt():
+    matrix = netcost.device_matrix(timeline)
+    rows = min(len(matrix.cpu_share), 14)
+    if rows:
+        with picture("Share of each CPU's time by device", 0.9 + 0.36 * rows) as (_, ax):
+            plots.matrix(ax, matrix.cpu_share, matrix.interrupts_per_s)
+    say(words.matrix_text(netcost.device_time(timeline), timeline))
+    lines = netcost.device_lines(timeline)
+    unseen = story.missing(capture, "napi:napi_poll")
+    say(unseen or words.lines_text(lines), story.missing(capture, *shares.IRQ_EVENTS))
+
+# %% [markdown]
+# ## What each carried, and its CPU time meanwhile
+#
+# Packets and bytes are what the interface's counters grew by, over the time between two readings.
+
+# %%
+traffic = None
+if capture.bundle:
+    with attempt():
+        traffic = netcost.device_traffic(capture.bundle)
+if costs is not None and timeline.duration_ns:
+    bin_ns = bin_width(timeline.duration_ns)
+    window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
+    sums = timeline.sums(bin_ns)
+    comparable = traffic is not None and cost.comparable(timeline)
+    for device in words.busy_devices(costs):
+        bins = shares.over_time(sums, lines, device)
+        with picture(f"Time and traffic of {device}", 2.4, ncols=1 + comparable, squeeze=False) as (
+            _,
+            axes,
+        ):
+            plots.time_shares(axes[0, 0], bins, window, bin_ns, capture.start_ns)
+            axes[0, 0].set_title(device)
+            if comparable:
+                plots.traffic(axes[0, 1], traffic[traffic["device"] == device], capture.start_ns)
+                axes[0, 1].set_xlim(axes[0, 0].get_xlim())
+if costs is None and not capture.bundle:
+    say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
+
+# %% [markdown]
+# ## What a packet costs
+#
+# Time over packets, both between the first and the last reading of the counters. A poll's time
+# holds the stack above it as far as IP and TCP receive in it, and whatever else that poll had to
+# do, such as completing sent packets, which it does not count.
+
+# %%
+if costs is not None and len(costs):
+    known = costs[costs["ns_per_work"].notna()]
+    if len(known):
+        rows = min(len(known), 8)
+        with picture("CPU time per packet received, by device", 0.9 + 0.4 * rows) as (_, ax):
+            plots.per_packet(ax, costs)
+    table(words.price_list(costs), names=words.PRICES)
+    say(words.cost_text(costs))
+
+# %% [markdown]
+# ## Over the true interval
+#
+# Who asks to sleep for a second on a loaded host is woken later. A tool that divides by the
+# interval it asked for then shows rates that never were, and can find a link busier than it can be.
+
+# %%
+if capture.bundle:
+    with attempt():
+        read = netcost.assumed_rates(capture.bundle, interval_s, words.folder_of(capture.bundle))
+        busy = [one for one in words.busy_devices(costs) if (read["device"] == one).any()]
+        if busy:
+            of_one = read[read["device"] == busy[0]]
+            origin_ns = int(of_one["start_ns"].min())
+            with picture(f"True rates of {busy[0]}, and over assumed intervals", 2.4) as (_, ax):
+                plots.misread(ax, of_one, interval_s, origin_ns)
+                ax.set_title(busy[0])
+                ax.set_xlabel("time since the first sample, s")
+        say(words.misread_text(read, interval_s))
+
+# %% [markdown]
+# ## Where packets found no room
+
+# %%
+if capture.bundle:
+    with attempt():
+        full = netcost.device_saturation(capture.bundle)
+        say(words.saturation_text(full))
+        grown = full[(full["count"] > 0).fillna(False)]
+        if len(grown):
+            table(grown[["layer", "device", "cpu", "counter", "count", "per_s"]], rows=12)
+
+# %% [markdown]
+# ## What looks wrong
+
+# %%
+if flags is not None:
+    say(words.flag_list(flags, suspicions.unseen(timeline)))
+
+# %% [markdown]
+# ## Before you use these figures
+
+# %%
+say(story.caveats(capture, timeline))
+
+# %% [markdown]
+# **Words.** *Poll*: a device's driver taking packets, up to a budget, in a softirq. *Backlog*: the
+# polls that have no device; receive packet steering, veth without NAPI and loopback use them.
+# *Work*: packets that a poll received. *Utilisation*: the busier direction over the link's speed,
+# NA where that is unknown; a veth says 10 Gbit/s and has none. A device's time does not hold what
+# its packets cost in system calls, nor what the softirq did outside its polls. Full definitions:
+# `docs/definitions.md`.
