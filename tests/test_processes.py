@@ -19,7 +19,7 @@ PREEMPTED = 256
 
 def timeline(path: Path, *cpus: Cpu, **settings: object) -> netcost.Timeline:
     known = (OPENSSL, UDPSINK, KSOFTIRQD)
-    told = recording(*cpus, **{"known": known, **settings})  # type: ignore[arg-type]
+    told = recording(*cpus, **{"known": known, **settings})
     return netcost.open_capture(told.write(path / "perf.data")).timeline()
 
 

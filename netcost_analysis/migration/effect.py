@@ -45,7 +45,8 @@ def migration_effect(
 
     - migrations, studied, and why the others are not: left_out_edge (a window reaches beyond the
       recording or the task's life), left_out_gap (over 1 % of a window is unknown),
-      left_out_overlap (another migration of the task in it), left_out_unmatched (the task has no
+      left_out_overlap (another migration of the task from two widths before to one after),
+      left_out_unmatched (the task has no
       moment to compare with);
     - before, after, change: the means over those studied; control_change: the same at the moments
       they are compared with; effect: change minus control_change; effect_low, effect_high: its 95 %

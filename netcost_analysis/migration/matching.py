@@ -44,7 +44,8 @@ def study(
     where each task was woken, and migrated. width_ns: of a window, on either side. draws: moments
     drawn for each. A moment is of the same task in the same state, as long after that state began:
     for a wake-up another wake-up; for a task that waited or ran, another wait or stay that lasted
-    at least as long. None of its windows holds a migration, an edge or a gap.
+    at least as long. None of its windows holds a migration, follows one within a width, or
+    reaches over an edge or a gap.
     """
     tids = moved["tid"].to_numpy(dtype="int64")
     times = moved["time_ns"].to_numpy(dtype="int64")
@@ -71,9 +72,10 @@ def study(
 
 
 def _count(migrated: Spans, tids: Ints, times: Ints, width_ns: int) -> Ints:
-    # Migrations of the task in (time - width, time + width).
+    # Migrations of the task in (time - 2 widths, time + width): what an earlier one did must not be
+    # in the window before.
     upper = migrated.last_begun(tids, times + width_ns - 1)
-    lower = migrated.last_begun(tids, times - width_ns)
+    lower = migrated.last_begun(tids, times - 2 * width_ns)
     first = np.searchsorted(migrated.groups, tids, side="left")
     return np.where(upper >= 0, upper - np.where(lower >= 0, lower, first - 1), 0)
 
