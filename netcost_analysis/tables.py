@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Characters that fit into a report's page.
 _PAGE = 110
+_LEFT = ' style="text-align:left"'
 
 
 @dataclass
@@ -48,11 +49,12 @@ class Table:
     def html(self) -> str:
         def row(cells: Iterable[str], tag: str, strong: bool = False) -> str:
             style = ' style="font-weight:bold"' if strong else ""
-            return (
-                f"<tr{style}>"
-                + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-                + "</tr>"
+            # The page's first column is aligned left as it is.
+            aligned = (
+                f"<{tag}{_LEFT if i and i in self.left else ''}>{escape(cell)}</{tag}>"
+                for i, cell in enumerate(cells)
             )
+            return f"<tr{style}>{''.join(aligned)}</tr>"
 
         body = "".join(row(cells, "td", i in self.strong) for i, cells in enumerate(self.rows))
         return f"<table><thead>{row(self.header, 'th')}</thead><tbody>{body}</tbody></table>"
