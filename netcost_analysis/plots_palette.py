@@ -59,6 +59,14 @@ PART_NAMES = {
     "unknown": "unknown",
 }
 
+# Who says it: a victim's clock, the trace, the trace with the hidden cost, the work done.
+ESTIMATE = {
+    "ticks": "#e69f00",
+    "traced": "#88ccee",
+    "hidden": "#a4133c",
+    "work": "#1b6e53",
+}
+
 # Unknown is no colour but a hatch: nothing may pass for knowledge.
 HATCH = "////"
 

@@ -16,6 +16,7 @@ from matplotlib.patches import StepPatch
 from netcost_analysis import plots
 from netcost_analysis.answer import PARTS
 from netcost_analysis.plots_lanes import _write
+from netcost_analysis.plots_palette import ESTIMATE
 
 
 @pytest.fixture
@@ -290,11 +291,13 @@ def lab(color: str, seen: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("eye", DEFICIENT)
-@pytest.mark.parametrize("palette", [plots.KIND, plots.PART], ids=["kinds", "parts"])
+@pytest.mark.parametrize(
+    "palette", [plots.KIND, plots.PART, ESTIMATE], ids=["kinds", "parts", "estimates"]
+)
 def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
     # idle and unknown are near white on purpose; a hatch tells unknown.
     colors = {name: lab(color, DEFICIENT[eye]) for name, color in palette.items()}
-    del colors["unknown"]
+    colors.pop("unknown", None)
     near = {
         f"{a} and {b}": round(float(np.linalg.norm(colors[a] - colors[b])), 1)
         for a, b in combinations(colors, 2)

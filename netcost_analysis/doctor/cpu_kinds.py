@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from ..capture import Capture
     from ..timeline import Timeline
 
-KINDS = ("tasks", "irq", "softirq", "idle", "steal", "unknown")
+KINDS = ("tasks", "irq", "soft", "idle", "steal", "unknown")
 # The contexts of the trace that the kernel's kinds stand for.
 _CONTEXTS = {
     "tasks": ("task",),
     "irq": ("hardirq", "vector", "nmi"),
-    "softirq": ("softirq", "poll"),
+    "soft": ("softirq", "poll"),
     "idle": ("idle",),
     "unknown": ("unknown",),
 }
@@ -27,7 +27,7 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
     capture: of a bundle with a victim. Returns a row per account (index: cpu_stat, mpstat, traced)
-    and shares of its time: tasks_share (user, nice and system), irq_share, softirq_share,
+    and shares of its time: tasks_share (user, nice and system), irq_share, soft_share (softirqs),
     idle_share (with iowait), steal_share, unknown_share (only the trace knows what it does not
     know). cpu_stat is of the time between the snapshots before and after, mpstat of whole
     intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.

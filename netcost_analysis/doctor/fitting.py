@@ -18,16 +18,22 @@ def wide(runs: pd.DataFrame) -> pd.DataFrame:
     """A row per bundle of its two runs with the load, as calibration_runs returns runs.
 
     Columns: condition, repeat, then of the traced run and, with ``untraced_`` before it, of the
-    untraced one: lost (1 - work_share), ticks (1 - ticks_share), traced (1 - traced_share), others,
-    interrupts, packets, events (each per second). Rate 0 has no untraced one, hence NaN.
+    untraced one: lost (1 - by_work_share), ticks (1 - by_ticks_share), traced (1 - by_trace_share),
+    others, interrupts, packets, events (each per second), steal. Rate 0 has no untraced one, hence
+    NaN.
     """
-    names = {"interrupts_per_s": "interrupts", "packets_per_s": "packets", "events_per_s": "events"}
+    names = {
+        "cpu_interrupts_per_s": "interrupts",
+        "packets_per_s": "packets",
+        "events_per_s": "events",
+        "steal_share": "steal",
+    }
     parts = []
     for run, before in (("load_traced", ""), ("load", "untraced_")):
         part = runs[runs["run"] == run].set_index("bundle")
         made = part[list(names)].rename(columns=names).astype(float)
-        for column, share in (("lost", "work"), ("ticks", "ticks"), ("traced", "traced")):
-            made[column] = 1 - part[f"{share}_share"].astype(float)
+        for column, share in (("lost", "work"), ("ticks", "ticks"), ("traced", "trace")):
+            made[column] = 1 - part[f"by_{share}_share"].astype(float)
         made["others"] = part["others_share"].astype(float)
         parts.append(made.add_prefix(before))
     keys = runs[runs["run"] == "load_traced"].set_index("bundle")[["condition", "repeat"]]

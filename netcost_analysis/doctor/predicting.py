@@ -8,6 +8,7 @@ from .fitting import fit
 
 # What a prediction may be off by: five percentage points of work against the baseline.
 AIM_SHARE = 0.05
+_SHARES = ("predicted_share", "lost_share", "error_share", "steal_share")
 # Which runs the one that is predicted may not be learnt from.
 _LEFT_OUT: dict[str, Callable[[pd.DataFrame, pd.Series], "pd.Series[bool]"]] = {
     "rate": lambda table, one: table["condition"] == one["condition"],
@@ -24,10 +25,11 @@ def predictions(table: pd.DataFrame) -> pd.DataFrame:
     table: as fitting.wide returns it. Returns a row per run, way of leaving it out and predictor:
     bundle, condition, repeat, held_out (rate: all runs of its rate; repeat: all of its repeat;
     both), run (load_traced, load), predictor, predicted_share (of wall time lost), lost_share
-    (by work), error_share (predicted - lost). Predictors of a traced run: ticks and traced, which
-    learn nothing; traced_and_hidden, its own traced loss and interrupts times hidden_ns. Of an
-    untraced run: ticks; counted, its own interrupts and packets times what the others' traces
-    show of each; counted_and_hidden, with hidden_ns more and the cost of the events less.
+    (by work), error_share (predicted - lost), steal_share (of that run). Predictors of a traced
+    run: ticks and traced, which learn nothing; traced_and_hidden, its own traced loss and
+    interrupts times hidden_ns. Of an untraced run: ticks; counted, its own interrupts and packets
+    times what the others' traces show of each; counted_and_hidden, with hidden_ns more and the cost
+    of the events less.
     """
     rows = []
     # A run at rate 0 loses nothing, and would only make the errors look smaller.
@@ -39,15 +41,16 @@ def predictions(table: pd.DataFrame) -> pd.DataFrame:
                 continue
             head = (name, one["condition"], one["repeat"], held_out)
             for run, predictor, predicted in _predicted(one, fit(learnt).iloc[0]):
-                lost = one["lost"] if run == "load_traced" else one["untraced_lost"]
-                rows.append((*head, run, predictor, predicted, lost, predicted - lost))
+                before = "" if run == "load_traced" else "untraced_"
+                lost, steal = one[f"{before}lost"], one[f"{before}steal"]
+                rows.append((*head, run, predictor, predicted, lost, predicted - lost, steal))
     return pd.DataFrame(
         rows,
         columns=[
             *("bundle", "condition", "repeat", "held_out", "run", "predictor"),
-            *("predicted_share", "lost_share", "error_share"),
+            *_SHARES,
         ],
-    ).astype({"predicted_share": float, "lost_share": float, "error_share": float})
+    ).astype(dict.fromkeys(_SHARES, float))
 
 
 def _predicted(one: pd.Series, learnt: pd.Series) -> Iterator[tuple[str, str, float]]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..series import Series
 
 COLUMNS = (
-    *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "work_share"),
-    *("ticks_share", "traced_share", "others_share", "interrupts_per_s", "packets_per_s"),
+    *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "by_work_share"),
+    *("by_ticks_share", "by_trace_share", "others_share", "cpu_interrupts_per_s", "packets_per_s"),
     *("events_per_s", "steal_share"),
 )
 
@@ -27,12 +27,12 @@ def calibration_runs(series: "Series") -> pd.DataFrame:
 
     Returns a row per run: bundle, condition (the rate of datagrams, with the number sent at a time
     where that is not 1), repeat, run (idle, idle_traced, load, load_traced), wall_s, blocks_per_s,
-    work_share (of the blocks per second of the same bundle's idle run), ticks_share (user time by
-    times(2) over wall time), traced_share and others_share (the victim's own segments, and other
-    tasks', over wall time; NaN for runs without a trace), and of the victim's CPU interrupts_per_s,
-    packets_per_s (by the kernel's counters, so of every run), events_per_s (recorded; 0 for runs
-    without a trace) and steal_share. A run at rate 0 has no load run of its own. Raises
-    CaptureError for a series without such runs.
+    by_work_share (of the blocks per second of the same bundle's idle run), by_ticks_share (user
+    time by times(2) over wall time), by_trace_share and others_share (the victim's own segments,
+    and other tasks', over wall time; NaN for runs without a trace), and of the victim's CPU
+    cpu_interrupts_per_s, packets_per_s (by the kernel's counters, so of every run), events_per_s
+    (recorded; 0 for runs without a trace) and steal_share. A run at rate 0 has no load run of its
+    own. Raises CaptureError for a series without such runs.
     """
     steps = series.steps
     if not {"bundle", "repeat", "offered_pps"} <= set(steps.columns):
@@ -83,9 +83,9 @@ def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[
         "run": kind,
         "wall_s": wall_s(run),
         "blocks_per_s": done,
-        "work_share": done / alone if alone else NAN,
-        "ticks_share": NAN if ticks is None else ticks,
-        "interrupts_per_s": counts.interrupts_per_s,
+        "by_work_share": done / alone if alone else NAN,
+        "by_ticks_share": NAN if ticks is None else ticks,
+        "cpu_interrupts_per_s": counts.interrupts_per_s,
         "packets_per_s": counts.packets_per_s,
         "steal_share": counts.steal_share,
         **_of_trace(capture, run),
@@ -99,12 +99,12 @@ def _blocks_per_s(run: Bundle) -> float:
 
 def _of_trace(capture: Capture | None, run: Bundle) -> dict[str, float]:
     if capture is None:
-        return {"traced_share": NAN, "others_share": NAN, "events_per_s": 0.0}
+        return {"by_trace_share": NAN, "others_share": NAN, "events_per_s": 0.0}
     timeline = capture.victim_timeline()
     own, sums = traced_share(run, timeline), timeline.sums()
     tasks = sums[sums["context"] == "task"]["ns"].sum() / (timeline.duration_ns or NAN)
     return {
-        "traced_share": NAN if own is None else own,
+        "by_trace_share": NAN if own is None else own,
         "others_share": NAN if own is None else float(tasks) - own,
         "events_per_s": _events_per_s(capture, timeline.summary),
     }
