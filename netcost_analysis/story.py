@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from .capture import Capture
     from .timeline import Timeline
 
-# From the help of the kernel's CONFIG_TRACEPOINT_BENCHMARK: hot and cold caches.
-_EVENT_NS = (300, 3_700)
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
 # Without these there is no interrupt time.
@@ -228,20 +226,10 @@ def missing(capture: "Capture", *names: str) -> str | None:
 def caveats(capture: "Capture", timeline: "Timeline") -> str:
     """What a reader has to know before using the figures."""
     info = capture.info
-    span = (info["duration_ns"] or 0) * len(info["cpus"])
     lines = [*timeline.notes, *(note for note in info["notes"] if note not in timeline.notes)]
     if info["lost_events"]:
         lines.append(
             f"{info['lost_events']:,} events were lost; what happened then is unknown, not idle"
-        )
-    if span:
-        hot, cold = (
-            share(ns * sum(info["events"].values()) / span) or "nothing" for ns in _EVENT_NS
-        )
-        lines.append(
-            f"tracing costs time of its own: {hot} of all CPU time at 0.3 µs an event, which is "
-            f"what the kernel's own benchmark gives with hot caches, {cold} at its 3.7 µs with "
-            "cold ones; estimated, not measured here, and within the figures above"
         )
     return _list(lines) + _recorder(capture)
 

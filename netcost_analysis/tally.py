@@ -55,7 +55,7 @@ def is_device(name: object) -> bool:
 
 
 def thief_labels(frame: pd.DataFrame, by: By = "comm") -> "pd.Series[str]":
-    # What ran in each row, in words. One label per distinct (context, id, name, device), not per row.
+    # What ran in each row, in words: one label per distinct (context, id, name, device).
     group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
     first = frame[~group.ngroup().duplicated()]
     numbers = group.ngroup()

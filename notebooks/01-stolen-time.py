@@ -27,7 +27,10 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 # %%
 import netcost_analysis as netcost
 from netcost_analysis import answer, explain, explain_estimates, ledger_page, moment, plots, story
-from netcost_analysis.notebook import picture, say
+from netcost_analysis.looking import story as looking_story
+from netcost_analysis.notebook import attempt, picture, say
+from netcost_analysis.stolen_time import plots as stolen_plots
+from netcost_analysis.stolen_time import story as stolen_story
 
 capture = netcost.open_capture(path, buffer)
 timeline = capture.timeline()
@@ -58,6 +61,7 @@ if len(thieves):
     rows = min(len(thieves), 9)
     with picture(f"What took time from {victim}, most first", 1.3 + 0.26 * rows) as (_, ax):
         plots.thieves(ax, thieves, story.known(lost["on_cpu_ns"]))
+    say(stolen_story.queues_text(victim, netcost.thieves(timeline)))
 
 # %% [markdown]
 # ## One interrupt
@@ -81,6 +85,21 @@ matrix = netcost.ledger(timeline)
 say(ledger_page.html(matrix))
 
 # %% [markdown]
+# The same time by at whose cost it was, with what tasks waited for the network off CPU; and what a
+# monitor shows of each task beside what it had.
+
+# %%
+if victim:
+    classes = netcost.cost_classes(timeline)
+    with picture("CPU time of the busiest tasks, by at whose cost it was spent", 3.4) as (_, ax):
+        stolen_plots.classes(ax, classes)
+    shares = netcost.effective_share(timeline)
+    if shares["monitor_share"].notna().any():
+        with picture("What a monitor shows of tasks, and what they had", 2.9) as (_, ax):
+            stolen_plots.monitor(ax, shares)
+    say(stolen_story.monitor_text(victim, shares))
+
+# %% [markdown]
 # ## Over time
 
 # %%
@@ -93,6 +112,41 @@ if cpus and timeline.duration_ns:
     with picture(f"Time on CPU of {victim} by what ran, over the window", 3.0) as (_, ax):
         plots.stolen_over_time(ax, bins, gaps, window, bin_ns, capture.start_ns)
 say(explain.over_time_text(timeline, victim, cpus, gaps, bin_ns))
+if cpus and timeline.duration_ns:
+    windows = netcost.rolling_stolen(timeline, victim=victim)
+    say(stolen_story.windows_text(victim, windows, capture.start_ns))
+
+# %% [markdown]
+# ## At a stretch
+#
+# A total hides how long the task was held up at once, which is what its latency feels.
+
+# %%
+stretches = netcost.episodes(timeline, victim)
+if stretches.total:
+    rows = min(len(stretches.episodes), 8)
+    with picture("The longest stretches without running", 1.2 + 0.28 * rows) as (_, ax):
+        stolen_plots.longest(ax, stretches.episodes, capture.start_ns, rows)
+say(stolen_story.episodes_text(victim, stretches, capture.start_ns))
+
+# %% [markdown]
+# ## Handed over
+#
+# Softirqs that take too long are left to ksoftirqd. From then on a monitor sees them, as a task;
+# whoever shares that CPU waits.
+
+# %%
+handed = netcost.handovers(timeline)
+if len(handed.handovers):
+    lanes = min(handed.handovers["comm"].nunique(), 8)
+    many = max(lanes, min(handed.displaced["comm"].nunique(), 7))
+    layout = {"ncols": 2, "width_ratios": [2, 1]}
+    caption = "When kernel threads had network work, and who waited"
+    with picture(caption, 1.0 + 0.26 * many, **layout) as (_, axes):
+        window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
+        stolen_plots.when(axes[0], handed.handovers, window, capture.start_ns)
+        stolen_plots.waited(axes[1], handed.displaced)
+say(stolen_story.handovers_text(victim, handed, capture.start_ns))
 
 # %% [markdown]
 # ## Batches
@@ -147,6 +201,8 @@ say(lacking)
 # ## Before you use these figures
 
 # %%
+with attempt():
+    say(looking_story.looking_text(timeline, victim))
 say(story.caveats(capture, timeline))
 
 # %% [markdown]

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .._native import CaptureError
-from .calibration import calibrated
+from .calibration import PUBLISHED_NS, calibrated
 
 if TYPE_CHECKING:
     from ..capture import Capture
 
-# From the help of the kernel's CONFIG_TRACEPOINT_BENCHMARK: hot and cold caches.
-PUBLISHED_NS = (300, 3_700)
 _PREFLIGHT = re.compile(r"^cost\s.*?(\d+) ns an event \((.*?)\)", re.MULTILINE)
 _COLUMNS = ("event_ns", "event_low_ns", "event_high_ns")
 

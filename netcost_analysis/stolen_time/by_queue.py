@@ -29,7 +29,8 @@ def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     check_by(by)
     lines = queues(timeline)
     rows = tally(timeline.sums(), by)
-    rows["napi"] = timeline.sums()["napi"].astype("UInt64")
+    # Not at once: a category with nulls would become UInt64 by way of floats.
+    rows["napi"] = timeline.sums()["napi"].astype(object).astype("UInt64")
     return thieves_from(rows, lines, victim_keys(by), timeline.has_switches)
 
 
@@ -103,7 +104,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
         {
             "cpu": of_softirq["cpu"].astype("int64"),
             "ordinal": of_softirq["softirq_ordinal"].astype("int64"),
-            "napi": of_softirq["napi"].astype("UInt64"),
+            "napi": of_softirq["napi"].astype(object).astype("UInt64"),
             "device": of_softirq["device"].astype(object),
         }
     ).drop_duplicates()

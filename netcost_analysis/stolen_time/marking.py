@@ -5,10 +5,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..answer import kinds_of
 from ..tally import INTERRUPT_CONTEXTS, thief_labels
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
-_KINDS = ("hardirq", "vector", "softirq", "poll", "nmi")
+# Kinds of kinds_of, and what they are called as columns.
+_KINDS = {
+    "hardirq": "hardirq_ns",
+    "vector": "vector_ns",
+    "poll": "poll_ns",
+    "softirq": "network_core_ns",
+    "softirq_other": "other_softirq_ns",
+    "nmi": "nmi_ns",
+}
 Mask = npt.NDArray[np.bool_]
 
 
@@ -110,10 +119,10 @@ def describe(
     frame["stolen_ns"] = by_class.reindex(
         pd.MultiIndex.from_product([frame.index, ["stolen"]]), fill_value=0
     ).to_numpy()
-    context = stolen["context"].astype(object)
-    for kind in _KINDS:
-        of_kind = stolen[context == kind].groupby("episode")["ns"].sum()
-        frame[f"{kind}_ns"] = of_kind.reindex(frame.index, fill_value=0)
+    kinds = kinds_of(stolen)
+    for kind, name in _KINDS.items():
+        of_kind = stolen[kinds == kind].groupby("episode")["ns"].sum()
+        frame[name] = of_kind.reindex(frame.index, fill_value=0)
     frame["polls"], frame["packets"] = _polled(frame, polls)
     frame["began_with"] = stolen.groupby("episode")["thief"].first()
     frame["ran_before_ns"] = group["before"].first()

@@ -5,7 +5,7 @@ import pandas as pd
 from ..by import By, victim_keys
 from ..losses import stolen
 from ..requires import unrecorded
-from ..tally import known_if
+from ..tally import known_if, of_tasks, per_victim, tally
 from ..timeline import Timeline
 from .chunks import chunks
 
@@ -19,27 +19,31 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     stolen() is and in its order; times are ns, shares are of the window, one CPU being 1:
 
     - on_cpu_ns, task_ns, monitor_ns (Int64): as in stolen(). monitor_share: what `top` shows as
-      %CPU over this window; effective_share: what the task itself ran; hidden_share: the first
-      minus the second, what a monitor claims for it and it did not have. NaN where unknown.
+      %CPU over this window; effective_share: what the task itself ran, and of ksoftirqd and its
+      like the network work that they are for; hidden_share: the first minus the second, what a
+      monitor claims for it and it did not have. NaN where unknown.
     - ticks, softirq_ticks (Int64): timer interrupts that found it current, and those of them that
       interrupted a softirq: what the kernel's sampling sees. NA where local_timer was not recorded.
 
-    Raises ValueError for another by, CaptureError as the timeline does. Source: stolen(); segments,
-    for the ticks.
+    Raises ValueError for another by, CaptureError as the timeline does. Source: stolen() and the
+    sums; hardirqs and softirqs for the ticks.
     """
-    losses = stolen(timeline, by)
+    losses, keys = stolen(timeline, by), victim_keys(by)
     frame = losses[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
     window = timeline.duration_ns or float("nan")
     frame["monitor_share"] = _float(frame["monitor_ns"]) / window
-    frame["effective_share"] = _float(frame["task_ns"]) / window
+    own = of_tasks(tally(timeline.sums(), by))
+    own = own[(own["context"] == "task") | (own["cost_class"] == "scheduled")]
+    effective = per_victim(own, keys, frame.index)
+    frame["effective_share"] = _float(known_if(timeline.has_switches, effective)) / window
     frame["hidden_share"] = frame["monitor_share"] - frame["effective_share"]
     ticks = ["ticks", "softirq_ticks"]
     known = not unrecorded(timeline.capture, _TICK)
-    keys = victim_keys(by)
     if not known:
         counted = pd.DataFrame(0, index=frame.index, columns=ticks)
     else:
-        counted = pd.concat([_ticks(one.segments, keys) for one in chunks(timeline, "segments")])
+        pieces = chunks(timeline, "hardirqs", "softirqs")
+        counted = pd.concat([_ticks(piece, keys) for piece in pieces])
         counted = counted.groupby(keys, dropna=False)[ticks].sum()
         counted = counted.reindex(frame.index, fill_value=0)
     for name in ticks:
@@ -51,12 +55,25 @@ def _float(values: "pd.Series[int]") -> "pd.Series[float]":
     return values.astype("Float64").astype("float64")
 
 
-def _ticks(segments: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+def _ticks(piece: Timeline, keys: list[str]) -> pd.DataFrame:
     # A row per timer interrupt on top of a task: its keys, 1, and whether it was on a softirq.
-    tick = (segments["context"] == "vector") & (segments["name"].astype(object) == "local_timer")
-    tick &= (segments["tid"].notna() & (segments["tid"] != 0)).fillna(False).astype(bool)
-    inside = segments["context"].isin(["softirq", "poll"]) & (segments["cpu"].diff(-1) == 0)
-    frame = segments[tick][["cpu", "tid", "comm"]].astype({"comm": object})
-    frame["ticks"] = 1
-    frame["softirq_ticks"] = inside.shift(fill_value=False)[tick].astype("int64")
-    return frame[list(dict.fromkeys([*keys, "ticks", "softirq_ticks"]))]
+    rows = piece.hardirqs
+    tick = (rows["context"] == "vector") & (rows["name"].astype(object) == "local_timer")
+    # One that a window's edge cuts is in both windows, and began in one.
+    since, until = int(piece.summary["start_ns"]), int(piece.summary["end_ns"])
+    tick &= (rows["entry_ns"] >= since).fillna(False) & (rows["entry_ns"] < until).fillna(False)
+    tick &= (rows["tid"].notna() & (rows["tid"] != 0)).fillna(False)
+    ticks = rows[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
+    ticks = ticks.astype({"entry_ns": "int64"}).sort_values("entry_ns", kind="stable")
+    began = piece.softirqs[piece.softirqs["entry_ns"].notna()]
+    began = pd.DataFrame(
+        {
+            "cpu": began["cpu"],
+            "softirq_ns": began["entry_ns"].astype("int64"),
+            "exit_ns": began["exit_ns"],
+        }
+    ).sort_values("softirq_ns", kind="stable")
+    on = pd.merge_asof(ticks, began, left_on="entry_ns", right_on="softirq_ns", by="cpu")
+    open_ = on["softirq_ns"].notna() & (on["exit_ns"] > on["entry_ns"]).fillna(True)
+    on = on.assign(ticks=1, softirq_ticks=open_.astype("int64"))
+    return on[list(dict.fromkeys([*keys, "ticks", "softirq_ticks"]))]

@@ -1,0 +1,271 @@
+# What ksoftirqd and NAPI's threads took over: on drawn timelines, and on samples against the
+# switches that perf script prints and against the ledger's own account of who waited.
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import ROOT
+from perfdata import Cpu, cpu, recording
+from perfdata import happenings as h
+from test_stolen_time_episodes import printed
+from told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
+
+import netcost_analysis as netcost
+from netcost_analysis.stolen_time import chunks
+from netcost_analysis.stolen_time.calls import calls_of, limit_ns, why_ended
+
+SAMPLES = ROOT / "sample-data"
+MS = 1_000_000
+
+
+def found(path: Path, *cpus: Cpu, **settings: object) -> netcost.Handovers:
+    tasks = (OPENSSL, UDPSINK, KSOFTIRQD, NAPI_THREAD)
+    file = recording(*cpus, known=tasks, **settings).write(path / "perf.data")
+    return netcost.handovers(netcost.open_capture(file).timeline())
+
+
+# openssl | irq |NET_RX eth0 64|waking| ksoftirqd: NET_RX eth0 10 | openssl | ksoftirqd: RCU | ...
+#         100  200            1200 1210 1300 1310 ............1810 1900     5000           5100
+# openssl is runnable from 1300 to 1900; network work has its CPU from 1310 to 1810.
+def told() -> Cpu:
+    return cpu(
+        0,
+        h.IrqEntry(100, 32),
+        h.SoftirqRaise(150, NET_RX),
+        h.IrqExit(200, 32),
+        h.SoftirqEntry(210, NET_RX),
+        h.NapiPoll(1_150, "eth0", 64),
+        h.SoftirqRaise(1_180, NET_RX),
+        h.SoftirqExit(1_200, NET_RX),
+        h.Waking(1_210, KSOFTIRQD),
+        h.Wakeup(1_220, KSOFTIRQD),
+        h.Switch(1_300, KSOFTIRQD, 0),
+        h.SoftirqEntry(1_310, NET_RX),
+        h.NapiPoll(1_800, "eth0", 10),
+        h.SoftirqExit(1_810, NET_RX),
+        h.Switch(1_900, OPENSSL, 1),
+        h.Wakeup(4_900, KSOFTIRQD),
+        h.Switch(5_000, KSOFTIRQD, 0),
+        h.SoftirqEntry(5_010, RCU),
+        h.SoftirqExit(5_050, RCU),
+        h.Switch(5_100, OPENSSL, 1),
+        h.Waking(9_000, UDPSINK),
+        task=OPENSSL,
+    )
+
+
+def test_one_hand_over(tmp_path: Path) -> None:
+    got = found(tmp_path, told())
+    # RCU's turn is none of the network's.
+    assert len(got.handovers) == 1
+    row = got.handovers.iloc[0]
+    assert (row["comm"], row["end_ns"] - row["start_ns"]) == ("ksoftirqd/0", 600)
+    assert (row["wall_ns"], row["on_cpu_ns"], row["network_ns"]) == (600, 600, 500)
+    assert (row["softirq_ns"], row["polls"], row["packets"], row["stays"]) == (500, 1, 10, 1)
+    assert row["wait_ns"] == row["start_ns"] - row["wake_ns"] == 80
+    # 990 ns of softirq in one round: the kernel may have run out of its jiffy, or somebody was due.
+    assert (row["why"], row["call_ns"], row["rounds"]) == ("time or need_resched", 990, 1)
+    assert (row["on_comm"], row["cut"]) == ("openssl", False)
+    assert (row["displaced_ns"], row["displaced_tasks"]) == (500, 1)
+    assert got.displaced.to_dict("records") == [
+        {"handover": 0, "tid": 500, "comm": "openssl", "ns": 500}
+    ]
+
+
+# ksoftirqd | NET_RX | preempted: udpsink | NET_RX | asleep      one stretch of two stays
+def test_a_preemption_does_not_end_it(tmp_path: Path) -> None:
+    got = found(
+        tmp_path,
+        cpu(
+            0,
+            h.SoftirqEntry(100, NET_RX),
+            h.NapiPoll(400, "eth0", 3),
+            h.SoftirqExit(410, NET_RX),
+            h.Switch(500, UDPSINK, 0),
+            h.Switch(900, KSOFTIRQD, 1),
+            h.SoftirqEntry(910, NET_RX),
+            h.NapiPoll(990, "eth0", 4),
+            h.SoftirqExit(1_000, NET_RX),
+            h.Switch(1_100, OPENSSL, 1),
+            h.Waking(2_000, UDPSINK),
+            task=KSOFTIRQD,
+        ),
+    )
+    row = got.handovers.iloc[0]
+    assert len(got.handovers) == 1
+    assert (row["stays"], row["packets"], row["wall_ns"] - row["on_cpu_ns"]) == (2, 7, 400)
+    assert (row["why"], row["cut"]) == ("unknown", False)
+
+
+def test_a_thread_of_napis(tmp_path: Path) -> None:
+    got = found(
+        tmp_path,
+        cpu(
+            0,
+            h.Wakeup(100, NAPI_THREAD),
+            h.Switch(200, NAPI_THREAD, 0),
+            h.NapiPoll(700, "eth0", 5),
+            h.Switch(800, OPENSSL, 1),
+            h.Waking(2_000, UDPSINK),
+            task=OPENSSL,
+        ),
+    )
+    row = got.handovers.iloc[0]
+    assert (row["why"], row["polls"], row["packets"]) == ("napi_schedule", 1, 5)
+    # All of a NAPI thread's time is network work.
+    assert (row["network_ns"], row["displaced_ns"]) == (600, 600)
+
+
+def test_none(tmp_path: Path) -> None:
+    got = found(tmp_path, cpu(0, h.Waking(5, UDPSINK), h.Waking(900, UDPSINK), task=OPENSSL))
+    assert (len(got.handovers), len(got.displaced)) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "ns", "hertz", "why"),
+    [
+        (10, 100, 250, "rounds"),
+        (3, 4 * MS, 250, "time"),
+        (3, 3 * MS, 250, "time or need_resched"),
+        (3, 100, 250, "time or need_resched"),
+        # Two ticks of 1 ms: from anywhere in one to the end of the next.
+        (3, 999_999, 1000, "need_resched"),
+        (3, MS, 1000, "time or need_resched"),
+        (3, 2 * MS, 1000, "time"),
+        # Any rate from 100 to 1000 Hz.
+        (3, 9 * MS, None, "time or need_resched"),
+        (3, 10 * MS, None, "time"),
+    ],
+)
+def test_why(rounds: int, ns: int, hertz: int | None, why: str) -> None:
+    assert why_ended(rounds, ns, hertz) == why
+
+
+def test_the_limit_is_counted_in_jiffies() -> None:
+    assert limit_ns(100) == (0, 10 * MS)
+    assert limit_ns(250) == (0, 4 * MS)
+    assert limit_ns(1000) == (MS, 2 * MS)
+
+
+def softirq(
+    entry: int, exit_: int, vec: int, raised: int | None, tid: int = 5
+) -> dict[str, object]:
+    return {
+        "cpu": 0,
+        "tid": tid,
+        "comm": "openssl",
+        "vec": vec,
+        "entry_ns": entry,
+        "exit_ns": exit_,
+        "raise_ns": raised,
+    }
+
+
+def test_rounds() -> None:
+    rows = [
+        # TIMER, NET_RX and RCU were pending: one round. NET_RX raised itself: a second one.
+        softirq(100, 200, 1, 50),
+        softirq(210, 300, 3, 60),
+        softirq(310, 400, 9, None),
+        softirq(410, 500, 3, 280),
+        # Raised after the last one's exit, and on another task.
+        softirq(600, 700, 3, 550),
+        softirq(710, 800, 9, 650, tid=6),
+    ]
+    frame = pd.DataFrame(rows).astype(dict.fromkeys(("entry_ns", "exit_ns", "raise_ns"), "Int64"))
+    got = calls_of(frame, 10_000)
+    assert got[["entry_ns", "exit_ns", "softirqs", "rounds"]].to_numpy().tolist() == [
+        [100, 500, 4, 2],
+        [600, 700, 1, 1],
+        [710, 800, 1, 1],
+    ]
+
+
+TOP = "stolen-time-top.netcost.tar.zst"
+BUSY = ["nic-stolen-time", TOP, "veth-stolen-time"]
+
+
+@pytest.mark.parametrize("sample", BUSY)
+def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
+    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    got = netcost.handovers(timeline)
+    mine = got.displaced.groupby("tid")["ns"].sum()
+    theirs = timeline.displaced.groupby("tid")["ns"].sum()
+    assert mine.to_dict() == theirs[theirs > 0].to_dict()
+    assert got.handovers["displaced_ns"].sum() == mine.sum()
+
+
+@pytest.mark.parametrize("sample", BUSY[:2])
+def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = netcost.handovers(netcost.open_capture(SAMPLES / sample).timeline())
+    monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 1_900)
+    pieces = netcost.handovers(netcost.open_capture(SAMPLES / sample).timeline())
+    pd.testing.assert_frame_equal(whole.handovers, pieces.handovers)
+    pd.testing.assert_frame_equal(whole.displaced, pieces.displaced)
+
+
+@pytest.mark.parametrize("sample", BUSY)
+def test_parts_of_a_hand_over(sample: str) -> None:
+    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    rows = netcost.handovers(timeline).handovers
+    assert (rows["network_ns"] <= rows["softirq_ns"]).all()
+    assert (rows["softirq_ns"] <= rows["on_cpu_ns"]).all()
+    assert (rows["on_cpu_ns"] <= rows["wall_ns"]).all()
+    assert rows["start_ns"].is_monotonic_increasing
+    polls = timeline.polls[timeline.polls["comm"].astype(str).str.startswith("ksoftirqd/")]
+    assert rows["polls"].sum() == len(polls)
+    assert rows["packets"].sum() == polls["work"].sum()
+
+
+SWITCH = re.compile(
+    r"prev_comm=.* prev_pid=(\d+) .*prev_state=(\S+) ==> next_comm=(.*) next_pid=(\d+) "
+)
+
+
+# From the lines of perf script: ksoftirqd's stays up to the one it ends asleep.
+def test_perf_script_has_the_same_stretches() -> None:
+    rows = netcost.handovers(netcost.open_capture(SAMPLES / TOP).timeline()).handovers
+    [ksoftirqd] = rows["tid"].unique()
+    stretches: list[list[int]] = []
+    current: list[int] | None = None
+    for number, time, tid, event, text in printed(TOP):
+        if number != 1:
+            continue
+        switch = SWITCH.match(text)
+        if current is None and tid == ksoftirqd and not switch:
+            # Its switch-in was not recorded: on this machine perf has no event of an idle task.
+            current = [tid, time, 0, 0, 0]
+            stretches.append(current)
+        if event == "sched:sched_switch" and switch:
+            left, state, comm = int(switch[1]), switch[2], switch[3]
+            if current is not None and left == current[0]:
+                current[2] = time
+                if not state.startswith("R"):
+                    current = None
+            if comm == "ksoftirqd/1" and current is None:
+                current = [int(switch[4]), time, 0, 0, 0]
+                stretches.append(current)
+        elif event == "napi:napi_poll" and current is not None and tid == current[0]:
+            work = re.search(r"work (\d+) ", text)
+            current[3] += 1
+            current[4] += int(work[1]) if work else 0
+    mine = set(
+        zip(*(rows[name] for name in ("start_ns", "end_ns", "polls", "packets")), strict=True)
+    )
+    theirs = {(one[1], one[2], one[3], one[4]) for one in stretches if one[3]}
+    assert len(rows) == len(mine) > 40
+    assert mine == theirs
+
+
+# The kernel wakes ksoftirqd for its limits before it leaves the softirq: the flag 0x10 is set.
+def test_the_wakers_context_agrees() -> None:
+    capture = netcost.open_capture(SAMPLES / TOP)
+    rows = netcost.handovers(capture.timeline()).handovers
+    waking = capture.events("sched:sched_wakeup")
+    waking = waking[waking["comm"].astype(str) == "ksoftirqd/1"].set_index("time_ns")
+    limits = rows[rows["why"].isin(["rounds", "time", "time or need_resched", "need_resched"])]
+    assert len(limits) > 20
+    assert set(limits["wake_ns"]) <= set(waking.index)
+    assert (waking.loc[limits["wake_ns"].astype("int64"), "common_flags"] & 0x10).all()
