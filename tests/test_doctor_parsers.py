@@ -243,11 +243,8 @@ def test_iperf3_after_a_message_and_before_another() -> None:
     text = f"warning: {{odd}}\n{json.dumps(run, indent=1)}\niperf3: interrupt {{x}}\n"
     told = parse_iperf3(text)
     assert (told.version, told.protocol, told.is_server, told.error) == ("3.12", "UDP", False, None)
-    assert told.totals.loc["received", ["bytes", "lost_packets", "jitter_ms"]].tolist() == [
-        500,
-        1,
-        0.5,
-    ]
+    received = told.totals.loc["received"]
+    assert (received["bytes"], received["lost_packets"], received["jitter_ms"]) == (500, 1, 0.5)
     assert told.cpu == {"host_total_share": 0.5, "remote_user_share": 0.025}
     [interval] = told.intervals.to_dict("records")
     assert (interval["end_s"], interval["bits_per_s"], interval["is_omitted"]) == (1.5, 1600, True)

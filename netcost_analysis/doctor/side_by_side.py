@@ -1,7 +1,7 @@
 """Every account of what the victim got, side by side."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -194,14 +194,11 @@ def mpstat_intervals(bundle: "Bundle") -> pd.DataFrame:
     mpstat says to the second when an interval ended; that they follow one another from its start
     on is more exact. Empty where the bundle has none, or does not say when it started.
     """
-    companion = next(
-        (
-            one
-            for one in bundle.manifest.get("companions") or ()
-            if isinstance(one, dict) and one.get("name") == "mpstat"
-        ),
-        {},
-    )
+    companions = bundle.manifest.get("companions")
+    companion: dict[str, Any] = {}
+    for one in companions if isinstance(companions, list) else ():
+        if isinstance(one, dict) and one.get("name") == "mpstat":
+            companion = one
     start, name = companion.get("start_ns"), companion.get("output")
     text = bundle.text(name) if isinstance(name, str) and name else None
     try:
