@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, missing, require_live, require_root_tracing, require_tool
+from conftest import ROOT, missing, require_alone, require_live, require_root_tracing, require_tool
 
 RECORD = ROOT / "capture" / "netcost-record"
 LAB = ROOT / "capture" / "lab" / "stolen-time"
 
-TOOLS = ("perf", "trace-cmd", "tracefs")
+# trace-cmd records into the kernel's own buffer.
+TRACE_CMD = pytest.param("trace-cmd", marks=pytest.mark.alone)
+TOOLS = ("perf", TRACE_CMD, "tracefs")
 TRACING = Path("/sys/kernel/tracing")
 
 # A word in the command line of everything a test starts: nobody else's process can hold it.
@@ -100,6 +102,7 @@ def require_recorder(tool: str) -> None:
 
 def await_free_buffer() -> None:
     """trace-cmd records into the kernel's own buffer, which somebody else may be using."""
+    require_alone()
     deadline = time.monotonic() + 60
     while buffer_is_used():
         if time.monotonic() > deadline:

@@ -38,7 +38,7 @@ running: pytest.Item | None = None
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "live" in getattr(item, "fixturenames", ()):
+        if "live" in getattr(item, "fixturenames", ()) or item.get_closest_marker("alone"):
             item.add_marker("live")
 
 
@@ -47,33 +47,36 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     global running
     running = item
-    if is_live() and "PYTEST_XDIST_WORKER" in os.environ:
-        pytest.fail("live tests run one at a time: leave out -n, or select -m 'not live'")
-
-
-def is_live() -> bool:
-    return running is None or running.get_closest_marker("live") is not None
+    if item.get_closest_marker("alone") and "PYTEST_XDIST_WORKER" in os.environ:
+        pytest.fail("it runs alone: leave out -n, or select -m 'not alone'")
 
 
 # A mark that is forgotten is found out here, and not by a test that fails now and then.
 def require_live() -> None:
-    if not is_live():
-        pytest.fail("it records or changes this host: mark it live (docs/development.md)")
+    require_mark("live", "records or changes this host")
+
+
+def require_alone() -> None:
+    require_mark("alone", "takes what this host has once")
+
+
+def require_mark(name: str, reason: str) -> None:
+    if running is not None and running.get_closest_marker(name) is None:
+        pytest.fail(f"it {reason}: mark it {name} (docs/development.md)")
 
 
 def changes_host(command: Sequence[Any]) -> bool:
     paths = [Path(os.fsdecode(word)) for word in command]
     names = {path.name for path in paths}
     capture = ROOT / "capture"
-    if any({tool, word} <= names for tool, word in CHANGING):
+    if {"trace-cmd", "record"} <= names:
+        require_alone()
+    if {"perf", "record"} <= names or {"ip", "add"} <= names:
         return True
     # Checked by shellcheck they are but text.
     return "shellcheck" not in names and any(
         path == capture / "netcost-record" or path.parent == capture / "lab" for path in paths[:2]
     )
-
-
-CHANGING = (("perf", "record"), ("trace-cmd", "record"), ("ip", "add"))
 
 
 # Not every test asks one of the helpers first.

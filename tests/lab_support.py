@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from capture_support import ended, processes_with, started
-from conftest import ROOT, missing, require_root_tracing, require_tool
+from conftest import ROOT, missing, require_alone, require_root_tracing, require_tool
 
 LAB = ROOT / "capture" / "lab"
 EXPERIMENTS = (
@@ -37,6 +37,7 @@ def namespaces(left: bool = False) -> set[str]:
 
 
 def require_lab(*tools: str) -> None:
+    require_alone()
     for tool in ("ip", "nsenter", "taskset", "setsid", *tools):
         require_tool(tool)
     require_root_tracing()

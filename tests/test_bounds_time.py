@@ -27,7 +27,7 @@ from perfdata import Comm, Encoder, FinishedRound, Fork, Where, write_directory
 from perfdata import tracepoints as t
 from perfdata.formats import Value
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 SWITCH = t.SCHED_SWITCH
 

@@ -9,7 +9,7 @@ from capture_support import LAB, ended, manifest_of, processes_with
 from conftest import ROOT
 from lab_support import interrupted, nothing_of_the_lab_left, require_lab
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 SAMPLES = ROOT / "sample-data"
 

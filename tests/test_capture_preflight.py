@@ -165,6 +165,7 @@ def test_a_lock_names_its_owner(tmp_path: Path, temporary: dict[str, str]) -> No
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
+@pytest.mark.alone
 def test_the_kernels_buffer_has_one_owner(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     lock = Path("/run/netcost-trace-buffer.lock")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from capture_support import (
     RECORD,
+    TRACE_CMD,
     TRACING,
     await_free_buffer,
     ended,
@@ -76,6 +77,7 @@ def test_a_perf_without_tracepoints_is_passed_over(
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.alone
 def test_trace_cmd_comes_before_tracefs(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     with nothing_left(tmp_path, "trace-cmd") as environment:
@@ -95,6 +97,7 @@ def test_a_tool_that_is_not_here_is_one_line(
     assert done.stderr == f"netcost-record: {tool} is not installed, and needed\n"
 
 
+@pytest.mark.alone
 def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     with nothing_left(tmp_path, "tracefs") as environment:
@@ -115,6 +118,7 @@ def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path) -> None:
     assert any("events are on in it already" in note for note in manifest["notes"])
 
 
+@pytest.mark.alone
 def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     was_on = (TRACING / "tracing_on").read_text()
@@ -130,7 +134,7 @@ def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
         (TRACING / "tracing_on").write_text(was_on)
 
 
-@pytest.mark.parametrize("tool", ["trace-cmd", "tracefs"])
+@pytest.mark.parametrize("tool", [TRACE_CMD, "tracefs"])
 def test_the_same_events_with_other_tools(tool: str, tmp_path: Path) -> None:
     require_recorder(tool)
     with nothing_left(tmp_path, tool) as environment:
@@ -153,6 +157,7 @@ def test_the_same_events_with_other_tools(tool: str, tmp_path: Path) -> None:
         assert "--no-filter" in command
 
 
+@pytest.mark.alone
 def test_trace_cmd_records_where_its_controls_are_refused(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     allowed = os.access(TRACING / "set_ftrace_filter", os.W_OK) and not refused()
@@ -181,7 +186,7 @@ def refused() -> bool:
         return True
 
 
-@pytest.mark.parametrize("tool", ["perf", "trace-cmd"])
+@pytest.mark.parametrize("tool", ["perf", TRACE_CMD])
 def test_a_refused_pair_is_skipped_and_noted(tool: str, tmp_path: Path) -> None:
     require_recorder(tool)
     # A tool that may not record one of the vectors, as some hosts' policy has it.
@@ -202,6 +207,7 @@ def test_a_refused_pair_is_skipped_and_noted(tool: str, tmp_path: Path) -> None:
     assert manifest["victim"] is None
 
 
+@pytest.mark.alone
 def test_losses_of_trace_cmd_are_said(tmp_path: Path, temporary: dict[str, str]) -> None:
     require_tool("trace-cmd")
     await_free_buffer()
@@ -234,7 +240,7 @@ def test_another_clock_has_no_times_beside_it(tmp_path: Path, temporary: dict[st
     assert "[local]" in (tmp_path / "b" / "trace.tracefs" / "trace_clock").read_text()
 
 
-@pytest.mark.parametrize("tool", ["perf", "trace-cmd", "tracefs"])
+@pytest.mark.parametrize("tool", ["perf", TRACE_CMD, "tracefs"])
 def test_tracefs_is_mounted_for_the_recording_only(tool: str, tmp_path: Path) -> None:
     require_recorder(tool)
     if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:

@@ -185,6 +185,7 @@ def test_a_victim_that_does_not_end_is_ended(
     assert processes_with(MARK) == []
 
 
+@pytest.mark.alone
 def test_a_buffer_that_another_took_over_is_no_recording(tmp_path: Path) -> None:
     require_recorder("trace-cmd")
     with nothing_left(tmp_path, "trace-cmd") as environment:

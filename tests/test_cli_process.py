@@ -45,7 +45,7 @@ def test_info_imports_nothing_heavy(path: str) -> None:
     assert not heavy & set(done.stderr.split())
 
 
-@pytest.mark.live
+@pytest.mark.alone
 def test_info_answers_in_a_third_of_a_second(path: str) -> None:
     # Once in ten is enough: the question is what the command needs, not what else the machine does.
     def once() -> float:

@@ -20,7 +20,7 @@ from tracedat.live import events, load, trace_cmd_record, tracefs_folder
 
 from netcost_analysis._native import Capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 # Tracers read the clock one after the other.
 APART_NS = 200_000

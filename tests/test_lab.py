@@ -11,7 +11,7 @@ from lab_support import EXPERIMENTS, LAB, interrupted, namespaces, ran, require_
 
 from netcost_analysis import open_capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

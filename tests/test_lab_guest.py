@@ -11,7 +11,7 @@ from lab_support import LAB, interrupted, nothing_of_the_lab_left, ran, require_
 
 from netcost_analysis import open_capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 # A guest that asks for packets like guest/ask, and leaves the bundles that its plan names, but for
 # those of the path "bridge".

@@ -19,7 +19,7 @@ from lab_support import (
 
 from netcost_analysis import open_capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_an_interrupted_sweep_leaves_nothing(tmp_path: Path) -> None:
 
 def test_an_interrupted_calibration_leaves_nothing(tmp_path: Path) -> None:
     require_lab("cc", "openssl")
-    words = ["--rates", "5000", "--duration", "20"]
+    words = ["--rates", "5000", "--duration", "3"]
     interrupted("hidden-cost", tmp_path, "running the victim by itself, traced", *words)
 
 

@@ -8,7 +8,7 @@ from mutation_run import run_mutants, told
 from mutations import DAMAGES, mutant
 from small_captures import small_captures
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 COUNT = int(os.environ.get("NETCOST_MUTANTS", "20000"))
 

@@ -255,7 +255,7 @@ def namespace() -> Iterator[str]:
     subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
-@pytest.mark.live
+@pytest.mark.alone
 def test_rps_of_a_veth_goes_off_and_comes_back(namespace: str) -> None:
     state = Path("/run/netcost-steer")
     if state.exists():

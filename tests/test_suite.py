@@ -1,4 +1,4 @@
-# How the suite itself is run: in two parts, and nothing that disturbs others beside them.
+# How the suite itself is run: in three parts, and nothing that disturbs others beside them.
 
 import subprocess
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-NOT_MARKED = pytest.raises(pytest.fail.Exception, match="mark it live")
+NOT_MARKED = pytest.raises(pytest.fail.Exception, match=r"mark it (live|alone)")
 
 
 @pytest.mark.parametrize(
@@ -31,21 +31,26 @@ def test_so_are_the_kernels_controls() -> None:
 
 # Of pytest's exit statuses, 5 says that nothing was selected.
 @pytest.mark.parametrize(
-    ("beside", "alone", "both"),
-    [(0, 0, 0), (0, 5, 0), (5, 0, 0), (5, 5, 5), (1, 0, 1), (0, 1, 1), (1, 5, 1), (5, 2, 2)],
+    ("parts", "whole"),
+    [
+        *(((0, 0, 0), 0), ((0, 5, 5), 0), ((5, 5, 0), 0), ((5, 5, 5), 5)),
+        *(((1, 0, 0), 1), ((0, 1, 0), 1), ((5, 5, 1), 1), ((1, 5, 5), 1), ((5, 2, 0), 2)),
+    ],
 )
-def test_both_parts_run_and_either_may_fail(
-    tmp_path: Path, beside: int, alone: int, both: int
+def test_all_parts_run_and_any_may_fail(
+    tmp_path: Path, parts: tuple[int, int, int], whole: int
 ) -> None:
     python = tmp_path / "python"
     python.write_text(
         f'#!/bin/sh\nprintf "%s;" "$@" >>"{tmp_path}/ran"; echo >>"{tmp_path}/ran"\n'
-        f'case "$*" in *"not live"*) exit {beside} ;; *) exit {alone} ;; esac\n'
+        f'case "$*" in *"not live"*) exit {parts[0]} ;; *"not alone"*) exit {parts[1]} ;; esac\n'
+        f"exit {parts[2]}\n"
     )
     python.chmod(0o755)
     done = subprocess.run([ROOT / ".ci" / "pytest", python, "not slow", "-k", "a or b"])
-    assert done.returncode == both
+    assert done.returncode == whole
     assert (tmp_path / "ran").read_text().splitlines() == [
         "-m;pytest;-m;not slow and not live;-n;2;--dist;loadfile;-k;a or b;",
-        "-m;pytest;-m;not slow and live;-k;a or b;",
+        "-m;pytest;-m;not slow and live and not alone;-n;2;--dist;loadfile;-k;a or b;",
+        "-m;pytest;-m;not slow and alone;-k;a or b;",
     ]

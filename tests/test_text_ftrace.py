@@ -12,7 +12,7 @@ from tracedat.live import load
 
 from netcost_analysis._native import Capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 VECTORS = [f"irq_vectors:local_timer_{edge}" for edge in ("entry", "exit")]
 # The names of tasks are those that the kernel knew last, of which each reader keeps what it can.

@@ -15,7 +15,7 @@ from tracedat.report import trace_cmd
 
 from netcost_analysis._native import Capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 PREEMPT_RESCHED, BH_OFF = 0x20, 0x80
 CONTEXT = frozenset({"common_flags", "common_preempt_count"})

@@ -83,7 +83,7 @@ def test_what_must_not_be_missing(tmp_path: Path, name: str) -> None:
 
 
 # This machine's own, copied while nothing is recorded any more.
-@pytest.mark.live
+@pytest.mark.alone
 def test_a_live_folder(tmp_path: Path) -> None:
     with tracefs_folder(tmp_path / "live", EVENTS):
         subprocess.run(load(0.2), check=True)

@@ -12,7 +12,7 @@ from tracedat.report import report, trace_cmd
 
 from netcost_analysis._native import Capture, CaptureError
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 # Each records what the others do not. The smallest rings, of two sub-buffers, lose events.
 SMALL = ("-C", "mono", "-b", "1", "-e", "raw_syscalls")

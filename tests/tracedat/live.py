@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from conftest import missing, require_live, require_tool
+from conftest import missing, require_alone, require_tool
 
 TRACING = Path("/sys/kernel/tracing")
 MASKED = """
@@ -31,7 +31,7 @@ trace-cmd "$@"
 
 
 def require_recording() -> None:
-    require_live()
+    require_alone()
     require_tool("trace-cmd")
     unshare = require_tool("unshare")
     probe = subprocess.run([unshare, "--mount", "true"], capture_output=True)
