@@ -1,10 +1,13 @@
 # netcost mask on the command line: what it says, and that it leaves nothing where it fails.
 
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import packed_bundles as p
 import pytest
+from conftest import missing
 from masking import found_in, totals, written
 from run_cli import Netcost
 from small_captures import small_captures
@@ -61,6 +64,27 @@ def test_neither_into_itself_nor_from_a_pipe(tmp_path: Path, netcost: Netcost) -
     done = netcost("mask", str(tmp_path / "pipe"), str(tmp_path / "out"))
     assert "no regular file" in done.err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "pipe"]
+
+
+# The trace does not fit, by itself or in its bundle; or it does, and a text beside it does not.
+@pytest.mark.parametrize("source", ["nic-stolen-time/trace.perf.data", "nic-stolen-time", "text"])
+def test_a_full_disk_is_named(tmp_path: Path, netcost: Netcost, source: str) -> None:
+    bundle, disk = SAMPLES / source, tmp_path / "disk"
+    if source == "text":
+        bundle = tmp_path / "text"
+        for name, data in {**p.bundle_files(tmp_path), "load.txt": b"1\n" * (1 << 20)}.items():
+            (bundle / name).parent.mkdir(parents=True, exist_ok=True)
+            (bundle / name).write_bytes(data)
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "full", disk]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        missing("cannot mount a small disk here")
+    try:
+        done = netcost("mask", str(bundle), str(disk / "out"))
+        assert (done.code, done.err) == (1, f"netcost: {disk}/out: No space left on device\n")
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
 
 
 # Bundles of real hosts.

@@ -19,6 +19,7 @@ from .fields import meaning
 from .lines import Lines
 from .manifest import masked_manifest
 from .names import KINDS, Names
+from .room import naming_what_is_full
 from .texts import Texts
 from .words import Words
 
@@ -106,12 +107,13 @@ def mask(source: str | Path, target: str | Path, map_path: str | Path | None = N
     # Beside the target, so that it only has to be renamed; gone whatever ends this.
     with tempfile.TemporaryDirectory(dir=target.parent or ".", prefix=f".{target.name}.") as folder:
         draft = Path(folder, target.name)
-        told = _Work(names).any(source, draft)
-        masked = Masked(told, names)
         draft_list = Path(folder, "masked.txt")
-        draft_list.write_text(masked.summary, encoding="utf-8")
+        with naming_what_is_full(target):
+            masked = Masked(_Work(names).any(source, draft), names)
+            draft_list.write_text(masked.summary, encoding="utf-8")
         if map_path is not None:
-            names.save(Path(map_path))
+            with naming_what_is_full(Path(map_path)):
+                names.save(Path(map_path))
         draft_list.rename(listed)
         try:
             draft.rename(target)
