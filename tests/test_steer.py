@@ -38,6 +38,13 @@ def test_what_would_change_is_said_and_nothing_is_changed(host: Host) -> None:
     assert host.settings() == before
 
 
+def test_a_device_named_twice_is_changed_once(host: Host) -> None:
+    once = host.steer("apply", "--device", "eth0")
+    twice = host.steer("apply", "--device", "eth0,eth0")
+    assert (twice.returncode, twice.stdout) == (0, once.stdout)
+    assert once.stdout.count("/rx-0/") == 1
+
+
 def test_what_is_applied_is_put_back(host: Host) -> None:
     before = host.settings()
     done = host.steer("apply", *ALL, "--qdisc", "noqueue", "--yes")

@@ -2,7 +2,10 @@
 # What netcost-steer apply is to change, found out before anything is, and then changed. Sourced.
 # The plan has a line a change: write FILE WAS BECOMES, feature DEVICE NAME WAS BECOMES, flow DEVICE MAC QUEUE.
 
+# check_devices: leaves each of them in devices once.
 check_devices() {
+	# shellcheck disable=SC2086 # names
+	devices=$(printf '%s\n' $devices | awk '!seen[$0]++' | paste -s -d ' ' -)
 	for check_device in $devices; do
 		case $check_device in
 		*[!A-Za-z0-9._:@-]* | . | ..) bad_usage "--device wants names, not $check_device" ;;
