@@ -100,6 +100,9 @@ def test_a_disk_without_room_is_refused(tmp_path: Path, temporary: dict[str, str
             assert "256 MiB to stay free" in done.stderr + done.stdout
             assert list(disk.iterdir()) == []
         assert done.stdout.endswith("verdict: no\n")
+        done = ended([RECORD, "-o", disk / "b", "--min-free", "12345678"], env=temporary)
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert "12345678 MiB to stay free: there is no room" in done.stderr
         # A long recording does not fit, whatever is to stay free.
         options = ["-o", disk / "b", "--duration", "900000", "--min-free", "1"]
         done = ended([RECORD, *options], env=temporary)
@@ -107,6 +110,27 @@ def test_a_disk_without_room_is_refused(tmp_path: Path, temporary: dict[str, str
         assert "there is no room" in done.stderr
     finally:
         subprocess.run(["umount", disk], check=True)
+
+
+def test_a_full_temporary_folder_is_named(tmp_path: Path, temporary: dict[str, str]) -> None:
+    disk = disk_of(tmp_path, "1m")
+    command = [RECORD, "-o", tmp_path / "b", "--cpus", "0"]
+    try:
+        fill = f"dd if=/dev/zero of={disk}/full bs=64k"
+        assert subprocess.run(fill.split(), capture_output=True).returncode == 1
+        done = ended(command, env={**temporary, "TMPDIR": str(disk)})
+        assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+        assert f"cannot write to {disk}/netcost-record." in done.stderr
+        assert "is there room? TMPDIR says where else" in done.stderr
+        assert [path.name for path in disk.iterdir()] == ["full"]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+    done = ended(command, env={**temporary, "TMPDIR": str(disk / "none")})
+    assert done.stderr == (
+        f"netcost-record: cannot make a directory in {disk}/none: No such file or directory; "
+        "TMPDIR says where else\n"
+    )
+    assert not (tmp_path / "b").exists()
 
 
 @pytest.mark.parametrize("victim", [True, False])

@@ -171,7 +171,10 @@ def test_without_the_programs_there_is_a_bundle(tmp_path: Path, temporary: dict[
         (["--interval", "often"], 2, "--interval wants"),
         (["--interval", "1.2.3"], 2, "--interval wants"),
         (["--profile", "stolen,anatomie"], 2, "no profile anatomie"),
+        (["--profile", "none,stolen"], 2, "at all, not for none,stolen"),
+        (["--profile", "light,none"], 2, "--profile none is for"),
         (["--min-free", "a lot"], 2, "--min-free wants"),
+        (["--min-free", "1234567890123456"], 2, "--min-free wants at most 15 digits"),
         (["--calibrate"], 2, "need a --victim"),
     ],
 )
@@ -217,7 +220,7 @@ def test_energy_is_sampled_where_the_machine_counts_it(
         "mount -t tmpfs none /sys/class && zone=/sys/class/powercap/intel-rapl:0 || exit\n"
         "mkdir -p $zone && echo package-0 >$zone/name && echo 5500 >$zone/energy_uj\n"
         "echo 262143328850 >$zone/max_energy_range_uj\n"
-        f'exec "{RECORD}" -o "{tmp_path}/b" --profile none,energy --duration 0.3 --interval 0.1\n'
+        f'exec "{RECORD}" -o "{tmp_path}/b" --profile energy --duration 0.3 --interval 0.1\n'
     )
     path = perf_with_energy(tmp_path / "bin")
     done = ended(["unshare", "-m", "sh", script], env={**temporary, "PATH": path})

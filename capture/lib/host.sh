@@ -87,11 +87,12 @@ cpu_list() {
 	case $1 in
 	'' | *[!0-9,-]*) return 1 ;;
 	esac
-	echo "$1" | tr ',' '\n' | awk -F- '
+	# In no file: one that could not be written would be taken for a wrong list.
+	cpu_list_all=$(echo "$1" | tr ',' '\n' | awk -F- '
 		NF > 2 || $1 == "" || (NF == 2 && ($2 == "" || $2 + 0 < $1 + 0)) || $NF > 65535 { bad = 1; exit }
 		{ for (cpu = $1 + 0; cpu <= $NF + 0; cpu++) print cpu }
-		END { exit bad }' >"$workspace/cpu_list" || return 1
-	sort -nu "$workspace/cpu_list"
+		END { exit bad }') || return 1
+	echo "$cpu_list_all" | sort -nu
 }
 
 # json_version PROGRAM: what it says of its version, null where it is not installed.

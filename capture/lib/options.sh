@@ -85,7 +85,9 @@ check_options() {
 	*[!0-9]* | 0* | ????????*) bad_usage "--buffer wants KiB, such as 8192, not $buffer" ;;
 	esac
 	case $min_free in
-	*[!0-9]* | 0?* | ????????*) bad_usage "--min-free wants MiB, such as 256, not $min_free" ;;
+	*[!0-9]* | 0?*) bad_usage "--min-free wants MiB, such as 256, not $min_free" ;;
+	# What the shell's sums hold.
+	????????????????*) bad_usage "--min-free wants at most 15 digits of MiB, not $min_free" ;;
 	esac
 	for check_options_name in $sidecars; do
 		case $check_options_name,$sidecars in
@@ -100,7 +102,10 @@ split_profiles() {
 	event_profiles='' sampling_profile='' counter_profiles=''
 	for split_profiles_name in $(echo "$profile" | tr ',' ' '); do
 		case $split_profiles_name in
-		none) continue ;;
+		none)
+			[ "$profile" = none ] || bad_usage "--profile none is for no profile at all, not for $profile"
+			continue
+			;;
 		*/*) split_profiles_file=/dev/null/none ;;
 		*) split_profiles_file=$here/profiles/$split_profiles_name ;;
 		esac
