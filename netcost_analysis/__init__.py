@@ -29,13 +29,13 @@ if TYPE_CHECKING:
         packet_costs,
         poll_costs,
         raise_delays,
-        rate_curve,
         rps_dispatch,
         softirq_chains,
         softirq_runs,
         softirq_sizes,
         squeezes,
     )
+    from .batches.rates import rate_curve
     from .bundle import Bundle
     from .capture import Capture, open_capture
     from .devices import (
@@ -156,7 +156,7 @@ _HOME = {
     "poll_costs": "batches",
     "queues": "stolen_time",
     "raise_delays": "batches",
-    "rate_curve": "batches",
+    "rate_curve": "batches.rates",
     "rolling_stolen": "stolen_time",
     "rps_dispatch": "batches",
     "run_queue": "processes",

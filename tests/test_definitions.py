@@ -14,6 +14,8 @@ from netcost_analysis.questions import ask, parts, questions
 SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
+    "batches.rates": "datapath-sweep",
+    "batches": "veth-stolen-time",
     "doctor.hidden": "hidden-cost",
     "doctor": "stolen-time-tcp.netcost.tar.zst",
     "migration": "local-migrations.netcost.tar.zst",

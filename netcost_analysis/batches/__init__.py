@@ -12,10 +12,10 @@ from .chain_rows import softirq_chains
 from .economics import packet_costs, poll_costs
 from .exhaustion import Exhaustion, squeezes
 from .invocations import softirq_runs
-from .kernel_limits import KernelLimits, kernel_limits
 from .outliers import long_softirqs, rps_dispatch
 from .poll_sizes import batch_sizes, softirq_sizes
 from .rates import rate_curve
+from .settings import KernelLimits, kernel_limits
 from .waits import irq_gaps, raise_delays
 
 __all__ = [

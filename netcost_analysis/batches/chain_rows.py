@@ -18,7 +18,7 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
 
     Returns a row per NET_RX that was seen from entry to exit, in order of time by CPU: cpu,
     ordinal, irq, name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns,
-    raise_delay_ns, run, round, origin, in_kthread, cost_class, tid, comm, device, devices, polls,
+    raise_delay_ns, call, round, origin, in_kthread, cost_class, tid, comm, device, devices, polls,
     packets, poll_ns, core_ns, nested_ns, ns. polls, packets and device are NA where napi_poll was
     not recorded; irq and its columns where no interrupt is known to have raised it. Definitions:
     docs/definitions.md. Raises MissingEventsError without softirq_entry and softirq_exit.
@@ -47,11 +47,28 @@ def chains_from(
             rows[name] = pd.array([pd.NA] * len(rows), dtype="Int64")
     columns = (
         *("cpu", "ordinal", "irq", "name", "irq_context", "irq_ns", "irq_gap_ns"),
-        *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "run", "round"),
+        *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "call", "round"),
         *("origin", "in_kthread", "cost_class", "tid", "comm", "device", "devices"),
         *("polls", "packets", "poll_ns", "core_ns", "nested_ns", "ns"),
     )
     return rows[list(columns)]
+
+
+def parts_of(chains: pd.DataFrame) -> pd.DataFrame:
+    # A row per device that chains polled first, most chains first, and one for those without a
+    # poll: device, softirqs, packets, and the mean of each part in ns. What is unknown counts 0.
+    known = chains.assign(
+        device=np.where(chains["polls"] == 0, "none polled", chains["device"]),
+        **{name: chains[name].fillna(0).astype("float64") for name in _PARTS},
+    )
+    known["device"] = known["device"].fillna("not recorded")
+    groups = known.groupby("device")
+    table = pd.DataFrame({"softirqs": groups.size(), "packets": groups["packets"].sum()})
+    table = table.join(groups[list(_PARTS)].mean())
+    return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+_PARTS = ("irq_ns", "raise_delay_ns", "core_ns", "poll_ns", "nested_ns")
 
 
 def _devices(polls: pd.DataFrame) -> pd.DataFrame:

@@ -30,9 +30,9 @@ def poll_costs(
     with packets, fewer different batch sizes, or a standard deviation below this part of the mean
     batch, and there is no line: its columns are NA and refused says why. The line is of self_ns on
     work, by least squares; the intervals hold 95 % of 2,000 resamples of stretches of neighbouring
-    polls (seeded). Interrupts and the softirq's own time are not fitted but measured: irq_ns and
-    core_ns are per poll. Definitions: docs/definitions.md. Raises MissingEventsError without one of
-    the events.
+    polls (seeded). Interrupts and the softirq's own time are not fitted but measured, for
+    each poll: irq_per_poll_ns, core_per_poll_ns. Definitions: docs/definitions.md. Raises
+    MissingEventsError without one of the events.
     """
     work = gathered(timeline)
     limits = (min_polls, min_works, min_spread)
@@ -44,7 +44,7 @@ def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.Data
     """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
 
     sizes: packets per poll. Returns a row per size and device that has a line and no doubt: device,
-    batch, packet_ns = (irq_ns + core_ns + fixed_ns) / batch + marginal_ns, packet_low_ns and
+    batch, packet_ns = (irq + core + fixed) / batch + marginal, packet_low_ns and
     packet_high_ns (of the line's resamples), fixed_share (what of packet_ns falls as batches grow),
     seen (whether a poll was as small as that, and one as large). Raises ValueError for a size below
     1, MissingEventsError as poll_costs does.
@@ -114,17 +114,17 @@ def costs_from(
             lines = lines[lines["cpu"] == cpu]
         rows.append({"device": name, "cpu": cpu, **_row(group, lines, limits)})
     table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
-    kinds = dict.fromkeys(("cpu", "polls", "packets", "empty_polls", "batch_sizes"), "Int64")
+    kinds = dict.fromkeys(("cpu", "polls", "packets", "empty_polls", "distinct_batches"), "Int64")
     kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -2], "float64")
     table = table.astype(kinds)
     return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
 
 
 _COLUMNS = [
-    *("polls", "packets", "empty_polls", "batch_sizes", "batch_mean", "batch_spread"),
-    *("poll_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
+    *("polls", "packets", "empty_polls", "distinct_batches", "batch_mean", "batch_spread"),
+    *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
     *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
-    *("irqs_per_poll", "irq_ns", "core_ns", "doubt", "refused"),
+    *("irqs_per_poll", "irq_per_poll_ns", "core_per_poll_ns", "doubt", "refused"),
 ]
 
 
@@ -140,14 +140,14 @@ def _row(
         "polls": len(polls),
         "packets": polls["work"].sum() if polls["work"].notna().any() else None,
         "empty_polls": len(empty) if polls["work"].notna().any() else None,
-        "batch_sizes": len(np.unique(batch)),
+        "distinct_batches": len(np.unique(batch)),
         "batch_mean": batch.mean() if len(batch) else None,
         "batch_spread": batch.std() / batch.mean() if len(batch) else None,
-        "poll_ns": ns.mean() if len(ns) else None,
+        "poll_mean_ns": ns.mean() if len(ns) else None,
         "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
         "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
-        "irq_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
-        "core_ns": polls["core_ns"].sum() / count,
+        "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
+        "core_per_poll_ns": polls["core_ns"].sum() / count,
         "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
     }
     if row["refused"] is None:
@@ -187,7 +187,7 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
         full = of_device[(of_device["work"] > 0).fillna(False) & of_device["self_ns"].notna()]
         batch, ns = floats(full["work"]), floats(full["self_ns"])
         line = fit(batch, ns)
-        around = cost["irq_ns"] + cost["core_ns"]
+        around = cost["irq_per_poll_ns"] + cost["core_per_poll_ns"]
         for size in sizes:
             total = (around + line.fixed_ns) / size + line.marginal_ns
             low, high = line.interval((around + line.fixed) / size + line.marginal)

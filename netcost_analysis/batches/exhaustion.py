@@ -9,7 +9,7 @@ from ..counters import counters
 from ..requires import requires
 from ..timeline import Timeline
 from .common import int64, net_rx, plain
-from .kernel_limits import KernelLimits, limits_of
+from .settings import KernelLimits, limits_of
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -81,7 +81,7 @@ def marked(softirqs: pd.DataFrame, polls: pd.DataFrame, limits: KernelLimits) ->
     last = pd.DataFrame({"last_ns": groups["end_ns"].max(), "full": groups["full"].sum()})
     last = last.reset_index().astype({"cpu": rows["cpu"].dtype, "ordinal": "int64"})
     rows = rows.merge(last, on=["cpu", "ordinal"], how="left")
-    has_work = bool(polls["work"].notna().any())
+    has_work = not len(polls) or bool(polls["work"].notna().any())
     # The check stands after a poll: a NET_RX without one is never squeezed.
     polled = rows["polls"] > 0
     elapsed = (rows["last_ns"] - rows["entry_ns"]).astype("Int64").fillna(0)

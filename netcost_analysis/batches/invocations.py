@@ -6,7 +6,7 @@ import pandas as pd
 from ..requires import requires
 from ..timeline import Timeline
 from .common import int64, plain
-from .kernel_limits import KernelLimits, limits_of
+from .settings import KernelLimits, limits_of
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
@@ -19,12 +19,12 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
     hz: ticks per second, None for those of the bundle's kernel configuration. Returns a row per
-    run: cpu, run, start_ns, end_ns, ns, in_kthread, tid, comm, rounds, softirqs, net_rx, packets,
-    left, ended. ended is "done" (nothing was pending any more), "rounds" (the tenth round was over
-    and something was pending), "time" (pending, and the limit of msecs_to_jiffies(2) must have
-    passed), "time or task" (pending; the limit may have passed, or a task had to run), "task" (the
-    limit cannot have passed), "pending" (the tick's length is unknown). Raises MissingEventsError
-    without softirq_entry and softirq_exit, ValueError for an hz below 1.
+    run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made, softirqs, net_rx,
+    packets, left, ended. ended is "done" (nothing was pending any more) or, with something pending,
+    "rounds" (the tenth round was over), "time" (the limit of msecs_to_jiffies(2) must have passed),
+    "time or need_resched" (it may have passed, or a task had to run), "need_resched" (it cannot
+    have passed), "pending" (the tick's length is unknown). Raises MissingEventsError without
+    softirq_entry and softirq_exit, ValueError for an hz below 1.
     """
     limits = limits_of(timeline.capture, hz=hz)
     timeline.load("softirqs")
@@ -36,7 +36,7 @@ def runs_from(softirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     rows = _whole(softirqs)
     rows = rows.merge(rounds_of(softirqs), on=["cpu", "ordinal"], how="left")
     rows["is_net_rx"] = rows["action"] == "NET_RX"
-    groups = rows.groupby("run", sort=True)
+    groups = rows.groupby("call", sort=True)
     runs = pd.DataFrame(
         {
             "cpu": groups["cpu"].first(),
@@ -45,7 +45,7 @@ def runs_from(softirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
             "in_kthread": groups["in_kthread"].first().astype(bool),
             "tid": groups["tid"].first().astype("Int64"),
             "comm": groups["comm"].first(),
-            "rounds": groups["round"].max().astype("int64"),
+            "rounds_made": groups["round"].max().astype("int64"),
             "softirqs": groups.size().astype("int64"),
             "net_rx": groups["is_net_rx"].sum().astype("int64"),
             "packets": groups["packets"].sum().astype("Int64"),
@@ -54,7 +54,17 @@ def runs_from(softirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
     runs["ns"] = runs["end_ns"] - runs["start_ns"]
     runs["left"] = _left(rows, runs)
     runs["ended"] = _ended(runs, limits)
-    columns = ("cpu", "run", "start_ns", "end_ns", "ns", "in_kthread", "tid", "comm", "rounds")
+    columns = (
+        "cpu",
+        "call",
+        "start_ns",
+        "end_ns",
+        "ns",
+        "in_kthread",
+        "tid",
+        "comm",
+        "rounds_made",
+    )
     return runs[[*columns, "softirqs", "net_rx", "packets", "left", "ended"]]
 
 
@@ -64,15 +74,16 @@ def _whole(softirqs: pd.DataFrame) -> pd.DataFrame:
 
 
 def rounds_of(softirqs: pd.DataFrame) -> pd.DataFrame:
-    # Run and round of each softirq that was seen whole: cpu, ordinal, run (int, of all CPUs), round
-    # (from 1). A softirq goes on with the run before it on its CPU when the same task is current,
-    # it had been raised before that one's exit, and it begins at once. pending is read once a
-    # round, and served in order of the vectors: what has no higher number than the one before it,
-    # or was raised after the round began, is of the next round. The eleventh is of the next run.
+    # Run and round of each softirq that was seen whole: cpu, ordinal, call (the run's number, of
+    # all CPUs), round (from 1). A softirq goes on with the run before it on its CPU when the same
+    # task is current, it had been raised before that one's exit, and it begins at once. pending is
+    # read once a round, and served in order of the vectors: what has no higher number than the one
+    # before it, or was raised after the round began, is of the next round. The eleventh is of the
+    # next run.
     rows = _whole(softirqs)
     if not len(rows):
         return pd.DataFrame(
-            {"cpu": [], "ordinal": [], "run": [], "round": []}, dtype="int64"
+            {"cpu": [], "ordinal": [], "call": [], "round": []}, dtype="int64"
         ).astype({"cpu": softirqs["cpu"].dtype})
     cpu, entry, leave = rows["cpu"].to_numpy(), int64(rows["entry_ns"]), int64(rows["exit_ns"])
     vec, raised = rows["vec"].to_numpy(), int64(rows["raise_ns"])
@@ -105,7 +116,7 @@ def rounds_of(softirqs: pd.DataFrame) -> pd.DataFrame:
         {
             "cpu": rows["cpu"],
             "ordinal": rows["ordinal"],
-            "run": np.cumsum(new_run) - 1,
+            "call": np.cumsum(new_run) - 1,
             "round": number % MAX_SOFTIRQ_RESTART + 1,
         }
     )
@@ -118,11 +129,11 @@ def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.
     for cpu, of_cpu in runs.groupby("cpu"):
         place = of_cpu.index.to_numpy()
         here = rows[(rows["cpu"] == cpu) & rows["raise_ns"].notna()]
-        raised, own = int64(here["raise_ns"]), here["run"].to_numpy()
+        raised, own = int64(here["raise_ns"]), here["call"].to_numpy()
         holder = np.searchsorted(starts[place], raised, side="right") - 1
         known = holder >= 0
         run = place[holder[known]]
-        later = (raised[known] <= ends[run]) & (runs["run"].to_numpy()[run] < own[known])
+        later = (raised[known] <= ends[run]) & (runs["call"].to_numpy()[run] < own[known])
         left[run[later]] = True
     return left
 
@@ -130,7 +141,7 @@ def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.
 def _ended(
     runs: pd.DataFrame, limits: KernelLimits
 ) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
-    at_limit = (runs["rounds"] == MAX_SOFTIRQ_RESTART).to_numpy()
+    at_limit = (runs["rounds_made"] == MAX_SOFTIRQ_RESTART).to_numpy()
     left, ns = runs["left"].to_numpy(), runs["ns"].to_numpy()
     tick_ns, jiffies = limits.tick_ns, limits.softirq_jiffies
     if tick_ns is None or jiffies is None:
@@ -139,7 +150,7 @@ def _ended(
         why = np.where(
             ns >= jiffies * tick_ns,
             "time",
-            np.where(ns > (jiffies - 1) * tick_ns, "time or task", "task"),
+            np.where(ns > (jiffies - 1) * tick_ns, "time or need_resched", "need_resched"),
         ).astype(object)
     why[at_limit] = "rounds"
     why[~left] = "done"

@@ -21,8 +21,8 @@ def long_softirqs(
 
     longer_ns, fewer_packets: the defaults are document 000's "well over 20,000 usec to process less
     than 64 packets". longest: how many to show regardless. Returns rows of softirq_chains, the
-    longest first, with why: "few packets" or "longest". What an interrupt, or on PREEMPT_RT another
-    task, had of it is nested_ns. Raises MissingEventsError without one of the events.
+    longest first, with picked: "few packets" or "longest". What an interrupt, or on PREEMPT_RT
+    another task, had of it is nested_ns. Raises MissingEventsError without one of the events.
     """
     chains = softirq_chains(timeline)
     return outliers_from(chains, longer_ns, fewer_packets, longest)
@@ -36,8 +36,10 @@ def outliers_from(
     strange = (chains["ns"] >= longer_ns) & few
     regardless = chains["ns"].nlargest(max(longest, 0)).index
     rows = chains[strange | chains.index.isin(regardless)]
-    why = np.where(strange.loc[rows.index], "few packets", "longest").astype(object)
-    return rows.assign(why=why).sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    picked = np.where(strange.loc[rows.index], "few packets", "longest").astype(object)
+    return rows.assign(picked=picked).sort_values(
+        "ns", ascending=False, kind="stable", ignore_index=True
+    )
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")

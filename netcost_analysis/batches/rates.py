@@ -26,15 +26,18 @@ def rate_curve(series: Series, by: tuple[str, ...] | None = None) -> pd.DataFram
     by: the columns of the series' steps that tell its curves apart; None for those of the lab's
     experiments that are there. Each step is measured on its victim's CPU while the victim ran, or
     where it has none on all CPUs throughout. Returns a row per step in the order of rate: those
-    columns joined in curve, bundle, device (the one with most packets), packets_per_s and batch (of
+    columns joined in curve, bundle, device (the one with most packets), rate_per_s and batch (of
     it), polls_per_s (of all), again_share (of polls: their softirq polled the same device once
-    more, for packets still came), share, poll_share, core_share, irq_share (of those CPUs' time),
-    predicted_share (by the other steps of its curve: it was no part of the fit), unbatched_share
-    (predicted as well, had batches stayed as small as in the curve's slowest step), marginal_share
-    (what of predicted_share batches cannot lower), share_growth, rate_growth, batch_growth (over
-    the step before), flatness (1 where the share does not grow at all while the rate does, 0 where
-    it grows as fast), scheduled_share (what of share ran in kernel threads). Raises CaptureError
-    where no step's recording has polls, ValueError for a column that the steps lack.
+    more, for packets still came), network_share with its parts poll_share, core_share and
+    interrupt_share (of those CPUs' time), expected_share (by the other steps of its curve: it was
+    no part of the fit), unbatched_share (expected as well, had batches stayed as small as in the
+    curve's slowest step), marginal_share (what of expected_share batches cannot lower),
+    packet_part_ns, poll_part_ns (a packet's own cost through all devices, and that of the polls,
+    softirq and interrupt around a batch of device), share_growth, rate_growth, batch_growth (over
+    the step before),
+    flatness (1 where the share does not grow at all while the rate does, 0 where it grows as fast),
+    scheduled_share (what of network_share ran in kernel threads). Raises CaptureError where no
+    step's recording has polls, ValueError for a column that the steps lack.
     """
     steps = series.steps
     if "bundle" not in steps:
@@ -129,17 +132,17 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     groups = rows.groupby("bundle")
     first = rows.sort_values("packets", ascending=False, kind="stable").groupby("bundle").first()
     table["device"] = first["device"]
-    table["packets_per_s"] = first["rate"]
+    table["rate_per_s"] = first["rate"]
     table["batch"] = first["packets"] / first["polls"].where(first["polls"] > 0)
     sums = groups[_SUMS].sum()
     table["polls_per_s"] = (sums["polls"] + sums["empty_polls"]) / (table["window_ns"] / 1e9)
     table["again_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
     table["poll_share"] = (sums["poll_ns"] + sums["empty_ns"]) / table["cpu_ns"]
-    for name in ("core", "irq"):
-        table[f"{name}_share"] = sums[f"{name}_ns"] / table["cpu_ns"]
-    table["share"] = table[["poll_share", "core_share", "irq_share"]].sum(axis=1)
+    table["core_share"] = sums["core_ns"] / table["cpu_ns"]
+    table["interrupt_share"] = sums["irq_ns"] / table["cpu_ns"]
+    table["network_share"] = table[list(_PARTS)].sum(axis=1)
     table["scheduled_share"] = table["scheduled_ns"] / table["cpu_ns"]
-    table = table.reset_index().sort_values(["curve", "packets_per_s"], kind="stable")
+    table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
     table = table.reset_index(drop=True)
     said = {name: [float("nan")] * len(table) for name in _PREDICTED}
     for _, curve in table.groupby("curve"):
@@ -152,18 +155,29 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
                 said[name][place] = value
     table = table.assign(**said)
     groups = table.groupby("curve")
-    for name, of in (("share", "share"), ("rate", "packets_per_s"), ("batch", "batch")):
+    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch")):
         table[f"{name}_growth"] = table[of] / groups[of].shift()
     with np.errstate(divide="ignore", invalid="ignore"):
         table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
     table["flatness"] = table["flatness"].where(table["rate_growth"] > 1.05)
-    columns = ("curve", "bundle", "device", "packets_per_s", "batch", "polls_per_s", "again_share")
-    more = ("share", "poll_share", "core_share", "irq_share", "scheduled_share", *_PREDICTED)
+    columns = ("curve", "bundle", "device", "rate_per_s", "batch", "polls_per_s", "again_share")
+    more = (
+        "network_share",
+        "poll_share",
+        "core_share",
+        "interrupt_share",
+        "scheduled_share",
+        *_PREDICTED,
+    )
     last = ("share_growth", "rate_growth", "batch_growth", "flatness")
     return table[[*columns, *more, *last]]
 
 
-_PREDICTED = ("predicted_share", "marginal_share", "unbatched_share")
+_PARTS = ("poll_share", "core_share", "interrupt_share")
+_PREDICTED = (
+    *("expected_share", "marginal_share", "unbatched_share"),
+    *("packet_part_ns", "poll_part_ns"),
+)
 
 
 def predicted(
@@ -171,7 +185,9 @@ def predicted(
 ) -> dict[str, float]:
     # The share of one step by the costs of others, device by device: rate x (marginal + (irq + core
     # + fixed) / batch). NaN where the others have no line for one of its devices.
-    cpu_ns = float(own["cpu_ns"].iloc[0]) if len(own) else 0.0
+    cpu_ns = float(own["cpu_ns"].iloc[0])
+    # Per packet and poll of the device with most packets: each packet may pass several devices.
+    main = own.loc[own["packets"] == own["packets"].max()].head(1).to_dict("records")[0]
     total = dict.fromkeys(_PREDICTED, 0.0)
     for step in own.to_dict("records"):
         known = others[others["device"] == step["device"]]
@@ -188,8 +204,10 @@ def predicted(
         empty_ns = around * step["empty_polls"]
         if sums["empty_polls"]:
             empty_ns += sums["empty_ns"] / sums["empty_polls"] * step["empty_polls"]
-        total["predicted_share"] += (packets_ns + per_poll * step["polls"] + empty_ns) / cpu_ns
+        total["expected_share"] += (packets_ns + per_poll * step["polls"] + empty_ns) / cpu_ns
         total["marginal_share"] += packets_ns / cpu_ns
+        total["packet_part_ns"] += packets_ns / main["packets"]
+        total["poll_part_ns"] += per_poll * step["polls"] / main["polls"]
         polls = step["packets"] / smallest if smallest else np.nan
         total["unbatched_share"] += (packets_ns + per_poll * polls + empty_ns) / cpu_ns
     return total

@@ -1,0 +1,222 @@
+# The line through polls, what it is refused for, and the curve over rates: known costs come back.
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from netcost_analysis.batches.economics import Gathered, costs_from, packets_from
+from netcost_analysis.batches.line import fit
+from netcost_analysis.batches.rates import curve_from, summed
+
+FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
+
+
+def gathered(work: list[int], ns: list[float] | None = None, device: str = "eth0") -> Gathered:
+    own = ns if ns is not None else [FIXED + MARGINAL * size for size in work]
+    polls = pd.DataFrame(
+        {
+            "cpu": 0,
+            "device": device,
+            "end_ns": range(len(work)),
+            "work": pd.array(work, dtype="Int64"),
+            "self_ns": pd.array(np.round(own), dtype="Int64"),
+            "core_ns": CORE,
+            "irq_ns": IRQ,
+            "raised": 1.0,
+            "again": False,
+        }
+    )
+    lines = pd.DataFrame({"cpu": [], "device": [], "irqs": [], "irq_ns": []})
+    return Gathered(polls, lines)
+
+
+def scattered(count: int = 4_000, seed: int = 1) -> tuple[list[int], list[float]]:
+    draw = np.random.default_rng(seed)
+    work = draw.integers(1, 65, count)
+    # As polls do: the larger the more they scatter, and neighbours alike.
+    drift = np.repeat(draw.normal(0, 300, count // 20), 20)
+    return list(work), list(FIXED + MARGINAL * work + draw.normal(0, 20 * work) + drift)
+
+
+def test_a_line_without_scatter_comes_back_exactly() -> None:
+    row = costs_from(gathered(list(range(1, 65)) * 10)).iloc[0]
+    assert row["fixed_ns"] == pytest.approx(FIXED)
+    assert row["marginal_ns"] == pytest.approx(MARGINAL)
+    assert row["r_squared"] == pytest.approx(1)
+    assert row[["fixed_low_ns", "fixed_high_ns"]].tolist() == pytest.approx([FIXED, FIXED])
+    assert row[["core_per_poll_ns", "irq_per_poll_ns", "irqs_per_poll"]].tolist() == [CORE, IRQ, 1]
+    assert (row["polls"], row["packets"], row["distinct_batches"]) == (640, 640 * 32.5, 64)
+    assert pd.isna(row["refused"])
+    assert pd.isna(row["doubt"])
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    held = []
+    for seed in range(60):
+        work, ns = map(np.array, scattered(1_500, seed))
+        line = fit(work.astype(float), ns)
+        (low, high), (least, most) = line.interval(line.fixed), line.interval(line.marginal)
+        held.append((low <= FIXED <= high, least <= MARGINAL <= most))
+    # 95 % of 60 are 57; fewer than 50 would be had by chance once in some thousand times.
+    assert np.min(np.sum(held, axis=0)) >= 50
+
+
+def test_the_line_adds_up_to_the_polls() -> None:
+    work, ns = scattered()
+    row = costs_from(gathered(work, ns)).iloc[0]
+    line = row["fixed_ns"] * len(work) + row["marginal_ns"] * sum(work)
+    assert line == pytest.approx(np.round(ns).sum(), rel=1e-9)
+
+
+def test_the_same_polls_have_the_same_intervals() -> None:
+    work, ns = map(np.array, scattered())
+    first, second = (fit(work.astype(float), ns) for _ in range(2))
+    assert (first.fixed == second.fixed).all()
+
+
+@pytest.mark.parametrize(
+    ("work", "reason"),
+    [
+        ([1] * 199, "199 polls with packets; it takes 200"),
+        ([1] * 400, "batches of 1 size only; it takes 5"),
+        ([1, 2, 3, 4] * 100, "batches of 4 sizes only; it takes 5"),
+        (
+            [60, 61, 62, 63, 64] * 100,
+            "their standard deviation is 2 % of their mean; it takes 20 %",
+        ),
+        ([0] * 1_000, "0 polls with packets; it takes 200"),
+        ([], None),
+    ],
+)
+def test_what_cannot_be_told_is_refused(work: list[int], reason: str | None) -> None:
+    table = costs_from(gathered(work))
+    if reason is None:
+        assert table.empty
+        return
+    assert reason in table["refused"].iloc[0]
+    assert table[["fixed_ns", "marginal_low_ns", "r_squared"]].isna().all(axis=None)
+    # What is measured is told all the same.
+    assert table["core_per_poll_ns"].iloc[0] == CORE
+    assert packets_from(gathered(work)).empty
+
+
+def test_without_a_work_field_there_is_no_line() -> None:
+    work = gathered([1] * 300)
+    work.polls["work"] = pd.array([pd.NA] * 300, dtype="Int64")
+    row = costs_from(work).iloc[0]
+    assert row["refused"] == "this kernel's napi_poll has no work field"
+    assert pd.isna(row["packets"])
+    assert row["polls"] == 300
+
+
+def test_empty_polls_are_in_no_line() -> None:
+    work = list(range(1, 65)) * 10
+    row = costs_from(
+        gathered([*work, *[0] * 200], [*(FIXED + MARGINAL * np.array(work)), *[50.0] * 200])
+    ).iloc[0]
+    assert row["fixed_ns"] == pytest.approx(FIXED)
+    assert (row["empty_polls"], row["empty_poll_ns"]) == (200, 50)
+
+
+def test_a_cost_below_zero_is_doubted_and_costs_no_packet() -> None:
+    work = list(range(1, 65)) * 10
+    curved = gathered(work, [float(size * size * 30) for size in work])
+    row = costs_from(curved).iloc[0]
+    assert row["fixed_high_ns"] < 0
+    assert "below 0" in row["doubt"]
+    assert packets_from(curved).empty
+
+
+def test_a_packet_shares_what_surrounds_its_batch() -> None:
+    table = packets_from(gathered(list(range(2, 65)) * 10), sizes=(1, 10, 64, 100)).set_index(
+        "batch"
+    )
+    for size in table.index:
+        expected = (IRQ + CORE + FIXED) / size + MARGINAL
+        assert table.loc[size, "packet_ns"] == pytest.approx(expected)
+        assert table.loc[size, "fixed_share"] == pytest.approx(1 - MARGINAL / expected)
+    assert table["seen"].tolist() == [False, True, True, False]
+    assert (table["packet_low_ns"] <= table["packet_ns"]).all()
+    assert (table["packet_ns"] <= table["packet_high_ns"] + 1e-6).all()
+
+
+def test_interrupts_of_the_devices_own_lines_are_counted_whole() -> None:
+    work = gathered(list(range(1, 65)) * 10)
+    lines = pd.DataFrame(
+        {
+            "cpu": [0, 1, 0],
+            "device": ["eth0", "eth0", "eth1"],
+            "irqs": [640, 64, 9],
+            "irq_ns": [64_000, 6_400, 9],
+        }
+    )
+    row = costs_from(work._replace(lines=lines)).iloc[0]
+    assert row["irqs_per_poll"] == pytest.approx(1 + 704 / 640)
+    assert row["irq_per_poll_ns"] == pytest.approx(IRQ + 110)
+    of_cpu = costs_from(work._replace(lines=lines), per_cpu=True).iloc[0]
+    assert (of_cpu["cpu"], of_cpu["irqs_per_poll"]) == (0, pytest.approx(2))
+
+
+WINDOW = 1_000_000_000
+
+
+def curve(*steps: tuple[str, int, int]) -> pd.DataFrame:
+    # Steps: name, batch, polls; each poll at its cost, in a second of one CPU. Half of the batches
+    # are one smaller and half one larger, but for those of one.
+    rows, parts = [], []
+    for name, batch, number in steps:
+        work = [batch - 1, batch + 1] * (number // 2) if batch > 1 else [1] * number
+        parts.append(summed(gathered(work)).assign(bundle=name))
+        rows.append(
+            {
+                "curve": "mine",
+                "bundle": name,
+                "cpu_ns": WINDOW,
+                "window_ns": WINDOW,
+                "scheduled_ns": 0,
+            }
+        )
+    return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True)).set_index("bundle")
+
+
+def test_a_step_is_predicted_from_the_others() -> None:
+    table = curve(("slow", 1, 1_000), ("fast", 10, 1_000), ("faster", 40, 1_000))
+    assert table["rate_per_s"].tolist() == [1_000, 10_000, 40_000]
+    assert table["batch"].tolist() == [1, 10, 40]
+    around = FIXED + CORE + IRQ
+    shares = [(around + MARGINAL * size) * 1_000 / WINDOW for size in (1, 10, 40)]
+    assert table["network_share"].tolist() == pytest.approx(shares)
+    assert table["expected_share"].tolist() == pytest.approx(shares)
+    assert table["marginal_share"].tolist() == pytest.approx(
+        [MARGINAL * size * 1_000 / WINDOW for size in (1, 10, 40)]
+    )
+    # Had each packet come alone.
+    assert table["unbatched_share"].tolist() == pytest.approx(
+        [(around + MARGINAL) * rate / WINDOW for rate in (1_000, 10_000, 40_000)]
+    )
+    assert table["packet_part_ns"].tolist() == pytest.approx([MARGINAL] * 3)
+    assert table["poll_part_ns"].tolist() == pytest.approx([around] * 3)
+    parts = table[["poll_share", "core_share", "interrupt_share"]].sum(axis=1)
+    assert parts.tolist() == pytest.approx(shares)
+
+
+def test_flatness_is_one_minus_the_elasticity() -> None:
+    table = curve(("slow", 1, 1_000), ("same batch", 1, 2_000), ("as many polls", 11, 2_000))
+    # The same batch: twice the packets cost twice as much.
+    assert table.loc["same batch", ["rate_growth", "share_growth", "batch_growth"]].tolist() == [
+        2,
+        pytest.approx(2),
+        1,
+    ]
+    assert table.loc["same batch", "flatness"] == pytest.approx(0)
+    row = table.loc["as many polls"]
+    assert row["flatness"] == pytest.approx(1 - np.log(row["share_growth"]) / np.log(11))
+    assert 0.4 < row["flatness"] < 1
+    assert np.isnan(table.loc["slow", "flatness"])
+
+
+def test_what_other_steps_do_not_tell_is_not_predicted() -> None:
+    table = curve(("one", 1, 1_000), ("other", 1, 2_000))
+    # No step has batches of two sizes: neither tells fixed from marginal.
+    assert table["expected_share"].isna().all()
+    assert curve(("alone", 10, 1_000))["expected_share"].isna().all()
