@@ -72,7 +72,8 @@ def test_the_table_says_what_each_shows() -> None:
 def test_a_packed_sample_is_whole_and_says_how_it_was_made(packed: Path) -> None:
     files = files_of(packed)
     manifest = json.loads(files["manifest.json"])
-    assert any(note.startswith("made by: capture/lab/") for note in manifest["notes"])
+    made = ("made by: capture/lab/", "made by: sample-data/make-")
+    assert any(note.startswith(made) for note in manifest["notes"])
     assert manifest["host"]["kernel"]
     assert b"realtime_ns " in files["before/stamp"]
     assert not manifest["cut_short"]
