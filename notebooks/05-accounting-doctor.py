@@ -90,8 +90,8 @@ with attempt():
 #
 # What the work says was lost, and the trace does not find, grows with the interrupts. A calibration
 # (`capture/lab/hidden-cost`) runs one victim at several rates of datagrams, each repeated, with
-# and without tracing. It is estimated here on the calibration, and stands beside traced time,
-# never in it.
+# and without tracing. The hidden cost is estimated on the calibration, whatever capture this page
+# is of, and stands beside traced time, never in it.
 
 # %%
 if hidden is not None:

@@ -74,6 +74,10 @@ def accounts(
         reason = why(name, regime, config, steal, hidden_from or "measured elsewhere")
         if name == "work":
             reason += _disturbed(bundle)
+        if name.startswith("traced") and not _says_when(bundle):
+            reason += (
+                ". When the victim ran the bundle does not say: this is of all that was traced"
+            )
         records.append((row.got, row.resolution, steal, row.source, reason))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
     frame.insert(1, "lost_share", 1 - frame["got_share"])
@@ -85,6 +89,11 @@ def victim_cpu(bundle: "Bundle") -> int | None:
     """The CPU that the victim was pinned to, None where the manifest does not say."""
     cpu = (bundle.victim or {}).get("cpu")
     return cpu if isinstance(cpu, int) else None
+
+
+def _says_when(bundle: "Bundle") -> bool:
+    victim = bundle.victim or {}
+    return all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns"))
 
 
 def _disturbed(bundle: "Bundle") -> str:
