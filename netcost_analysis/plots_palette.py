@@ -67,6 +67,23 @@ ESTIMATE = {
     "work": "#1b6e53",
 }
 
+# What a task did with its time, beside running: those of KIND where they mean the same.
+TASK_STATE = {
+    "own": TASK,
+    "network": KIND["softirq"],
+    "other": KIND["softirq_other"],
+    "waited": "#f0e442",
+    "asleep": KIND["idle"],
+}
+
+# Why a task was migrated.
+CAUSE = {
+    "wake-up": KIND["poll"],
+    "balance": PART["stolen_network"],
+    "stopper": KIND["hardirq"],
+    "stopper: exec": PART["scheduled"],
+}
+
 # Unknown is no colour but a hatch: nothing may pass for knowledge.
 HATCH = "////"
 

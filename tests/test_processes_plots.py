@@ -1,17 +1,18 @@
 # The pictures of processes and migrations: nothing to draw, too much of it, and what is unknown.
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from test_plots import DEFICIENT, lab
 
 from netcost_analysis.migration import plots as migration_plots
-from netcost_analysis.plots_palette import style
+from netcost_analysis.plots_palette import CAUSE, TASK_STATE, style
 from netcost_analysis.processes import plots
 
 
@@ -138,6 +139,12 @@ def test_effects_known_and_not(ax: Axes) -> None:
     assert low < 0 < 9 < high
 
 
+@pytest.mark.parametrize("eye", DEFICIENT)
+@pytest.mark.parametrize("palette", [TASK_STATE, CAUSE], ids=["states", "causes"])
+def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
+    seen = [lab(color, DEFICIENT[eye]) for color in palette.values()]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 14
+
+
 def test_causes_differ_without_colours() -> None:
     assert len({mark for _, mark in migration_plots.CAUSES.values()}) == 4
-    assert len({to_rgb(color) for color, _ in migration_plots.CAUSES.values()}) == 4

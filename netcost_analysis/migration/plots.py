@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..plots_palette import FAINT, INK, KIND, PART, printable, time_unit
+from ..plots_palette import CAUSE, FAINT, INK, KIND, PART, printable, time_unit
 
 _ROWS = 10
 # Colour and mark of a cause: they are told apart without colours too.
 CAUSES = {
-    "wake-up": (KIND["poll"], "o"),
-    "balance": (PART["stolen_network"], "s"),
-    "stopper": (KIND["hardirq"], "^"),
-    "stopper: exec": (PART["scheduled"], "x"),
+    "wake-up": (CAUSE["wake-up"], "o"),
+    "balance": (CAUSE["balance"], "s"),
+    "stopper": (CAUSE["stopper"], "^"),
+    "stopper: exec": (CAUSE["stopper: exec"], "x"),
 }
 _MEASURES = {
     "run": ("ran itself, share of the window", KIND["softirq"], 100, "points"),

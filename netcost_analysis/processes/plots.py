@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from ..plots_palette import FAINT, INK, KIND, PART, PART_NAMES, printable, time_unit
+from ..plots_palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, printable, time_unit
 from ..units import duration
 
 _ROWS = 9
@@ -80,17 +80,17 @@ def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
         "asleep": frame["asleep_ns"].astype("Int64").fillna(0),
     }
     looks = {
-        "own": (PART["own"], None, "ran itself"),
-        "network": (KIND["softirq"], None, "network softirqs in its context"),
-        "other": (KIND["softirq_other"], None, "other interrupts on top of it"),
-        "wait": ("#f0e442", None, "waited for a CPU"),
-        "asleep": (KIND["idle"], None, "slept"),
+        "own": (TASK_STATE["own"], "ran itself"),
+        "network": (TASK_STATE["network"], "network softirqs in its context"),
+        "other": (TASK_STATE["other"], "other interrupts on top of it"),
+        "wait": (TASK_STATE["waited"], "waited for a CPU"),
+        "asleep": (TASK_STATE["asleep"], "slept"),
     }
     base = np.zeros(len(frame))
     for step in _STEPS:
         width = 100 * parts[step].to_numpy(dtype="float64") / max(duration_ns, 1)
-        color, hatch, name = looks[step]
-        ax.barh(np.arange(len(frame)), width, 0.6, left=base, color=color, hatch=hatch, label=name)
+        color, name = looks[step]
+        ax.barh(np.arange(len(frame)), width, 0.6, left=base, color=color, label=name)
         for row, (left, wide) in enumerate(zip(base, width, strict=True)):
             if wide >= 4:
                 at = (left + wide / 2, row)
