@@ -1,0 +1,184 @@
+"""What the doctor says in words, every figure computed; HTML, names escaped."""
+
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..series import Series, is_series, open_series
+from ..story import filled
+from ..units import absent, share
+from .predicting import AIM_SHARE
+from .reasons import STEAL_LIMIT
+
+if TYPE_CHECKING:
+    from ..bundle import Bundle
+    from ..capture import Capture
+
+# The source tree's; an installed wheel has no samples.
+_SAMPLE = Path(__file__).resolve().parents[2] / "sample-data" / "hidden-cost"
+# What two hosts have to have in common for one's price of an interrupt to be the other's.
+_SAME = ("kernel", "arch", "cpu_model", "virtualization")
+_NAMES = {
+    "times": "its own clock, times(2)",
+    "task_stat": "top (utime + stime)",
+    "schedstat": "the scheduler's run time",
+    "cpu_stat": "/proc/stat of its CPU",
+    "mpstat": "mpstat of its CPU",
+    "traced": "trace: its own segments",
+    "traced_and_hidden": "trace and hidden cost",
+    "work": "work done against baseline",
+}
+
+
+def calibration(path: str | None) -> Series:
+    """The series at path, or the project's own sample. Raises CaptureError where there is none."""
+    if path is None and not is_series(_SAMPLE):
+        raise CaptureError(
+            "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and the "
+            "parameter calibration names it"
+        )
+    return open_series(_SAMPLE if path is None else path)
+
+
+def same_host(bundle: "Bundle | None", series: Series) -> bool:
+    """Whether a bundle is of such a host as the calibration: kernel, processor, virtualization."""
+    if bundle is None or not len(series.steps):
+        return False
+    other = series.bundle(str(series.steps["bundle"].iloc[0]))
+    hosts = [one.manifest.get("host") for one in (bundle, other)]
+    first, second = (host if isinstance(host, dict) else {} for host in hosts)
+    return all(first.get(key) and first.get(key) == second.get(key) for key in _SAME)
+
+
+def answer(capture: "Capture", table: pd.DataFrame) -> str:
+    """What the accounts say, and how far they are apart. table: as accounts returns it."""
+    victim = (capture.bundle.victim_comm if capture.bundle else None) or "the victim"
+    got = {str(name): float(value) for name, value in table["got_share"].dropna().items()}
+    if not got:
+        return filled("<p>This bundle has no account of what {victim} got.</p>", victim=victim)
+    parts = [f"{says} {share(got[name])}" for name, says in _SAYS.items() if name in got]
+    others = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
+    if "work" not in got:
+        text = filled("<p class='answer'>What {victim} got of its CPU: ", victim=victim)
+        return text + (
+            f"{others}.</p>"
+            "<p>Which of them is right this bundle cannot tell: it has no baseline. "
+            "<code>netcost-record --baseline</code> runs the victim alone first.</p>"
+        )
+    text = filled(
+        "<p class='answer'>By the work that it did, {victim} got <b>{work}</b> of its CPU",
+        victim=victim,
+        work=share(got["work"]),
+    ) + (f"; {others}.</p>" if others else ".</p>")
+    far = table["residual_share"].dropna().drop(index="work", errors="ignore")
+    if not len(far):
+        return text
+    worst = str(far.abs().idxmax())
+    points = 100 * float(far.astype(float)[worst])
+    return text + (
+        "<p>A program that only computes can be asked what it got done, and blocks are not ticks: "
+        f"the others are compared with that. Farthest off is {_NAMES[worst]}, by "
+        f"{abs(points):.1f} points {'too much' if points > 0 else 'too little'}.</p>"
+    )
+
+
+_SAYS = {
+    "task_stat": "top shows",
+    "times": "its own clock says",
+    "traced": "the trace says",
+}
+
+
+def accounts_html(table: pd.DataFrame) -> str:
+    """The accounts as a table with their reasons. table: as accounts returns it."""
+    heads = ("account", "got", "against work", "a step", "steal", "can be wrong because")
+    rows = []
+    for name, row in table.iterrows():
+        if absent(row["got_share"]):
+            continue
+        cells = (
+            _NAMES[str(name)],
+            share(row["got_share"]),
+            _points(row["residual_share"]) if name != "work" else "",
+            "" if absent(row["resolution_share"]) else _small(row["resolution_share"]),
+            share(row["steal_share"]),
+        )
+        numbers = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        rows.append(f"<tr>{numbers}<td style='{_PROSE}'>{escape(str(row['why']))}.</td></tr>")
+    missing = [_NAMES[str(name)] for name, got in table["got_share"].items() if absent(got)]
+    lacking = filled(
+        "<p class='missing'>This bundle has nothing for: {missing}.</p>",
+        missing="; ".join(missing),
+    )
+    head = "".join(f"<th>{one}</th>" for one in heads[:-1])
+    head += f"<th style='text-align: left'>{heads[-1]}</th>"
+    return (
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        + lacking * bool(missing)
+    )
+
+
+_PROSE = "white-space: normal; text-align: left; min-width: 22rem"
+
+
+def _points(value: Any) -> str:
+    return "" if absent(value) else f"{100 * float(value):+.1f} points"
+
+
+def _small(value: Any) -> str:
+    return f"{100 * float(value):.1f} %" if float(value) >= 0.0005 else "<0.1 %"
+
+
+def steal_text(table: pd.DataFrame) -> str:
+    """What a hypervisor took of the CPU meanwhile. table: as accounts returns it."""
+    known = table["steal_share"].dropna()
+    if not len(known):
+        return "<p>Whether a hypervisor took the CPU meanwhile this bundle does not say.</p>"
+    most = float(known.max())
+    if most <= STEAL_LIMIT:
+        return (
+            f"<p>Steal, what a hypervisor ran others for, was {share(most) or '0'} at most: it "
+            "explains none of this.</p>"
+        )
+    return (
+        f"<p><b>Steal was {share(most)}.</b> A hypervisor ran others meanwhile, which a trace lays "
+        "at whatever it paused: of this recording believe sums, not the longest times nor high "
+        "percentiles.</p>"
+    )
+
+
+def cpu_text(table: pd.DataFrame) -> str:
+    """What the kernel's counters call softirq against the trace. table: as cpu_accounts has it."""
+    soft = (table["irq_share"] + table["soft_share"]).dropna().astype(float)
+    if not {"cpu_stat", "traced"} <= set(soft.index):
+        return "<p class='missing'>Only one account of the CPU is in this bundle.</p>"
+    counted, traced = float(soft["cpu_stat"]), float(soft["traced"])
+    text = (
+        f"<p>Interrupts and softirqs together have {share(counted) or '0'} of the CPU by "
+        f"/proc/stat, and {share(traced) or '0'} by the trace."
+    )
+    if counted > traced + AIM_SHARE:
+        text += (
+            " Ticks cannot see less than a tick, but they are not blind to what tracepoints "
+            "miss: one that is due while an interrupt is entered or left, with interrupts off, is "
+            "taken just after, often as the softirq begins, and counts for it."
+        )
+    return text + "</p>"
+
+
+def whose(matches: bool) -> str:
+    """Whether the calibration's price may be used for this capture."""
+    if matches:
+        return (
+            "<p>This capture is of a host with the calibration's kernel, processor and "
+            "hypervisor, so its price of an interrupt is used for the row <i>trace and hidden "
+            "cost</i>.</p>"
+        )
+    return (
+        "<p class='missing'>The hidden cost below is of the host that the calibration was recorded "
+        "on. This capture is of another, or does not say of which: it is not applied to it. "
+        "<code>capture/lab/hidden-cost</code> measures it there.</p>"
+    )
