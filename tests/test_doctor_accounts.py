@@ -116,6 +116,16 @@ def test_what_the_bundle_lacks_is_unknown(tmp_path: Path) -> None:
     assert table["residual_share"].isna().all()
 
 
+def test_without_samples_the_cpus_schedstat_is_taken(tmp_path: Path) -> None:
+    folder = doctored(tmp_path / "b")
+    (folder / "samples" / "victim").unlink()
+    for side, run_ns in (("before", 5 * 10**9), ("after", 6_900_000_000)):
+        (folder / side / "schedstat").write_text(f"version 15\ncpu0 0 0 1 1 1 1 {run_ns} 0 1\n")
+    assert got(accounts(folder))["schedstat"] == pytest.approx(0.95)
+    (folder / "after" / "schedstat").write_text("version 3\n")
+    assert math.isnan(got(accounts(folder))["schedstat"])
+
+
 def test_without_a_victim_there_is_nothing_to_compare(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="record one with --victim"):
         accounts(doctored(tmp_path / "b", victim=None))

@@ -10,9 +10,9 @@ from ..accounting import accounting
 from ..counters import readings
 from ..units import share
 from ..victim import ticks_share, traced_share, work_share
-from .counts import NAN, Counted, counted
+from .counts import NAN, Counted, counted, seconds_between
 from .mpstat import parse_mpstat
-from .proc_text import TaskStat, parse_task_stat
+from .proc_text import TaskStat, parse_schedstat, parse_task_stat
 from .reasons import why
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _schedstat(bundle: "Bundle") -> Row:
     start, end, pid = (victim.get(key) for key in ("start_ns", "end_ns", "pid"))
     source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
     if not (isinstance(start, int) and isinstance(end, int) and isinstance(pid, int)):
-        return Row(source=source)
+        return _cpu_schedstat(bundle)
     for reading in reversed(readings(bundle, "victim", sides=False)):
         words = next(
             (w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]),
@@ -164,7 +164,22 @@ def _schedstat(bundle: "Bundle") -> Row:
             # When within the reading its file was read, nobody knows.
             step = (reading.end_ns - reading.begin_ns) / (at - start)
             return Row(min(float(words[2]) / (at - start), 1.0), step, source=source)
-    return Row(source=source)
+    return _cpu_schedstat(bundle)
+
+
+def _cpu_schedstat(bundle: "Bundle") -> Row:
+    # Without samples of the task: what all tasks ran on its CPU, where the kernel has SCHEDSTATS.
+    source = "run time of the tasks of its CPU in /proc/schedstat"
+    seconds = seconds_between(bundle.before, bundle.after, "schedstat")
+    run_ns = []
+    for side in ("before", "after"):
+        try:
+            column = parse_schedstat(bundle.text(f"{side}/schedstat") or "")["run_ns"]
+        except CaptureError:
+            return Row(source=source)
+        run_ns.append(float(column.get(victim_cpu(bundle), NAN)))
+    grown = run_ns[1] - run_ns[0]
+    return Row(grown / 1e9 / seconds if grown >= 0 else NAN, source=source)
 
 
 def _cpu_stat(counts: Counted) -> Row:
