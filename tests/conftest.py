@@ -38,7 +38,10 @@ running: pytest.Item | None = None
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "live" in getattr(item, "fixturenames", ()) or item.get_closest_marker("alone"):
+        # Compared with perf to the last event, that recording suffers from what else is recorded.
+        if "live" in getattr(item, "fixturenames", ()):
+            item.add_marker("alone")
+        if item.get_closest_marker("alone"):
             item.add_marker("live")
 
 

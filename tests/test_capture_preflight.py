@@ -61,6 +61,7 @@ def test_a_verdict_without_recording(tmp_path: Path, temporary: dict[str, str]) 
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
+@pytest.mark.alone
 def test_the_rate_that_is_expected(tmp_path: Path, temporary: dict[str, str]) -> None:
     # A load that runs already: some thousand switches a second, which no event hides.
     script = "import time\nwhile True: time.sleep(0.0002)"

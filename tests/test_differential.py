@@ -15,7 +15,7 @@ from perfdata.tracepoints import ACTIONS
 
 from netcost_analysis._native import Capture
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(scope="module")
