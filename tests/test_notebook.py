@@ -101,6 +101,37 @@ def test_the_three_estimates_are_those_of_the_package(told: tuple[Path, str]) ->
     assert share(rows["lost_share"]["traced"]) in page
 
 
+def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    capture = netcost.open_capture(bundle)
+    found = netcost.episodes(capture.timeline(), "openssl")
+    first = found.episodes.iloc[0]
+    assert f"{found.total:,} stretches on top of openssl" in page
+    assert f"{(first['start_ns'] - capture.start_ns) / 1e9:.6f} s into the capture" in page
+    assert f"held it up for {duration(first['wall_ns'])}" in page
+
+
+def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    timeline = netcost.open_capture(bundle).timeline()
+    handed = netcost.handovers(timeline)
+    waited = handed.displaced[handed.displaced["comm"] == "openssl"]["ns"].sum()
+    assert f"had network work {len(handed.handovers):,} times" in page
+    assert f"{duration(waited)} in all and" in page
+    row = netcost.effective_share(timeline).loc["openssl"]
+    assert f"shows openssl at {share(row['monitor_share'])} of a CPU" in page
+    assert f"effectively it had {share(row['effective_share'])}" in page
+
+
+def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    figures = netcost.corrected_stolen(netcost.open_capture(bundle).timeline())
+    row = figures[(figures["comm"] == "openssl") & (figures["figure"] == "task_ns")].iloc[0]
+    ends = f"{duration(row['corrected_low_ns'])} – {duration(row['corrected_high_ns'])}"
+    assert ends in page
+    assert ("Tracing is at least" in page) == (bundle.name == "veth-stolen-time")
+
+
 def test_code_stays_out(told: tuple[Path, str]) -> None:
     _, page = told
     assert "import netcost_analysis" not in page

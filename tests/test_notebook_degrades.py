@@ -47,22 +47,24 @@ def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "<b>eth0</b>: 24 polls handled 96 packets: 4.0 in the mean" in told.text
     assert "12 polls (50.0 %) received nothing" in told.text
     assert "neither a victim&#x27;s output nor a baseline" in told.text
-    assert len(told.pictures) == 6
+    assert len(told.pictures) == 8
+    assert "12 stretches on top of openssl" in told.text
+    assert "<p class='missing'>Nothing was handed over" in told.text
 
 
 @pytest.mark.parametrize(
     ("kept", "sentence", "pictures"),
     [
-        ((*t.IRQ_FORMATS, t.NAPI_POLL), "without sched:sched_switch nobody knows", 6),
+        ((*t.IRQ_FORMATS, t.NAPI_POLL), "without sched:sched_switch nobody knows", 8),
         (
             tuple(one for one in t.FORMATS if one is not t.NAPI_POLL),
             "napi:napi_poll was not recorded",
-            4,
+            6,
         ),
         (
             tuple(one for one in t.FORMATS if "softirq" not in one.name),
             "irq:softirq_entry and irq:softirq_exit were not recorded",
-            5,
+            7,
         ),
     ],
     ids=["no switches", "no polls", "no softirqs"],
