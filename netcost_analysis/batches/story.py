@@ -287,7 +287,7 @@ def runs_text(runs: pd.DataFrame, limits: KernelLimits) -> str:
     again = int((outside["rounds_made"] > 1).sum())
     text = (
         f"{count(len(outside), 'run')} on top of whoever ran; {again:,} of them had more than one "
-        f"round, the longest {int(outside['rounds'].max()) if len(outside) else 0}."
+        f"round, the longest {int(outside['rounds_made'].max()) if len(outside) else 0}."
     )
     ended = runs["ended"].value_counts()
     names = {
