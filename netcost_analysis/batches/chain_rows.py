@@ -58,7 +58,7 @@ def parts_of(chains: pd.DataFrame) -> pd.DataFrame:
     # A row per device that chains polled first, most chains first, and one for those without a
     # poll: device, softirqs, packets, and the mean of each part in ns. What is unknown counts 0.
     known = chains.assign(
-        device=np.where(chains["polls"] == 0, "none polled", chains["device"]),
+        device=np.where(chains["polls"].eq(0).fillna(False), "none polled", chains["device"]),
         **{name: chains[name].fillna(0).astype("float64") for name in _PARTS},
     )
     known["device"] = known["device"].fillna("not recorded")
