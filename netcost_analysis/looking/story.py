@@ -1,0 +1,111 @@
+"""What the report says of its own cost, computed; HTML as in story."""
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..story import filled
+from ..tables import Table
+from ..units import absent, duration, share
+from .corrected import MUCH, corrected_stolen, tracing_cost
+from .cost import chosen, event_cost
+
+if TYPE_CHECKING:
+    from ..timeline import Timeline
+
+_FIGURES = {
+    "on_cpu_ns": "on CPU",
+    "task_ns": "the task itself",
+    "stolen_ns": "stolen",
+    "stolen_network_ns": "stolen, network",
+}
+
+
+def looking_text(timeline: "Timeline", victim: str | None) -> str:
+    """What tracing took, from where that is known, and the victim's figures without it."""
+    cost = chosen(event_cost(timeline.capture))
+    by_cpu = tracing_cost(timeline)
+    text = filled(
+        "<p>{source}. {events} events on {cpus} are then {cost} of CPU time{worst}.</p>",
+        source=cost_text(cost),
+        events=f"{int(by_cpu['events'].sum()):,}",
+        cpus=f"{len(by_cpu)} CPU{'s' if len(by_cpu) != 1 else ''}",
+        cost=_range(by_cpu.sum(numeric_only=True), len(by_cpu) * timeline.duration_ns),
+        worst=_worst(by_cpu),
+    )
+    if victim is None:
+        return text
+    figures = corrected_stolen(timeline)
+    own = figures[(figures["comm"] == victim) & figures["figure"].isin(_FIGURES)]
+    return text + "".join(warned(own, victim)) + _table(own)
+
+
+def cost_text(cost: "pd.Series[Any]") -> str:
+    """What an event is taken to cost, in a clause. cost: a row of event_cost."""
+    low, high = duration(cost["event_low_ns"]), duration(cost["event_high_ns"])
+    source = str(cost["source"])
+    if source == "published":
+        return (
+            f"Tracing costs time of its own. Nobody measured it here: {low} an event with hot "
+            f"caches and {high} with cold ones is what the kernel's own benchmark gives"
+        )
+    each = f"{duration(cost['event_ns'])} an event ({low} to {high})"
+    if source.startswith("calibration"):
+        return f"Tracing costs time of its own: {each}, by the bundle's own runs: {cost['says']}"
+    where = "as netcost-record assumes of its tool" if "elsewhere" in source else "measured here"
+    return f"Tracing costs time of its own: {each}, {where}"
+
+
+def warned(figures: pd.DataFrame, victim: str) -> list[str]:
+    """A paragraph for each figure of which tracing is more than 5 %, large where it surely is.
+
+    figures: rows of corrected_stolen, the victim's.
+    """
+    said = []
+    row: Any
+    for row in figures[figures["much"] != "no"].itertuples():
+        sure = row.much == "yes"
+        large = " class='answer'" if sure else ""
+        said.append(
+            f"<p{large}>"
+            + filled(
+                "Tracing {is_} {share} of what is shown as {figure} for {victim}: beware of it.",
+                is_="is at least" if sure else "may be up to",
+                share=share(row.cost_low_share if sure else row.cost_high_share),
+                figure=f"“{_FIGURES.get(row.figure, row.figure)}”",
+                victim=victim,
+            )
+            + "</p>"
+        )
+    return said
+
+
+def _range(total: "pd.Series[Any]", whole: float) -> str:
+    if not whole:
+        return "an unknown part"
+    if not absent(total["cost_ns"]) and total["cost_ns"]:
+        ends = (share(total[f"cost_{end}_ns"] / whole) or "0 %" for end in ("low", "high"))
+        return f"{share(total['cost_ns'] / whole)} ({' to '.join(ends)})"
+    low, high = (share(total[f"cost_{end}_ns"] / whole) or "0 %" for end in ("low", "high"))
+    return f"{low} to {high}"
+
+
+def _worst(by_cpu: pd.DataFrame) -> str:
+    if len(by_cpu) < 2:
+        return ""
+    first = by_cpu.iloc[0]
+    return f", most on CPU {by_cpu.index[0]} with {first['events_per_s']:,.0f} events/s"
+
+
+def _table(own: pd.DataFrame) -> str:
+    if not len(own):
+        return ""
+    rows = []
+    row: Any
+    for row in own.itertuples():
+        middle = "" if absent(row.corrected_ns) else duration(row.corrected_ns)
+        ends = f"{duration(row.corrected_low_ns)} – {duration(row.corrected_high_ns)}"
+        cost = f"{share(row.cost_low_share) or '0 %'} – {share(row.cost_high_share) or '0 %'}"
+        rows.append([_FIGURES[row.figure], duration(row.ns), f"{row.events:,}", cost, middle, ends])
+    header = ["", "as traced", "events in it", f"their share (beware above {share(MUCH)})"]
+    return Table([*header, "without tracing", "between"], rows).html()
