@@ -82,6 +82,7 @@ traffic = None
 if capture.bundle:
     with attempt():
         traffic = netcost.device_traffic(capture.bundle)
+        table(words.totals(netcost.device_traffic(capture.bundle, whole=True)), names=words.TOTALS)
 if costs is not None and timeline.duration_ns:
     bin_ns = bin_width(timeline.duration_ns)
     window = (timeline.summary["start_ns"], timeline.summary["end_ns"])

@@ -209,6 +209,31 @@ def _line(row: "pd.Series[Any]") -> str:
     )
 
 
+# nicstat's columns, of the whole recording.
+TOTALS = {
+    "device": "device",
+    "rx_packets_per_s": "received/s",
+    "tx_packets_per_s": "sent/s",
+    "rx_mbit_per_s": "Mbit/s in",
+    "tx_mbit_per_s": "Mbit/s out",
+    "rx_packet_bytes": "bytes in",
+    "tx_packet_bytes": "bytes out",
+    "utilisation_share": "utilised",
+    "saturation_per_s": "saturation/s",
+}
+
+
+def totals(traffic: pd.DataFrame) -> pd.DataFrame:
+    """The columns of TOTALS of interfaces that carried anything.
+
+    traffic: as device_traffic(whole=True) returns it.
+    """
+    moved = (traffic["rx_packets"] + traffic["tx_packets"] > 0).fillna(False)
+    frame = traffic[moved].sort_values("rx_bytes", ascending=False, kind="stable")
+    rates = {f"{side}_mbit_per_s": frame[f"{side}_bytes_per_s"] * 8e-6 for side in ("rx", "tx")}
+    return frame.assign(**rates)[list(TOTALS)].reset_index(drop=True)
+
+
 def folder_of(bundle: "Bundle") -> str:
     """Where the samples are that were taken at the most uneven intervals: of a load's, if any."""
     return "files" if bundle.text("files/net_dev") else "samples"
@@ -252,8 +277,8 @@ PRICES = {
     "rx_packets": "received",
     "tx_packets": "sent",
     "rx_packet_bytes": "bytes each",
-    "ns_per_work": "ns per packet polled",
-    "ns_per_packet": "ns per packet in all",
+    "ns_per_work": "ns/polled",
+    "ns_per_packet": "ns/packet",
 }
 
 
