@@ -212,7 +212,7 @@ def test_queues_of_the_nic() -> None:
         poll = got.loc[("openssl", "poll", queue)]
         assert hardirq["irq"] == poll["irq"] == irq
         assert hardirq["stolen_max_ns"] < poll["stolen_max_ns"]
-    polls = got.loc[("openssl", "poll")]
+    polls = got.sort_index().loc[("openssl", "poll")]
     assert set(polls.index) == {f"irq {irq} {name}" for irq, name in named.items()}
 
 
