@@ -82,7 +82,6 @@ class Script:
         ),
         ((t.NAPI_POLL,), "<b>how long</b> is unknown", 2),
         ((t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT), "netcost-record --profile light records them", 0),
-        ((t.SCHED_WAKING,), "netcost-record --profile light records them", 0),
     ],
 )
 def test_poor_captures_say_what_they_lack(
