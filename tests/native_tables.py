@@ -1,6 +1,7 @@
 # The native module's answers as plain Python values, and the promise of conservation as one
 # function.
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,18 @@ def slice_parts(row: Row) -> int:
     return sum(row[name] for name in fixed)
 
 
+# What of a stay its CPU's segments call unknown. Segments of a CPU are in order and do not overlap.
+def unknown_within(lane: list[Row], stay: Row) -> int:
+    first = bisect_right(lane, stay["in_ns"], key=lambda row: row["end_ns"])
+    total = 0
+    for row in lane[first:]:
+        if row["start_ns"] >= stay["out_ns"]:
+            break
+        if row["context"] == "unknown":
+            total += min(row["end_ns"], stay["out_ns"]) - max(row["start_ns"], stay["in_ns"])
+    return total
+
+
 # Promise 1, for any capture and any window: segments partition [start, end] of every CPU, and
 # everything that is made of them adds up to them.
 def assert_conserved(answer: Answer) -> None:
@@ -111,5 +124,6 @@ def assert_conserved(answer: Answer) -> None:
         # A stay may reach beyond the window; what is booked is what lies in it.
         length = max(0, min(row["out_ns"], end) - max(row["in_ns"], start))
         assert slice_parts(row) == length, f"parts make {slice_parts(row)} of {length}: {row}"
+        assert unknown_within(per_cpu[row["cpu"]], row) == row["unknown_ns"], row
     for row in (*answer.tables.get("softirqs", []), *answer.tables.get("hardirqs", [])):
         assert (row["self_ns"] or 0) >= 0, row

@@ -290,15 +290,28 @@ impl Cpu {
     pub fn doubt(&mut self, from: i64, now: i64, why: &'static str, world: &mut World) {
         world.counters.orphan_exits += 1;
         self.close(from, world);
-        let (thief, victim) = (self.owner().0, self.victim);
+        let (thief, _, depth) = self.owner();
+        let victim = self.victim;
         let (mut earliest, mut taken) = (now, 0);
+        // Where no flags witness a context's absence it may have been open in an earlier stay of
+        // the same task: its time there is that stay's.
+        let mut row = self.stay.row;
         for segment in self.tail.newest_first() {
             if segment.start < from || segment.end <= from {
                 break;
             }
+            let earlier = segment.start < self.stay.in_ns;
+            if earlier && depth > 0 {
+                break;
+            }
             if segment.thief == thief && segment.victim == victim {
                 (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
-                taken += world.clip(segment.start, segment.end);
+                let ns = world.clip(segment.start, segment.end);
+                if earlier {
+                    row = world.rows.doubt_stay(row, self.number, segment.start, ns);
+                } else {
+                    taken += ns;
+                }
                 earliest = segment.start;
             }
         }

@@ -87,7 +87,7 @@ impl Cpu {
 
     fn begin_stay(&mut self, now: i64, world: &mut World) {
         let by_softirq = std::mem::take(&mut self.stay.by_softirq);
-        self.stay = Stay { by_softirq, ..Stay::default() };
+        self.stay = Stay { by_softirq, in_ns: now, ..Stay::default() };
         self.stay.by_softirq.clear();
         if self.keeps_slices(world) {
             self.stay.row = world.rows.slices.len();

@@ -138,3 +138,16 @@ pub struct Rows {
     /// Time and tid of every exec, to tell why a stopper moved a task.
     pub execs: Vec<(i64, i32)>,
 }
+
+impl Rows {
+    /// Makes `ns` of what a finished stay had for its own unknown: that of CPU `cpu` which holds
+    /// `at_ns`, at or before row `row`. Returns its row, to go on from.
+    pub fn doubt_stay(&mut self, row: usize, cpu: u32, at_ns: i64, ns: i64) -> usize {
+        let known = row.saturating_add(1).min(self.slices.len());
+        let place = self.slices[..known].iter().rposition(|stay| stay.cpu == cpu && stay.in_ns <= at_ns);
+        let Some(stay) = place.map(|place| &mut self.slices[place]) else { return row };
+        stay.task_ns -= ns;
+        stay.unknown_ns += ns;
+        place.unwrap_or(row)
+    }
+}

@@ -73,6 +73,7 @@ pub struct Parked {
 #[derive(Debug, Clone, Default)]
 pub struct Stay {
     pub row: usize,
+    pub in_ns: i64,
     pub task_ns: i64,
     pub hardirq_ns: i64,
     pub softirq_ns: i64,
