@@ -30,7 +30,7 @@ from pathlib import Path
 import netcost_analysis as netcost
 from netcost_analysis import explain, moment, plots, story
 from netcost_analysis.batches import plots as pictures
-from netcost_analysis.batches import plots_costs, story_costs
+from netcost_analysis.batches import plots_costs, story_costs, story_limits
 from netcost_analysis.batches import story as words
 from netcost_analysis.notebook import attempt, picture, say
 from netcost_analysis.series import open_series
@@ -115,14 +115,14 @@ with attempt():
 
 # %%
 limits = netcost.kernel_limits(capture)
-say(words.limits_text(limits))
+say(story_limits.limits_text(limits))
 if chains is not None and (chains["polls"] > 0).fillna(False).any() and chains["packets"].sum():
     with picture("Packets and length of each NET_RX, and the limits of both", 3.4) as (_, ax):
         pictures.softirq_limits(ax, chains, limits)
 with attempt():
-    say(words.sizes_text(netcost.softirq_sizes(timeline)))
+    say(story_limits.sizes_text(netcost.softirq_sizes(timeline)))
 with attempt():
-    say(words.squeezes_text(netcost.squeezes(timeline)))
+    say(story_limits.squeezes_text(netcost.squeezes(timeline)))
 
 # %% [markdown]
 # ## Back to back
@@ -136,7 +136,7 @@ with attempt():
     if len(runs):
         with picture("Rounds of softirqs, back to back", 2.5) as (_, ax):
             pictures.run_rounds(ax, runs)
-    say(words.runs_text(runs, limits))
+    say(story_limits.runs_text(runs, limits))
 
 # %% [markdown]
 # ## Long for few packets
@@ -147,7 +147,7 @@ with attempt():
 # %%
 with attempt():
     outliers = netcost.long_softirqs(timeline)
-    say(words.outliers_text(outliers, 20_000_000, 64))
+    say(story_limits.outliers_text(outliers, 20_000_000, 64))
 
 # %% [markdown]
 # ## Steered away
@@ -157,7 +157,7 @@ with attempt():
 
 # %%
 with attempt():
-    say(words.dispatch_text(netcost.rps_dispatch(timeline)))
+    say(story_limits.dispatch_text(netcost.rps_dispatch(timeline)))
 
 # %% [markdown]
 # ## What a poll costs, and what a packet
@@ -214,7 +214,7 @@ else:
 # ## Before you use these figures
 
 # %%
-say(story.caveats(capture, whole))
+say(words.caveats(capture, whole))
 
 # %% [markdown]
 # **Words.** *Chain*: an interrupt, the NET_RX that it raised, its polls. *Batch*: the packets of

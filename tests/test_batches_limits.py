@@ -166,6 +166,7 @@ ROWS = (
         (0, 3, "differ: the recording shows more"),
         (1, 3, "agree"),
         (3, 3, "agree"),
+        (3, 9, "agree, but 6 of the 9 NET_RX"),
         (4, 3, "differ: the kernel counted more"),
         (5, 5, "explained: 2 of the 5 NET_RX"),
         (6, 5, "differ: the kernel counted more"),

@@ -133,6 +133,14 @@ def test_squeezes_in_a_recording_that_misses_events_are_explained() -> None:
     assert (told.by_cpu["by_time_high"] == 0).all()
 
 
+def test_a_recording_that_misses_softirqs_says_so_where_squeezes_agree() -> None:
+    # In the lab's machine perf had no event of one task: 15 % of NET_RX ran on top of it.
+    path = SAMPLES / "datapath-sweep" / "bridge-wire-to1-pinned-100000.netcost.tar.zst"
+    told = netcost.squeezes(timeline_of(path)).against_softnet.set_index("cpu")
+    assert told.loc[0, "verdict"] == "agree"
+    assert told.loc[1, "verdict"].startswith("agree, but 993 of the 6,542 NET_RX")
+
+
 def test_dispatches_are_what_the_other_cpu_was_told() -> None:
     path = SAMPLES / "datapath-sweep" / "xdp-wire-to1-pinned-max.netcost.tar.zst"
     rows = netcost.rps_dispatch(timeline_of(path)).set_index("cpu")

@@ -114,14 +114,16 @@ def costs_from(
             lines = lines[lines["cpu"] == cpu]
         rows.append({"device": name, "cpu": cpu, **_row(group, lines, limits)})
     table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
-    kinds = dict.fromkeys(("cpu", "polls", "packets", "empty_polls", "distinct_batches"), "Int64")
+    counts = ("cpu", *_COLUMNS[: _COLUMNS.index("batch_mean")])
+    kinds = dict.fromkeys(counts, "Int64")
     kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -2], "float64")
     table = table.astype(kinds)
     return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
 
 
 _COLUMNS = [
-    *("polls", "packets", "empty_polls", "distinct_batches", "batch_mean", "batch_spread"),
+    *("polls", "packets", "empty_polls", "distinct_batches", "largest_batch"),
+    *("batch_mean", "batch_spread"),
     *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
     *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
     *("irqs_per_poll", "irq_per_poll_ns", "core_per_poll_ns", "doubt", "refused"),
@@ -141,6 +143,7 @@ def _row(
         "packets": polls["work"].sum() if polls["work"].notna().any() else None,
         "empty_polls": len(empty) if polls["work"].notna().any() else None,
         "distinct_batches": len(np.unique(batch)),
+        "largest_batch": int(batch.max()) if len(batch) else None,
         "batch_mean": batch.mean() if len(batch) else None,
         "batch_spread": batch.std() / batch.mean() if len(batch) else None,
         "poll_mean_ns": ns.mean() if len(ns) else None,

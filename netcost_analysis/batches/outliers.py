@@ -10,7 +10,7 @@ from .common import net_rx
 from .exhaustion import readings_of
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@requires("irq:softirq_entry", "irq:softirq_exit")
 def long_softirqs(
     timeline: Timeline,
     longer_ns: int = 20_000_000,
@@ -22,7 +22,8 @@ def long_softirqs(
     longer_ns, fewer_packets: the defaults are document 000's "well over 20,000 usec to process less
     than 64 packets". longest: how many to show regardless. Returns rows of softirq_chains, the
     longest first, with picked: "few packets" or "longest". What an interrupt, or on PREEMPT_RT
-    another task, had of it is nested_ns. Raises MissingEventsError without one of the events.
+    another task, had of it is nested_ns. Without napi_poll nobody knows who had few packets: then
+    the longest alone. Raises MissingEventsError without softirq_entry and softirq_exit.
     """
     chains = softirq_chains(timeline)
     return outliers_from(chains, longer_ns, fewer_packets, longest)

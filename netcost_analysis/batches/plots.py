@@ -163,8 +163,8 @@ def softirq_limits(
         ax.axhspan(low, high, color=KIND["idle"], zorder=0)
         ax.annotate(
             f"netdev_budget_usecs: {limits.net_rx_jiffies} jiffies",
-            (right, high),
-            xytext=(-3, -3),
+            (min(right, limits.netdev_budget or right), high),
+            xytext=(-5, -3),
             textcoords="offset points",
             ha="right",
             va="top",

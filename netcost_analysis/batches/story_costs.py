@@ -62,6 +62,8 @@ def costs_text(cost: "pd.Series[Any]") -> str:
             why=cost["doubt"],
         )
     else:
+        if cost["fixed_low_ns"] < 0:
+            text += " That the poll itself takes anything cannot be told."
         text += _even(cost)
     return text + "</p>"
 
