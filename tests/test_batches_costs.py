@@ -220,3 +220,6 @@ def test_what_other_steps_do_not_tell_is_not_predicted() -> None:
     # No step has batches of two sizes: neither tells fixed from marginal.
     assert table["expected_share"].isna().all()
     assert curve(("alone", 10, 1_000))["expected_share"].isna().all()
+    # Batches of 30 and 32, of 31 and 33: a line through these says nothing of other batches.
+    alike = curve(("a", 31, 1_000), ("b", 32, 2_000), ("c", 32, 4_000))
+    assert alike["expected_share"].isna().all()

@@ -7,7 +7,7 @@ from .._native import CaptureError
 from ..requires import unrecorded
 from ..series import Series
 from ..timeline import Timeline
-from .economics import Gathered, gathered
+from .economics import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 
 # Columns of a table of steps by which its curves are told apart, where it has them.
 _CURVES = (
@@ -30,8 +30,9 @@ def rate_curve(series: Series, by: tuple[str, ...] | None = None) -> pd.DataFram
     it), polls_per_s (of all), again_share (of polls: their softirq polled the same device once
     more, for packets still came), network_share with its parts poll_share, core_share and
     interrupt_share (of those CPUs' time), expected_share (by the other steps of its curve: it was
-    no part of the fit), unbatched_share (expected as well, had batches stayed as small as in the
-    curve's slowest step), marginal_share (what of expected_share batches cannot lower),
+    no part of the fit; NaN where their batches are so much alike that poll_costs would refuse),
+    unbatched_share (expected as well, had batches stayed as small as in the curve's slowest step),
+    marginal_share (what of expected_share batches cannot lower),
     packet_part_ns, poll_part_ns (a packet's own cost through all devices, and that of the polls,
     softirq and interrupt around a batch of device), share_growth, rate_growth, batch_growth (over
     the step before),
@@ -184,7 +185,8 @@ def predicted(
     own: pd.DataFrame, others: pd.DataFrame, least: "pd.Series[float]"
 ) -> dict[str, float]:
     # The share of one step by the costs of others, device by device: rate x (marginal + (irq + core
-    # + fixed) / batch). NaN where the others have no line for one of its devices.
+    # + fixed) / batch). NaN where the others' polls of one of its devices are too few or too
+    # much alike for a line.
     cpu_ns = float(own["cpu_ns"].iloc[0])
     # Per packet and poll of the device with most packets: each packet may pass several devices.
     main = own.loc[own["packets"] == own["packets"].max()].head(1).to_dict("records")[0]
@@ -193,7 +195,9 @@ def predicted(
         known = others[others["device"] == step["device"]]
         sums = known[_SUMS].sum()
         below = sums["polls"] * sums["squares"] - sums["packets"] ** 2
-        if below <= 0 or not cpu_ns:
+        # The root of below over the packets is the spread of the batches.
+        too_alike = sums["polls"] < MIN_POLLS or below <= (MIN_SPREAD * sums["packets"]) ** 2
+        if too_alike or not cpu_ns:
             return {name: float("nan") for name in _PREDICTED}
         marginal = (sums["polls"] * sums["products"] - sums["packets"] * sums["poll_ns"]) / below
         fixed = (sums["poll_ns"] - marginal * sums["packets"]) / sums["polls"]
