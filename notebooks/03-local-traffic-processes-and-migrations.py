@@ -76,8 +76,10 @@ with attempt():
     say(process_story.owners_text(capture, owners))
     pairs = netcost.traffic_pairs(timeline)
     if len(pairs):
-        say("<p>Both ends of the traffic, where both are known:</p>")
+        say(process_story.pairs_text(capture, pairs))
         shown = pairs.rename(columns={"ns": "softirq_ns"})
+        if not shown["by_packet_share"].any():
+            shown = shown.drop(columns="by_packet_share")
         table(shown.astype({"sender_tid": str, "receiver_tid": str}), rows=6)
 
 # %% [markdown]
@@ -110,6 +112,7 @@ with attempt():
         with picture("How long tasks waited for a CPU", 2.8) as (_, ax):
             plots.waits(ax, waited)
     if len(queued):
+        # Its name before it executed the program is another row, of a wait or two.
         own = queued[queued["tid"].isin(chosen)]
         shown = (own if len(own) else queued).drop(columns="wait_share")
         table(shown.rename(columns={"ns": "waited_ns"}).astype({"tid": str}), rows=6)
@@ -163,7 +166,7 @@ with attempt():
     effects = netcost.migration_effect(timeline, studied, by_cause=False)
     measures = list(effects["measure"].unique())
     if effects["effect"].notna().any():
-        say(story.filled("<p>What a migration did to {name}:</p>", name=called(studied)))
+        say(story.filled("<p>What goes with a migration of {name}:</p>", name=called(studied)))
         with picture("The effect of migrations", 2.1, ncols=len(measures)) as (_, axes):
             for ax, measure in zip(axes, measures, strict=True):
                 migration_plots.effects(ax, effects, measure)

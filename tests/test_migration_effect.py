@@ -10,7 +10,7 @@ from perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE
 
 import netcost_analysis as netcost
 from netcost_analysis.migration.counted import bare_name, counted
-from netcost_analysis.migration.effect import interval, migration_effect_from, wakes_of
+from netcost_analysis.migration.effect import migration_effect_from, wakes_of
 from netcost_analysis.migration.lives import Counts as Occurrences
 from netcost_analysis.migration.lives import lives_from
 from netcost_analysis.migration.spans import Spans, merged
@@ -141,6 +141,19 @@ def test_before_its_fork_a_task_had_no_time_to_lose() -> None:
     assert of(effect(dead), "run")["left_out_edge"] == 1
 
 
+# A number that is given again: what the first task of it had is not what the second lost.
+#
+#   first: born 0 ... dies 2,045 ms | second: forked 2,055 ms ...
+def test_a_number_given_twice_is_two_tasks() -> None:
+    slices, segments, moved = life()
+    slices.loc[slices["out_ns"] == 2_045 * MS, "prev_state"] = 0x10
+    assert (slices["prev_state"] == 0x10).sum() == 1
+    again = pd.DataFrame({"time_ns": [0, 2_055 * MS], "child_pid": [TASK, TASK]})
+    rows = effect((slices, segments, moved), forked=again)
+    # Migrations come 100 ns before 40, 140, ... ms: that at 2,040 has the end after it.
+    assert of(rows, "run")["left_out_edge"] == 1
+
+
 def test_a_task_that_is_always_moved_has_nothing_to_compare_with() -> None:
     slices, segments, _ = life()
     moved = pd.DataFrame(
@@ -186,15 +199,6 @@ def test_spans_within_stretches() -> None:
     assert spans.within(asked, starts, ends).tolist() == [20, 10, 6, 0, 5, 0]
     gaps = merged(pd.DataFrame({"start_ns": [5, 0, 30], "end_ns": [10, 20, 40]}))
     assert gaps.within(np.zeros(1, int), np.zeros(1, int), np.full(1, 100)).tolist() == [30]
-
-
-def test_the_interval_is_that_of_the_mean() -> None:
-    values = np.array([0.0, 1.0] * 50)
-    low, high = interval(values)
-    # Of a mean of 0.5 with a standard error of 0.05.
-    assert low == pytest.approx(0.40, abs=0.015)
-    assert high == pytest.approx(0.60, abs=0.015)
-    assert interval(np.full(12, 0.25)) == (0.25, 0.25)
 
 
 # Two hardware events of which each sample stands for so many: before the migration at 1,000 it does
@@ -290,10 +294,19 @@ def test_ipc_in_the_event_study() -> None:
     assert row["effect"] == pytest.approx(-1, abs=0.03)
 
 
-def verdict(count: int, low: float, high: float, studied: int = 40, own_ms: int = 500) -> str:
+def verdict(
+    count: int,
+    low: float,
+    high: float,
+    studied: int = 40,
+    own_ms: int = 500,
+    several: bool = False,
+    problem: str | None = None,
+) -> str:
     row = pd.Series({"studied": studied, "effect": (low + high) / 2,
                      "effect_low": low, "effect_high": high})  # fmt: skip
-    return judged(None, count, 10_000 * MS, 10 * MS, 1_000 * MS, own_ms * MS, row).explains
+    given = (None, count, 10_000 * MS, 10 * MS, 1_000 * MS, own_ms * MS, row)
+    return judged(*given, several=several, problem=problem).explains
 
 
 def test_the_verdict() -> None:
@@ -312,6 +325,23 @@ def test_the_verdict() -> None:
     assert verdict(40, -0.2, -0.001) == "cannot tell"
     assert verdict(40, -0.01, 0.01) == "no"
     assert verdict(40, -0.2, -0.05, studied=9) == "cannot tell"
+    # Studied in too few stretches of time.
+    assert verdict(40, nan, nan) == "cannot tell"
+    # What less than half of them did need not be what the others did.
+    assert verdict(81, -0.2, -0.05) == verdict(81, -0.001, 0.001) == "cannot tell"
+    assert verdict(80, -0.2, -0.05) == "yes"
+
+
+def test_several_tasks_together_get_no_yes() -> None:
+    # What one gained another may have lost. That nobody's changed is a "no" all the same.
+    assert verdict(40, -0.2, -0.05, several=True) == "cannot tell"
+    assert verdict(40, 0.05, 0.2, several=True) == "cannot tell"
+    assert verdict(40, -0.01, 0.01, several=True) == "no"
+
+
+def test_where_nothing_can_be_set_side_by_side() -> None:
+    assert verdict(40, float("nan"), float("nan"), 0, problem="clocks disagree") == "cannot tell"
+    assert verdict(0, float("nan"), float("nan"), 0, problem="clocks disagree") == "no"
 
 
 def test_what_is_at_stake_is_frequency_times_effect() -> None:

@@ -138,3 +138,28 @@ def test_it_can_say_no() -> None:
     assert found.explains == "no"
     assert found.reach_share < 0.01
     assert found.migrations == int((timeline.migrations["tid"] == client).sum())
+
+
+# Of one CPU alone the time after a migration to the other would look lost.
+def test_a_timeline_without_a_cpu_has_no_effect() -> None:
+    capture = netcost.open_capture(LOCAL)
+    part = capture.timeline(cpus=[0])
+    with pytest.raises(netcost.CaptureError, match=r"to or from CPU 1, of which"):
+        netcost.migration_effect(part)
+    found = netcost.migration_verdict(part)
+    assert (found.explains, found.studied) == ("cannot tell", 0)
+    assert "takes a recording, and a timeline, of all CPUs" in found.reason
+    assert len(netcost.migrations(part)) > 0
+    # Nor is known when a task slept, or how much of what it sent is this CPU's.
+    ends = netcost.client_and_server(part)
+    assert ends["asleep_ns"].isna().all()
+    assert ends["sent_bytes"].isna().all()
+    assert (ends["sent_packets"] < 9_850).all()
+
+
+def test_of_all_tasks_it_does_not_say_yes() -> None:
+    timeline = netcost.open_capture(LOCAL).timeline()
+    found = netcost.migration_verdict(timeline)
+    assert found.explains == "cannot tell"
+    assert found.effect_low > 0
+    assert "others may have lost or gained" in found.reason

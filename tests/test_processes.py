@@ -304,3 +304,23 @@ def test_nothing_happened(tmp_path: Path) -> None:
         frame = question(made)
         assert isinstance(frame, pd.DataFrame)
         assert len(frame) == 0
+
+
+# CPU 0  openssl |waiting from 60 to 300: udpsink runs |openssl waits ............... |openssl
+#                                         300          |                              700
+# Of the window from 400 on a wait of 300 ns is inside, and none of what udpsink waited.
+def test_a_wait_counts_as_far_as_it_lies_in_the_window(tmp_path: Path) -> None:
+    told = (
+        h.Waking(0, UDPSINK),
+        h.Waking(50, UDPSINK),
+        h.Wakeup(60, UDPSINK),
+        h.Switch(300, UDPSINK, PREEMPTED),
+        h.Switch(700, OPENSSL, 1),
+        h.SoftirqRaise(1_000, RCU),
+    )
+    made = timeline(tmp_path, cpu(0, *told, task=OPENSSL)).capture.timeline(4e-7, None)
+    assert made.summary["start_ns"] == 400
+    ends = netcost.client_and_server(made.capture.timeline(4e-7, None), "openssl", "udpsink")
+    assert ends["waited_ns"].tolist() == [300, 0]
+    assert ends["on_cpu_ns"].tolist() == [300, 300]
+    assert ends["asleep_ns"].tolist() == [0, 0]

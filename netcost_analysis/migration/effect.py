@@ -4,28 +4,28 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
+from .._native import CaptureError
 from ..processes.keys import plain
 from ..requires import requires
 from ..timeline import Timeline
 from .counted import counted
-from .listing import migrations
+from .interval import FEWEST, Compared, interval
+from .listing import incomparable, migrations
 from .lives import MEASURES, Lives, lives_of
-from .matching import LEFT_OUT, Study, study
+from .matching import LEFT_OUT, Flags, Study, study
 from .spans import Floats, Ints, Spans
 
 if TYPE_CHECKING:
     from ..capture import Capture
 
 WIDTHS_NS = (1_000_000, 10_000_000, 100_000_000)
-# Fewer, and a bootstrap's interval is far from what it says.
-FEWEST = 10
 # More migrations than these are studied by a sample of so many.
 MOST = 5_000
 DRAWS = 8
-_RESAMPLES, _CONFIDENCE, _SEED = 2_000, 0.95, 1
+_SEED = 1
 
 
 @requires("sched:sched_migrate_task", "sched:sched_switch")
@@ -50,17 +50,24 @@ def migration_effect(
       moment to compare with);
     - before, after, change: the means over those studied; control_change: the same at the moments
       they are compared with; effect: change minus control_change; effect_low, effect_high: its 95 %
-      bootstrap interval over migrations. NaN where fewer than 10 were studied.
+      bootstrap interval over stretches of time, and over tasks, whichever is wider. NaN where fewer
+      than 10 were studied, or they or those moments lie in fewer than 10 stretches: a fortieth of
+      the window, or four widths.
 
     Moments to compare with are of the same task in the same state, as long after it began: against
     a wake-up that moved the task its wake-ups that did not, against a task that was moved while it
     waited its waits of at least that length, 8 of them each, drawn with a fixed seed. Without them
     every wake-up would look like a gain: before it the task sleeps. Of more than 5,000 migrations a
-    sample is studied. A task that was never migrated has rows that say 0. Raises as migrations().
+    sample is studied. A task that was never migrated has rows that say 0. Raises as migrations(),
+    and CaptureError for a timeline without a CPU to or from which it was moved, or with CPUs whose
+    clocks disagree.
     Source: the tables migrations, slices, segments, coverage.
     """
     everyone = migrations(timeline)
     moved = chosen(everyone, task)
+    problem = incomparable(timeline, moved)
+    if problem is not None:
+        raise CaptureError(f"migration_effect: {problem}")
     lives = lives_of(timeline, pd.Index(moved["tid"].unique()))
     lives = with_counters(lives, timeline.capture)
     wakes = wakes_of(timeline.slices)
@@ -125,7 +132,7 @@ def migration_effect_from(
                     "width_ns": int(width_ns),
                     "measure": name,
                     "migrations": len(why),
-                    **_summary(*(values[here] for values in changes[name])),
+                    **_summary(found, here, changes[name], int(width_ns), lives.window),
                     **counts,
                 }
                 for name in measures
@@ -140,8 +147,10 @@ _COLUMNS = [
 ]
 
 
-def _changes(lives: Lives, measure: str, found: Study, width_ns: int) -> tuple[Floats, ...]:
-    # Before and after of each migration, and the mean change at the moments it is compared with.
+def _changes(
+    lives: Lives, measure: str, found: Study, width_ns: int
+) -> tuple[Floats, Floats, npt.NDArray[np.float64]]:
+    # Before and after of each migration, and the change at each moment it is compared with.
     tids, times, controls = found.tids, found.times, found.controls
     before, after = _around(lives, measure, tids, times, width_ns)
     flat = controls.reshape(-1)
@@ -150,12 +159,7 @@ def _changes(lives: Lives, measure: str, found: Study, width_ns: int) -> tuple[F
     control: Floats = np.full(len(flat), np.nan)
     first, second = _around(lives, measure, group[usable], flat[usable], width_ns)
     control[usable] = second - first
-    changes = control.reshape(controls.shape)
-    known = ~np.isnan(changes)
-    count = known.sum(axis=1)
-    total = np.where(known, changes, 0.0).sum(axis=1)
-    mean = np.divide(total, count, out=np.full(len(tids), np.nan), where=count > 0)
-    return before, after, mean
+    return before, after, control.reshape(controls.shape)
 
 
 def _around(
@@ -167,31 +171,29 @@ def _around(
     )
 
 
-def _summary(before: Floats, after: Floats, control_change: Floats) -> dict[str, float]:
-    known = ~(np.isnan(before) | np.isnan(after) | np.isnan(control_change))
-    before, after, control_change = before[known], after[known], control_change[known]
+def _summary(
+    found: Study,
+    here: Flags,
+    changes: tuple[Floats, Floats, npt.NDArray[np.float64]],
+    width_ns: int,
+    window: tuple[int, int],
+) -> dict[str, float]:
+    # here: those studied that this row is about.
+    before, after, controls = changes
+    known = here & ~(np.isnan(before) | np.isnan(after) | np.isnan(controls).all(axis=1))
+    before, after, controls = before[known], after[known], controls[known]
     studied = int(known.sum())
     names = ("before", "after", "change", "control_change", "effect", "effect_low", "effect_high")
+    nothing = {"studied": studied, **dict.fromkeys(names, float("nan"))}
     if studied < FEWEST:
-        return {"studied": studied, **dict.fromkeys(names, float("nan"))}
-    effects = after - before - control_change
-    low, high = interval(effects)
-    means = [float(one.mean()) for one in (before, after, after - before, control_change, effects)]
+        return nothing
+    change = after - before
+    compared = Compared(
+        found.tids[known], found.times[known], change, found.controls[known], controls
+    )
+    low, high = interval(compared, width_ns, window)
+    if np.isnan(low):
+        return nothing
+    control = np.nanmean(controls, axis=1)
+    means = [float(one.mean()) for one in (before, after, change, control, change - control)]
     return {"studied": studied, **dict(zip(names, [*means, low, high], strict=True))}
-
-
-def interval(values: Floats) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of the mean, the same for the same values."""
-    if len(values) < 2 or np.ptp(values) == 0:
-        mean = float(values.mean())
-        return mean, mean
-    found = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=_RESAMPLES,
-        batch=200,
-        confidence_level=_CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(_SEED),
-    ).confidence_interval
-    return float(found.low), float(found.high)

@@ -5,6 +5,7 @@ import pandas as pd
 from ..processes.keys import TaskBy, of_tasks, plain, task_keys
 from ..requires import requires
 from ..timeline import Timeline
+from ..units import ranges
 
 _CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
 
@@ -101,3 +102,22 @@ def migration_rates_from(
     frame["to_idle"] = idle.groupby(keys).size().reindex(frame.index, fill_value=0).astype("int64")
     frame = frame.reset_index()
     return frame.sort_values("migrations", ascending=False, kind="stable", ignore_index=True)
+
+
+def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
+    """Why what a task got before a migration and after it cannot be set side by side, if so.
+
+    moved: of migrations().
+    """
+    here = list(timeline.summary["cpus"])
+    ends = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
+    other = sorted(int(cpu) for cpu in ends.difference(here))
+    if other:
+        cpus = f"CPU{'' if len(other) == 1 else 's'} {ranges(other)}"
+        return (
+            f"tasks were moved to or from {cpus}, of which the timeline has nothing: it takes a "
+            "recording, and a timeline, of all CPUs"
+        )
+    if len(moved) and not timeline.across_cpus:
+        return "the clocks of the CPUs that it was moved between disagree"
+    return None

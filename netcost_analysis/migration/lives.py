@@ -22,7 +22,7 @@ class Lives:
 
     own: spans in which a task itself ran. on_cpu: it was current. waiting: runnable without a CPU.
     softirq: softirqs on top of it. gaps: of any CPU's record, of group 0. window: from when to
-    when. born, died: by tid, for those that did so in the window. instructions, cycles: by task and
+    when. born, died: spans of no length where tasks did so. instructions, cycles: by task and
     time of a sample, None without counters.
     """
 
@@ -32,19 +32,23 @@ class Lives:
     softirq: Spans
     gaps: Spans
     window: tuple[int, int]
-    born: "pd.Series[int]"
-    died: "pd.Series[int]"
+    born: Spans
+    died: Spans
     instructions: "Counts | None" = None
     cycles: "Counts | None" = None
 
     def alive(
         self, tids: Ints, starts: Ints, ends: Ints
     ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Whether each task was there, and recorded, for all of a stretch."""
-        tid = pd.Series(tids)
-        first = tid.map(self.born).fillna(self.window[0]).to_numpy(dtype="int64")
-        last = tid.map(self.died).fillna(self.window[1]).to_numpy(dtype="int64")
-        return (starts >= first) & (ends <= last)
+        """Whether each task was there, and recorded, for all of a stretch.
+
+        A number may be given to another task after its end.
+        """
+        inside = (starts >= self.window[0]) & (ends <= self.window[1])
+        born = self.born.last_begun(tids, ends) != self.born.last_begun(tids, starts)
+        died = self.died.last_begun(tids, ends - 1) != self.died.last_begun(tids, starts - 1)
+        alive: np.ndarray[tuple[int], np.dtype[np.bool_]] = inside & ~born & ~died
+        return alive
 
     def measured(self, measure: str, tids: Ints, starts: Ints, ends: Ints) -> Floats:
         """A measure of each stretch: run, wait (shares of it), softirq (share of time on CPU), ipc.
@@ -121,13 +125,12 @@ def lives_from(
     context = owned["context"].astype(object)
     waits = stays[stays["wait_ns"].notna().to_numpy()]
     waits = waits.assign(from_ns=waits["in_ns"] - waits["wait_ns"])
-    last = stays.sort_values("out_ns", kind="stable").drop_duplicates("tid", keep="last")
-    ended = (last["prev_state"].fillna(0).astype("int64") & _DEAD) != 0
-    dead = last[ended.to_numpy()]
-    born = pd.Series(dtype="int64")
+    dead = stays[((stays["prev_state"].fillna(0).astype("int64") & _DEAD) != 0).to_numpy()]
+    born = Spans(*(np.empty(0, "int64") for _ in range(3)))
     if forked is not None and "child_pid" in forked:
-        first = forked.drop_duplicates("child_pid")
-        born = pd.Series(first["time_ns"].to_numpy("int64"), index=first["child_pid"].to_numpy())
+        known = forked[forked["time_ns"].notna().to_numpy()]
+        at = known["time_ns"].to_numpy("int64")
+        born = Spans(known["child_pid"].to_numpy("int64"), at, at)
     return Lives(
         own=spans_of(owned[(context == "task").to_numpy()]),
         on_cpu=spans_of(stays, "in_ns", "out_ns"),
@@ -136,5 +139,5 @@ def lives_from(
         gaps=merged(coverage),
         window=window,
         born=born,
-        died=pd.Series(dead["out_ns"].to_numpy("int64"), index=dead["tid"].to_numpy("int64")),
+        died=spans_of(dead, "out_ns", "out_ns"),
     )

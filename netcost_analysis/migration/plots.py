@@ -81,7 +81,7 @@ def effects(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     ax.hlines(places[known], low[known], high[known], color=color, linewidth=2.5)
     ax.plot(effect[known], places[known], "o", color=INK, markersize=4)
     for place in places[~known]:
-        ax.annotate("too few", (0, place), xytext=(5, 0), textcoords="offset points", va="center")
+        ax.annotate("not known", (0, place), xytext=(5, 0), textcoords="offset points", va="center")
     labels = []
     for width, studied in zip(own["width_ns"], own["studied"], strict=True):
         unit_ns, of = time_unit(2 * int(width))

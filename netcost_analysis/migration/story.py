@@ -27,7 +27,9 @@ def moves_text(rows: pd.DataFrame, duration_ns: int) -> str:
     )
     if len(known):
         idle = int(known.sum())
-        text += f" {idle:,} went to a CPU that was idle, {len(known) - idle:,} to one that was not."
+        text += f" {idle:,} went to a CPU that was idle, {len(known) - idle:,} to one that was not"
+        unknown = len(rows) - len(known)
+        text += f"; of {unknown:,} it is not known." if unknown else "."
     until = rows["until_run_ns"].dropna()
     if len(until):
         text += (
@@ -64,12 +66,12 @@ def effect_text(rows: pd.DataFrame, name: str) -> str:
         row = own.iloc[(own["width_ns"] - HORIZON_NS).abs().to_numpy().argmin()]
         text += _found(row, did, name)
     left = [
-        f"{duration(row['width_ns'])}, {parts}"
+        f"of {duration(row['width_ns'])} {parts}"
         for _, row in rows.drop_duplicates("width_ns").iterrows()
         if (parts := _left_out(row))
     ]
     if left:
-        text += f"<p>Left out, by length of the window: {'; '.join(left)}.</p>"
+        text += f"<p>Not studied, with windows {'; '.join(left)}.</p>"
     return text
 
 
@@ -77,9 +79,9 @@ def _found(row: "pd.Series[float]", did: str, name: str) -> str:
     way = "more" if row["effect"] > 0 else "less"
     sure = row["effect_low"] > 0 or row["effect_high"] < 0
     return filled(
-        "<p>In the {width} after a migration {name} {did} for {after} of the time, before it for "
-        "{before}. Against moments at which it stayed that is {points} points {way}, {low} to "
-        "{high}{doubt}.</p>",
+        "<p>In the {width} after a migration {name} {did} for {after} of the time, in the {width} "
+        "before for {before}. Compared with the moments at which nothing was moved that is "
+        "{points} percentage points {way} (95 % interval {low} to {high}){doubt}.</p>",
         width=duration(row["width_ns"]),
         name=name,
         did=did,
@@ -89,7 +91,7 @@ def _found(row: "pd.Series[float]", did: str, name: str) -> str:
         way=way,
         low=f"{100 * row['effect_low']:+.2f}",
         high=f"{100 * row['effect_high']:+.2f}",
-        doubt="" if sure else ": it may be nothing",
+        doubt="" if sure else ", which may be chance",
     )
 
 
@@ -97,8 +99,8 @@ def _left_out(row: "pd.Series[int]") -> str:
     reasons = {
         "edge": "at an edge of the recording or of the task's life",
         "gap": "at a gap in the record",
-        "overlap": "beside another migration",
-        "unmatched": "with nothing to compare",
+        "overlap": "too near another of the task's migrations",
+        "unmatched": "without a moment to compare with",
     }
     counts = {name: int(row[f"left_out_{name}"]) for name in reasons}
     return ", ".join(f"{number:,} {reasons[name]}" for name, number in counts.items() if number)

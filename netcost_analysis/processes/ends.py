@@ -13,6 +13,7 @@ from .owners import pairs_of, traffic_parts
 from .recorded import RECEIVED
 from .switching import context_switches
 from .transferred import sent_of
+from .waiting import waited_within
 
 Task = int | str
 # Fewer packets between two tasks do not tell which of them is the client.
@@ -34,7 +35,8 @@ def client_and_server(
       and NET_TX), owned_ns (softirq time of its traffic, whoever ran it, as traffic_owners() has
       it);
     - waited_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the
-      time from its first to its last event);
+      time from its first to its last event; NA in a timeline without some CPU, on which it can have
+      been);
     - switches, voluntary, involuntary, migrations;
     - sent_packets and sent_bytes, from the client to the server, the same on both rows: what iperf3
       says it sent, where it is the bundle's load and the timeline all of the recording; else
@@ -107,14 +109,13 @@ def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, A
         raise CaptureError(f"no task {task!r} ran in the window")
     softirqs = _chosen(softirq_rows(timeline.softirqs, timeline.polls), task)
     stays = _chosen(timeline.slices, task)
-    waits = stays["wait_ns"].dropna()
     on_cpu_ns = int(sums["ns"].sum())
-    wait_ns = int(waits.sum()) if timeline.across_cpus else None
     begin = stays["in_ns"].where(stays["wait_ns"].isna(), stays["in_ns"] - stays["wait_ns"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    wait_ns = waited_within(stays, window) if timeline.across_cpus else None
     alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
     # A name may be of many tasks, each asleep in its own time.
-    alone = stays["tid"].nunique() == 1 and wait_ns is not None
+    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, task)
     names = sums.groupby(plain(sums["comm"]))["ns"].sum()
     switched = _chosen(context_switches(timeline), task)
     return {
@@ -130,3 +131,11 @@ def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, A
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
         "migrations": len(_chosen(timeline.migrations, task)),
     }
+
+
+def _everywhere(timeline: Timeline, task: Task) -> bool:
+    # Whether the timeline has all CPUs on which the task can have been.
+    here = set(timeline.summary["cpus"])
+    moved = _chosen(timeline.migrations, task)
+    known = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
+    return here >= set(timeline.capture.info["cpus"]) and here >= known

@@ -18,6 +18,7 @@ _CLASSES = {
     "scheduled": "scheduled",
 }
 _NETWORK = ("NET_RX", "NET_TX", "RPS dispatch", "NAPI thread")
+_UNSEEN = "before its first event, after its last"
 _STEPS = ("own", "network", "other", "wait", "asleep")
 
 
@@ -69,7 +70,8 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
 def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
     """Draw how client and server spent the window, side by side.
 
-    frame: client_and_server(). duration_ns: of the window, which is 100 %.
+    frame: client_and_server(). duration_ns: of the window, which is 100 %. What is left of it,
+    because the task was not there or slept at an edge of the window, is hatched.
     """
     other = frame["on_cpu_ns"] - frame["task_ns"] - frame["network_softirq_ns"]
     parts = {
@@ -98,6 +100,20 @@ def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
                 tint = "white" if dark else INK
                 ax.annotate(f"{wide:.0f} %", at, ha="center", va="center", color=tint)
         base = base + width
+    unseen = np.clip(100 - base, 0, None)
+    if (unseen >= 1).any():
+        # A task that sleeps to the window's end looks like one that has gone.
+        ax.barh(
+            np.arange(len(frame)),
+            unseen,
+            0.6,
+            left=base,
+            color="none",
+            edgecolor=FAINT,
+            hatch="///",
+            linewidth=0,
+            label=_UNSEEN if frame["asleep_ns"].notna().all() else "not known",
+        )
     names = [
         f"{side}: {_short(printable(comm), 14)}\n{'' if pd.isna(tid) else int(tid)}"
         for side, comm, tid in zip(frame["side"], frame["comm"], frame["tid"], strict=True)
@@ -106,7 +122,7 @@ def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
     ax.invert_yaxis()
     ax.set_xlim(0, max(100.0, float(base.max(initial=0))))
     ax.set_xlabel("share of the window, %")
-    _legend(ax)
+    _legend(ax, 3)
 
 
 def waits(ax: Axes, rows: pd.DataFrame) -> None:
@@ -164,12 +180,12 @@ def _short(name: str, most: int = 26) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def _legend(ax: Axes) -> None:
+def _legend(ax: Axes, columns: int = 5) -> None:
     if ax.get_legend_handles_labels()[0]:
         ax.legend(
             loc="lower left",
             bbox_to_anchor=(0, 1.01),
-            ncols=5,
+            ncols=columns,
             handlelength=1.2,
             columnspacing=1.2,
             borderaxespad=0,

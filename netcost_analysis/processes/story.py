@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from ..capture import Capture
 
 _HOW = {
-    "raiser": "whose own send or receive path they ran on",
-    "packet": "whose packets they handled",
-    "socket": "to whose socket they brought data",
-    "wake-up": "whom they woke",
+    "raiser": "that raised the softirq on its own send or receive path",
+    "packet": "that sent or received the packet",
+    "socket": "on whose socket data was announced",
+    "wake-up": "that the softirq woke",
 }
 # Of its life: a task that slept less has no time to spare.
 _BUSY = 0.05
@@ -85,6 +85,28 @@ def owners_text(capture: "Capture", owners: pd.DataFrame) -> str:
     return text
 
 
+def pairs_text(capture: "Capture", pairs: pd.DataFrame) -> str:
+    """What the table of both ends counts. pairs: traffic_pairs()."""
+    if not len(pairs):
+        return ""
+    text = (
+        "<p>Both ends of the traffic, where both are known. The sender raised the softirq, or "
+        "queued the packet. "
+    )
+    if unrecorded(capture, RECEIVED[0]):
+        return text + (
+            "Single packets were not recorded, so a unit is a softirq, and its receiver is the "
+            "task that it woke, or on whose socket it announced data. Softirqs that did neither "
+            "are not in this table, so it says who talks to whom, and not how much.</p>"
+        )
+    named = float((pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum())
+    return text + filled(
+        "A unit is a packet. Of {part} the packet itself, followed to the task that took it, tells "
+        "the receiver (<i>by packet share</i>); of the others the socket does, or a wake-up.</p>",
+        part=share(named) or "none",
+    )
+
+
 def _more(capture: "Capture") -> str:
     lacking = unrecorded(capture, RECEIVED[0], WOKEN[0])
     if not lacking:
@@ -107,22 +129,27 @@ def ends_text(frame: pd.DataFrame) -> str:
     text = "<p>" + " ".join(_end(row) for row in (client, server)) + "</p>"
     if not absent(client["sent_packets"]):
         text += filled(
-            "<p>{packets} went from client to server{bytes}: {each} of network softirq time for "
-            "each in the client's context, {other} in the server's.</p>",
+            "<p>{packets} went from client to server{bytes}. For each, network softirqs took "
+            "{each} in the client's context and {other} in the server's.</p>",
             packets=count(int(client["sent_packets"]), "packet"),
             bytes=f" ({int(client['sent_bytes']):,} bytes)" if _known(client["sent_bytes"]) else "",
-            each=duration(client["softirq_ns_per_packet"]),
-            other=duration(server["softirq_ns_per_packet"]),
+            each=_each(client["softirq_ns_per_packet"]),
+            other=_each(server["softirq_ns_per_packet"]),
         )
     elif _known(client["sent_bytes"]):
         text += filled(
-            "<p>{bytes} bytes went from client to server: {each} ns of network softirq time for "
-            "each in the client's context, {other} ns in the server's.</p>",
+            "<p>{bytes} bytes went from client to server. For each, network softirqs took "
+            "{each} ns in the client's context and {other} ns in the server's.</p>",
             bytes=f"{int(client['sent_bytes']):,}",
             each=f"{client['softirq_ns_per_byte']:.3g}",
             other=f"{server['softirq_ns_per_byte']:.3g}",
         )
     return text + _limits(client, server)
+
+
+def _each(ns: float) -> str:
+    # Shared over many packets, it can be less than a nanosecond.
+    return duration(ns) if absent(ns) or not 0 < ns < 100 else f"{ns:.3g} ns"
 
 
 def _known(value: Any) -> bool:
@@ -183,7 +210,7 @@ def switches_text(rows: pd.DataFrame, tids: list[int]) -> str:
     if not len(rows):
         return "<p class='missing'>No task was switched out in the window.</p>"
     chosen = rows[rows["tid"].isin(tids).to_numpy(dtype=bool)] if tids else rows[:2]
-    chosen = chosen if len(chosen) else rows[:2]
+    chosen = (chosen if len(chosen) else rows[:2]).drop_duplicates("tid")
     return "".join(
         filled(
             "<p>{comm} ({tid}) left a CPU {switches}: {voluntary} because it had nothing to do, "

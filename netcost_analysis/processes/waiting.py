@@ -62,3 +62,11 @@ def run_queue_from(waits: pd.DataFrame, keys: list[str], duration_ns: int) -> pd
     return frame.sort_values(
         "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
     )
+
+
+def waited_within(slices: pd.DataFrame, window: tuple[int, int]) -> int:
+    """Time that tasks waited in a window; a wait that began before it counts from its start."""
+    known = slices[slices["wait_ns"].notna().to_numpy()]
+    ends = known["in_ns"].to_numpy(dtype="int64")
+    begins = ends - known["wait_ns"].to_numpy(dtype="int64")
+    return int((ends.clip(*window) - begins.clip(*window)).sum())
