@@ -3,7 +3,7 @@
 Sources: kernel/sched/cputime.c and kernel/sched/core.c of Linux 6.12. ``/proc/PID/stat``, getrusage
 and times(2) read ``task_cputime_adjusted``, whose sum is ``sum_exec_runtime`` (cputime_adjust:
 "stime + utime == rtime") except under VIRT_CPU_ACCOUNTING_NATIVE, where user and system time are
-measured at each boundary.
+measured at each boundary (vtime_flush in arch/powerpc/kernel/time.c, arch/s390/kernel/vtime.c).
 """
 
 from typing import Literal, NamedTuple
@@ -13,7 +13,7 @@ Regime = Literal["tick", "irq_time", "virt_native", "virt_gen"]
 _CHARGES: dict[Regime, str] = {
     "tick": "interrupts are charged to the task they ran on",
     "irq_time": "interrupts and softirqs are charged to nobody, save softirqs in ksoftirqd",
-    "virt_native": "interrupts and softirqs are charged to nobody",
+    "virt_native": "interrupts are measured, and charged to the task they ran on as system time",
     "virt_gen": "interrupts are charged to the task they ran on",
 }
 
@@ -57,8 +57,9 @@ def accounting(config: dict[str, str]) -> Accounting | None:
     turns irq_time into tick.
     """
     if config.get("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE") == "y":
-        # vtime_account_irq, unlike irqtime_account_irq, makes no exception for ksoftirqd.
-        return Accounting("virt_native", hardirq=False, softirq=False, ksoftirqd=False)
+        # vtime_flush hands what it measured in interrupts to account_system_index_time, which adds
+        # it to the current task's system time as well as to the CPU's irq and softirq.
+        return Accounting("virt_native", hardirq=True, softirq=True, ksoftirqd=True)
     if config.get("CONFIG_IRQ_TIME_ACCOUNTING") == "y":
         return Accounting("irq_time", hardirq=False, softirq=False, ksoftirqd=True)
     if config.get("CONFIG_VIRT_CPU_ACCOUNTING_GEN") == "y":

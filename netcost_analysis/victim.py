@@ -1,7 +1,7 @@
 """What the victim itself says it got, and three ways to estimate it."""
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -10,14 +10,19 @@ if TYPE_CHECKING:
     from .timeline import Timeline
 
 # "Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s"; "'s in"
-# before OpenSSL 3.
+# before OpenSSL 3. As many digits as a stranger's text may have that is to be a number.
+_COUNT, _SECONDS = "[0-9]{1,15}", r"[0-9]{1,9}(?:\.[0-9]{1,9})?"
 _DOING = re.compile(
-    r"Doing (?P<algorithm>.+?)(?: ops)? for (?P<asked>\d+)s on (?P<size>\d+) size blocks: ?"
-    r"(?:(?P<blocks>\d+) .+? in (?P<time>[\d.]+)s)?"
+    rf"Doing (?P<algorithm>.+?)(?: ops)? for (?P<asked>[0-9]{{1,9}})s on (?P<size>{_COUNT}) size "
+    rf"blocks: ?(?:(?P<blocks>{_COUNT}) .+? in (?P<time>{_SECONDS})s)?"
 )
 # With -mr: "+DT:aes-256-cbc:3:1024" before and "+R:5262498:aes-256-cbc:2.990000" after.
-_MR_ASKED = re.compile(r"\+DT:(?P<algorithm>[^:]+):(?P<asked>\d+):(?P<size>\d+)")
-_MR_RESULT = re.compile(r"\+R:(?P<blocks>\d+):[^:]+:(?P<time>[\d.]+)")
+_MR_ASKED = re.compile(
+    rf"\+DT:(?P<algorithm>[^:]+):(?P<asked>[0-9]{{1,9}}):(?P<size>{_COUNT})(?![0-9])"
+)
+_MR_RESULT = re.compile(rf"\+R:(?P<blocks>{_COUNT}):[^:]+:(?P<time>{_SECONDS})(?![0-9.])")
+_PID = re.compile("[0-9]{1,9}")
+_ELAPSED = "measure elapsed time instead of user CPU time"
 
 
 class SpeedRun(NamedTuple):
@@ -42,8 +47,10 @@ def parse_openssl_speed(text: str) -> list[SpeedRun]:
     runs = []
     asked: re.Match[str] | None = None
     for line in text.splitlines():
-        if match := _DOING.search(line) or _MR_ASKED.search(line):
-            asked = match
+        match = _DOING.search(line) or _MR_ASKED.search(line)
+        if match:
+            # Nothing is done in no time: that is no result of openssl's.
+            asked = match if int(match["asked"]) else None
         # The count follows on the same line, or on the next where the output was cut in between.
         result = match if match and match.groupdict().get("blocks") else _MR_RESULT.search(line)
         if result and asked:
@@ -91,9 +98,19 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     return frame
 
 
+def times_of_its_own(bundle: "Bundle") -> list[SpeedRun]:
+    # The results whose time is times(2)'s: under -elapsed it is wall time, which says nothing.
+    words = str((bundle.victim or {}).get("command") or "").split()
+    elapsed = "-elapsed" in words or _ELAPSED in (bundle.victim_output or "")
+    return [] if elapsed else bundle.speed_runs
+
+
 def ticks_share(bundle: "Bundle") -> float | None:
-    """The victim's user time over wall time as times(2) has it; None where the bundle has none."""
-    runs = bundle.speed_runs
+    """The victim's user time over wall time as times(2) has it; None where the bundle has none.
+
+    What openssl says of itself; for other victims, and under -elapsed, what netcost-record saw.
+    """
+    runs = times_of_its_own(bundle)
     if runs:
         return sum(run.user_s for run in runs) / sum(run.asked_s for run in runs)
     victim = bundle.victim or {}
@@ -107,11 +124,13 @@ def work_share(bundle: "Bundle") -> float | None:
 
     None without a baseline, or results of the same work.
     """
-    if bundle.baseline is None:
-        return None
+    return None if bundle.baseline is None else work_against(bundle, bundle.baseline)
+
+
+def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
+    # As work_share, against a baseline that another bundle has.
     idle = {
-        (run.algorithm, run.size_bytes): run.blocks / run.asked_s
-        for run in bundle.baseline.speed_runs
+        (run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in baseline.speed_runs
     }
     ratios = [
         run.blocks / run.asked_s / idle[key]
@@ -122,20 +141,32 @@ def work_share(bundle: "Bundle") -> float | None:
 
 
 def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
-    """The victim's own segments over the timeline; None where nobody switched or it is not there."""
-    victim = bundle.victim or {}
+    """The segments of the victim and its children over the timeline.
+
+    None where switches were not recorded, or it is not there.
+    """
     if not timeline.has_switches or not timeline.duration_ns:
         return None
     sums = timeline.sums()
     # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
-    own = sums[
-        (sums["context"] == "task") & ((sums["comm"] == bundle.victim_comm) | _is_tid(sums, victim))
-    ]
+    named = sums["comm"].isin(_comms(bundle))
+    known = sums["tid"].isin(victim_pids(bundle)).fillna(False).astype(bool)
+    own = sums[(sums["context"] == "task") & (named | known)]
     return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
 
 
-def _is_tid(sums: pd.DataFrame, victim: dict[str, Any]) -> "pd.Series[bool]":
-    pid = victim.get("pid")
-    if not isinstance(pid, int):
-        return pd.Series(False, index=sums.index)
-    return (sums["tid"] == pid).fillna(False).astype(bool)
+def _comms(bundle: "Bundle") -> set[str]:
+    # What wrote openssl's results is openssl, whatever script started it.
+    comms = {bundle.victim_comm} if bundle.victim_comm else set()
+    return comms | {"openssl"} if bundle.speed_runs else comms
+
+
+def victim_pids(bundle: "Bundle") -> set[int]:
+    # The victim's, and those of its children that a sample found.
+    from .counters import readings
+
+    pids = {(bundle.victim or {}).get("pid")}
+    for reading in readings(bundle, "victim", sides=False):
+        words = (line.partition(" ")[0] for line in reading.text.splitlines())
+        pids |= {int(word) for word in words if _PID.fullmatch(word)}
+    return {pid for pid in pids if isinstance(pid, int)}

@@ -89,7 +89,7 @@ def test_a_disturbed_baseline_is_said(tmp_path: Path) -> None:
             "takes the rest for sleep",
         ),
         ("VIRT_CPU_ACCOUNTING_GEN=y", "on CPUs of nohz_full=; on others", "all of them are in it"),
-        ("VIRT_CPU_ACCOUNTING_NATIVE=y", "measured at each boundary", "in nobody's time"),
+        ("VIRT_CPU_ACCOUNTING_NATIVE=y", "interrupts are in its system time", "all the same"),
         ("HZ=0", "the bundle does not say how", "the bundle does not say how"),
     ],
 )

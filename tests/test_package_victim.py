@@ -52,11 +52,13 @@ def test_a_result_is_not_given_to_the_wrong_question() -> None:
     assert [run.size_bytes for run in parse_openssl_speed(lone)] == [8192]
 
 
-def bundle(output: str, idle: str | None = None, **victim: Any) -> Any:
+def bundle(output: str, idle: str | None = None, sampled: str = "", **victim: Any) -> Any:
     baseline = None if idle is None else SimpleNamespace(speed_runs=parse_openssl_speed(idle))
     comm = str(victim.get("command", "")).split(" ")[0].rpartition("/")[2]
     return SimpleNamespace(
         speed_runs=parse_openssl_speed(output),
+        victim_output=output,
+        text=lambda name: sampled if name == "samples/victim" else None,
         baseline=baseline,
         victim=victim or None,
         victim_comm=comm or None,
@@ -106,3 +108,45 @@ def test_another_victim_has_its_times_in_the_manifest() -> None:
 def test_the_victim_is_found_by_name_or_by_pid(comm: str, tid: int) -> None:
     victim = bundle("", command="/usr/bin/openssl speed sha256", pid=7)
     assert estimates(victim, timeline(400, comm, tid)).loc["traced", "got_share"] == 0.4
+
+
+def test_a_shells_children_are_the_victim_too() -> None:
+    # sh (7) started a program (11) that the samples found below it.
+    sampled = "@ 1 100 200\n7 schedstat 1 2 3\n11 schedstat 400 2 3\n11 stat 11 (x) S\n"
+    made = estimates(
+        bundle("", sampled=sampled, command="sh ./bench", pid=7), timeline(400, "b", 11)
+    )
+    assert made.loc["traced", "got_share"] == 0.4
+    # What wrote openssl's results is openssl, sampled or not.
+    made = estimates(bundle(LOADED, command="sh ./bench", pid=7), timeline(400, "openssl", 11))
+    assert made.loc["traced", "got_share"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("output", "command"),
+    [
+        (f"You have chosen to measure elapsed time instead of user CPU time.\n{LOADED}", "openssl"),
+        (LOADED, "openssl speed -elapsed -mr"),
+    ],
+)
+def test_elapsed_time_is_no_time_of_its_own(output: str, command: str) -> None:
+    made = estimates(bundle(output, IDLE, command=command, user_s=3.0, wall_s=4.0), timeline(400))
+    assert made.loc["ticks", "got_share"] == 0.75
+    assert made.loc["work", "got_share"] == 0.3
+    assert pd.isna(
+        estimates(bundle(output, command=command), timeline(1)).loc["ticks", "got_share"]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Doing sha256 for 3s on 16 size blocks: 100 sha256's in 3.0.0s",
+        "Doing sha256 ops for 0s on 16 size blocks: 100 sha256 ops in 3.0s",
+        f"Doing sha256 ops for 3s on 16 size blocks: {'9' * 5000} sha256 ops in 3.0s",
+        "+DT:sha256:\u0663:16\n+R:1:sha256:1.0",
+        "+DT:sha256:3:16\n+R:1:sha256:1.0.0",
+    ],
+)
+def test_what_is_no_number_is_no_result(text: str) -> None:
+    assert parse_openssl_speed(text) == []

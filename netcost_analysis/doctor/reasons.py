@@ -13,31 +13,41 @@ if TYPE_CHECKING:
 STEAL_LIMIT = 0.01
 
 _UNKNOWN = "the bundle does not say how its kernel accounts: it may or may not hold interrupts"
+_SAMPLED = (
+    "a tick{each} goes whole to whatever it hits, and is an interrupt itself, so that it may come "
+    "in step with the load; one due while interrupts are off is taken where they come on again, "
+    "often as a softirq begins, which then has all of it"
+)
 _USER = {
-    "tick": "sampled: a tick{each} goes whole to whatever it hits, and is an interrupt itself, so "
-    "that it may come in step with the load; one due while interrupts are off is taken where they "
-    "come on again, often as a softirq begins, which then has all of it",
+    "tick": f"that part of its run time whose ticks found it in user mode, so sampled: {_SAMPLED}",
     "irq_time": "interrupts are measured and left out, from the kernel's first line of their code "
     "on: not their entry and exit; user and system share the rest as ticks hit them",
-    "virt_native": "measured at each boundary, entry and exit of interrupts partly on the task",
-    "virt_gen": "measured at kernel entries only on CPUs of nohz_full=; on others sampled: a tick"
-    "{each} goes whole to whatever it hits",
+    "virt_native": "measured at each boundary: interrupts are in its system time; of their entry "
+    "and exit only what comes before the boundary is in this",
+    "virt_gen": "measured at kernel entries only on CPUs of nohz_full=; on others sampled: "
+    f"{_SAMPLED}",
 }
+_ON_TOP = (
+    "the scheduler's clock: it goes on while interrupts run on top of the task, so all of them "
+    "are in it"
+)
+_NATIVE = (
+    "user and system time, measured at each boundary: interrupts on top of the task are measured "
+    "apart, and added to its system time all the same"
+)
 _RUN_TIME = {
-    "tick": "the scheduler's clock: it goes on while interrupts run on top of the task, so all of "
-    "them are in it",
+    "tick": _ON_TOP,
     "irq_time": "the scheduler's clock, which IRQ_TIME_ACCOUNTING stops in interrupts and softirqs:"
     " only their entry and exit are in it; a reader takes the rest for sleep",
-    "virt_native": "measured at each boundary: interrupts are in nobody's time",
-    "virt_gen": "the scheduler's clock: it goes on while interrupts run on top of the task, so all "
-    "of them are in it",
+    "virt_native": _ON_TOP,
+    "virt_gen": _ON_TOP,
 }
 _CPU = {
     "tick": "the CPU's ticks{each}, others' user time among them; softirqs are what ticks hit, "
     "ksoftirqd's too",
     "irq_time": "the CPU's, others' user time among it; irq and softirq are measured, ksoftirqd's "
     "softirqs too, and taken out of ticks{each} of the rest",
-    "virt_native": "the CPU's, others' user time among it",
+    "virt_native": "the CPU's, measured, others' user time among it; irq and softirq apart",
     "virt_gen": "the CPU's ticks{each}, others' user time among them, except on CPUs of nohz_full=",
 }
 
@@ -54,7 +64,7 @@ def why(
     name = regime.regime if regime else ""
     texts = {
         "times": _USER.get(name, _UNKNOWN),
-        "task_stat": _RUN_TIME.get(name, _UNKNOWN),
+        "task_stat": (_NATIVE if name == "virt_native" else _RUN_TIME.get(name, _UNKNOWN)),
         "schedstat": _RUN_TIME.get(name, _UNKNOWN),
         "cpu_stat": _CPU.get(name, _UNKNOWN) + "; of the time between two snapshots, in which the "
         "run lies; idle is measured where the kernel is tickless",
