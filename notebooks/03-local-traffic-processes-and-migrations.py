@@ -140,7 +140,7 @@ with attempt():
 # A task that was migrated is compared with itself: just after against just before, and both
 # against moments at which it was in the same state and stayed where it was. Without the latter
 # every wake-up would look like a gain, for before it the task sleeps. What remains is the effect;
-# times how often it happens it is what migrations can have cost at all.
+# multiplied by how often it happens, it is what migrations can have cost or gained in all.
 
 
 # %%
@@ -166,7 +166,13 @@ with attempt():
     effects = netcost.migration_effect(timeline, studied, by_cause=False)
     measures = list(effects["measure"].unique())
     if effects["effect"].notna().any():
-        say(story.filled("<p>What goes with a migration of {name}:</p>", name=called(studied)))
+        say(
+            story.filled(
+                "<p>What goes with a migration of {name}. Lines are 95 % intervals; "
+                "<i>not known</i>: too few could be studied, or in too few stretches of time.</p>",
+                name=called(studied),
+            )
+        )
         with picture("The effect of migrations", 2.1, ncols=len(measures)) as (_, axes):
             for ax, measure in zip(axes, measures, strict=True):
                 migration_plots.effects(ax, effects, measure)

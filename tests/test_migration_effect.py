@@ -318,6 +318,8 @@ def test_the_verdict() -> None:
     seldom = judged("netserver", 5, 10_000 * MS, 10 * MS, 10_000 * MS, 9_000 * MS, row)
     assert (seldom.explains, seldom.reach_share) == ("no", 0.005)
     assert "0.5 % of the time in which a CPU was wanted" in seldom.reason
+    nearly = judged("netserver", 997, 10**12, 10 * MS, 10**12, 10**12, row)
+    assert "0.99 % of the time in which" in nearly.reason
     # 40 times 10 ms in 500 ms of its own: an effect of 0.1 is 8 %.
     assert verdict(40, -0.2, -0.05) == "yes"
     assert verdict(40, 0.05, 0.2) == "yes"

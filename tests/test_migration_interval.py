@@ -4,13 +4,16 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 
+import netcost_analysis as netcost
 from netcost_analysis.migration.effect import migration_effect_from, wakes_of
 from netcost_analysis.migration.interval import Compared, interval
-from netcost_analysis.migration.lives import Lives, lives_from
+from netcost_analysis.migration.lives import Lives, lives_from, lives_of
 from netcost_analysis.migration.matching import Flags
 from netcost_analysis.migration.verdict import MigrationVerdict, judged
 
+LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
 MS = 1_000_000
 SECONDS = 4
 WINDOW = (0, 1_000 * SECONDS * MS)
@@ -160,3 +163,31 @@ def test_what_costs_is_found_all_the_same() -> None:
         assert row["effect"] < 0
         said.append(row["effect_high"] < 0)
     assert sum(said) >= 9
+
+
+# The same with recorded tasks: wake-ups that moved nobody are called migrations by lot.
+def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
+    timeline = netcost.open_capture(LOCAL).timeline()
+    moved = netcost.migrations(timeline)
+    lives, wakes = lives_of(timeline), wakes_of(timeline.slices)
+    sums = timeline.sums()
+    said = []
+    for tid, count in zip(*np.unique(wakes.groups, return_counts=True), strict=True):
+        real = moved[(moved["tid"] == tid).to_numpy()]
+        stayed = wakes.starts[wakes.groups == tid]
+        near = np.abs(stayed[:, None] - real["time_ns"].to_numpy("int64")[None, :]) < MS
+        stayed = stayed[~near.any(axis=1)]
+        if count < 200:
+            continue
+        own = sums[((sums["tid"] == tid) & (sums["context"] == "task")).to_numpy(dtype=bool)]
+        own_ns = int(own["ns"].sum())
+        for seed in range(10):
+            chosen = np.random.default_rng(seed).choice(stayed, 40, replace=False)
+            called = pd.DataFrame({"time_ns": np.sort(chosen), "tid": tid, "cause": "wake-up"})
+            everyone = pd.concat([called, real[["time_ns", "tid", "cause"]]])
+            rows = migration_effect_from(called, lives, wakes, [2 * MS], False, everyone)
+            row = rows.set_index("measure").loc["run"]
+            given = (int(tid), len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
+            said.append(judged(*given).explains)
+    assert len(said) >= 40
+    assert said.count("yes") <= 0.05 * len(said)

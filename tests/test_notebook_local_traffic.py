@@ -5,6 +5,7 @@ import re
 from html import unescape
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import ROOT
 from perfdata import cpu, recording
@@ -17,6 +18,7 @@ from told import IDLE, OPENSSL, RCU, UDPSINK
 from told_notebook import Told, tell
 
 import netcost_analysis as netcost
+from netcost_analysis.processes.story import owners_text
 from netcost_analysis.units import duration, share
 
 SCRIPT = ROOT / "notebooks" / "03-local-traffic-processes-and-migrations.py"
@@ -148,3 +150,31 @@ def test_a_victim_is_asked_about(tmp_path: Path, told: object) -> None:
     assert "of what openssl got? <b>No</b>" in shown.text
     with pytest.raises(ValueError, match="no task 'opensl' in the window; there are openssl"):
         told(path, victim="opensl")  # type: ignore[operator]
+
+
+def test_what_the_table_and_the_lines_are(page: str, timeline: netcost.Timeline) -> None:
+    text = words(page)
+    pairs = netcost.traffic_pairs(timeline)
+    named = (pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum()
+    assert f"A unit is a packet. Of {share(named)} the packet itself" in text
+    assert "Lines are 95 % intervals" in text
+    assert "95 % interval -" in text
+
+
+# Softirqs that their own kernel threads run took nothing from a task.
+def test_threads_that_exist_for_it_lose_nothing(timeline: netcost.Timeline) -> None:
+    owners = pd.DataFrame(
+        {
+            "tid": pd.array([150, 7], dtype="Int64"),
+            "comm": ["irq/32-virtio2-", "openssl"],
+            "owner_tid": pd.array([219, 219], dtype="Int64"),
+            "owner_comm": "udpsink",
+            "owner_known_by": "wake-up",
+            "is_network": "yes",
+            "ns": [9_000_000, 1_000_000],
+        }
+    )
+    text = owners_text(timeline.capture, owners)
+    assert "1.00 ms ran in the time of a task that it was not for" in text
+    assert "in the time of openssl" in text
+    assert "it was not for" not in owners_text(timeline.capture, owners[:1])

@@ -66,12 +66,12 @@ def effect_text(rows: pd.DataFrame, name: str) -> str:
         row = own.iloc[(own["width_ns"] - HORIZON_NS).abs().to_numpy().argmin()]
         text += _found(row, did, name)
     left = [
-        f"of {duration(row['width_ns'])} {parts}"
+        f"with windows of {duration(row['width_ns'])}, {parts}"
         for _, row in rows.drop_duplicates("width_ns").iterrows()
         if (parts := _left_out(row))
     ]
     if left:
-        text += f"<p>Not studied, with windows {'; '.join(left)}.</p>"
+        text += f"<p>Not studied: {'; '.join(left)}.</p>"
     return text
 
 
@@ -80,7 +80,7 @@ def _found(row: "pd.Series[float]", did: str, name: str) -> str:
     sure = row["effect_low"] > 0 or row["effect_high"] < 0
     return filled(
         "<p>In the {width} after a migration {name} {did} for {after} of the time, in the {width} "
-        "before for {before}. Compared with the moments at which nothing was moved that is "
+        "before for {before}. Compared with moments without a migration that is "
         "{points} percentage points {way} (95 % interval {low} to {high}){doubt}.</p>",
         width=duration(row["width_ns"]),
         name=name,

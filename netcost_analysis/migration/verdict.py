@@ -125,7 +125,7 @@ def judged(
         explains = "no"
         reason = (
             f"{figures}: were all of the {duration(horizon_ns)} after each lost, that would be "
-            f"{share(reach)} of the time in which a CPU was wanted"
+            f"{_below(reach)} of the time in which a CPU was wanted"
         )
     elif problem is not None:
         explains, reason = "cannot tell", f"{figures}, but {problem}"
@@ -175,6 +175,12 @@ def judged(
         at_stake_low_share=stakes[0],
         at_stake_high_share=stakes[1],
     )
+
+
+def _below(fraction: float) -> str:
+    # Not rounded up to the limit that it is below.
+    hundredths = int(1e4 * fraction)
+    return f"{hundredths / 100:g} %" if hundredths else "<0.01 %"
 
 
 def _signed(fraction: float) -> str:

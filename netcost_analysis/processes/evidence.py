@@ -20,7 +20,7 @@ from .keys import of_tasks, plain
 
 NET = ("NET_RX", "NET_TX")
 # They exist to run softirqs and interrupts; waking one says nothing of whose packets these are.
-_SERVANTS = r"^(?:ksoftirqd/|ktimers/|rcuc?[_/]|rcu[a-z_]*$|migration/|napi/|irq/|backlog_napi/)"
+SERVANTS = r"^(?:ksoftirqd/|ktimers/|rcuc?[_/]|rcu[a-z_]*$|migration/|napi/|irq/|backlog_napi/)"
 
 
 def inside(events: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
@@ -153,7 +153,7 @@ def woken_by(
     comm, known_by ("wake-up", "socket", or None); index as frame.
     """
     tasks = of_tasks(woken.assign(tid=woken["what"]).astype({"tid": "Int64"}))
-    tasks = tasks[~tasks["name"].astype(str).str.contains(_SERVANTS).to_numpy(dtype=bool)]
+    tasks = tasks[~tasks["name"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
     wakings = woken.loc[tasks.index]
     unit = in_units(wakings, frame, softirqs)
     wakings = wakings.assign(unit=unit)[(unit >= 0).to_numpy()]

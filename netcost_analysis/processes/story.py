@@ -8,6 +8,7 @@ from ..requires import unrecorded
 from ..story import count, filled
 from ..units import absent, duration, share
 from .context import NETWORK
+from .evidence import SERVANTS
 from .recorded import RECEIVED, WOKEN
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def owners_text(capture: "Capture", owners: pd.DataFrame) -> str:
         text += _more(capture)
     foreign = network[(network["owner_tid"] != network["tid"]).fillna(False).to_numpy(dtype=bool)]
     foreign = foreign[(foreign["tid"] != 0).fillna(False).to_numpy(dtype=bool)]
+    # Kernel threads that exist to run softirqs have no time of their own to lose.
+    foreign = foreign[~foreign["comm"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
     others = int(foreign["ns"].sum())
     if others:
         row = foreign.iloc[0]
