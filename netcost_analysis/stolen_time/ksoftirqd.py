@@ -35,15 +35,20 @@ def handovers(timeline: Timeline) -> Handovers:
     what would not fit into memory is gone through in several passes.
     """
     across = timeline.across_cpus
+    # Who waited for one of some CPUs may have come back on another.
+    everywhere = timeline
+    if timeline.cpus is not None:
+        everywhere = timeline.capture.timeline(timeline.start, timeline.end)
+    cpus = timeline.summary["cpus"]
     threads = Gathered()
     held: list[pd.DataFrame] = []
     waits: list[pd.DataFrame] = []
     moves: list[pd.DataFrame] = []
     last: list[pd.DataFrame] = []
-    for piece in chunks(timeline, "slices", "segments", "softirqs", "polls", "migrations"):
+    for piece in chunks(everywhere, "slices", "segments", "softirqs", "polls", "migrations"):
         ours = stays_of(piece.slices)
-        threads.add(piece, ours)
-        held.append(held_of(piece.segments))
+        threads.add(piece, ours[ours["cpu"].isin(cpus)])
+        held.append(held_of(piece.segments[piece.segments["cpu"].isin(cpus)]))
         if across:
             others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
             others = others[~others.index.isin(ours.index)]
@@ -52,15 +57,16 @@ def handovers(timeline: Timeline) -> Handovers:
             # Of a wait that has ended, all that was held meanwhile is known by now.
             behind = Held(pd.concat(held)).between(waited) > 0
             waits.append(waited[behind])
-            newest = pd.concat([*last, others]).sort_values("in_ns", kind="stable")
+            # By when they ended: a switch that was not recorded can let a stay begin early.
+            newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
     stays, frame = stretches_of(threads, sums, _hertz(timeline))
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:
-        return Handovers(frame, displaced_in(stays, waits_of(timeline.slices[:0]), sums))
-    if not timeline.summary["lost_events"]:
+        return Handovers(frame, displaced_in(stays, waits_of(everywhere.slices[:0]), sums))
+    if not everywhere.summary["lost_events"]:
         waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
     pairs = displaced_in(stays, every, sums)
