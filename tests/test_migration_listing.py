@@ -55,6 +55,13 @@ def test_each_migration_and_what_followed(tmp_path: Path) -> None:
     assert rows["ran_on_dest"].tolist() == [True, True]
 
 
+# The second migration, at 500, is where one window ends and the next begins.
+def test_windows_that_meet_add_up(tmp_path: Path) -> None:
+    capture = drawn(tmp_path).capture
+    parts = [capture.timeline(0, 4e-7), capture.timeline(4e-7, None)]
+    assert [netcost.migrations(one)["time_ns"].tolist() for one in parts] == [[101], [500]]
+
+
 def test_rates(tmp_path: Path) -> None:
     timeline = drawn(tmp_path)
     [row] = netcost.migration_rates(timeline).to_dict("records")

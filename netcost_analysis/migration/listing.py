@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ..processes.keys import TaskBy, of_tasks, plain, task_keys
+from ..processes.keys import TaskBy, in_window, of_tasks, plain, task_keys
 from ..requires import requires
 from ..timeline import Timeline
 from ..units import ranges
@@ -23,7 +23,9 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
     slices.
     """
     timeline.load("migrations", "slices")
-    return migrations_from(timeline.migrations, timeline.slices, timeline.across_cpus)
+    moved = timeline.migrations
+    moved = moved[in_window(moved["time_ns"], timeline)]
+    return migrations_from(moved, timeline.slices, timeline.across_cpus)
 
 
 def migrations_from(

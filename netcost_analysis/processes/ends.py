@@ -8,7 +8,7 @@ from .._native import CaptureError
 from ..requires import requires, unrecorded
 from ..timeline import Timeline
 from .context import NETWORK, softirq_rows
-from .keys import of_tasks, plain
+from .keys import in_window, of_tasks, plain
 from .owners import pairs_of, traffic_parts
 from .recorded import RECEIVED
 from .switching import context_switches
@@ -129,7 +129,7 @@ def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, A
         "waited_ns": pd.NA if wait_ns is None else wait_ns,
         "asleep_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
-        "migrations": len(_chosen(timeline.migrations, task)),
+        "migrations": int(in_window(_chosen(timeline.migrations, task)["time_ns"], timeline).sum()),
     }
 
 

@@ -4,6 +4,8 @@ from typing import Literal, get_args
 
 import pandas as pd
 
+from ..timeline import Timeline
+
 TaskBy = Literal["tid", "comm", "cpu"]
 NOBODY = "(unknown)"
 
@@ -22,3 +24,12 @@ def plain(names: "pd.Series[str]") -> "pd.Series[str]":
 def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
     # Without the idle task, which is one for each CPU, and without stretches of nobody known.
     return rows[(rows["tid"] != 0).fillna(False).to_numpy(dtype=bool)]
+
+
+def in_window(times: "pd.Series[int]", timeline: Timeline) -> "pd.Series[bool]":
+    # What happens at the end of a window is the next one's, where the recording goes on: windows
+    # that meet add up.
+    start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    last = timeline.capture.info["end_ns"]
+    goes_on = timeline.end is not None and last is not None and end < last
+    return times.between(start, end, inclusive="left" if goes_on else "both")

@@ -4,7 +4,7 @@ import pandas as pd
 
 from ..requires import requires
 from ..timeline import Timeline
-from .keys import TaskBy, of_tasks, plain, task_keys
+from .keys import TaskBy, in_window, of_tasks, plain, task_keys
 
 # States that every kernel shows below this; above it the bit for "preempted" has moved four times
 # (METHOD 28).
@@ -25,8 +25,7 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """
     keys = task_keys(by)
     counted = switch_kinds(timeline.slices)
-    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    inside = counted["out_ns"].between(*window)
+    inside = in_window(counted["out_ns"], timeline)
     return context_switches_from(counted[inside], keys, timeline.duration_ns)
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 
 from ..requires import requires
 from ..timeline import Timeline
-from .keys import TaskBy, of_tasks, plain, task_keys
+from .keys import TaskBy, in_window, of_tasks, plain, task_keys
 
 QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
@@ -25,8 +25,8 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """
     keys = task_keys(by)
     waits = waits_of(timeline.slices)
-    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    return run_queue_from(waits[waits["in_ns"].between(*window)], keys, timeline.duration_ns)
+    inside = in_window(waits["in_ns"], timeline)
+    return run_queue_from(waits[inside], keys, timeline.duration_ns)
 
 
 def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
