@@ -216,7 +216,7 @@ class Capture:
         """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
 
         Where the bundle does not say when it ran, the whole capture. Raises CaptureError for a
-        recording without a victim.
+        recording without a victim, or one that ended before it started.
         """
         victim = self.bundle.victim if self.bundle else None
         if victim is None:
@@ -226,6 +226,8 @@ class Capture:
             for at in (victim.get("start_ns"), victim.get("end_ns"))
         )
         cpu = victim.get("cpu")
+        if start is not None and end is not None and end <= start:
+            raise CaptureError(f"{self.path} has a victim that ended before it started")
         return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
 
     def __repr__(self) -> str:

@@ -216,7 +216,7 @@ def test_mpstat_agrees_with_proc_stat_of_its_own_interval(sample: netcost.Captur
     # netcost-record sampled /proc/stat every second as well: the nearest two samples to an interval
     # of mpstat tell the same to what happens in the moments between.
     from netcost_analysis.counters import counters as counted
-    from netcost_analysis.doctor.side_by_side import intervals_within
+    from netcost_analysis.doctor.mpstat_times import intervals_within
 
     assert sample.bundle
     assert sample.bundle.victim

@@ -4,7 +4,9 @@
 import json
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -364,3 +366,87 @@ def test_any_text_gets_tables_or_a_capture_error(text: str) -> None:
     for parse in (parse_mpstat, parse_iperf3, parse_netperf, parse_schedstat, parse_task_stat):
         with suppress(CaptureError):
             parse(text)
+
+
+KINDS = "  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle"
+LOAD = "   12.00    0.00    3.00    0.00    0.00    1.00    0.00    0.00    0.00   84.00"
+
+
+@pytest.mark.parametrize(
+    ("time", "average"),
+    [
+        ("02:40:26 PM", "Average:   "),
+        ("02:40:26 p. m.", "Media:     "),
+        ("02時40分26秒", "平均値:"),
+        ("下午 02時40分26秒", "平均时间："),
+        ("14:40:26", "Moyenne :"),
+    ],
+)
+def test_mpstat_in_any_clock(time: str, average: str) -> None:
+    text = f"{time}{KINDS}\n{time}  all{LOAD}\n{time}    0{LOAD}\n\n{average}{KINDS}\n"
+    told = parse_mpstat(f"{text}{average}  all{LOAD}\n{average}    0{LOAD}\n")
+    assert told["cpu"].astype(object).where(told["cpu"].notna(), None).tolist() == [None, 0] * 2
+    assert told["interval"].notna().tolist() == [True, True, False, False]
+    assert told["when"].tolist() == [time, time, "", ""]
+    assert (told["idle_share"] == 0.84).all()
+
+
+def test_sysstats_human_percentages() -> None:
+    told = parse_mpstat(f"14:40:26{KINDS}\n14:40:27  all{LOAD.replace('0 ', '% ')}%\n")
+    assert told["usr_share"].tolist() == [0.12]
+
+
+def test_iperf3_both_ways_has_both() -> None:
+    def ends(bytes_: int) -> dict[str, Any]:
+        return {"start": 0, "end": 1, "seconds": 1, "bytes": bytes_}
+
+    run = parse_iperf3(
+        json.dumps(
+            {
+                "start": {"version": "iperf 3.18"},
+                "intervals": [
+                    {
+                        "sum": ends(100) | {"sender": True},
+                        "sum_bidir_reverse": ends(300) | {"sender": False},
+                    }
+                ],
+                "end": {
+                    "sum_sent": ends(100),
+                    "sum_received": ends(90),
+                    "sum_sent_bidir_reverse": ends(300),
+                    "sum_received_bidir_reverse": ends(290),
+                },
+            }
+        )
+    )
+    assert run.intervals["bytes"].tolist() == [100, 300]
+    assert run.intervals["is_sender"].tolist() == [True, False]
+    assert run.totals["bytes"].to_dict() == {
+        "sent": 100,
+        "received": 90,
+        "sent_reverse": 300,
+        "received_reverse": 290,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (
+            parse_iperf3,
+            '{"start": {}, "intervals": [{"sum": {"start": 0, "end": 1%s}}]}' % ("0" * 400),
+        ),
+        (parse_iperf3, '{"event": ["start"], "data": {}}'),
+        (
+            parse_mpstat,
+            '{"sysstat": {"hosts": [{"statistics": [{"cpu-load": [{"cpu": "0", "usr": 1%s}]}]}]}}'
+            % ("0" * 400),
+        ),
+        # Without its banner nobody knows whether it is UDP_STREAM's or TCP_RR's.
+        (parse_netperf, "16384  131072 1        1       10.00    25000.00\n16384  131072\n"),
+    ],
+)
+def test_what_cannot_be_told_is_a_line(parse: Callable[[str], Any], text: str) -> None:
+    with pytest.raises(CaptureError) as caught:
+        parse(text)
+    assert "\n" not in str(caught.value)

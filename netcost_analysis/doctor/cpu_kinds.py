@@ -6,7 +6,8 @@ import pandas as pd
 
 from .counts import NAN, counted
 from .mpstat import KINDS as PRINTED
-from .side_by_side import intervals_within, victim_cpu
+from .mpstat_times import intervals_within
+from .side_by_side import ran, victim_cpu
 
 if TYPE_CHECKING:
     from ..capture import Capture
@@ -31,10 +32,10 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     idle_share (with iowait), steal_share, unknown_share (only the trace knows what it does not
     know). cpu_stat is of the time between the snapshots before and after, mpstat of whole
     intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.
-    NaN where the bundle cannot say. Raises CaptureError for a recording without a victim.
+    NaN where the bundle cannot say, and for a victim that was not pinned. Raises CaptureError for
+    a recording without a victim.
     """
-    timeline, bundle = capture.victim_timeline(), capture.bundle
-    assert bundle is not None
+    timeline, bundle, _ = ran(capture)
     ticks = counted(bundle, victim_cpu(bundle)).shares
     inside = intervals_within(bundle)
     seen = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED} if len(inside) else {}
@@ -45,7 +46,7 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
             ("usr", "nice", "sys", "guest", "gnice"),
             *("irq", "soft"),
         ),
-        "traced": _traced(timeline),
+        "traced": _traced(timeline if victim_cpu(bundle) is not None else None),
     }
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(KINDS), dtype=float)
     return frame.add_suffix("_share").rename_axis("account")
@@ -64,7 +65,9 @@ def _kinds(shares: dict[str, float], tasks: tuple[str, ...], irq: str, softirq: 
     ]
 
 
-def _traced(timeline: "Timeline") -> list[float]:
+def _traced(timeline: "Timeline | None") -> list[float]:
+    if timeline is None:
+        return [NAN] * len(KINDS)
     sums = timeline.sums()
     spent = sums.groupby(sums["context"].astype(object))["ns"].sum()
     total = float(spent.sum())

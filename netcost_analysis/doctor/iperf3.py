@@ -16,6 +16,8 @@ _TOTALS = {
     "lost_packets": "lost_packets",
     "jitter_ms": "jitter_ms",
 }
+# What --bidir calls the direction from the server.
+_OTHER = "_bidir_reverse"
 _ENDS = ("host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system")
 
 
@@ -26,7 +28,8 @@ class Iperf3(NamedTuple):
     whether the server sent; error: what it said went wrong, None for nothing. intervals: a row per
     interval over all streams (start_s, end_s, bytes, bits_per_s, is_omitted, is_sender, and where
     it counts them retransmits, packets, lost_packets, jitter_ms). totals: the same from start to
-    end, rows sent and received. cpu: shares of one CPU, host_ this side's, remote_ the peer's, of
+    end, rows sent and received, and under --bidir sent_reverse and received_reverse for what the
+    server sent. cpu: shares of one CPU, host_ this side's, remote_ the peer's, of
     total, user and system; by clock(3) and getrusage(2), so by the kernel's accounting.
     """
 
@@ -52,7 +55,7 @@ def parse_iperf3(text: str) -> Iperf3:
         raise CaptureError("iperf3 left no JSON there")
     try:
         return _made(run)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise CaptureError(f"no run of iperf3: {type(error).__name__} at {error}") from None
 
 
@@ -69,7 +72,7 @@ def _run(text: str) -> dict[str, Any] | None:
             at = text.find("\n{", at)
             at += at >= 0
             continue
-        if isinstance(value, dict) and "event" in value:
+        if isinstance(value, dict) and isinstance(value.get("event"), str):
             _add(stream, value)
             run = stream
         elif isinstance(value, dict) and {"start", "end", "error"} & set(value):
@@ -93,7 +96,13 @@ def _made(run: dict[str, Any]) -> Iperf3:
     start, end = run.get("start") or {}, run.get("end") or {}
     test = start.get("test_start") or {}
     cpu = end.get("cpu_utilization_percent") or {}
-    sums = [one["sum"] for one in run.get("intervals") or () if one.get("sum")]
+    # With --bidir each interval has a sum of either direction.
+    sums = [
+        one[name]
+        for one in run.get("intervals") or ()
+        for name in ("sum", f"sum{_OTHER}")
+        if one.get(name)
+    ]
     intervals = pd.DataFrame(
         [
             {"start_s": float(one["start"]), "end_s": float(one["end"])}
@@ -104,6 +113,7 @@ def _made(run: dict[str, Any]) -> Iperf3:
     )
     # Before 3.? a UDP run had one sum: the sender's, with what the receiver told of losses.
     ends = {"sent": end.get("sum_sent") or end.get("sum"), "received": end.get("sum_received")}
+    ends |= {f"{name}_reverse": end.get(f"sum_{name}{_OTHER}") for name in ("sent", "received")}
     totals = pd.DataFrame.from_dict(
         {name: _counted(one) for name, one in ends.items() if one}, orient="index"
     )

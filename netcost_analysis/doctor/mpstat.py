@@ -59,7 +59,7 @@ def _of_json(text: str) -> list[list[Any]]:
             for interval, one in enumerate(intervals)
             for load in one.get("cpu-load", ())
         ]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         raise CaptureError("what mpstat wrote is no whole JSON of its own: was it ended?") from None
 
 

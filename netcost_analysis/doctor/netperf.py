@@ -106,6 +106,9 @@ _RR = (
 def _table(text: str, test: str) -> tuple[float, float, float | None, dict[str, str]]:
     rows = [line.split() for line in text.splitlines() if _NUMBERS.match(line)]
     columns: tuple[str, ...] = _STREAM
+    # Without its banner (-P 0) a line of six may be UDP_STREAM's or a _RR's.
+    if test == "omni" and len(rows[0]) not in (len(_STREAM), len(_STREAM) + len(_CPU)):
+        raise IndexError
     if test == "UDP_STREAM":
         columns = _UDP
     elif test.endswith("RR"):

@@ -8,7 +8,7 @@ import pandas as pd
 from .._native import CaptureError
 from ..bundle import Bundle, is_bundle
 from ..capture import Capture
-from ..victim import ticks_share, traced_share
+from ..victim import ticks_share, traced_share, work_against
 from .counts import NAN, counted
 from .side_by_side import wall_s
 
@@ -77,13 +77,12 @@ def _part(bundle: Bundle, name: str) -> Bundle | None:
 def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[str, Any]:
     cpu = (run.victim or {}).get("cpu")
     counts = counted(run, cpu if isinstance(cpu, int) else None)
-    done, alone = _blocks_per_s(run), _blocks_per_s(idle)
-    ticks = ticks_share(run)
+    work, ticks = work_against(run, idle), ticks_share(run)
     return {
         "run": kind,
         "wall_s": wall_s(run),
-        "blocks_per_s": done,
-        "by_work_share": done / alone if alone else NAN,
+        "blocks_per_s": _blocks_per_s(run),
+        "by_work_share": NAN if work is None else work,
         "by_ticks_share": NAN if ticks is None else ticks,
         "cpu_interrupts_per_s": counts.interrupts_per_s,
         "packets_per_s": counts.packets_per_s,

@@ -1,7 +1,8 @@
 """Every account of what the victim got, side by side."""
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -9,11 +10,11 @@ from .._native import CaptureError
 from ..accounting import accounting
 from ..counters import readings
 from ..units import share
-from ..victim import ticks_share, traced_share, work_share
+from ..victim import ticks_share, times_of_its_own, traced_share, work_share
 from .counts import NAN, Counted, counted, seconds_between
-from .mpstat import parse_mpstat
+from .mpstat_times import intervals_within
 from .proc_text import TaskStat, parse_schedstat, parse_task_stat
-from .reasons import why
+from .reasons import STEAL_LIMIT, why
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 # /proc and times(2) count in USER_HZ, which is 100 on every architecture but alpha, whatever
 # CONFIG_HZ is (include/asm-generic/param.h).
 USER_HZ = 100
-# An interval of mpstat lies in the run where no more than this part of it sticks out.
-_TOLERANCE = 0.05
 # A baseline that had its CPU for less than all but this was disturbed.
 _DISTURBED = 0.03
+# What of the trace's time nobody has, and how much longer the snapshots' time is than the run,
+# before it has to be said.
+_UNKNOWN, _LONGER = 0.005, 0.1
+_RUN_NS = re.compile("[0-9]{1,19}")
 _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
 
@@ -48,11 +51,11 @@ def accounts(
     hidden_cost estimates it, None for no such row; hidden_from: where that was measured, for the
     text. Returns a row per estimate (index: times, task_stat, schedstat, cpu_stat, mpstat, traced,
     traced_and_hidden, work): got_share and lost_share of wall time, residual_share (got_share less
-    that of work), resolution_share, steal_share, source and why. NaN where the bundle cannot say.
-    Raises CaptureError for a recording without a victim. Sources: reasons.py; docs/definitions.md.
+    that of work), resolution_share, steal_share, source and why. NaN where the bundle cannot say;
+    traced where its trace does not hold the run. Raises CaptureError for a recording without a
+    victim. Sources: reasons.py; docs/definitions.md.
     """
-    timeline, bundle = capture.victim_timeline(), capture.bundle
-    assert bundle is not None
+    timeline, bundle, untold = ran(capture)
     counts = counted(bundle, victim_cpu(bundle))
     rows = {
         "times": _times(bundle),
@@ -74,15 +77,32 @@ def accounts(
         reason = why(name, regime, config, steal, hidden_from or "measured elsewhere")
         if name == "work":
             reason += _disturbed(bundle)
-        if name.startswith("traced") and not _says_when(bundle):
-            reason += (
-                ". When the victim ran the bundle does not say: this is of all that was traced"
+        if name == "cpu_stat":
+            reason += _longer(bundle, counts)
+        if name.startswith("traced"):
+            reason += _of_trace(bundle, timeline) + (
+                f". The trace cannot say: {untold}" * bool(untold)
             )
-        records.append((row.got, row.resolution, steal, row.source, reason))
+        step = NAN if math.isnan(row.got) else row.resolution
+        records.append((row.got, step, steal, row.source, reason))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
     frame.insert(1, "lost_share", 1 - frame["got_share"])
     frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
     return frame
+
+
+def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
+    # The timeline of the victim's run, or why there is none: the other accounts need no trace.
+    bundle = capture.bundle
+    if bundle is None or bundle.victim is None:
+        raise CaptureError(f"{capture.path} has no victim: record one with --victim")
+    try:
+        timeline = capture.victim_timeline()
+        timeline.load()
+    # ValueError: the manifest has the run end before it began, or on a CPU that was not recorded.
+    except (CaptureError, ValueError) as error:
+        return None, bundle, str(error)
+    return timeline, bundle, ""
 
 
 def victim_cpu(bundle: "Bundle") -> int | None:
@@ -91,17 +111,44 @@ def victim_cpu(bundle: "Bundle") -> int | None:
     return cpu if isinstance(cpu, int) else None
 
 
-def _says_when(bundle: "Bundle") -> bool:
+def _of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
     victim = bundle.victim or {}
-    return all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns"))
+    told = ""
+    if not all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns")):
+        told = ". When the victim ran the bundle does not say: this is of all that was traced"
+    unknown = 0.0 if timeline is None or timeline.covered is None else 1 - timeline.covered
+    if unknown >= _UNKNOWN:
+        told += f". Whose {share(unknown)} of that time was is not known, so it may be too low"
+    return told
+
+
+def _longer(bundle: "Bundle", counts: Counted) -> str:
+    # Idle before and after the run makes every share of it smaller.
+    wall = wall_s(bundle)
+    if not counts.stat_s > (1 + _LONGER) * wall:
+        return ""
+    return f". Here the snapshots are {counts.stat_s:.2f} s apart, and the run took {wall:.2f} s"
+
+
+def baseline_got(bundle: "Bundle") -> float:
+    """The share of wall time that the baseline had its CPU for, where that was disturbed; or NaN.
+
+    What the baseline did not have is missing from all that is measured against it.
+    """
+    alone = _task_stat(bundle.baseline).got if bundle.baseline else NAN
+    return alone if alone < 1 - _DISTURBED else NAN
 
 
 def _disturbed(bundle: "Bundle") -> str:
-    # What the baseline did not have is missing from all that is measured against it.
-    alone = _task_stat(bundle.baseline).got if bundle.baseline else NAN
-    if not alone < 1 - _DISTURBED:
+    if bundle.baseline is None:
         return ""
-    return f". Here the baseline itself had its CPU for {share(alone)} only: this is too high"
+    alone, told = baseline_got(bundle), ""
+    if not math.isnan(alone):
+        told = f". Here the baseline itself had its CPU for {share(alone)} only: this is too high"
+    stolen = counted(bundle.baseline, victim_cpu(bundle.baseline)).steal_share
+    if stolen > STEAL_LIMIT:
+        told += f". The baseline had {share(stolen)} steal: this is too high by about as much of it"
+    return told
 
 
 def _or_nan(value: float | None) -> float:
@@ -115,7 +162,7 @@ def wall_s(bundle: "Bundle") -> float:
 
 
 def _times(bundle: "Bundle") -> Row:
-    asked = sum(run.asked_s for run in bundle.speed_runs) or wall_s(bundle)
+    asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
     source = "the victim's user time by times(2) over wall time"
     return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
 
@@ -155,12 +202,17 @@ def _schedstat(bundle: "Bundle") -> Row:
     if not (isinstance(start, int) and isinstance(end, int) and isinstance(pid, int)):
         return _cpu_schedstat(bundle)
     for reading in reversed(readings(bundle, "victim", sides=False)):
-        words = next(
-            (w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]),
-            [],
-        )
+        lines = [
+            w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]
+        ]
         at = (reading.begin_ns + reading.end_ns) / 2
-        if len(words) == 5 and words[0] == str(pid) and words[2].isdigit() and start < at <= end:
+        if not start < at <= end:
+            continue
+        if len(lines) > 1:
+            # A shell and its children, of which some may have come and gone.
+            return _cpu_schedstat(bundle)
+        words = lines[0] if lines else []
+        if len(words) == 5 and words[0] == str(pid) and _RUN_NS.fullmatch(words[2]):
             # When within the reading its file was read, nobody knows.
             step = (reading.end_ns - reading.begin_ns) / (at - start)
             return Row(min(float(words[2]) / (at - start), 1.0), step, source=source)
@@ -179,7 +231,12 @@ def _cpu_schedstat(bundle: "Bundle") -> Row:
             return Row(source=source)
         run_ns.append(float(column.get(victim_cpu(bundle), NAN)))
     grown = run_ns[1] - run_ns[0]
-    return Row(grown / 1e9 / seconds if grown >= 0 else NAN, source=source)
+    if not grown >= 0:
+        return Row(source=source)
+    # When within each reading its file was read, nobody knows.
+    reads = [side.reads.get("schedstat") for side in (bundle.before, bundle.after)]
+    step = sum(last - first for first, last in filter(None, reads)) / 2e9 / seconds
+    return Row(min(grown / 1e9 / seconds, 1.0), step if all(reads) else NAN, source=source)
 
 
 def _cpu_stat(counts: Counted) -> Row:
@@ -201,64 +258,22 @@ def _mpstat(bundle: "Bundle") -> Row:
     )
 
 
-def intervals_within(bundle: "Bundle") -> pd.DataFrame:
-    """Of mpstat_intervals those of the victim's CPU that lie within its run, to a twentieth."""
-    found, victim = mpstat_intervals(bundle), bundle.victim or {}
-    start, end, cpu = (victim.get(key) for key in ("start_ns", "end_ns", "cpu"))
-    if not (isinstance(start, int) and isinstance(end, int) and isinstance(cpu, int)):
-        return found[:0]
-    slack = _TOLERANCE * (found["end_ns"] - found["start_ns"])
-    after = found["start_ns"] >= start - slack
-    return found[(found["cpu"] == cpu) & after & (found["end_ns"] <= end + slack)]
-
-
-def mpstat_intervals(bundle: "Bundle") -> pd.DataFrame:
-    """What mpstat said beside the recording (as parse_mpstat), with start_ns and end_ns of each.
-
-    mpstat says to the second when an interval ended; that they follow one another from its start
-    on is more exact. Empty where the bundle has none, or does not say when it started.
-    """
-    companions = bundle.manifest.get("companions")
-    companion: dict[str, Any] = {}
-    for one in companions if isinstance(companions, list) else ():
-        if isinstance(one, dict) and one.get("name") == "mpstat":
-            companion = one
-    start, name = companion.get("start_ns"), companion.get("output")
-    text = bundle.text(name) if isinstance(name, str) and name else None
-    try:
-        frame = parse_mpstat(text or "")
-    except CaptureError:
-        frame = parse_mpstat("")
-    frame = frame[frame["interval"].notna()]
-    if not isinstance(start, int):
-        frame = frame[:0]
-    step = round(_interval_s(bundle) * 1e9)
-    order = frame["interval"].astype("int64")
-    begin = start if isinstance(start, int) else 0
-    return frame.assign(start_ns=begin + order * step, end_ns=begin + (order + 1) * step)
-
-
-def _interval_s(bundle: "Bundle") -> float:
-    words = str(bundle.manifest.get("record_command", "")).split()
-    try:
-        seconds = float(words[words.index("--interval") + 1])
-    except (ValueError, IndexError):
-        return 1.0
-    return seconds if 0 < seconds < 1e6 else 1.0
-
-
-def _traced(bundle: "Bundle", timeline: "Timeline") -> Row:
+def _traced(bundle: "Bundle", timeline: "Timeline | None") -> Row:
     step = NAN
-    if timeline.duration_ns:
+    if timeline is not None and timeline.duration_ns:
         step = float(timeline.summary["resolution_ns"]) / timeline.duration_ns
     source = "the victim's own segments over wall time"
-    return Row(_or_nan(traced_share(bundle, timeline)), step, source=source)
+    return Row(_own(bundle, timeline), step, source=source)
+
+
+def _own(bundle: "Bundle", timeline: "Timeline | None") -> float:
+    return NAN if timeline is None else _or_nan(traced_share(bundle, timeline))
 
 
 def _hidden(
-    bundle: "Bundle", timeline: "Timeline", counts: Counted, hidden_ns: float | None
+    bundle: "Bundle", timeline: "Timeline | None", counts: Counted, hidden_ns: float | None
 ) -> Row:
-    traced = _or_nan(traced_share(bundle, timeline))
+    traced = _own(bundle, timeline)
     lost = counts.interrupts_per_s * (hidden_ns or 0) / 1e9
     source = f"traced less {hidden_ns or 0:,.0f} ns for each of its CPU's interrupts"
     return Row(traced - lost, source=source)
