@@ -134,11 +134,12 @@ def test_a_short_gap_does_not_matter() -> None:
 def test_before_its_fork_a_task_had_no_time_to_lose() -> None:
     forked = pd.DataFrame({"time_ns": [35 * MS], "child_pid": [TASK]})
     assert of(effect(life(), forked=forked), "run")["left_out_edge"] == 1
-    dead = life()
-    dead[0].loc[len(dead[0]) - 1, "prev_state"] = 0x20
-    last = int(dead[0]["out_ns"].iloc[-1])
-    dead[2].loc[len(dead[2])] = [last - 1 * MS, TASK, "balance"]
-    assert of(effect(dead), "run")["left_out_edge"] == 1
+    for ended in (0x10, 0x20, 0x40):
+        dead = life()
+        dead[0].loc[len(dead[0]) - 1, "prev_state"] = ended
+        last = int(dead[0]["out_ns"].iloc[-1])
+        dead[2].loc[len(dead[2])] = [last - 1 * MS, TASK, "balance"]
+        assert of(effect(dead), "run")["left_out_edge"] == 1
 
 
 # A number that is given again: what the first task of it had is not what the second lost.

@@ -11,8 +11,9 @@ from .spans import Floats, Ints, Spans, merged, spans_of
 if TYPE_CHECKING:
     from ..timeline import Timeline
 
-# EXIT_ZOMBIE and EXIT_DEAD, in either order.
-_DEAD = 0x30
+# EXIT_ZOMBIE and EXIT_DEAD, in either order; TASK_DEAD of kernels before 4.14. That bit is of later
+# ones TASK_PARKED: such a thread is as good as gone, too.
+_DEAD = 0x70
 MEASURES = ("run", "wait", "softirq")
 
 
