@@ -99,6 +99,36 @@ def test_costs_of_a_segment_are_capped_by_the_next_event() -> None:
     assert coarse["cost_ns"].tolist() == [40, 80, 40]
 
 
+# Ten events in 2 us, told in steps of 1 us: each may have had up to 1 us more, all of them had 2.
+def test_coarse_times_never_cost_more_than_there_is(tmp_path: Path) -> None:
+    lines = [
+        "# tracer: nop",
+        "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION",
+        "         openssl-500     [000] ..... 1.000000: sched_waking: comm=a pid=9 prio=1 "
+        "target_cpu=000",
+        *(
+            f"         openssl-500     [000] d.h.. 1.00000{1 + number // 5}: {event}: irq=32 {rest}"
+            for number in range(4)
+            for event, rest in (
+                ("irq_handler_entry", "name=eth0"),
+                ("irq_handler_exit", "ret=handled"),
+            )
+        ),
+        "         openssl-500     [000] ..... 1.000003: sched_switch: prev_comm=openssl "
+        "prev_pid=500 prev_prio=120 prev_state=R ==> next_comm=a next_pid=9 next_prio=120",
+    ]
+    path = tmp_path / "trace.txt"
+    path.write_text("\n".join(lines) + "\n")
+    line = netcost.open_capture(path).timeline()
+    for by in ("cpu", "comm"):
+        costs = netcost.tracing_cost(line, by)  # type: ignore[arg-type]
+        assert (costs["cost_high_share"].dropna() <= 1).all()
+    got = netcost.corrected_stolen(line)
+    assert len(got)
+    assert (got["cost_high_share"] <= 1).all()
+    assert (got["corrected_low_ns"] >= 0).all()
+
+
 @pytest.mark.parametrize(
     ("text", "source", "each"),
     [

@@ -1,6 +1,7 @@
 # Windows, cost classes, thieves by queue and the effective share: on drawn timelines, as partitions
 # of what stolen() says, and against perf's own text.
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -293,7 +294,44 @@ def test_effective_share_by_hand(tmp_path: Path) -> None:
     assert got["effective_share"] == pytest.approx(270 / 400)
     # No bundle, no configuration: what a monitor shows is not known.
     assert pd.isna(got["monitor_share"])
-    assert pd.isna(got["hidden_share"])
+    assert pd.isna(got["overcharged_share"])
+
+
+# A tick by a kernel that charges interrupts to the task (bundle's configuration), openssl:
+#   own | irq 32 | NET_RX it raised itself | NET_RX of unknown origin | own
+#   0  100     200  300                 450  500                    600    1000
+def test_what_a_task_sends_itself_it_had(tmp_path: Path) -> None:
+    happened = cpu(
+        0,
+        h.Waking(0, UDPSINK),
+        h.IrqEntry(100, 32),
+        h.IrqExit(200, 32),
+        h.BhDisable(250),
+        h.SoftirqRaise(260, NET_RX),
+        h.SoftirqEntry(300, NET_RX),
+        h.SoftirqExit(450, NET_RX),
+        h.BhEnable(460),
+        h.BhDisable(470),
+        h.SoftirqEntry(500, NET_RX),
+        h.SoftirqExit(600, NET_RX),
+        h.BhEnable(610),
+        h.Waking(1_000, UDPSINK),
+        task=OPENSSL,
+    )
+    recording(happened, known=(OPENSSL, UDPSINK)).write(tmp_path / "trace.perf.data")
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data"}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    (tmp_path / "kernel_config").write_text("CONFIG_TICK_CPU_ACCOUNTING=y\n")
+    line = netcost.open_capture(tmp_path).timeline()
+    losses = netcost.stolen(line).loc["openssl"]
+    assert losses[["task_ns", "synchronous_ns"]].tolist() == [650, 150]
+    assert losses["stolen_or_synchronous_ns"] == 100
+    got = netcost.effective_share(line).loc["openssl"]
+    assert got["monitor_share"] == pytest.approx(1.0)
+    assert got["effective_share"] == pytest.approx(0.8)
+    assert got["effective_max_share"] == pytest.approx(0.9)
+    assert got["overcharged_share"] == pytest.approx(0.1)
+    assert got["overcharged_max_share"] == pytest.approx(0.2)
 
 
 def test_ticks_and_what_they_interrupt(tmp_path: Path) -> None:
@@ -324,7 +362,7 @@ def test_ticks_are_those_that_perf_prints(name: str, monkeypatch: pytest.MonkeyP
     line = netcost.open_capture(SAMPLES / name).timeline()
     got = netcost.effective_share(line, by="tid")
     assert got["monitor_share"].notna().all()
-    assert (got["hidden_share"] > -1e-12).all()
+    assert (got["overcharged_share"] > -1e-12).all()
     counts: dict[int, int] = {}
     for _, _, tid, event, _ in printed(name):
         if event == "irq_vectors:local_timer_entry" and tid > 0:

@@ -126,11 +126,13 @@ def figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
 
 
 def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
-    # Costs in whole ns, and as shares of ns.
+    # Costs in whole ns, no more than ns, and as shares of it. With times in steps the gaps between
+    # events are known by a step each, which would add up to more.
     frame = frame.assign(events=frame["events"].round().astype("int64"))
     ns = frame["ns"].astype("float64")
     for name in COSTS:
+        frame[name] = frame[name].astype("float64").clip(upper=ns)
         share = name.replace("_ns", "_share")
-        frame[share] = frame[name].astype("float64") / ns.where((ns > 0) & known)
+        frame[share] = frame[name] / ns.where((ns > 0) & known)
         frame[name] = frame[name].round().astype("Int64")
     return frame

@@ -91,7 +91,7 @@ def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
     had = 100 * top["effective_share"].to_numpy()
     places = np.arange(len(top))
     ax.hlines(places, had, claimed, color=PART["stolen_network"], linewidth=3, alpha=0.6)
-    ax.plot(had, places, "o", color=INK, markersize=7, label="it ran itself")
+    ax.plot(had, places, "o", color=INK, markersize=7, label="what it had")
     ax.plot(
         *(claimed, places),
         "o",

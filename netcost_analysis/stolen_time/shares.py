@@ -19,9 +19,11 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     stolen() is and in its order; times are ns, shares are of the window, one CPU being 1:
 
     - on_cpu_ns, task_ns, monitor_ns (Int64): as in stolen(). monitor_share: what `top` shows as
-      %CPU over this window; effective_share: what the task itself ran, and of ksoftirqd and its
-      like the network work that they are for; hidden_share: the first minus the second, what a
-      monitor claims for it and it did not have. NaN where unknown.
+      %CPU over this window. effective_share: what the task itself ran, with softirqs of its own
+      sending and receiving, and of ksoftirqd and its like the network work that they are for;
+      effective_max_share adds what may have been that. overcharged_share, overcharged_max_share:
+      monitor_share less these, what it is charged for and did not have; below 0 where its own
+      softirqs are not charged. NaN where unknown.
     - ticks, softirq_ticks (Int64): timer interrupts that found it current, and those of them that
       interrupted a softirq: what the kernel's sampling sees. NA where local_timer was not recorded.
 
@@ -32,11 +34,14 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     frame = losses[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
     window = timeline.duration_ns or float("nan")
     frame["monitor_share"] = _float(frame["monitor_ns"]) / window
-    own = of_tasks(tally(timeline.sums(), by))
-    own = own[(own["context"] == "task") | (own["cost_class"] == "scheduled")]
-    effective = per_victim(own, keys, frame.index)
-    frame["effective_share"] = _float(known_if(timeline.has_switches, effective)) / window
-    frame["hidden_share"] = frame["monitor_share"] - frame["effective_share"]
+    rows = of_tasks(tally(timeline.sums(), by))
+    surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
+    perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
+    for name, mask in (("effective", surely), ("effective_max", surely | perhaps)):
+        had = known_if(timeline.has_switches, per_victim(rows[mask], keys, frame.index))
+        frame[f"{name}_share"] = _float(had) / window
+    frame["overcharged_share"] = frame["monitor_share"] - frame["effective_max_share"]
+    frame["overcharged_max_share"] = frame["monitor_share"] - frame["effective_share"]
     ticks = ["ticks", "softirq_ticks"]
     known = not unrecorded(timeline.capture, _TICK)
     if not known:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..story import count, filled
+from ..tables import share_between
 from ..units import absent, duration, share
 from .rolling import largest_change
 
@@ -184,12 +185,13 @@ def monitor_text(victim: str | None, frame: pd.DataFrame) -> str:
         "had {had}.",
         victim=victim,
         shown=share(row["monitor_share"]) or "0 %",
-        had=share(row["effective_share"]) or "0 %",
+        had=share_between(row["effective_share"], row["effective_max_share"]) or "0 %",
     )
     if not absent(row["ticks"]) and row["ticks"]:
         text += (
-            f" Of the {int(row['ticks']):,} timer interrupts that found it current, "
-            f"{int(row['softirq_ticks']):,} interrupted a softirq: what the kernel samples by tick "
-            f"says {share(row['softirq_ticks'] / row['ticks']) or '0 %'}."
+            f" Of {count(int(row['ticks']), 'timer interrupt')} that found it current, "
+            f"{int(row['softirq_ticks']):,} interrupted a softirq: a kernel that samples by ticks "
+            f"would book {share(row['softirq_ticks'] / row['ticks']) or '0 %'} of that time as "
+            "softirq."
         )
     return text + "</p>"
