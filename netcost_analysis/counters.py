@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .bundle import Bundle
 
 _HEAD = re.compile(r"@ [0-9]+ ([0-9]{1,18}) ([0-9]{1,18})$")
+_WRAPPED = 1 << 63
 # What a sample's file is called in the folders before/ and after/.
 _WHOLE = {"softnet_stat": "net_softnet_stat"}
 # How a file's rows are told apart, and the snapshot's table of it.
@@ -65,7 +66,7 @@ def _samples(text: str) -> Iterator[Reading]:
     lines: list[str] = []
     for line in text.splitlines(keepends=True):
         head = _HEAD.match(line)
-        if head is None:
+        if head is None or int(head[2]) < int(head[1]):
             lines.append(line)
             continue
         if when:
@@ -74,6 +75,13 @@ def _samples(text: str) -> Iterator[Reading]:
     # A recorder that was killed while it wrote leaves half a copy.
     if when and lines and lines[-1].endswith("\n"):
         yield Reading(*when, "".join(lines))
+
+
+def _known(values: pd.DataFrame) -> pd.DataFrame:
+    # A driver that counted down from 0 shows 64 bits that are none: NA, which the others outlive.
+    if all(kind in ("int64", "float64") for kind in values.dtypes):
+        return values
+    return values.map(lambda one: pd.NA if _WRAPPED <= one < _WRAPPED * 2 else one)
 
 
 def counters(
@@ -85,8 +93,8 @@ def counters(
     softnet_stat, stat (and cpu), interrupts (and line), softirqs (and action). folder, sides: as
     readings() takes them. Returns columns begin_ns, end_ns
     (int64, when it was read), at_ns (the middle), the key, then the counters as Snapshot has them
-    (by CPU number for interrupts and softirqs); empty where the bundle has none. Raises ValueError
-    for another name.
+    (by CPU number for interrupts and softirqs; NA where one needs the 64th bit); empty where the
+    bundle has none. Raises ValueError for another name.
     """
     # Network namespaces have a net/dev each, and share the rest.
     kind = "net_dev" if name.startswith("net_dev.") else name
@@ -96,7 +104,7 @@ def counters(
     frames = []
     for begin_ns, end_ns, text in readings(bundle, name, folder, sides):
         snapshot = Snapshot({_WHOLE.get(kind, kind): text})
-        frame = getattr(snapshot, table).rename_axis(key).reset_index()
+        frame = _known(getattr(snapshot, table)).rename_axis(key).reset_index()
         at_ns = (begin_ns + end_ns) // 2
         for place, (column, ns) in enumerate(
             (("begin_ns", begin_ns), ("end_ns", end_ns), ("at_ns", at_ns))
@@ -116,7 +124,7 @@ def deltas(counted: pd.DataFrame) -> pd.DataFrame:
     start_ns, end_ns (the middles of the two readings), interval_ns, interval_error_ns (half of what
     both readings took: the interval may be off by as much), the key, and each counter's growth. A
     counter that went backwards (a device or CPU made anew) is NA there, and so is one that a
-    reading lacks. Raises CaptureError for a counter beyond 63 bits.
+    reading lacks or that needs the 64th bit. Raises CaptureError for a counter beyond 64 bits.
     """
     key = str(counted.columns[3])
     values = list(counted.columns[4:])

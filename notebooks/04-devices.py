@@ -31,6 +31,7 @@ from netcost_analysis import story
 from netcost_analysis.devices import cost, plots, shares
 from netcost_analysis.devices import flags as suspicions
 from netcost_analysis.devices import story as words
+from netcost_analysis.devices.story_flags import flag_list
 from netcost_analysis.notebook import attempt, picture, say, table
 from netcost_analysis.plots import bin_width
 from netcost_analysis.requires import unrecorded
@@ -82,7 +83,9 @@ traffic = None
 if capture.bundle:
     with attempt():
         traffic = netcost.device_traffic(capture.bundle)
-        table(words.totals(netcost.device_traffic(capture.bundle, whole=True)), names=words.TOTALS)
+        whole = netcost.device_traffic(capture.bundle, whole=True)
+        table(words.totals(whole), rows=20, names=words.TOTALS)
+        say(words.nominal_text(whole, netcost.interfaces(capture.bundle)))
 if costs is not None and timeline.duration_ns:
     bin_ns = bin_width(timeline.duration_ns)
     window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
@@ -90,13 +93,14 @@ if costs is not None and timeline.duration_ns:
     comparable = traffic is not None and cost.comparable(timeline)
     for device in words.busy_devices(costs):
         bins = shares.over_time(sums, lines, device)
-        with picture(f"Time and traffic of {device}", 2.4, ncols=1 + comparable, squeeze=False) as (
+        beside = comparable and traffic[traffic["device"] == device]["namespace"].nunique() == 1
+        with picture(f"Time and traffic of {device}", 2.4, ncols=1 + beside, squeeze=False) as (
             _,
             axes,
         ):
             plots.time_shares(axes[0, 0], bins, window, bin_ns, capture.start_ns)
             axes[0, 0].set_title(device)
-            if comparable:
+            if beside:
                 plots.traffic(axes[0, 1], traffic[traffic["device"] == device], capture.start_ns)
                 axes[0, 1].set_xlim(axes[0, 0].get_xlim())
 if costs is None and not capture.bundle:
@@ -116,7 +120,7 @@ if costs is not None and len(costs):
         rows = min(len(known), 8)
         with picture("CPU time per packet received, by device", 0.9 + 0.4 * rows) as (_, ax):
             plots.per_packet(ax, costs)
-    table(words.price_list(costs), names=words.PRICES)
+    table(words.price_list(costs), rows=20, names=words.PRICES)
     say(words.cost_text(costs))
 
 # %% [markdown]
@@ -129,7 +133,8 @@ if costs is not None and len(costs):
 if capture.bundle:
     with attempt():
         read = netcost.assumed_rates(capture.bundle, interval_s, words.folder_of(capture.bundle))
-        busy = [one for one in words.busy_devices(costs) if (read["device"] == one).any()]
+        namespaces = read.groupby("device")["namespace"].nunique()
+        busy = [one for one in words.busy_devices(costs) if namespaces.get(one) == 1]
         if busy:
             of_one = read[read["device"] == busy[0]]
             origin_ns = int(of_one["start_ns"].min())
@@ -149,14 +154,15 @@ if capture.bundle:
         say(words.saturation_text(full))
         grown = full[(full["count"] > 0).fillna(False)]
         if len(grown):
-            table(grown[["layer", "device", "cpu", "counter", "count", "per_s"]], rows=12)
+            place = ["namespace"] if grown["namespace"].nunique() > 1 else []
+            table(grown[["layer", *place, "device", "cpu", "counter", "count", "per_s"]], rows=12)
 
 # %% [markdown]
 # ## What looks wrong
 
 # %%
 if flags is not None:
-    say(words.flag_list(flags, suspicions.unseen(timeline)))
+    say(flag_list(flags, suspicions.unseen(timeline)))
 
 # %% [markdown]
 # ## Before you use these figures

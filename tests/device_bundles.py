@@ -29,7 +29,11 @@ def link(name: str, *flags: str, **fields: Any) -> dict[str, Any]:
 
 
 def addressed(name: str, *scopes: str) -> dict[str, Any]:
-    local = [{"family": "inet", "local": f"192.0.2.{i}", "scope": s} for i, s in enumerate(scopes)]
+    # Of link scope is a link-local one.
+    nets = {scope: "169.254.2" if scope == "link" else "192.0.2" for scope in scopes}
+    local = [
+        {"family": "inet", "local": f"{nets[s]}.{i}", "scope": s} for i, s in enumerate(scopes)
+    ]
     return {"ifname": name, "addr_info": local}
 
 

@@ -66,7 +66,13 @@ def test_large_counters_lose_nothing(tmp_path: Path) -> None:
     told = bundle(tmp_path / "b", f"@ 1 200 220\n{net_dev(eth0=most)}@ 2 300 310\n"
                                   f"{net_dev(eth0=most + 2)}")  # fmt: skip
     assert deltas(counters(told, "net_dev"))["rx_packets"].tolist()[-1] == 2
-    told = bundle(tmp_path / "c", f"@ 1 200 220\n{net_dev(eth0=1 << 63)}")
+    # A driver that counted down from 0: of one counter nothing is known, of the others all.
+    below = net_dev(eth0=8).replace(" 8 0 ", f" 8 {(1 << 64) - 1} ")
+    text = f"@ 1 200 220\n{below}@ 2 300 310\n{net_dev(eth0=most)}"
+    grown = deltas(counters(bundle(tmp_path / "d", text), "net_dev"))
+    assert grown["rx_errs"].isna().all()
+    assert grown["rx_packets"].tolist() == [3, most - 8]
+    told = bundle(tmp_path / "c", f"@ 1 200 220\n{net_dev(eth0=1 << 64)}")
     with pytest.raises(netcost.CaptureError, match="a counter of eth0 is larger"):
         deltas(counters(told, "net_dev"))
 

@@ -123,6 +123,49 @@ def test_a_name_of_two_namespaces_has_no_traffic() -> None:
     assert rows.loc["eth1", "ns_per_packet"] == 1
 
 
+# Two namespaces are read one after the other, so no two of their readings have a window in common.
+def test_namesakes_of_two_namespaces_are_not_given_each_others_time(tmp_path: Path) -> None:
+    manifest = {"network_namespaces": ["blue", "."], "netcost_bundle": 1}
+    timeline = made(
+        tmp_path,
+        **{
+            "manifest.json": {**manifest, "trace": "trace.perf.data"},
+            "samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10),
+            "samples/net_dev.host": counted(2950, 5, 0) + counted(6950, 45, 10),
+        },
+    )
+    rows = netcost.device_cost(timeline)
+    eth0 = rows[rows["device"] == "eth0"]
+    assert len(eth0) == 1
+    # Of the longest stretch that was counted.
+    assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [2950, 6950, 2000]
+    assert eth0[["namespace", "rx_packets", "ns_per_packet"]].isna().all(axis=None)
+    flags = netcost.device_flags(timeline)
+    assert "unlisted" not in set(flags["flag"])
+    assert "interrupts and polls" not in " ".join(flags["why"])
+
+
+def test_net_devs_packets_are_of_all_cpus(tmp_path: Path) -> None:
+    files = {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)}
+    capture = made(tmp_path, **files).capture
+    row = netcost.device_cost(capture.timeline(cpus=[0])).set_index("device").loc["eth0"]
+    assert (row["ns"], row["rx_packets"], row["ns_per_work"]) == (1500, 30, 50)
+    assert row[["ns_per_packet", "ns_per_byte"]].isna().all()
+
+
+# A busy poll has no begin: 200 of 300 packets have no time, and would make the others cheap.
+def test_packets_of_busy_polls_are_not_for_free(tmp_path: Path) -> None:
+    busy = [h.NapiPoll(1000 * i + 700, "eth0", 20) for i in range(1, 11)]
+    told = sorted([*rounds().happenings, *busy], key=lambda one: one.at)
+    drawing = cpu(0, *told, task=OPENSSL)
+    files = {"samples/net_dev": counted(1000, 5, 0) + counted(11_000, 305, 10)}
+    timeline = netcost.open_capture(bundle(tmp_path, files, drawing).path).timeline()
+    row = netcost.device_cost(timeline).set_index("device").loc["eth0"]
+    assert (row["packets"], row["timed_packets"], row["rx_packets"]) == (300, 100, 300)
+    assert row["ns_per_work"] == 50
+    assert row[["ns_per_packet", "ns_per_byte"]].isna().all()
+
+
 def test_bins_add_up_to_the_devices_time(tmp_path: Path) -> None:
     timeline = made(tmp_path)
     bins = over_time(timeline.sums(1000), netcost.device_lines(timeline), "eth0")

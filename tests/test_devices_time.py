@@ -12,10 +12,11 @@ from oracle import perf_kwork
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
-from told import NET_RX, OPENSSL, UDPSINK
+from told import NAPI_THREAD, NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as netcost
 from netcost_analysis.devices.lines import evidence, mapped
+from netcost_analysis.devices.shares import over_time
 from netcost_analysis.requires import MissingEventsError
 
 SAMPLES = ROOT / "sample-data"
@@ -231,6 +232,65 @@ def test_a_line_of_the_same_bus_belongs_to_the_device(tmp_path: Path) -> None:
     lines = netcost.device_lines(netcost.open_capture(told.path).timeline()).set_index("irq")
     assert lines["device"].to_dict() == {32: "eth0", 40: "eth0"}
     assert lines["known_by"].to_dict() == {32: "polls", 40: "bus"}
+
+
+# irq 11 is eth0's, eth1's and a disk's: 10 and 10 ns, 30 and 20 ns, and 5 ns.
+def test_handlers_that_share_a_line_are_told_apart(tmp_path: Path) -> None:
+    drawing = cpu(
+        0,
+        h.IrqEntry(100, 11, "eth0"),
+        h.SoftirqRaise(105, NET_RX),
+        h.IrqExit(110, 11),
+        h.IrqEntry(112, 11, "eth1"),
+        h.IrqExit(142, 11),
+        h.IrqEntry(143, 11, "ahci"),
+        h.IrqExit(148, 11),
+        h.SoftirqEntry(150, NET_RX),
+        h.NapiPoll(190, "eth0", 4),
+        h.SoftirqExit(200, NET_RX),
+        h.IrqEntry(300, 11, "eth0"),
+        h.IrqExit(310, 11),
+        h.IrqEntry(311, 11, "eth1"),
+        h.SoftirqRaise(320, NET_RX),
+        h.IrqExit(331, 11),
+        h.SoftirqEntry(350, NET_RX),
+        h.NapiPoll(390, "eth1", 4),
+        h.SoftirqExit(400, NET_RX),
+        h.Waking(500, UDPSINK),
+        task=OPENSSL,
+    )
+    made = timeline(tmp_path, drawing)
+    rows = rows_of(netcost.device_time(made))
+    assert (rows["eth0", 0]["hardirq_ns"], rows["eth0", 0]["interrupts"]) == (20, 2)
+    assert (rows["eth1", 0]["hardirq_ns"], rows["eth1", 0]["interrupts"]) == (50, 2)
+    assert (rows["irq 11 ahci", 0]["ns"], rows["irq 11 ahci", 0]["kind"]) == (5, "line")
+    lines = netcost.device_lines(made)
+    assert lines["irq"].tolist() == [11, 11, 11]
+    told = lines.set_index("name")
+    assert told["device"].to_dict() == {"ahci": None, "eth0": "eth0", "eth1": "eth1"}
+    assert told["interrupts"].to_dict() == {"ahci": 1, "eth0": 2, "eth1": 2}
+    assert told.loc["eth1", ["raised", "polled"]].tolist() == [1, 1]
+    bins = over_time(made.sums(1000), lines, "eth1")
+    assert bins.groupby("kind")["ns"].sum().to_dict() == {"hardirq": 50, "poll": 40}
+
+
+# napi/eth0: 100  150 180  200, then openssl, whose softirq polls from 250 to 290.
+def test_polls_of_a_thread_are_their_devices(tmp_path: Path) -> None:
+    drawing = cpu(
+        0,
+        h.Switch(100, NAPI_THREAD),
+        h.NapiPoll(150, "eth0", 4),
+        h.NapiPoll(180, "eth0", 6),
+        h.Switch(200, OPENSSL, 1),
+        h.SoftirqEntry(250, NET_RX),
+        h.NapiPoll(290, "eth0", 3),
+        h.SoftirqExit(300, NET_RX),
+        h.Waking(500, UDPSINK),
+        task=OPENSSL,
+    )
+    written = recording(drawing, known=(OPENSSL, NAPI_THREAD)).write(tmp_path / "perf.data")
+    row = rows_of(netcost.device_time(netcost.open_capture(written).timeline()))["eth0", 0]
+    assert (row["poll_ns"], row["packets"], row["timed_packets"]) == (80 + 40, 13, 13)
 
 
 @pytest.mark.parametrize("sample", ["quiet-interface.netcost.tar.zst", "nic-stolen-time"])

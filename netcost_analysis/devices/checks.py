@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from ..story import count
 from ..units import duration, share
 
 Row = dict[str, Any]
@@ -34,6 +35,12 @@ _ALIKE_SHARE = 0.005
 _LOSSES_SHARE = 0.001
 # Switches, whose own address is nobody's business.
 _SWITCHES = ("bridge", "bond", "team", "openvswitch", "vrf")
+# Interfaces of a program, of a CAN bus, or for queueing: what they carry has no address here.
+_UNADDRESSED = ("macvtap", "ipvtap", "ifb", "nlmon", "can", "vcan", "vxcan")
+# On top of a device that may be another namespace's.
+_STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec")
+# Virtual routers' addresses (RFC 9568), which several networks may have alike.
+_VRRP = ("00:00:5e:00:01:", "00:00:5e:00:02:")
 
 
 def flagged(row: Row, flag: str, severity: str, why: str) -> Flag:
@@ -46,14 +53,24 @@ def is_used_by(row: Row, rows: list[Row]) -> str | None:
         return f"it is a port of {row['master']}"
     if row.get("link_kind") in _SWITCHES:
         return f"it is a {row['link_kind']}"
+    if row.get("link_kind") in _UNADDRESSED:
+        return f"it is a {row['link_kind']}"
     if row.get("has_xdp"):
         return "an XDP program is attached to it"
-    upper = [
-        other["device"]
-        for other in rows
-        if other.get("lower") == row["device"] and other["namespace"] == row["namespace"]
-    ]
+    upper = [other["device"] for other in rows if _is_on(other, row)]
     return f"{upper[0]} is on top of it" if upper else None
+
+
+def _is_on(upper: Row, row: Row) -> bool:
+    if upper["namespace"] == row["namespace"]:
+        return bool(upper.get("lower") == row["device"])
+    # Of another namespace's device ip has the number and no name.
+    return (
+        upper.get("link_kind") in _STACKED
+        and upper.get("lower") is None
+        and upper.get("lower_ifindex") is not None
+        and upper.get("lower_ifindex") == row.get("ifindex")
+    )
 
 
 def number(row: Row, name: str) -> int:
@@ -70,11 +87,13 @@ def _takes(row: Row) -> str | None:
         )
     if received:
         per_s = f" ({_rate(row, received)})" if _rate(row, received) else ""
-        parts.append(f"it received {received:,} packets{per_s}")
+        parts.append(f"it received {count(received, 'packet')}{per_s}")
         if not number(row, "ns"):
             parts.append(
-                "what they cost is not known, for it was not polled by its name (backlog polls "
-                "have no device)"
+                "what they cost is not known, for another namespace has a device of that name"
+                if row.get("has_namesake")
+                else "what they cost is not known, for it was not polled by its name (backlog "
+                "polls have no device)"
             )
     return " and ".join(parts) or None
 
@@ -103,11 +122,12 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
             row, "down", severity, f"{row['device']} is administratively down, and {takes}"
         )
     elif row.get("carrier") is False:
-        yield flagged(row, "no-carrier", severity, f"{row['device']} has no carrier, and {takes}")
+        why = f"{row['device']} had no carrier before and after, and {takes}"
+        yield flagged(row, "no-carrier", severity, why)
     elif row.get("addresses") == 0 and is_used_by(row, rows) is None:
         has = "no address"
         if row.get("link_local_addresses"):
-            has = "no address but a link-local one, which IPv6 gives to every interface"
+            has = "no address but a link-local one, which it may have given itself"
         why = f"{row['device']} has {has}, is no port of a bridge or bond, and {takes}"
         if _answers(row):
             why += (
@@ -123,7 +143,8 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
     received = row.get("rx_packets")
     if received is None or row.get("tx_packets") is None or received < ENOUGH_PACKETS:
         return
-    if row.get("master") or _answers(row):
+    # What an XDP program sends, some drivers count elsewhere.
+    if row.get("master") or row.get("has_xdp") or row.get("link_kind") == "nlmon" or _answers(row):
         return
     sent = f"{row['tx_packets']:,}" if row["tx_packets"] else "none"
     seen = "".join(
@@ -132,6 +153,7 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
         for other in rows
         if other is not row
         and (both := number(other, "rx_packets") + number(other, "tx_packets"))
+        and other["namespace"] == row["namespace"]
         and number(other, "tx_packets") >= ENOUGH_PACKETS
         and abs(both - received) <= _ALIKE_SHARE * received
     )
@@ -149,15 +171,16 @@ def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
     dropped = number(row, "otherhost_dropped")
     if not dropped:
         return
-    received = number(row, "rx_packets")
+    received = number(row, "all_rx_packets")
     part = f", {share(dropped / received)} of the {received:,} it received" if received else ""
     many = not received or dropped >= _LOSSES_SHARE * received
     yield flagged(
         row,
         "not-for-us",
         "warning" if many else "note",
-        f"{dropped:,} packets on {row['device']} were addressed to another host{part}; IP dropped "
-        "them (rx_otherhost_dropped) after driver, NAPI and GRO had worked for them",
+        f"{row['device']} received {count(dropped, 'packet')} that were addressed to another "
+        f"host{part}; IP dropped them (rx_otherhost_dropped) after driver, NAPI and GRO had "
+        "worked for them",
     )
 
 
@@ -169,8 +192,8 @@ def promiscuous(row: Row, rows: list[Row]) -> Iterator[Flag]:
         row,
         "promiscuous",
         "clue",
-        f"{row['device']} is promiscuous ({row['promiscuity']} users ask for it): it takes frames "
-        "that are for others, and whoever captures packets makes it do so",
+        f"{row['device']} is promiscuous ({count(int(row['promiscuity']), 'user')} asked for it): "
+        "it takes frames that are for others, as a packet capture has it do",
     )
 
 
@@ -202,19 +225,22 @@ def same_mac(rows: list[Row]) -> Iterator[Flag]:
             for row in sharing
             if not row.get("master")
             and row.get("lower") not in names
-            and not any(other.get("lower") == row["device"] for other in sharing)
+            and not any(_is_on(other, row) for other in rows)
             and not any(other.get("master") == row["device"] for other in sharing)
         ]
-        if len(alone) < 2:
+        # Of VLANs of one device, which keep the address that it had, one counts.
+        below = {row.get("lower") or row["device"]: row for row in alone}
+        if len(below) < 2 or mac.startswith(_VRRP):
             continue
+        alone = sorted(below.values(), key=lambda row: str(row["device"]))
+        # Who sees frames of another has most likely nothing to say to them.
+        deaf = [row for row in alone if number(row, "rx_packets") and not _answers(row)]
         both = all(number(row, "rx_packets") for row in alone)
-        listed = ", ".join(sorted(str(row["device"]) for row in alone))
-        for row in alone:
-            others = ", ".join(str(one["device"]) for one in alone if one is not row)
-            yield flagged(
-                row,
-                "same-mac",
-                "warning" if both else "clue",
-                f"{row['device']} has the hardware address {mac} of {others}: on a hub, or where "
-                f"their switch floods, each frame for one reaches {listed} alike",
-            )
+        listed = " and ".join(str(row["device"]) for row in alone)
+        yield flagged(
+            (deaf or alone)[0],
+            "same-mac",
+            "warning" if deaf and both else "clue",
+            f"{listed} have one hardware address, {mac}: on a hub, or where their switch floods, "
+            f"each frame for one reaches {'both' if len(alone) == 2 else 'all'}",
+        )

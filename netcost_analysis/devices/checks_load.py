@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from ..story import count
 from ..units import share
 from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number
 
@@ -35,7 +36,7 @@ def _grown(saturation: pd.DataFrame, row: Row, *layers: str) -> list[tuple[str, 
         & (saturation["namespace"] == row["namespace"])
         & (saturation["count"] > 0).fillna(False).astype(bool)
     ]
-    return [(str(name), int(count)) for name, count in zip(of["counter"], of["count"], strict=True)]
+    return [(str(name), int(grew)) for name, grew in zip(of["counter"], of["count"], strict=True)]
 
 
 def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
@@ -43,31 +44,44 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     grown = _grown(saturation, row, "interface")
     if not grown:
         return
-    packets = number(row, "rx_packets") + number(row, "tx_packets")
-    total = sum(count for _, count in grown)
-    listed = ", ".join(f"{name} {count:,}" for name, count in grown)
-    part = f": {share(total / packets)} of {packets:,} packets" if packets else ""
+    packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
+    total = sum(grew for _, grew in grown)
+    listed = ", ".join(f"{name} {grew:,}" for name, grew in grown)
+    part = f": {share(total / packets)} of {count(packets, 'packet')}" if packets else ""
     yield flagged(
         row,
         "drops",
         "warning" if not packets or total >= _LOSSES_SHARE * packets else "note",
-        f"{row['device']} counted {listed}{part}; rx_drop also counts what nobody on the host "
-        "listens for",
+        f"{row['device']} counted {listed}{part}"
+        + (
+            "; rx_drop also counts what nobody on the host listens for"
+            if grown[0][0] == "rx_drop" or len(grown) > 1
+            else ""
+        ),
     )
 
 
 def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     """The driver's or the qdisc's counters of full queues grew."""
-    grown = [
-        (name, count)
-        for name, count in _grown(saturation, row, "driver", "qdisc")
-        if name not in ("backlog", "qlen")
-    ]
-    if not grown:
-        return
-    listed = ", ".join(f"{name} {count:,}" for name, count in grown[:4])
-    more = f" and {len(grown) - 4} more" if len(grown) > 4 else ""
-    yield flagged(row, "queue-full", "clue", f"{row['device']}: {listed}{more} (ethtool -S, tc -s)")
+    for layer, tool in (("driver", "ethtool -S"), ("qdisc", "tc -s qdisc")):
+        grown = [
+            (name, grew)
+            for name, grew in _grown(saturation, row, layer)
+            if name not in ("backlog", "qlen")
+        ]
+        if not grown:
+            continue
+        listed = ", ".join(f"{name} {grew:,}" for name, grew in grown[:4])
+        more = f" and {len(grown) - 4} more" if len(grown) > 4 else ""
+        # A shaper's overlimits and a driver's "later" (requeues) are waits, not losses.
+        waits = all(name.endswith(("overlimits", "requeues")) for name, _ in grown)
+        yield flagged(
+            row,
+            "queue-full",
+            "note" if waits else "clue",
+            f"the {layer} of {row['device']} counted {listed}{more} ({tool})"
+            + ("; such packets wait, and none is lost" if waits else ""),
+        )
 
 
 def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
@@ -75,19 +89,21 @@ def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
     if not len(queues):
         return
     packets = queues.loc[queues["device"] == row["device"], "packets"]
-    count = max(row.get("rx_queues") or 0, len(packets))
+    known = row.get("rx_queues")
+    lanes = known or len(packets)
     total = int(packets.sum())
-    if count < 2 or total < 10 * ENOUGH_PACKETS:
+    # More than it has are those of a namesake in another namespace, or of what it was before.
+    if lanes < max(2, len(packets)) or total < 10 * ENOUGH_PACKETS:
         return
     most = float(packets.max() / total)
-    if most < 1.5 / count or most - 1 / count < 0.2:
+    if most < 1.5 / lanes or most - 1 / lanes < 0.2:
         return
     yield flagged(
         row,
         "uneven-queues",
         "note",
-        f"of {count} receive queues of {row['device']} one had {share(most)} of {total:,} packets, "
-        f"{share(1 / count)} would be even; one flow always goes to one queue",
+        f"of {lanes} receive queues of {row['device']} one had {share(most)} of {total:,} packets, "
+        f"{share(1 / lanes)} would be even; one flow always goes to one queue",
     )
 
 
@@ -98,14 +114,14 @@ def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
     of = saturation[(saturation["layer"] == "softnet")]
     of = of[(of["count"] > 0).fillna(False).astype(bool)]
     for row in of.to_dict("records"):
-        count, cpu = int(row["count"]), int(row["cpu"])
+        grew, cpu = int(row["count"]), int(row["cpu"])
         if row["counter"] == "dropped":
             yield Flag(
                 None,
                 None,
                 "backlog-full",
                 "warning",
-                f"CPU {cpu} dropped {count:,} packets because its backlog was full "
+                f"CPU {cpu} dropped {count(grew, 'packet')} because its backlog was full "
                 "(net.core.netdev_max_backlog)",
             )
         elif row["counter"] == "time_squeeze":
@@ -114,8 +130,9 @@ def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
                 None,
                 "squeezed",
                 "note",
-                f"CPU {cpu} stopped polling {count:,} times with packets left (time_squeeze): the "
-                "softirq came back for them, by ksoftirqd perhaps, which costs delay and no packet",
+                f"CPU {cpu} stopped polling {count(grew, 'time')} with packets left "
+                "(time_squeeze): the softirq came back for them, by ksoftirqd perhaps, which "
+                "costs delay and no packet",
             )
         elif row["counter"] == "flow_limit_count":
             yield Flag(
@@ -123,6 +140,6 @@ def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
                 None,
                 "flow-limited",
                 "warning",
-                f"CPU {cpu} dropped {count:,} packets of flows that filled its backlog "
+                f"CPU {cpu} dropped {count(grew, 'packet')} of flows that filled its backlog "
                 "(flow_limit_count)",
             )

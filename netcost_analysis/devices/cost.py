@@ -1,5 +1,6 @@
 # CPU time of devices against what they carried, both over the same stretch of time.
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -7,7 +8,7 @@ import pandas as pd
 from .._native import CaptureError
 from ..counters import readings
 from .shares import device_time
-from .traffic import device_traffic
+from .traffic import NoReadingsError, device_traffic
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # Of the traces' clocks the one that the bundle's snapshots are stamped with.
 _CLOCKS = ("mono", "monotonic")
+# A poll or two had begun before the capture did.
+_TIMED_SHARE = 0.99
 _TIMES = ["hardirq_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _TRAFFIC = [
@@ -44,18 +47,27 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     tx_packets, rx_bytes, tx_bytes, rx_packet_bytes, tx_packet_bytes, speed_bits_per_s,
     utilisation_share, work_share, ns_per_work, ns_per_packet, ns_per_byte; NA where unknown. A
     device that several recorded namespaces have by the same name has no traffic: a poll does not
-    say which it was of. Raises as device_time does. Source: device_time, device_traffic.
+    say which it was of. Of some CPUs only there is no cost per packet or byte, nor where 1 % of the
+    packets or more came in polls of unknown length: net/dev counts those as well. Raises as
+    device_time does. Source: device_time, device_traffic.
     """
     bundle = timeline.capture.bundle
-    traffic = _traffic(timeline, bundle) if bundle is not None else None
+    traffic = None
+    if bundle is not None:
+        with suppress(CaptureError):
+            traffic = _traffic(timeline, bundle)
     if traffic is None:
         return joined(_times(timeline), None)
+    # Namespaces are read one after another, and an interface may come or go: several windows.
+    shared = traffic["device"].duplicated(keep=False)
+    # What has no traffic is told of the longest.
+    order = traffic.assign(length=traffic["end_ns"] - traffic["start_ns"], shared=shared)
+    order = order.sort_values("length", ascending=False, kind="stable")
     frames = []
-    for _, part in traffic.groupby(["start_ns", "end_ns"], sort=True):
+    for _, part in order.groupby(["start_ns", "end_ns"], sort=False):
         window = int(part["start_ns"].iloc[0]), int(part["end_ns"].iloc[0])
-        frames.append(joined(_times(_between(timeline, *window)), part))
+        frames.append(joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
     frame = pd.concat(frames, ignore_index=True)
-    # With two namespaces, read one after the other, each has a window of its own.
     alone = frame["namespace"].isna() & frame["device"].duplicated(keep="first")
     known = set(frame.loc[frame["namespace"].notna(), "device"])
     frame = frame[~alone & ~(frame["namespace"].isna() & frame["device"].isin(known))]
@@ -90,17 +102,23 @@ def per_device(rows: pd.DataFrame) -> pd.DataFrame:
     return devices.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
 
 
-def joined(times: pd.DataFrame, traffic: pd.DataFrame | None) -> pd.DataFrame:
+def joined(
+    times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool = True
+) -> pd.DataFrame:
     """Times by device with traffic by (namespace, device), and what a packet costs.
 
     times: as per_device returns it, with start_ns, end_ns, covered_share. traffic: as
-    device_traffic(whole=True) returns it for the same stretch, None where it is unknown.
+    device_traffic(whole=True) returns it for the same stretch, None where it is unknown; shared, if
+    it is there, says of which rows a device of another stretch has the name. all_cpus: whether
+    times are of all CPUs, as traffic is.
     """
     if traffic is None:
         frame = times.reindex(columns=COLUMNS)
         frame["namespace"] = None
     else:
         shared = traffic["device"].duplicated(keep=False)
+        if "shared" in traffic:
+            shared |= traffic["shared"]
         named = traffic[~shared].rename(columns={"interval_error_ns": "window_error_ns"})
         carried = named[["namespace", "device", "window_error_ns", *_TRAFFIC]]
         frame = times.merge(carried, on="device", how="outer")
@@ -111,10 +129,10 @@ def joined(times: pd.DataFrame, traffic: pd.DataFrame | None) -> pd.DataFrame:
         )
         frame = frame.reindex(columns=COLUMNS)
     frame["namespace"] = frame["namespace"].astype(object).where(frame["namespace"].notna(), None)
-    return _priced(frame)
+    return _priced(frame, all_cpus)
 
 
-def _priced(frame: pd.DataFrame) -> pd.DataFrame:
+def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
     # somebody's system calls: what it costs is not known, and not 0.
     integers = [*_TIMES, *_COUNTS, "window_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
@@ -134,10 +152,14 @@ def _priced(frame: pd.DataFrame) -> pd.DataFrame:
     timed = frame["timed_packets"].astype("Float64")
     received = frame["rx_packets"].astype("Float64")
     packets = received + frame["tx_packets"].astype("Float64")
-    carried = (frame["rx_bytes"] + frame["tx_bytes"]).astype("Float64")
-    frame["work_share"] = frame["packets"].astype("Float64") / received.mask(received <= 0)
+    carried = frame["rx_bytes"].astype("Float64") + frame["tx_bytes"].astype("Float64")
+    worked = frame["packets"].astype("Float64")
+    frame["work_share"] = worked / received.mask(received <= 0)
     ns = ns.mask(ns <= 0)
     frame["ns_per_work"] = ns / timed.mask(timed <= 0)
+    # Packets of which the time is not in ns would make the others cheap.
+    part = (timed < _TIMED_SHARE * worked).fillna(False).astype(bool)
+    ns = ns.mask(part | (not all_cpus))
     frame["ns_per_packet"] = ns / packets.mask(packets <= 0)
     frame["ns_per_byte"] = ns / carried.mask(carried <= 0)
     for name in ("rx_packet_bytes", "tx_packet_bytes", "utilisation_share"):
@@ -148,16 +170,13 @@ def _priced(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
-    # What was carried between the first and the last reading in the window; None where unknown.
+    # What was carried between the first and the last reading in the window; None where the clock
+    # does not say which those are. Raises CaptureError where it is unknown for another reason.
     if not comparable(timeline):
         return None
     summary = timeline.summary
-    try:
-        return device_traffic(
-            bundle, whole=True, within=(int(summary["start_ns"]), int(summary["end_ns"]))
-        )
-    except CaptureError:
-        return None
+    within = int(summary["start_ns"]), int(summary["end_ns"])
+    return device_traffic(bundle, whole=True, within=within)
 
 
 def lacking(timeline: "Timeline") -> str | None:
@@ -170,8 +189,14 @@ def lacking(timeline: "Timeline") -> str | None:
             f"the trace's clock ({timeline.capture.header['clock']}) is not that of the "
             "interfaces' counters, CLOCK_MONOTONIC: netcost-record records with it"
         )
-    if not readings(bundle, "net_dev"):
-        return "nothing says when the interfaces' counters were read: netcost-record does"
-    if _traffic(timeline, bundle) is None:
+    try:
+        if not any(
+            readings(bundle, f"net_dev{ending}") for ending in bundle.network_namespaces.values()
+        ):
+            return "nothing says when the interfaces' counters were read: netcost-record does"
+        _traffic(timeline, bundle)
+    except NoReadingsError:
         return "the interfaces' counters were not read twice within the window"
+    except CaptureError as error:
+        return str(error)
     return None

@@ -7,7 +7,7 @@ import pandas as pd
 
 from .._native import CaptureError
 from ..requires import unrecorded
-from .links import buses, fitting
+from .naming import buses, fitting
 
 if TYPE_CHECKING:
     from ..timeline import Timeline
@@ -20,8 +20,8 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
 
     Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
     "name", "bus", None), is_network, interrupts, raised (NET_RX softirqs first raised while its
-    handler ran), polled (those of them in which the device was polled). Lines are told apart by
-    number.
+    handler ran), polled (those of them in which the device was polled). A line that several
+    drivers' handlers share, and so time and interrupts, is a row per handler.
     Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
     polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
     ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
@@ -29,13 +29,64 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
     timeline.load("hardirqs", "softirqs", "polls")
     lines = timeline.irqs[["irq", "name", "device", "is_network"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
-    led = evidence(timeline.hardirqs, timeline.softirqs, timeline.polls)
+    counted = counted_interrupts(timeline)
+    split = shared_lines(counted)
+    lines = pd.concat(
+        [
+            lines[~lines["irq"].isin([irq for irq, _ in split])],
+            # The ledger knows lines by number: what it says of a shared one is said of all.
+            *(
+                pd.DataFrame(
+                    {"irq": [key], "name": [name], "device": [None], "is_network": "unknown"}
+                )
+                for (_, name), key in split.items()
+            ),
+        ],
+        ignore_index=True,
+    )
+    led = evidence(numbered(timeline.hardirqs, split), timeline.softirqs, timeline.polls)
     labels, addresses = _of_bundle(timeline)
-    return mapped(lines, led, known_devices(timeline), labels, addresses).merge(
-        counted_interrupts(timeline).groupby("irq", as_index=False)["interrupts"].sum(),
+    told = _by_most(mapped(lines, led, known_devices(timeline), labels, addresses), led)
+    told = told.merge(
+        numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum(),
         on="irq",
         how="left",
-    )[["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]]
+    )
+    told["irq"] = told["irq"].replace({key: irq for (irq, _), key in split.items()})
+    columns = ["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]
+    return told.sort_values("irq", kind="stable", ignore_index=True)[columns]
+
+
+def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
+    """Handlers that share a line, (irq, name), each with a number of its own below 0.
+
+    counted: as counted_interrupts returns it.
+    """
+    named = counted[["irq", "name"]].dropna().drop_duplicates()
+    several = named[named["irq"].duplicated(keep=False)].sort_values(["irq", "name"])
+    pairs = zip(several["irq"], several["name"], strict=True)
+    return {(int(irq), str(name)): -place for place, (irq, name) in enumerate(pairs, 1)}
+
+
+def numbered(rows: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:
+    """Rows with irq and name, those of shared lines under the numbers that shared_lines gave."""
+    if not split:
+        return rows
+    frame = rows.copy()
+    for (irq, name), key in split.items():
+        frame.loc[(rows["irq"] == irq).fillna(False) & (rows["name"] == name), "irq"] = key
+    return frame
+
+
+def _by_most(lines: pd.DataFrame, led: pd.DataFrame) -> pd.DataFrame:
+    # A handler on a shared line that is not named for its device: what most of its softirqs polled.
+    most = led[led["polled"] * 2 > led["raised"]].sort_values("polled", kind="stable")
+    for irq, device, polled in zip(most["irq"], most["device"], most["polled"], strict=True):
+        row = (lines["irq"] == irq) & (irq < 0) & lines["device"].isna() & (device != "(no_device)")
+        lines.loc[row, ["device", "known_by", "polled", "is_network"]] = [
+            device, "polls", polled, "yes",
+        ]  # fmt: skip
+    return lines
 
 
 def _of_bundle(timeline: "Timeline") -> tuple[dict[str, str], dict[str, str]]:
@@ -153,7 +204,7 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
 
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
-    """How often each line's handler was entered in the window: irq, cpu, interrupts."""
+    """How often each line's handlers were entered in the window: irq, name, cpu, interrupts."""
     rows = timeline.hardirqs
     start_ns, end_ns = timeline.summary["start_ns"], timeline.summary["end_ns"]
     # A handler that was entered before the window has its time in it, but is no interrupt of it.
@@ -164,8 +215,14 @@ def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
         & (rows["entry_ns"] <= end_ns).fillna(False).astype(bool)
     ]
     counts = (
-        pd.DataFrame({"irq": entered["irq"].astype("int64"), "cpu": entered["cpu"]})
-        .groupby(["irq", "cpu"])
+        pd.DataFrame(
+            {
+                "irq": entered["irq"].astype("int64"),
+                "name": entered["name"].astype(object),
+                "cpu": entered["cpu"],
+            }
+        )
+        .groupby(["irq", "name", "cpu"], dropna=False)
         .size()
     )
     return counts.rename("interrupts").reset_index()

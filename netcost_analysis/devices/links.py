@@ -1,7 +1,7 @@
 # What the recorded host says of its network interfaces: their state, addresses, speed, place.
 
 import re
-from collections.abc import Iterable
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,16 +14,22 @@ if TYPE_CHECKING:
 # Drivers without hardware below them say 10 Gbit/s, or what they were told to say
 # (veth_get_link_ksettings, tun_default_link_ksettings, ethtool -s of virtio_net).
 _NOMINAL = ("veth", "tun", "tap", "dummy", "ifb", "virtio")
+_VIRTUAL_DRIVERS = ("veth", "tun", "virtio_net", "vmxnet3", "dummy")
 _QUEUES = re.compile(r"/sys/class/net/([^/\s]+)/(?:queues/(rx|tx)-\d{1,6}/)?(\w+) (.*)")
 _MOST_COUNT = 1 << 63
+# A tunnel's "address" is of IP: 0.0.0.0 of every fallback device.
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,}")
+_GREATER_COUNTS = ("promiscuity", "addresses", "link_local_addresses")
 _TYPES: dict[str, Any] = {
     "namespace": object,
     "device": object,
+    "ifindex": "Int64",
     "link_kind": object,
     "driver": object,
     "parent": object,
     "master": object,
     "lower": object,
+    "lower_ifindex": "Int64",
     "up": "boolean",
     "carrier": "boolean",
     "mac": object,
@@ -44,13 +50,13 @@ _TYPES: dict[str, Any] = {
 def interfaces(bundle: "Bundle") -> pd.DataFrame:
     """What is known of each network interface of the recorded host, before and after recording.
 
-    Returns a row per (namespace, device): link_kind (NA for hardware), driver, parent, master,
-    lower, up, carrier, mac, addresses, link_local_addresses, promiscuity, has_xdp, mtu, rx_queues,
-    rps, threaded, speed_bits_per_s, speed_is_nominal, otherhost_dropped. A state that changed while
-    recording is NA, as is what was not recorded; promiscuity and addresses are the greater of
-    both. Raises CaptureError where the bundle has neither net/dev nor ip's output, or the latter is
-    no JSON. Sources: before/ and after/ of ip_link.json, settings/ip_addr.json, settings/queues,
-    settings/ethtool/DEVICE/driver, net_dev.
+    Returns a row per (namespace, device): ifindex, link_kind (NA for hardware), driver, parent,
+    master, lower, lower_ifindex, up, carrier, mac, addresses, link_local_addresses, promiscuity,
+    has_xdp, mtu, rx_queues, rps, threaded, speed_bits_per_s, speed_is_nominal, otherhost_dropped. A
+    state that changed while recording is NA, as is what was not recorded; promiscuity and addresses
+    are the greater of both. Raises CaptureError where the bundle has neither net/dev nor ip's
+    output, or the latter is no JSON. Sources: before/ and after/ of ip_link.json,
+    settings/ip_addr.json, settings/queues, settings/ethtool/DEVICE/driver, net_dev.
     """
     found = known_interfaces(bundle)
     if not len(found):
@@ -95,21 +101,37 @@ def merged(sides: list[dict[str, Any]]) -> dict[str, Any]:
         values = [side[name] for side in sides if side.get(name) is not None]
         if not values:
             row[name] = None
-        elif name in ("promiscuity", "addresses", "link_local_addresses"):
+        elif name in _GREATER_COUNTS:
             row[name] = max(values)
         elif name == "otherhost_dropped":
-            # iproute2 prints it only once it is more than 0.
-            row[name] = _grown(values, len(sides))
+            row[name] = _grown(sides)
+        elif name == "speed_bits_per_s" and any(name in side for side in sides):
+            # A link that had no speed once, and one at another time, changed.
+            said = {side[name] for side in sides if name in side}
+            row[name] = values[0] if len(said) == 1 else None
         else:
             row[name] = values[0] if all(value == values[0] for value in values) else None
+    if _changed(sides, "carrier_changes"):
+        # docker0 has no carrier before its first container and none after its last.
+        row["carrier"] = None
     return row
 
 
-def _grown(values: list[int], sides: int) -> int | None:
-    if sides < 2:
+def _changed(sides: list[dict[str, Any]], name: str) -> bool:
+    return len({side[name] for side in sides if side.get(name) is not None}) > 1
+
+
+def _grown(sides: list[dict[str, Any]]) -> int | None:
+    # Of one device, that was there before and after: a new one counts from 0.
+    if len(sides) < 2 or _changed(sides, "ifindex"):
         return None
-    first, last = (0, values[0]) if len(values) == 1 else values
-    return last - first if last >= first else None
+    first, last = (side.get("otherhost_dropped") for side in sides)
+    # ip prints it only above 0, so none is 0 where it printed the counters beside it.
+    if first is None and sides[0].get("has_every_counter"):
+        first = 0
+    if first is None or last is None or last < first:
+        return None
+    return int(last - first)
 
 
 def _side(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
@@ -134,9 +156,6 @@ def _side(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]
     return found
 
 
-_VIRTUAL_DRIVERS = ("veth", "tun", "virtio_net", "dummy")
-
-
 def bundle_devices(bundle: "Bundle", side: str = "before", ending: str = "") -> list[str]:
     """The interfaces that a bundle's net/dev lists."""
     from ..host import Snapshot
@@ -157,7 +176,7 @@ def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
     return []
 
 
-def _text(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
@@ -178,7 +197,7 @@ def _links(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]
     names = (f"{side}/ip_link{ending}.json", f"{side}/settings/ip_link{ending}.json")
     found: dict[str, dict[str, Any]] = {}
     for link in listed_objects(bundle, *names):
-        name = _text(link.get("ifname"))
+        name = text_of(link.get("ifname"))
         if name is not None:
             found[name] = link_facts(link)
     return found
@@ -192,36 +211,54 @@ def link_facts(link: dict[str, Any]) -> dict[str, Any]:
     if promiscuity is None and flags is not None and "PROMISC" in flags:
         promiscuity = 1
     return {
-        "link_kind": _text(_part(link, "linkinfo", "info_kind")),
-        "parent": _text(link.get("parentdev")),
-        "master": _text(link.get("master")),
+        "ifindex": whole(link.get("ifindex")),
+        "link_kind": text_of(_part(link, "linkinfo", "info_kind")),
+        "parent": text_of(link.get("parentdev")),
+        "master": text_of(link.get("master")),
         # A veth's "link" is its peer, whose traffic is not its own.
         "lower": None
         if _part(link, "linkinfo", "info_kind") == "veth"
-        else _text(link.get("link")),
+        else text_of(link.get("link")),
+        # Without a name it is another namespace's.
+        "lower_ifindex": None
+        if _part(link, "linkinfo", "info_kind") == "veth"
+        else whole(link.get("link_index")),
         "up": None if flags is None else "UP" in flags,
         "carrier": None if flags is None or "UP" not in flags else "LOWER_UP" in flags,
-        "mac": _text(link.get("address")),
+        "mac": _mac(link.get("address")),
         "promiscuity": promiscuity,
         "has_xdp": "xdp" in link,
         "mtu": whole(link.get("mtu")),
         # The kernel's rx_otherhost_dropped, as iproute2 (6.1) calls it with -s -s.
         "otherhost_dropped": whole(_part(link, "stats64", "rx", "otherhost")),
+        # -s alone prints the sum of the errors only.
+        "has_every_counter": _part(link, "stats64", "rx", "length_errors") is not None,
+        "carrier_changes": whole(_part(link, "stats64", "tx", "carrier_changes")),
     }
+
+
+def _mac(value: Any) -> str | None:
+    return value if isinstance(value, str) and _MAC.fullmatch(value) else None
 
 
 def _addresses(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for link in listed_objects(bundle, f"{side}/settings/ip_addr{ending}.json"):
-        name, listed = _text(link.get("ifname")), link.get("addr_info")
+        name, listed = text_of(link.get("ifname")), link.get("addr_info")
         if name is None or not isinstance(listed, list):
             continue
-        scopes = [
-            _text(one.get("scope")) for one in listed if isinstance(one, dict) and one.get("local")
-        ]
-        local = sum(scope == "link" for scope in scopes)
-        found[name] = {"addresses": len(scopes) - local, "link_local_addresses": local}
+        told = [one for one in listed if isinstance(one, dict) and one.get("local")]
+        local = sum(map(_is_link_local, told))
+        found[name] = {"addresses": len(told) - local, "link_local_addresses": local}
     return found
+
+
+def _is_link_local(address: dict[str, Any]) -> bool:
+    # By the address: any address may be given the scope "link".
+    try:
+        return ip_address(str(address["local"])).is_link_local
+    except ValueError:
+        return bool(address.get("scope") == "link")
 
 
 def queue_settings(text: str) -> dict[str, dict[str, Any]]:
@@ -258,40 +295,4 @@ def _driver(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, 
         # "../eth0" is a name that only a forged file has.
         return {}
     fields = dict(re.findall(r"^([\w-]+): (.+)$", text, re.MULTILINE))
-    return {"driver": _text(fields.get("driver"))}
-
-
-def buses(bundle: "Bundle") -> dict[str, str]:
-    """By the bus address below an interface ("virtio2", "0000:00:03.0") its name.
-
-    Of the network namespaces all; without addresses that several interfaces share.
-    """
-    found: dict[str, set[str]] = {}
-    for ending in bundle.network_namespaces.values():
-        for link in listed_objects(
-            bundle, f"before/ip_link{ending}.json", f"before/settings/ip_link{ending}.json"
-        ):
-            name, parent = _text(link.get("ifname")), _text(link.get("parentdev"))
-            for address in (parent, _bus_info(bundle, ending, name)):
-                if name and address:
-                    found.setdefault(address, set()).add(name)
-    return {address: names.pop() for address, names in found.items() if len(names) == 1}
-
-
-def _bus_info(bundle: "Bundle", ending: str, device: str | None) -> str | None:
-    try:
-        text = bundle.text(f"before/settings/ethtool{ending}/{device}/driver") or ""
-    except CaptureError:
-        return None
-    match = re.search(r"^bus-info: (\S+)$", text, re.MULTILINE)
-    return match[1] if match else None
-
-
-def stands_alone(word: str, text: str) -> bool:
-    """Whether a word is in a text by itself: eth0 is in "i40e-eth0-TxRx-3", not in "eth01"."""
-    return bool(re.search(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", text))
-
-
-def fitting(text: str, words: Iterable[str]) -> str | None:
-    """The longest of the words that stands by itself in the text, None for none."""
-    return max((w for w in words if stands_alone(w, text)), key=lambda w: (len(w), w), default=None)
+    return {"driver": text_of(fields.get("driver"))}

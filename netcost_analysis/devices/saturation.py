@@ -24,7 +24,7 @@ _DRIVER = re.compile(
     r"|out_of_buf|full|busy|stopped|wqe_err|timeout|kick_?miss",
     re.IGNORECASE,
 )
-_STATISTIC = re.compile(r"^\s*(\S[^:]*): ([0-9]{1,18})$", re.MULTILINE)
+_STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 
 
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:

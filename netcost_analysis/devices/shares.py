@@ -7,20 +7,16 @@ import pandas as pd
 
 from ..requires import MissingEventsError
 from ..tables import Table
-from ..tally import thief_label
 from ..units import share
 from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
+from .parts import TIMED, by_line, by_poll, by_softirq
 
 if TYPE_CHECKING:
     from ..timeline import Timeline
 
-NO_DEVICE = "(no_device)"
-# include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
-_NETWORK_SOFTIRQS = (2, 3)
 _KEYS = ["kind", "thief", "device", "cpu"]
 _PARTS = ["hardirq_ns", "poll_ns", "core_ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
-_TIMED = "timed_polls"
 COLUMNS = [
     *_KEYS,
     *_PARTS,
@@ -91,9 +87,9 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     lines = device_lines(timeline)
     sums = timeline.sums()
     parts = [
-        _by_line(sums, lines, counted_interrupts(timeline)),
-        _by_poll(sums, timeline.polls),
-        _by_softirq(sums),
+        by_line(sums, lines, counted_interrupts(timeline)),
+        by_poll(sums, timeline.polls),
+        by_softirq(sums),
     ]
     return combined(pd.concat(parts, ignore_index=True), sums, timeline.duration_ns, irqs, polls)
 
@@ -128,9 +124,15 @@ def over_time(sums: pd.DataFrame, lines: pd.DataFrame, device: str) -> pd.DataFr
 
     sums: the timeline's, in bins. lines: as device_lines returns it.
     """
-    own = lines.loc[lines["device"] == device, "irq"]
+    own = lines[lines["device"] == device]
     polls = sums[(sums["context"] == "poll") & (sums["device"] == device)]
-    handlers = sums[(sums["context"] == "hardirq") & sums["id"].isin(own)]
+    # Of a shared line the device's handler only.
+    shared = lines.loc[lines["irq"].duplicated(keep=False), "irq"]
+    handlers = sums[
+        (sums["context"] == "hardirq")
+        & sums["id"].isin(own["irq"])
+        & (~sums["id"].isin(shared) | sums["name"].isin(own["name"]))
+    ]
     rows = pd.concat([polls.assign(kind="poll"), handlers.assign(kind="hardirq")])
     return rows.groupby(["bin_ns", "kind"])["ns"].sum().reset_index()
 
@@ -143,12 +145,12 @@ def combined(
     parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, core_ns, interrupts, polls, packets
     and timed_packets those that a part has. irqs, polls: whether they were recorded.
     """
-    numbers = [*_PARTS, *_COUNTS, _TIMED]
+    numbers = [*_PARTS, *_COUNTS, TIMED]
     frame = parts.reindex(columns=[*_KEYS, *numbers])
     frame[numbers] = frame[numbers].astype("Int64")
     frame = frame.groupby(_KEYS, dropna=False, as_index=False)[numbers].sum(min_count=1)
     without_work = (frame["polls"] > 0).fillna(False) & frame["packets"].isna()
-    untimed = (frame["polls"] > 0).fillna(False) & (frame[_TIMED].fillna(0) == 0)
+    untimed = (frame["polls"] > 0).fillna(False) & (frame[TIMED].fillna(0) == 0)
     frame[numbers] = frame[numbers].fillna(0)
     of_device, of_softirq = frame["kind"].isin(["device", "backlog"]), frame["kind"] == "softirq"
     # Of what a kind of row cannot have, and of what was not recorded, the sum is no 0.
@@ -179,68 +181,3 @@ def _covered(sums: pd.DataFrame) -> "pd.Series[float]":
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
     part = 1 - unknown.reindex(total.index, fill_value=0) / total.where(total > 0)
     return pd.Series(part, dtype="float64")
-
-
-def _by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:
-    rows = sums[(sums["context"] == "hardirq") & sums["id"].notna()]
-    ns = (
-        pd.DataFrame(
-            {"irq": rows["id"].astype("int64"), "cpu": rows["cpu"], "hardirq_ns": rows["ns"]}
-        )
-        .groupby(["irq", "cpu"])["hardirq_ns"]
-        .sum()
-        .reset_index()
-    )
-    frame = ns.merge(interrupts, on=["irq", "cpu"], how="outer").merge(
-        lines[["irq", "name", "device"]], on="irq", how="left"
-    )
-    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
-    frame["kind"] = ["line" if device is None else "device" for device in frame["device"]]
-    frame["thief"] = [
-        thief_label("hardirq", irq, name, device, "device")
-        for irq, name, device in zip(frame["irq"], frame["name"], frame["device"], strict=True)
-    ]
-    return frame.drop(columns=["irq", "name"])
-
-
-def _by_poll(sums: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    rows = sums[sums["context"] == "poll"]
-    ns = (
-        pd.DataFrame({"device": _named(rows["device"]), "cpu": rows["cpu"], "poll_ns": rows["ns"]})
-        .groupby(["device", "cpu"])["poll_ns"]
-        .sum()
-        .reset_index()
-    )
-    work = polls["work"].fillna(0).astype("int64")
-    counts = pd.DataFrame(
-        {
-            "device": _named(polls["device"]),
-            "cpu": polls["cpu"],
-            "polls": 1,
-            "packets": work,
-            # Busy polls and netpoll have no begin, so no time.
-            "timed_packets": work.where(polls["self_ns"].notna(), 0),
-            _TIMED: polls["self_ns"].notna().astype("int64"),
-        }
-    )
-    counts = counts.groupby(["device", "cpu"], as_index=False).sum()
-    if not polls["work"].notna().any():
-        # Before Linux 4.8 the event has no work.
-        counts = counts.drop(columns=["packets", "timed_packets"])
-    frame = ns.merge(counts, on=["device", "cpu"], how="outer")
-    frame["kind"] = frame["device"].map(lambda one: "backlog" if one == NO_DEVICE else "device")
-    frame["thief"] = frame["device"].map(lambda one: thief_label("poll", None, None, one, "device"))
-    return frame
-
-
-def _named(devices: "pd.Series[str]") -> "pd.Series[str]":
-    return devices.astype(object).where(devices.notna(), NO_DEVICE)
-
-
-def _by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
-    rows = sums[(sums["context"] == "softirq") & sums["id"].isin(_NETWORK_SOFTIRQS)]
-    frame = pd.DataFrame(
-        {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "core_ns": rows["ns"]}
-    )
-    summed = frame.groupby(["thief", "cpu"])["core_ns"].sum().reset_index()
-    return summed.assign(kind="softirq", device=None)

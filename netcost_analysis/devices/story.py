@@ -12,12 +12,6 @@ if TYPE_CHECKING:
     from ..bundle import Bundle
     from ..timeline import Timeline
 
-_SEVERITIES = {
-    "warning": "CPU time or packets are lost",
-    "clue": "something may be wrong",
-    "note": "worth knowing",
-}
-
 
 def busy_devices(cost: pd.DataFrame | None, most: int = 3) -> list[str]:
     """The devices that took most time, without the backlog, and those that carried most.
@@ -27,6 +21,8 @@ def busy_devices(cost: pd.DataFrame | None, most: int = 3) -> list[str]:
     if cost is None:
         return []
     named = cost[cost["device"] != "(no_device)"]
+    # Of namesakes in several namespaces the time is one, and nobody's traffic is beside it.
+    named = named.drop_duplicates("device")
     carried = named["rx_packets"].fillna(0) + named["tx_packets"].fillna(0)
     order = named.assign(time=named["ns"].fillna(0), carried=carried)
     order = order[order["device"] != "lo"]
@@ -49,13 +45,14 @@ def answer(
         first = timed.iloc[0]
         text = filled(
             "<p class='answer'><b>{device}</b> costs most: {ns} in {window}, <b>{part}</b> of a "
-            "CPU{packets}.{rest}</p>",
+            "CPU{packets}.{rest}{backlog}</p>",
             device=first["device"],
             ns=duration(first["ns"]),
             window=duration(first["end_ns"] - first["start_ns"]),
             part=share(first["cpu_share"]),
             packets=_packets(first),
             rest=_others(timed.iloc[1:4]),
+            backlog=_beside(cost, first["ns"]),
         )
     return (
         text
@@ -82,6 +79,18 @@ def _others(rows: pd.DataFrame) -> str:
         f"{row['device']} {share(row['cpu_share'])}" for row in rows.to_dict("records")
     )
     return f" Then {listed}."
+
+
+def _beside(cost: pd.DataFrame, most_ns: Any) -> str:
+    # Somebody's time that no device can be charged with may be more than any device's.
+    backlog = cost[(cost["device"] == "(no_device)") & (cost["ns"] > most_ns).fillna(False)]
+    if not len(backlog):
+        return ""
+    row = backlog.iloc[0]
+    return (
+        f" Polls of the backlog, which no device can be charged with, took more: "
+        f"{duration(row['ns'])} ({share(row['cpu_share'])})."
+    )
 
 
 def _backlog(cost: pd.DataFrame, named: bool) -> str:
@@ -118,33 +127,6 @@ def _gravest(flags: pd.DataFrame | None) -> str:
         return "<p>Nothing in what was recorded of the interfaces looks gravely wrong.</p>"
     why = str(grave.iloc[0]["why"])
     return filled("<p class='answer'>{why}.</p>", why=why)
-
-
-def flag_list(flags: pd.DataFrame, unseen: list[str]) -> str:
-    """The flags as a list, grave ones first, and what could raise none.
-
-    unseen: what of the interfaces was not recorded.
-    """
-    lacking = ""
-    if unseen:
-        lacking = filled(
-            "<p class='missing'>Not looked at, for it was not recorded: {unseen}. netcost-record "
-            "keeps that in a bundle.</p>",
-            unseen=", ".join(unseen),
-        )
-    if not len(flags):
-        return f"<p>Nothing was found in what was recorded.</p>{lacking}"
-    items = "".join(
-        filled(
-            "<li><b>{flag}</b> ({severity}): {why}.</li>",
-            flag=row["flag"],
-            severity=row["severity"],
-            why=row["why"],
-        )
-        for row in flags.to_dict("records")
-    )
-    kinds = "; ".join(f"{name}: {text}" for name, text in _SEVERITIES.items())
-    return f"<ul>{items}</ul><p>{kinds}.</p>{lacking}"
 
 
 def matrix_text(rows: pd.DataFrame, timeline: "Timeline") -> str:
@@ -234,6 +216,28 @@ def totals(traffic: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**rates)[list(TOTALS)].reset_index(drop=True)
 
 
+def nominal_text(traffic: pd.DataFrame, known: pd.DataFrame) -> str:
+    """Of which interfaces the utilisation is of a speed that no hardware has.
+
+    known: as interfaces() returns it.
+    """
+    nominal = known[known["speed_is_nominal"].fillna(False)]
+    pairs = set(zip(nominal["namespace"], nominal["device"], strict=True))
+    of = traffic[(traffic["rx_packets"] + traffic["tx_packets"] > 0).fillna(False)]
+    names = [
+        str(device)
+        for namespace, device in zip(of["namespace"], of["device"], strict=True)
+        if (namespace, device) in pairs
+    ]
+    if not names:
+        return ""
+    return filled(
+        "<p>The speed of {names} is nominal: a driver without hardware below it says one, and "
+        "the utilisation is of that.</p>",
+        names=", ".join(names),
+    )
+
+
 def folder_of(bundle: "Bundle") -> str:
     """Where the samples are that were taken at the most uneven intervals: of a load's, if any."""
     return "files" if bundle.text("files/net_dev") else "samples"
@@ -255,8 +259,8 @@ def misread_text(rows: pd.DataFrame, interval_s: float) -> str:
         shown = [f"{text} ({share(one)})" for text, one in zip(shown, pair, strict=True)]
     spans = rows["interval_ns"]
     return filled(
-        "<p>The samples are {shortest} to {longest} apart. Who takes each interval for {asked} s "
-        "is wrong by as much: the worst is <b>{device}</b> with {assumed} received, where it was "
+        "<p>The samples are {shortest} to {longest} apart. A tool that takes each interval for "
+        "{asked} s is most wrong of <b>{device}</b>: it shows {assumed} received, where it was "
         "{true}.</p>",
         shortest=duration(spans.min()),
         longest=duration(spans.max()),
@@ -272,11 +276,11 @@ PRICES = {
     "device": "device",
     "took_ns": "CPU time",
     "cpu_share": "of a CPU",
-    "interrupts_per_s": "interrupts/s",
+    "interrupts_per_s": "irq/s",
     "packets": "polled",
     "rx_packets": "received",
     "tx_packets": "sent",
-    "rx_packet_bytes": "bytes each",
+    "rx_packet_bytes": "bytes",
     "ns_per_work": "ns/polled",
     "ns_per_packet": "ns/packet",
 }

@@ -31,6 +31,10 @@ COLUMNS = [
 ]
 
 
+class NoReadingsError(CaptureError):
+    """Of the stretch that was asked for the bundle has no two readings of net/dev."""
+
+
 def device_traffic(
     bundle: "Bundle",
     folder: str = "samples",
@@ -59,7 +63,7 @@ def device_traffic(
             grown.insert(0, "namespace", namespace)
             frames.append(grown if not whole else summed(grown))
     if not frames:
-        raise CaptureError(
+        raise NoReadingsError(
             "the bundle has no two readings of net/dev at known times, so what its interfaces "
             "carried is unknown: netcost-record keeps them"
         )
@@ -109,8 +113,8 @@ def rated(grown: pd.DataFrame, speed: dict[tuple[str, str], int | None]) -> pd.D
         frame[f"{side}_packet_bytes"] = frame[f"{side}_bytes"].astype("Float64") / packets.mask(
             packets <= 0
         )
-    lost = frame[_SATURATION].sum(axis=1, min_count=len(_SATURATION))
-    frame["saturation_per_s"] = lost.astype("Float64") / seconds
+    lost = frame[_SATURATION].astype("Float64").sum(axis=1, min_count=len(_SATURATION))
+    frame["saturation_per_s"] = lost / seconds
     pairs = zip(frame["namespace"], frame["device"], strict=True)
     frame["speed_bits_per_s"] = pd.array([speed.get(pair) for pair in pairs], dtype="Int64")
     frame["utilisation_share"] = _busier(frame) * 8 / frame["speed_bits_per_s"].astype("Float64")
