@@ -68,7 +68,9 @@ with attempt():
 if accounts is not None:
     say(words.accounts_html(accounts), words.steal_text(accounts))
     if hidden is not None:
-        say(words.whose(matches))
+        say(words.whose(matches, capture.bundle, series))
+else:
+    say("<p class='missing'>There are no accounts to compare: see above.</p>")
 
 # %% [markdown]
 # ## Where the CPU's time went

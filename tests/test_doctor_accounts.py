@@ -246,3 +246,58 @@ def test_the_three_estimates_are_rows_of_the_table() -> None:
     assert three["ticks"] == table["times"]
     assert three["work"] == table["work"]
     assert three["traced"] == table["traced"]
+
+
+@pytest.mark.parametrize(
+    ("end_ns", "said"),
+    [(0, "ended before it started"), (9 * 10**15, "")],
+)
+def test_what_the_trace_does_not_hold_the_others_tell(
+    tmp_path: Path, end_ns: int, said: str
+) -> None:
+    victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
+    table = accounts(doctored(tmp_path / "b", victim=victim | {"end_ns": end_ns}))
+    assert got(table)["work"] == pytest.approx(0.6)
+    assert said in rows(table)["traced"]["why"]
+    assert math.isnan(got(table)["traced"]) == bool(said)
+    assert table["resolution_share"].isna()[table["got_share"].isna()].all()
+
+
+def test_a_shells_children_are_not_the_shells_schedstat(tmp_path: Path) -> None:
+    folder = doctored(tmp_path / "b")
+    (folder / "samples" / "victim").write_text(
+        "@ 1 500900 501100\n500 schedstat 400 1 3\n501 schedstat 400000 1 3\n"
+    )
+    assert math.isnan(got(accounts(folder))["schedstat"])
+    for side, run_ns in (("before", 0), ("after", 2_100_000_000)):
+        (folder / side / "schedstat").write_text(f"version 15\ncpu0 0 0 1 1 1 1 {run_ns} 0 1\n")
+        stamp = folder / side / "stamp"
+        at_ns = 10**9 if side == "before" else 3 * 10**9
+        stamp.write_text(stamp.read_text() + f"schedstat {at_ns - 10**7} {at_ns + 10**7}\n")
+    schedstat = rows(accounts(folder))["schedstat"]
+    # Nobody runs for more than all of the time: the readings took 20 ms each.
+    assert schedstat["got_share"] == 1
+    assert schedstat["resolution_share"] == pytest.approx(0.01)
+
+
+def test_snapshots_far_around_the_run_are_said(tmp_path: Path) -> None:
+    folder = doctored(tmp_path / "b")
+    assert "snapshots are" not in rows(accounts(folder))["cpu_stat"]["why"]
+    stamp = folder / "after" / "stamp"
+    stamp.write_text(stamp.read_text().replace(" 29999", " 49999").replace(" 30000", " 50000"))
+    said = "the snapshots are 4.00 s apart, and the run took 2.00 s"
+    assert said in rows(accounts(folder))["cpu_stat"]["why"]
+
+
+def test_a_baseline_with_steal_is_said(tmp_path: Path) -> None:
+    folder = doctored(tmp_path / "b")
+    counters(folder / "baseline" / "before", 10**9, "0 0 0 0 0 0 0 0 0 0", 0)
+    counters(folder / "baseline" / "after", 3 * 10**9, "190 0 0 0 0 0 0 10 0 0", 0)
+    assert "The baseline had 5.0 % steal" in rows(accounts(folder))["work"]["why"]
+
+
+def test_an_unpinned_victim_has_no_cpu(tmp_path: Path) -> None:
+    victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
+    folder = doctored(tmp_path / "b", victim=victim | {"cpu": None})
+    assert netcost.cpu_accounts(netcost.open_capture(folder)).isna().all().all()
+    assert got(accounts(folder))["traced"] == pytest.approx(0.85)

@@ -1,6 +1,7 @@
 # notebooks/05-accounting-doctor: the page has the functions' figures, and names what a capture
 # lacks.
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from test_notebook_degrades import robbed
 from told_notebook import Told
 
 import netcost_analysis as netcost
+from netcost_analysis.doctor.story_hidden import hidden_text
 from netcost_analysis.series import open_series
 from netcost_analysis.units import duration, share
 
@@ -49,6 +51,19 @@ def test_the_figures_are_the_functions(page: str, hidden: netcost.HiddenCost) ->
     for error in errors[errors["held_out"] == "both"]["mean_absolute_error_share"]:
         assert f"<td>{100 * error:.1f}</td>" in page
     assert "Of 24 traced runs 24 are predicted within 5 points" in page
+    assert "of 24 untraced runs 23 are predicted within 5 points" in page
+    by_rate = {
+        str(rate): 1e9 * float((part["gap"] * part["x"]).sum() / (part["x"] ** 2).sum())
+        for rate, part in hidden.runs[hidden.runs["run"] == "load_traced"]
+        .assign(gap=lambda runs: runs["by_trace_share"] - runs["by_work_share"])
+        .assign(x=lambda runs: runs["cpu_interrupts_per_s"])
+        .groupby("condition")
+        if rate != "0"
+    }
+    low, high = min(by_rate, key=by_rate.__getitem__), max(by_rate, key=by_rate.__getitem__)
+    ends = f"from {duration(by_rate[low])} ({low}) to {duration(by_rate[high])} ({high})"
+    assert ends in page
+    assert "calibration was disturbed" not in page
 
 
 def test_the_page_has_its_pictures_and_no_code(page: str) -> None:
@@ -80,6 +95,9 @@ def test_without_a_calibration_the_accounts_are_left(
     assert "top shows 99.0 %, its own clock says 75.0 % and the trace says 85.0 %" in told.text
     assert "Farthest off is top (utime + stime), by 39.0 points too much" in told.text
     assert "<b>Steal was 2.0 %.</b>" in told.text
+    # 0.95 of a CPU did 1000 blocks.
+    assert "it had its CPU for 95.0 % only" in told.text
+    assert "it would be about 57.0 %" in told.text
     assert told.pictures == [
         "What each account says the victim got",
         "The CPU's time by kind, by each account",
@@ -112,3 +130,12 @@ def test_names_of_a_stranger_are_text(tmp_path: Path, monkeypatch: pytest.Monkey
     told = tell(folder, monkeypatch, tmp_path / "none")
     assert "<script" not in told.text
     assert "&lt;script&gt;" in told.text
+
+
+def test_a_disturbed_calibration_is_said(hidden: netcost.HiddenCost) -> None:
+    runs = hidden.runs.copy()
+    runs.loc[runs["run"] == "load_traced", "others_share"] = [0.2] + [0.0] * 27
+    series = open_series(ROOT / "sample-data" / "hidden-cost")
+    text = hidden_text(dataclasses.replace(hidden, runs=runs), series)
+    assert "<b>This calibration was disturbed.</b> In 1 of its traced runs" in text
+    assert "other tasks had 20.0 % of the CPU" in text

@@ -118,7 +118,7 @@ def _of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
         told = ". When the victim ran the bundle does not say: this is of all that was traced"
     unknown = 0.0 if timeline is None or timeline.covered is None else 1 - timeline.covered
     if unknown >= _UNKNOWN:
-        told += f". Whose {share(unknown)} of that time was is not known, so it may be too low"
+        told += f". Of that time {share(unknown)} has no known owner, so it may be too low as well"
     return told
 
 

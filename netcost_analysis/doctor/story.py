@@ -12,6 +12,7 @@ from ..story import filled
 from ..units import absent, share
 from .predicting import AIM_SHARE
 from .reasons import STEAL_LIMIT
+from .side_by_side import baseline_got
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -47,10 +48,13 @@ def same_host(bundle: "Bundle | None", series: Series) -> bool:
     """Whether a bundle is of such a host as the calibration: kernel, processor, virtualization."""
     if bundle is None or not len(series.steps):
         return False
-    other = series.bundle(str(series.steps["bundle"].iloc[0]))
-    hosts = [one.manifest.get("host") for one in (bundle, other)]
+    hosts = [one.manifest.get("host") for one in (bundle, _first(series))]
     first, second = (host if isinstance(host, dict) else {} for host in hosts)
     return all(first.get(key) and first.get(key) == second.get(key) for key in _SAME)
+
+
+def _first(series: Series) -> "Bundle":
+    return series.bundle(str(series.steps["bundle"].iloc[0]))
 
 
 def answer(capture: "Capture", table: pd.DataFrame) -> str:
@@ -75,13 +79,30 @@ def answer(capture: "Capture", table: pd.DataFrame) -> str:
     ) + (f"; {others}.</p>" if others else ".</p>")
     far = table["residual_share"].dropna().drop(index="work", errors="ignore")
     if not len(far):
-        return text
+        return text + _baseline_text(capture, got["work"])
     worst = str(far.abs().idxmax())
     points = 100 * float(far.astype(float)[worst])
-    return text + (
-        "<p>A program that only computes can be asked what it got done, and blocks are not ticks: "
-        f"the others are compared with that. Farthest off is {_NAMES[worst]}, by "
-        f"{abs(points):.1f} points {'too much' if points > 0 else 'too little'}.</p>"
+    return (
+        text
+        + (
+            "<p>A program that only computes can be asked what it got done, and blocks are not "
+            f"ticks: the others are compared with that. Farthest off is {_NAMES[worst]}, by "
+            f"{abs(points):.1f} points {'too much' if points > 0 else 'too little'}.</p>"
+        )
+        + _baseline_text(capture, got["work"])
+    )
+
+
+def _baseline_text(capture: "Capture", work: float) -> str:
+    # What all is compared with is wrong where others ran beside the baseline.
+    alone = float("nan") if capture.bundle is None else baseline_got(capture.bundle)
+    if absent(alone):
+        return ""
+    return (
+        f"<p><b>The baseline was disturbed</b>: it had its CPU for {share(alone)} only, so work, "
+        "and with it the line that the others are compared with, is too high. Against a baseline "
+        f"that had all of its CPU it would be about {share(alone * work)}. Record it again where "
+        "nothing else runs.</p>"
     )
 
 
@@ -140,8 +161,10 @@ def steal_text(table: pd.DataFrame) -> str:
     most = float(known.max())
     if most <= STEAL_LIMIT:
         return (
-            f"<p>Steal, what a hypervisor ran others for, was {share(most) or '0'} at most: it "
-            "explains none of this.</p>"
+            "<p>The kernel counted no steal, the time that a hypervisor ran others for.</p>"
+            if most == 0
+            else f"<p>Steal, the time that a hypervisor ran others for, was {share(most)} at most: "
+            "no more than that of any difference is its.</p>"
         )
     return (
         f"<p><b>Steal was {share(most)}.</b> A hypervisor ran others meanwhile, which a trace lays "
@@ -154,7 +177,10 @@ def cpu_text(table: pd.DataFrame) -> str:
     """What the kernel's counters call softirq against the trace. table: as cpu_accounts has it."""
     soft = (table["irq_share"] + table["soft_share"]).dropna().astype(float)
     if not {"cpu_stat", "traced"} <= set(soft.index):
-        return "<p class='missing'>Only one account of the CPU is in this bundle.</p>"
+        return (
+            "<p class='missing'>There is nothing to compare: /proc/stat and the trace are not both "
+            "known of one CPU, to which the victim was pinned.</p>"
+        )
     counted, traced = float(soft["cpu_stat"]), float(soft["traced"])
     text = (
         f"<p>Interrupts and softirqs together have {share(counted) or '0'} of the CPU by "
@@ -169,13 +195,20 @@ def cpu_text(table: pd.DataFrame) -> str:
     return text + "</p>"
 
 
-def whose(matches: bool) -> str:
+def whose(matches: bool, bundle: "Bundle | None", series: Series) -> str:
     """Whether the calibration's price may be used for this capture."""
     if matches:
+        tools = [one and one.manifest.get("tool") for one in (bundle, _first(series))]
+        told = filled(
+            " That was recorded with {theirs}, this with {ours}, and what of an event's cost lies "
+            "outside every pair is in the price: another recorder may have another.",
+            ours=tools[0],
+            theirs=tools[1],
+        )
         return (
             "<p>This capture is of a host with the calibration's kernel, processor and "
             "hypervisor, so its price of an interrupt is used for the row <i>trace and hidden "
-            "cost</i>.</p>"
+            f"cost</i>.{told if all(tools) and tools[0] != tools[1] else ''}</p>"
         )
     return (
         "<p class='missing'>The hidden cost below is of the host that the calibration was recorded "

@@ -7,10 +7,13 @@ import pandas as pd
 from ..series import Series
 from ..story import filled
 from ..units import absent, duration, share
+from .fitting import fit, wide
 
 if TYPE_CHECKING:
     from .hidden import HiddenCost
 
+# What other tasks may have of a calibration's CPU before it has to be said.
+OTHERS_LIMIT = 0.03
 _RUNS = {"load_traced": "traced", "load": "untraced"}
 _PREDICTORS = {
     "ticks": "its clock (nothing is learnt)",
@@ -27,6 +30,7 @@ def hidden_text(hidden: "HiddenCost", series: Series) -> str:
     row, looking = rows["hidden_ns"], rows["looking_ns"]
     events = float(hidden.coefficients["value"]["events_per_interrupt"])
     low, high = hidden.untraced_hidden_ns
+    others = float(hidden.runs["others_share"].max())
     machine = series.bundle(str(series.steps["bundle"].iloc[0])).manifest.get("host") or {}
     return filled(
         "<p class='answer'>Each interrupt took <b>{value}</b> beyond what tracepoints enclose "
@@ -36,8 +40,9 @@ def hidden_text(hidden: "HiddenCost", series: Series) -> str:
         "left cold, and what of tracing's own cost lies outside the pairs are in it. An event "
         "costs {looking} ({looking_interval}), by runs with tracing and without at the same rate, "
         "and an interrupt makes {events} of them: without tracing the hidden cost is between {low} "
-        "and {high}. Steal was {steal} in any of the runs at most. The trace itself has {traced} "
-        "for an interrupt and {packet} for a packet.</p>",
+        "and {high}. The trace itself has {traced} for an interrupt and {packet} for a packet.</p>"
+        "<p>One price for all is a simplification: {by_rate}. The kernel counted {steal}; "
+        "other tasks had {others} of the CPU in a traced run at most.</p>",
         value=duration(row["value"]),
         interval=_interval(row),
         machine=", ".join(
@@ -51,11 +56,52 @@ def hidden_text(hidden: "HiddenCost", series: Series) -> str:
         looking=duration(looking["value"]),
         looking_interval=_interval(looking),
         events=f"{events:.1f}",
-        steal="unknown" if absent(hidden.steal_max_share) else share(hidden.steal_max_share) or "0",
+        steal=_steal(hidden.steal_max_share),
+        by_rate=_by_rate(hidden),
+        others="an unknown part" if absent(others) else share(others),
         low=duration(low),
         high=duration(high),
         traced=duration(hidden.coefficients["value"]["traced_interrupt_ns"]),
         packet=duration(hidden.coefficients["value"]["traced_packet_ns"]),
+    ) + _disturbed(hidden, others)
+
+
+def _steal(most: float) -> str:
+    if absent(most):
+        return "steal in none of the runs' bundles"
+    return f"a steal of {share(most)} in a run at most" if most else "no steal in any run"
+
+
+def _by_rate(hidden: "HiddenCost") -> str:
+    # How far the price of one rate is from another's, where there is a load at all.
+    table = wide(hidden.runs)
+    table = table[table["untraced_lost"].notna()]
+    found = {
+        str(rate): (float(fit(part)["hidden_ns"].iloc[0]), float(part["interrupts"].mean()))
+        for rate, part in table.groupby("condition", sort=False)
+    }
+    known = {rate: one for rate, one in found.items() if not absent(one[0])}
+    if len(known) < 2:
+        return "there is but one rate"
+    low, high = min(known, key=lambda one: known[one][0]), max(known, key=lambda one: known[one][0])
+    few = min(known, key=lambda one: known[one][1])
+    return (
+        f"fitted at each rate alone it goes from {duration(known[low][0])} ({low}) to "
+        f"{duration(known[high][0])} ({high}); at {few}, where interrupts are fewest, an error of "
+        f"one point in the work is {duration(1e7 / known[few][1])} of it"
+    )
+
+
+def _disturbed(hidden: "HiddenCost", others: float) -> str:
+    # The untraced runs may have had as much of others, which nothing tells.
+    if not others > OTHERS_LIMIT:
+        return ""
+    runs = hidden.runs[hidden.runs["others_share"] > OTHERS_LIMIT]
+    return (
+        f"<p><b>This calibration was disturbed.</b> In {len(runs)} of its traced runs other tasks "
+        f"had more than {share(OTHERS_LIMIT)} of the victim's CPU; how much they had of the "
+        "untraced ones, the baselines among them, nobody knows. Record it again where nothing "
+        "else runs.</p>"
     )
 
 
@@ -131,11 +177,14 @@ def _farthest(hidden: "HiddenCost", held_out: str) -> str:
 def _noise(hidden: "HiddenCost") -> str:
     # How far the measure itself goes from one run to the next, when nothing happens.
     runs = hidden.runs
-    idle = runs[(runs["condition"] == "0") & runs["run"].isin(["idle_traced", "load_traced"])]
+    idle = runs[
+        (runs["run"] == "idle_traced")
+        | ((runs["condition"] == "0") & (runs["run"] == "load_traced"))
+    ].dropna(subset=["by_work_share"])
     if len(idle) < 2:
         return ""
     off = 100 * (idle["by_work_share"] - 1).abs()
     return (
-        f"<p>The measure has noise of its own: with no load at all, {len(idle)} runs differ from "
-        f"their baseline by {off.mean():.1f} points on average, {off.max():.1f} at most.</p>"
+        f"<p>The measure has noise of its own: with no load at all, {len(idle)} traced runs differ "
+        f"from their baseline by {off.mean():.1f} points on average, {off.max():.1f} at most.</p>"
     )
