@@ -301,3 +301,15 @@ def test_an_unpinned_victim_has_no_cpu(tmp_path: Path) -> None:
     folder = doctored(tmp_path / "b", victim=victim | {"cpu": None})
     assert netcost.cpu_accounts(netcost.open_capture(folder)).isna().all().all()
     assert got(accounts(folder))["traced"] == pytest.approx(0.85)
+
+
+def test_a_run_longer_than_what_openssl_timed_is_said(tmp_path: Path) -> None:
+    assert "openssl timed" not in "".join(accounts(doctored(tmp_path / "a"))["why"])
+    victim = json.loads((tmp_path / "a" / "manifest.json").read_text())["victim"]
+    why = accounts(doctored(tmp_path / "b", victim=victim | {"wall_s": 3.0}))["why"]
+    said = "of the run's 3.00 s, work only of the 2.00 s that openssl timed"
+    assert [name for name, text in why.items() if said in text] == [
+        "task_stat",
+        "schedstat",
+        "traced",
+    ]
