@@ -87,7 +87,7 @@ impl Causality {
                 }
                 return;
             }
-            What::Migrate(_) => return,
+            What::Migrate(_) | What::Unseen => return,
             What::Waking => {
                 self.has_waking = true;
                 true

@@ -186,6 +186,9 @@ impl Cpu {
         self.end_stay(self.last_ns, None, world);
         self.become_task(event.pid, victim, world);
         self.gap(self.last_ns, now, "a switch was not recorded", 0, world);
+        if world.want.slices || world.want.displaced {
+            world.waits.point(Point { time_ns: now, tid: self.tid, cpu: self.number, what: What::Unseen });
+        }
         self.begin_stay(now, world);
     }
 

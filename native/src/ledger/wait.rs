@@ -24,6 +24,8 @@ pub enum What {
     Out(bool),
     /// Moved to a CPU.
     Migrate(u32),
+    /// Came to its CPU unseen: since when it no longer waits nobody knows.
+    Unseen,
 }
 
 /// Something that happened to a task, and the CPU whose clock says when.
@@ -213,6 +215,10 @@ impl Waits {
             (What::Out(true), _) => runnable(here, false),
             (What::Out(false), _) => State::Asleep,
             (What::Waking, _) => return,
+            (What::Unseen, _) => {
+                self.moved.remove(&tid);
+                State::Asleep
+            }
             (What::Migrate(dest), State::Runnable { since, woken, cpu, here_since }) => {
                 let displaced = self.held_between(cpu, here_since, time_ns);
                 if displaced > 0 {
@@ -253,6 +259,19 @@ mod tests {
 
     fn at(time_ns: i64, what: What) -> Point {
         Point { time_ns, tid: 7, cpu: 0, what }
+    }
+
+    #[test]
+    fn a_wait_that_ends_unseen_has_no_length() {
+        let mut waits = Waits::default();
+        waits.point(at(10, What::Wake(0)));
+        waits.point(at(60, What::Unseen));
+        waits.point(at(60, What::In(0, 70)));
+        waits.point(at(80, What::Out(true)));
+        waits.point(at(95, What::In(1, 70)));
+        waits.end(100);
+        let rows: Vec<(usize, i64)> = waits.answers.iter().map(|answer| (answer.row, answer.wait_ns)).collect();
+        assert_eq!(rows, [(1, 15)]);
     }
 
     #[test]
