@@ -39,7 +39,8 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
       may be.
     - synchronous_ns: softirqs it raised itself, on its own send or receive path. scheduled_ns:
       network work it did as a kthread, with the interrupts on top. displaced_ns: time it waited,
-      runnable, while such a kthread had its CPU; NA where the CPUs' clocks disagree.
+      runnable, while such a kthread had its CPU; NA without sched_switch
+      or where the CPUs' clocks disagree.
     - unknown_ns: it was current, what ran is unknown.
     - monitor_ns: what utime + stime would say under the accounting of the bundle's kernel
       configuration, NA without one. Where interrupts are not charged and unknown_ns is not 0, it is
@@ -50,7 +51,8 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """
     check_by(by)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
-    displaced = timeline.displaced if timeline.across_cpus else None
+    followed = timeline.has_switches and timeline.across_cpus
+    displaced = timeline.displaced if followed else None
     rows = tally(timeline.sums(), by)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None

@@ -85,8 +85,8 @@ matrix = netcost.ledger(timeline)
 say(ledger_page.html(matrix))
 
 # %% [markdown]
-# The same time by at whose cost it was, with what tasks waited for the network off CPU; and what a
-# monitor shows of each task beside what it had.
+# The same time by at whose cost it was spent, with what tasks waited off CPU for network work; and
+# what a monitor shows of each task beside what it had.
 
 # %%
 if victim:
@@ -122,12 +122,13 @@ if cpus and timeline.duration_ns:
 # A total hides how long the task was held up at once, which is what its latency feels.
 
 # %%
-stretches = netcost.episodes(timeline, victim)
-if stretches.total:
-    rows = min(len(stretches.episodes), 8)
-    with picture("The longest stretches without running", 1.2 + 0.28 * rows) as (_, ax):
-        stolen_plots.longest(ax, stretches.episodes, capture.start_ns, rows)
-say(stolen_story.episodes_text(victim, stretches, capture.start_ns))
+with attempt():
+    stretches = netcost.episodes(timeline, victim)
+    if stretches.total:
+        rows = min(len(stretches.episodes), 8)
+        with picture("The longest stretches without running", 1.2 + 0.28 * rows) as (_, ax):
+            stolen_plots.longest(ax, stretches.episodes, capture.start_ns, rows)
+    say(stolen_story.episodes_text(victim, stretches, capture.start_ns))
 
 # %% [markdown]
 # ## Handed over
@@ -136,17 +137,19 @@ say(stolen_story.episodes_text(victim, stretches, capture.start_ns))
 # whoever shares that CPU waits.
 
 # %%
-handed = netcost.handovers(timeline)
-if len(handed.handovers):
-    lanes = min(handed.handovers["comm"].nunique(), 8)
-    many = max(lanes, min(handed.displaced["comm"].nunique(), 7))
-    layout = {"ncols": 2, "width_ratios": [2, 1]}
-    caption = "When kernel threads had network work, and who waited"
-    with picture(caption, 1.0 + 0.26 * many, **layout) as (_, axes):
-        window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
-        stolen_plots.when(axes[0], handed.handovers, window, capture.start_ns)
-        stolen_plots.waited(axes[1], handed.displaced)
-say(stolen_story.handovers_text(victim, handed, capture.start_ns))
+with attempt():
+    handed = netcost.handovers(timeline)
+    if len(handed.handovers):
+        lanes = min(handed.handovers["comm"].nunique(), 8)
+        many = max(lanes, min(handed.displaced["comm"].nunique(), 7))
+        layout = {"ncols": 2, "width_ratios": [2, 1]}
+        caption = "When kernel threads had network work, and who waited"
+        with picture(caption, 1.0 + 0.26 * many, **layout) as (_, axes):
+            window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
+            stolen_plots.when(axes[0], handed.handovers, window, capture.start_ns)
+            stolen_plots.waited(axes[1], handed.displaced)
+    waited_ns = story.known(lost["displaced_ns"]) if victim else None
+    say(stolen_story.handovers_text(victim, handed, capture.start_ns, waited_ns))
 
 # %% [markdown]
 # ## Batches

@@ -9,11 +9,12 @@ import pytest
 from conftest import ROOT
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
+from perfdata import tracepoints as t
 from test_stolen_time_episodes import printed
 from told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.stolen_time import chunks
+from netcost_analysis.stolen_time import chunks, story
 from netcost_analysis.stolen_time.calls import calls_of, limit_ns, why_ended
 
 SAMPLES = ROOT / "sample-data"
@@ -269,3 +270,35 @@ def test_the_wakers_context_agrees() -> None:
     assert len(limits) > 20
     assert set(limits["wake_ns"]) <= set(waking.index)
     assert (waking.loc[limits["wake_ns"].astype("int64"), "common_flags"] & 0x10).all()
+
+
+def test_what_was_not_recorded_is_not_nothing(tmp_path: Path) -> None:
+    happened = cpu(
+        0,
+        h.Waking(0, UDPSINK),
+        h.Switch(100, KSOFTIRQD, 0),
+        h.SoftirqEntry(110, NET_RX),
+        h.NapiPoll(180, "eth0", 3),
+        h.SoftirqExit(190, NET_RX),
+        h.Switch(200, OPENSSL, 1),
+        h.Waking(300, UDPSINK),
+        task=OPENSSL,
+    )
+
+    def line(*formats: object) -> netcost.Timeline:
+        path = recording(happened, known=(OPENSSL,), formats=formats).write(tmp_path / "perf.data")
+        return netcost.open_capture(path).timeline()
+
+    softirqs = (t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
+    with pytest.raises(netcost.CaptureError, match="handovers needs sched:sched_switch"):
+        netcost.handovers(line(*softirqs, t.NAPI_POLL))
+    assert netcost.stolen(line(*softirqs, t.NAPI_POLL))["displaced_ns"].isna().all()
+    with pytest.raises(netcost.CaptureError, match="handovers needs irq:softirq_entry"):
+        netcost.handovers(line(*t.SCHED_FORMATS))
+    with pytest.raises(netcost.CaptureError, match="episodes needs irq:irq_handler_entry"):
+        netcost.episodes(line(*t.SCHED_FORMATS))
+    unpolled = netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)).handovers
+    assert unpolled["network_ns"].tolist() == [80]
+    assert unpolled[["polls", "packets"]].isna().all(axis=None)
+    text = story.handovers_text("openssl", netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)), 0)
+    assert "an unknown number of packets in polls that were not recorded" in text

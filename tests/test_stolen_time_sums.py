@@ -262,6 +262,7 @@ def test_lines_that_are_shared_stay_unnamed() -> None:
         cpu=0,
         ordinal=[0, 1, 2, 3],
         raise_ns=pd.array([at + 5 for at in starts], dtype="Int64"),
+        entry_ns=pd.array([at + 15 for at in starts], dtype="Int64"),
         polls=1,
     )
     hardirqs = table(
@@ -286,6 +287,48 @@ def test_lines_that_are_shared_stay_unnamed() -> None:
     assert named(7, 7, 8, 8) == {7: 32, 8: 33}
     assert named(7, 8, 9, 9) == {9: 33}
     assert named(7, 7, 7, 7) == {}
+
+
+# Recorded as in document 000, without the raises: the same lines.
+@pytest.mark.parametrize("name", ["nic-stolen-time", "quiet-interface.netcost.tar.zst"])
+def test_lines_are_the_same_without_raises(name: str) -> None:
+    from netcost_analysis.stolen_time.by_queue import lines_of
+
+    line = netcost.open_capture(SAMPLES / name).timeline()
+    softirqs = line.softirqs.assign(raise_ns=pd.array([pd.NA] * len(line.softirqs), dtype="Int64"))
+    got = lines_of(softirqs, line.hardirqs, line.polls)
+    known = netcost.queues(line)
+    assert got[["napi", "irq"]].to_numpy().tolist() == known[["napi", "irq"]].to_numpy().tolist()
+
+
+# A line that two of a hundred polls happened to be raised in is not theirs.
+def test_a_coincidence_names_no_line() -> None:
+    from netcost_analysis.stolen_time.by_queue import lines_of
+
+    starts = [100 * number for number in range(100)]
+    raised = [at + 5 if at < 200 else at + 50 for at in starts]
+    softirqs = table(
+        cpu=0,
+        ordinal=range(100),
+        raise_ns=pd.array(raised, dtype="Int64"),
+        entry_ns=pd.array([at + 60 for at in starts], dtype="Int64"),
+        polls=1,
+    )
+    hardirqs = table(
+        cpu=0,
+        entry_ns=pd.array([0, 100], dtype="Int64"),
+        exit_ns=pd.array([10, 110], dtype="Int64"),
+        irq=pd.array([32, 32], dtype="Int64"),
+        name="a",
+        context="hardirq",
+    )
+    polls = table(
+        cpu=0,
+        softirq_ordinal=pd.array(range(100), dtype="Int64"),
+        napi=pd.array([7] * 100, dtype="UInt64"),
+        device="eth0",
+    )
+    assert not len(lines_of(softirqs, hardirqs, polls))
 
 
 def test_effective_share_by_hand(tmp_path: Path) -> None:

@@ -25,11 +25,12 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     A row for each that occurs; victims by falling time, classes in the order above. The idle tasks
     and time whose task is unknown are victims here, named "(idle)" and "(unknown)" and without tid:
     but for displaced, ns adds up to CPUs x window, and per victim to its on_cpu_ns. displaced has
-    no rows where the CPUs' clocks disagree. Raises ValueError for another by, CaptureError as the
-    timeline does. Source: the timeline's sums and displaced.
+    no rows without sched_switch or where the CPUs' clocks disagree. Raises ValueError for another
+    by, CaptureError as the timeline does. Source: the timeline's sums and displaced.
     """
     check_by(by)
-    displaced = timeline.displaced if timeline.across_cpus else None
+    followed = timeline.has_switches and timeline.across_cpus
+    displaced = timeline.displaced if followed else None
     rows = tally(timeline.sums(), by)
     return classes_from(rows, displaced, victim_keys(by), timeline.has_switches)
 

@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..requires import MissingEventsError, requires, unrecorded
 from ..timeline import Timeline
 from .chunks import chunks
+from .stretches import counted_if
 from .threads import Gathered, stays_of, stretches_of
 from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
 
@@ -23,6 +25,7 @@ class Handovers:
     displaced: pd.DataFrame
 
 
+@requires("sched:sched_switch")
 def handovers(timeline: Timeline) -> Handovers:
     """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
 
@@ -31,8 +34,9 @@ def handovers(timeline: Timeline) -> Handovers:
     NAPI's own threads (threaded NAPI, backlog threads) are there as well: all their work is handed
     over from the start, and why says so.
 
-    Raises CaptureError as the timeline does. Source: slices, segments, softirqs, polls, migrations;
-    what would not fit into memory is gone through in several passes.
+    Raises CaptureError where softirqs were not recorded and NAPI's threads had no polls, and as the
+    timeline does. Source: slices, segments, softirqs, polls, migrations; what would not fit into
+    memory is gone through in several passes.
     """
     across = timeline.across_cpus
     # Who waited for one of some CPUs may have come back on another.
@@ -62,6 +66,10 @@ def handovers(timeline: Timeline) -> Handovers:
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
     stays, frame = stretches_of(threads, sums, _hertz(timeline))
+    unseen = unrecorded(timeline.capture, "irq:softirq_entry", "irq:softirq_exit")
+    if unseen and not len(frame):
+        raise MissingEventsError("handovers", tuple(unseen))
+    frame = counted_if(not unrecorded(timeline.capture, "napi:napi_poll"), frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:

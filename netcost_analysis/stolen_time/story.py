@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from .stretches import Episodes
 
 _QUEUES = 4
+# Less, and it is told in the tables only.
+_LEAST_WAIT_NS = 100_000
 _WHY = {
     "rounds": "softirqs had had their ten rounds",
-    "time": "their time was up",
+    "time": "softirqs' time was up",
     "need_resched": "a task was due",
-    "time or need_resched": "their time was up or a task was due",
+    "time or need_resched": "softirqs' time was up or a task was due",
     "raise": "a softirq was raised outside of interrupts",
     "napi_schedule": "a poll was scheduled, which is what the thread is for",
     "unknown": "nobody saw why",
@@ -30,14 +32,25 @@ def queues_text(victim: str, rows: pd.DataFrame) -> str:
 
     rows: as thieves returns it by comm.
     """
-    own = rows[(rows["comm"] == victim) & rows["queue"].notna() & (rows["is_network"] != "no")]
+    network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
+    own = network[network["queue"].notna()]
     by_queue = own.groupby("queue")["stolen_max_ns"].sum().sort_values(ascending=False)
     if not len(by_queue):
         return ""
     listed = [f"{queue} {duration(ns)}" for queue, ns in by_queue[:_QUEUES].items()]
     if len(by_queue) > _QUEUES:
         listed.append(f"{len(by_queue) - _QUEUES} more")
-    return filled("<p>By queue, interrupts and polls together: {all}.</p>", all=", ".join(listed))
+    polls = network[network["context"] == "poll"]
+    what = "interrupts and polls together" if polls["queue"].notna().any() else "interrupts alone"
+    text = filled("<p>By queue, {what}: {all}.", what=what, all=", ".join(listed))
+    nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
+    if len(nobodys):
+        text += filled(
+            " Polls that no line can be named for: {all}. A line is named where its handler raises "
+            "the softirqs that poll one instance, and no other line does.",
+            all=", ".join(f"{device} {duration(ns)}" for device, ns in nobodys.items()),
+        )
+    return text + "</p>"
 
 
 def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str:
@@ -119,29 +132,37 @@ def episodes_text(victim: str | None, found: "Episodes", origin_ns: int) -> str:
     return text + "</p>"
 
 
-def handovers_text(victim: str | None, found: "Handovers", origin_ns: int) -> str:
-    """When and why work was handed over, and what that did to the victim."""
+def handovers_text(
+    victim: str | None, found: "Handovers", origin_ns: int, displaced_ns: int | None = None
+) -> str:
+    """When and why work was handed over, and what that did to the victim.
+
+    displaced_ns: how long the victim waited for network work of any kernel thread.
+    """
     frame = found.handovers
+    own = found.displaced[found.displaced["comm"] == victim]
+    others = _behind_others(victim, (displaced_ns or 0) - int(own["ns"].sum()), bool(len(own)))
     if not len(frame):
         return (
             "<p class='missing'>Nothing was handed over: no network work was seen in ksoftirqd or "
-            "a thread of NAPI's.</p>"
+            f"a thread of NAPI's.</p>{others}"
         )
     longest = frame.iloc[int(frame["wall_ns"].argmax())]
     why = frame["why"].value_counts()
     reasons = ", ".join(
-        f"{count(int(number), 'time')} {'because ' * (name != 'unknown')}{_WHY[str(name)]}"
-        for name, number in why.items()
+        f"{_WHY[str(name)]} ({count(int(number), 'time')})" for name, number in why.items()
     )
     text = filled(
         "<p>{threads} had network work {times}, {network} of it in all, with {packets} in {polls}. "
-        "It began {reasons}. The longest stretch was {name}'s, from {start} s to {end} s: {wall} "
-        "in {stays}, {on_cpu} of it on the CPU.",
+        "Why it began: {reasons}. The longest stretch was {name}'s, from {start} s to {end} s: "
+        "{wall} in {stays}, {on_cpu} of it on the CPU.",
         threads=" and ".join(map(str, frame["comm"].value_counts().index[:3])),
         times=count(len(frame), "time"),
         network=duration(frame["network_ns"].sum()),
         packets=_packets(frame["packets"]),
-        polls=count(int(frame["polls"].sum()), "poll"),
+        polls="polls that were not recorded"
+        if frame["polls"].isna().any()
+        else count(int(frame["polls"].sum()), "poll"),
         reasons=reasons,
         name=longest["comm"],
         start=f"{(int(longest['start_ns']) - origin_ns) / 1e9:.6f}",
@@ -152,7 +173,6 @@ def handovers_text(victim: str | None, found: "Handovers", origin_ns: int) -> st
     )
     if frame["displaced_ns"].isna().any():
         return text + " Who waited is unknown: the CPUs' clocks disagree.</p>"
-    own = found.displaced[found.displaced["comm"] == victim]
     if len(own):
         text += filled(
             " {victim} waited, runnable, in {number} of them, {all} in all and {most} in one.",
@@ -161,7 +181,20 @@ def handovers_text(victim: str | None, found: "Handovers", origin_ns: int) -> st
             all=duration(own["ns"].sum()),
             most=duration(own.groupby("handover")["ns"].sum().max()),
         )
-    return text + "</p>"
+    return f"{text}</p>{others}"
+
+
+def _behind_others(victim: str | None, ns: int, more: bool) -> str:
+    # What was waited behind threads to which nothing is handed over, where that is worth a line.
+    if ns < _LEAST_WAIT_NS:
+        return ""
+    return filled(
+        "<p>{more} {time} {victim} waited behind threads that have network work from the start: "
+        "interrupt threads, ktimers, vhost.</p>",
+        more="Another" if more else "For",
+        time=duration(ns),
+        victim=victim,
+    )
 
 
 def _packets(packets: "pd.Series[int]") -> str:

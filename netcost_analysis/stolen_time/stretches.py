@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..requires import MissingEventsError, unrecorded
+from ..tally import known_if
 from ..timeline import Timeline
 from .chunks import chunks
 from .joining import joined
@@ -12,6 +14,11 @@ from .marking import describe, latest, mark
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
+# Without any of these, and any vector, it is not known whether something ran on top of a task.
+_INTERRUPTS = (
+    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
+    *("irq:softirq_entry", "irq:softirq_exit"),
+)
 
 
 @dataclass(frozen=True)
@@ -39,11 +46,17 @@ def episodes(
     not known). From an interrupt's exit to the softirq's entry, and from one softirq to the next,
     no event tells the kernel from the task; 0 for none of that.
 
-    Raises ValueError for a negative gap_ns or most, CaptureError as the timeline does. Source:
-    segments, softirqs and polls; what would not fit into memory is gone through in several passes.
+    Raises ValueError for a negative gap_ns or most, CaptureError where no interrupt of any kind was
+    recorded and as the timeline does. Source: segments, softirqs and polls; what would not fit into
+    memory is gone through in several passes.
     """
     if gap_ns < 0 or most < 0:
         raise ValueError("most and gap_ns are not negative")
+    unseen = unrecorded(timeline.capture, *_INTERRUPTS)
+    vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
+    if len(unseen) == len(_INTERRUPTS) and not vectors:
+        raise MissingEventsError("episodes", tuple(unseen))
+    polled = not unrecorded(timeline.capture, "napi:napi_poll")
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
     rest: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None = None
@@ -77,7 +90,13 @@ def episodes(
     frame = frame.loc[order].reset_index(drop=True).rename_axis("episode")
     parts = parts.assign(episode=parts["episode"].map(renamed).astype("int64"))
     parts = parts.sort_values(["episode", "ns"], ascending=[True, False], kind="stable")
-    return Episodes(frame, parts.reset_index(drop=True), count)
+    return Episodes(counted_if(polled, frame), parts.reset_index(drop=True), count)
+
+
+def counted_if(polled: bool, frame: pd.DataFrame) -> pd.DataFrame:
+    # polls and packets as Int64, NA where polls were not recorded.
+    polls, packets = (known_if(polled, frame[name]) for name in ("polls", "packets"))
+    return frame.assign(polls=polls, packets=packets)
 
 
 def longest(
