@@ -51,7 +51,8 @@ with attempt():
     flags = netcost.device_flags(timeline)
 if costs is not None:
     named = not unrecorded(capture, "napi:napi_poll")
-    say(words.answer(costs, flags, cost.lacking(timeline), named))
+    state = "whether interfaces are up" not in suspicions.unseen(timeline)
+    say(words.answer(costs, flags, cost.lacking(timeline), named, state))
 
 # %% [markdown]
 # ## Devices by CPUs
@@ -93,17 +94,23 @@ if costs is not None and timeline.duration_ns:
     comparable = traffic is not None and cost.comparable(timeline)
     for device in words.busy_devices(costs):
         bins = shares.over_time(sums, lines, device)
+        timed = bins["ns"].sum() > 0
         beside = comparable and traffic[traffic["device"] == device]["namespace"].nunique() == 1
-        with picture(f"Time and traffic of {device}", 2.4, ncols=1 + beside, squeeze=False) as (
+        if not timed and not beside:
+            continue
+        columns = int(timed) + beside
+        with picture(f"Time and traffic of {device}", 2.4, ncols=columns, squeeze=False) as (
             _,
             axes,
         ):
-            plots.time_shares(axes[0, 0], bins, window, bin_ns, capture.start_ns)
             axes[0, 0].set_title(device)
+            if timed:
+                plots.time_shares(axes[0, 0], bins, window, bin_ns, capture.start_ns)
             if beside:
-                plots.traffic(axes[0, 1], traffic[traffic["device"] == device], capture.start_ns)
-                axes[0, 1].set_xlim(axes[0, 0].get_xlim())
-if costs is None and not capture.bundle:
+                last = axes[0, columns - 1]
+                plots.traffic(last, traffic[traffic["device"] == device], capture.start_ns)
+                last.set_xlim(*((one - capture.start_ns) / 1e9 for one in window))
+if not capture.bundle:
     say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
 
 # %% [markdown]
@@ -143,6 +150,8 @@ if capture.bundle:
                 ax.set_title(busy[0])
                 ax.set_xlabel("time since the first sample, s")
         say(words.misread_text(read, interval_s))
+else:
+    say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
 
 # %% [markdown]
 # ## Where packets found no room
@@ -156,6 +165,8 @@ if capture.bundle:
         if len(grown):
             place = ["namespace"] if grown["namespace"].nunique() > 1 else []
             table(grown[["layer", *place, "device", "cpu", "counter", "count", "per_s"]], rows=12)
+else:
+    say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
 
 # %% [markdown]
 # ## What looks wrong

@@ -1,14 +1,22 @@
 # Bundles made by hand for the questions about devices: a drawn recording with counters around it.
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from perfdata import Cpu, recording
 
+import netcost_analysis as netcost
 from netcost_analysis.bundle import Bundle
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets ...\n"
+
+
+@cache
+def opened(path: Path) -> netcost.Timeline:
+    # A sample, unpacked and read once for all tests: questions change no timeline.
+    return netcost.open_capture(path).timeline()
 
 
 def net_dev(**counts: "tuple[int, int, int, int] | list[int]") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT
-from device_bundles import bundle, net_dev
+from device_bundles import bundle, net_dev, opened
 from perfdata import Cpu, cpu
 from perfdata import happenings as h
 from told import NET_RX, OPENSSL, UDPSINK
@@ -176,7 +176,7 @@ def test_bins_add_up_to_the_devices_time(tmp_path: Path) -> None:
 
 # veth counts in its poll what that poll returns as work: the two agree packet for packet.
 def test_the_samples_packets_are_its_polls_work() -> None:
-    timeline = netcost.open_capture(SAMPLES / "quiet-interface.netcost.tar.zst").timeline()
+    timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
     rows = netcost.device_cost(timeline).set_index("device")
     for device in ("busy0", "quiet0"):
         assert rows.loc[device, "packets"] == rows.loc[device, "rx_packets"] > 500_000
@@ -191,7 +191,7 @@ def test_the_samples_packets_are_its_polls_work() -> None:
 @pytest.mark.parametrize("sample", NICS, ids=lambda path: path.name[:14])
 def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
     # Between the two readings, and with them: reading takes a tenth of a second in this guest.
-    capture = netcost.open_capture(sample)
+    capture = opened(sample).capture
     told = capture.bundle
     assert told
     begins, ends = zip(*(one.reads["net_dev"] for one in (told.before, told.after)), strict=True)

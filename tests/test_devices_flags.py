@@ -7,12 +7,14 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT
+from device_bundles import opened
 
 import netcost_analysis as netcost
 from netcost_analysis.devices.checks import is_used_by
 from netcost_analysis.devices.flags import Facts, described, per_queue, suspicions
 from netcost_analysis.devices.links import empty
 from netcost_analysis.devices.saturation import tidy
+from netcost_analysis.devices.story_flags import flag_list
 
 SAMPLES = ROOT / "sample-data"
 USUAL = {
@@ -96,6 +98,54 @@ def test_who_sends_without_an_address_may_forward() -> None:
 )
 def test_no_address_is_no_fault_of_these(state: dict[str, Any]) -> None:
     assert ("eth0", "no-address") not in raised({"addresses": 0, "tx_packets": 0, **state})
+
+
+def test_the_device_below_another_namespaces_macvlan_needs_no_address() -> None:
+    below = {"addresses": 0, "tx_packets": 0, "ifindex": 2}
+    inside = {"namespace": "box", "device": "mv0", "mac": "b", "link_kind": "macvlan"}
+    assert ("eth0", "no-address") not in raised(below, {**inside, "lower_ifindex": 2})
+    assert ("eth0", "no-address") in raised(below, {**inside, "lower_ifindex": 3})
+
+
+@pytest.mark.parametrize("kind", ["macvtap", "ifb", "vcan", "nlmon"])
+def test_what_is_no_interface_of_ip_needs_no_address(kind: str) -> None:
+    assert ("eth0", "no-address") not in raised(
+        {"addresses": 0, "tx_packets": 0, "link_kind": kind}
+    )
+
+
+def test_of_many_alike_the_costly_come_first() -> None:
+    rows = [
+        {"device": f"eth{i}", "mac": str(i), "promiscuity": 1, "ns": i * 1_000_000}
+        for i in range(30)
+    ]
+    grave = {"device": "bad0", "mac": "x", "up": False, "ns": 10}
+    flags = suspicions(facts(*rows, grave))
+    assert flags["device"].tolist()[:4] == ["bad0", "eth29", "eth28", "eth27"]
+    assert flags["severity"].tolist() == ["warning"] + ["clue"] * 30
+    page = flag_list(flags, [])
+    assert page.count("is promiscuous") == 4
+    assert "26 more: eth25, eth24," in page
+    assert "eth0" in page
+
+
+def test_drops_are_of_the_recordings_packets_and_not_of_a_windows() -> None:
+    saturation = tidy([counter("interface", "rx_drop", 190)])
+    found = raised({"rx_packets": 10, "tx_packets": 9}, saturation=saturation)
+    assert "rx_drop 190: 1.0 % of 19,000 packets" in found["eth0", "drops"][1]
+
+
+def test_a_shapers_waits_are_a_note() -> None:
+    saturation = tidy([counter("qdisc", "tbf overlimits", 5000), counter("qdisc", "tbf drops", 0)])
+    severity, why = raised({}, saturation=saturation)["eth0", "queue-full"]
+    assert severity == "note"
+    assert "such packets wait, and none is lost" in why
+
+
+def test_queues_of_a_namesake_are_not_its_own() -> None:
+    queues = pd.DataFrame({"device": ["eth0"] * 2, "napi": [1, 2], "packets": [5000, 10]})
+    assert raised({"rx_queues": 1}, queues=queues) == {}
+    assert ("eth0", "uneven-queues") in raised({"rx_queues": 2}, queues=queues)
 
 
 def test_the_device_below_a_vlan_needs_no_address() -> None:
@@ -251,7 +301,7 @@ def test_a_cost_without_a_namespace_is_of_the_only_interface_of_its_name() -> No
 
 
 def test_document_004s_interface_is_found() -> None:
-    timeline = netcost.open_capture(SAMPLES / "quiet-interface.netcost.tar.zst").timeline()
+    timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
     flags = netcost.device_flags(timeline)
     first = flags.iloc[0]
     assert (first["device"], first["flag"], first["severity"]) == (

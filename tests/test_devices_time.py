@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT
-from device_bundles import bundle, link, net_dev
+from device_bundles import bundle, link, net_dev, opened
 from oracle import perf_kwork
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
@@ -295,7 +295,7 @@ def test_polls_of_a_thread_are_their_devices(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", ["quiet-interface.netcost.tar.zst", "nic-stolen-time"])
 def test_rows_add_up_to_the_ledgers_sums(sample: str) -> None:
-    made = netcost.open_capture(SAMPLES / sample).timeline()
+    made = opened(SAMPLES / sample)
     sums = made.sums()
     network = (sums["context"] == "softirq") & sums["id"].isin([2, 3])
     expected = sums.loc[sums["context"].isin(["hardirq", "poll"]) | network, "ns"].sum()
@@ -308,7 +308,7 @@ def test_rows_add_up_to_the_ledgers_sums(sample: str) -> None:
 
 
 def test_windows_add_up() -> None:
-    capture = netcost.open_capture(SAMPLES / "nic-stolen-time")
+    capture = opened(SAMPLES / "nic-stolen-time").capture
     cut = 0.4
     whole, first, second = (
         netcost.device_time(capture.timeline(*window))
@@ -320,7 +320,7 @@ def test_windows_add_up() -> None:
 
 @pytest.mark.parametrize("sample", NICS[:2], ids=lambda path: path.name[:14])
 def test_interrupt_time_is_that_of_perf_kwork(sample: Path) -> None:
-    capture = netcost.open_capture(sample)
+    capture = opened(sample).capture
     assert capture.bundle
     expected: dict[int, list[int]] = {}
     for work in perf_kwork(capture.bundle.trace, "irq"):
@@ -342,7 +342,7 @@ def test_interrupt_time_is_that_of_perf_kwork(sample: Path) -> None:
 )
 def test_interrupts_are_those_that_proc_counted(sample: str) -> None:
     # A snapshot takes a while to read: what the trace has between the readings, and with them.
-    capture = netcost.open_capture(SAMPLES / sample)
+    capture = opened(SAMPLES / sample).capture
     told = capture.bundle
     assert told
     begins, ends = zip(*(one.reads["interrupts"] for one in (told.before, told.after)), strict=True)

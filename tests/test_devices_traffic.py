@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT
-from device_bundles import addressed, bundle, link, net_dev
+from device_bundles import addressed, bundle, link, net_dev, opened
 
 import netcost_analysis as netcost
 from netcost_analysis.bundle import Bundle
@@ -119,7 +119,7 @@ def test_namespaces_are_kept_apart(tmp_path: Path) -> None:
 
 
 def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
-    told = netcost.open_capture(SAMPLE).bundle
+    told = opened(SAMPLE).capture.bundle
     assert told
     text = told.text("samples/net_dev") or ""
     blocks = re.split(r"^@ ", text, flags=re.MULTILINE)[1:]
@@ -143,7 +143,7 @@ def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
 
 
 def test_the_samples_uneven_intervals_mislead() -> None:
-    told = netcost.open_capture(SAMPLE).bundle
+    told = opened(SAMPLE).capture.bundle
     assert told
     frame = netcost.assumed_rates(told, folder="files")
     worst = frame.loc[frame["assumed_utilisation_share"].astype("float64").idxmax()]
@@ -322,8 +322,68 @@ def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:
     assert "gone" not in known.index
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "grown"),
+    [
+        ({"length_errors": 0}, {"length_errors": 0, "otherhost": 40}, 40),
+        ({"otherhost": 30}, {"otherhost": 40}, 10),
+        # A counter since boot, of which nobody knows what it was before.
+        ({"bytes": 1}, {"length_errors": 0, "otherhost": 40}, None),
+        (None, {"otherhost": 40}, None),
+        # Gone: the device is a new one.
+        ({"otherhost": 40}, {"length_errors": 0}, None),
+        ({"otherhost": 40}, {"otherhost": 3}, None),
+    ],
+)
+def test_frames_for_others_have_grown_where_both_ends_are_known(
+    tmp_path: Path, first: dict[str, int] | None, last: dict[str, int], grown: int | None
+) -> None:
+    def told(folder: str, **more: Any) -> Bundle:
+        files: dict[str, Any] = {"after/ip_link.json": [link("eth0", stats64={"rx": last}, **more)]}
+        if first is not None:
+            before = link("eth0", stats64={"rx": first}, ifindex=7)
+            files["before/ip_link.json"] = [before]
+        return bundle(tmp_path / folder, {**full_stamps(), **files})
+
+    value = netcost.interfaces(told("same"))["otherhost_dropped"].iloc[0]
+    assert (None if pd.isna(value) else value) == grown
+    again = netcost.interfaces(told("anew", ifindex=8))["otherhost_dropped"].iloc[0]
+    assert pd.isna(again) or first is None
+
+
+def test_what_changed_meanwhile_and_what_is_no_address(tmp_path: Path) -> None:
+    def side(changes: int) -> list[Any]:
+        return [
+            link("docker0", "UP", stats64={"tx": {"carrier_changes": changes}}),
+            link("docker1", "UP", stats64={"tx": {"carrier_changes": 4}}),
+            link("tunl0", "NOARP", address="0.0.0.0"),  # noqa: S104
+            link("eth0"),
+        ]
+
+    queues = "/sys/class/net/eth0/speed {}\n"
+    local = {"local": "169.254.169.1", "scope": "global", "family": "inet"}
+    routed = {"local": "198.51.100.7", "scope": "link", "family": "inet"}
+    told = bundle(
+        tmp_path,
+        {
+            "before/ip_link.json": side(1),
+            "after/ip_link.json": side(3),
+            "before/settings/queues": queues.format(-1),
+            "after/settings/queues": queues.format(1000),
+            "before/settings/ip_addr.json": [{"ifname": "eth0", "addr_info": [local, routed]}],
+        },
+    )
+    known = netcost.interfaces(told).set_index("device")
+    # It had a carrier in between.
+    assert pd.isna(known.loc["docker0", "carrier"])
+    assert known.loc["docker1", "carrier"] == False  # noqa: E712
+    assert known.loc["tunl0", "mac"] is None
+    assert pd.isna(known.loc["eth0", "speed_bits_per_s"])
+    assert known.loc["eth0", ["addresses", "link_local_addresses"]].tolist() == [1, 1]
+
+
 def test_ip_beside_a_naive_reading_of_its_file() -> None:
-    told = netcost.open_capture(SAMPLE).bundle
+    told = opened(SAMPLE).capture.bundle
     assert told
     listed = json.loads(told.text("before/ip_link.json") or "")
     known = netcost.interfaces(told).set_index("device")

@@ -161,7 +161,7 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
         row,
         "no-replies",
         "clue",
-        f"{row['device']} received {received:,} packets and sent {sent}: it takes part in no "
+        f"{row['device']} received {received:,} packets and sent {sent}, as who takes part in no "
         f"connection (a one-way stream, or a capture port, looks the same){seen}",
     )
 

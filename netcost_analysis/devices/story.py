@@ -31,12 +31,17 @@ def busy_devices(cost: pd.DataFrame | None, most: int = 3) -> list[str]:
 
 
 def answer(
-    cost: pd.DataFrame, flags: pd.DataFrame | None, without: str | None, named: bool = True
+    cost: pd.DataFrame,
+    flags: pd.DataFrame | None,
+    without: str | None,
+    named: bool = True,
+    state: bool = True,
 ) -> str:
     """Which device costs most, and the gravest of what looks wrong.
 
     flags: as device_flags returns it, None where it could not be asked. without: why there is no
-    traffic, None where there is. named: whether polls were recorded, which name devices.
+    traffic, None where there is. named: whether polls were recorded, which name devices. state:
+    whether anything of the interfaces' state was.
     """
     timed = cost[(cost["device"] != "(no_device)") & (cost["ns"] > 0).fillna(False)]
     if not len(timed):
@@ -56,7 +61,7 @@ def answer(
         )
     return (
         text
-        + _gravest(flags)
+        + _gravest(flags, state)
         + (_p("What they carried is unknown: {}.", without) if without else "")
     )
 
@@ -119,10 +124,15 @@ def _backlog(cost: pd.DataFrame, named: bool) -> str:
     )
 
 
-def _gravest(flags: pd.DataFrame | None) -> str:
+def _gravest(flags: pd.DataFrame | None, state: bool) -> str:
     if flags is None:
         return ""
     grave = flags[(flags["severity"] == "warning") & flags["device"].notna()]
+    if not len(grave) and not state:
+        return (
+            "<p>Whether anything looks wrong is unknown: nothing of the interfaces' state was "
+            "recorded.</p>"
+        )
     if not len(grave):
         return "<p>Nothing in what was recorded of the interfaces looks gravely wrong.</p>"
     why = str(grave.iloc[0]["why"])
@@ -174,10 +184,7 @@ def lines_text(lines: pd.DataFrame) -> str:
 
 def _line(row: "pd.Series[Any]") -> str:
     how = {
-        "polls": f"of {count(row['raised'], 'NET_RX softirq')} that it raised, {row['polled']:,} "
-        "polled it"
-        if row["raised"]
-        else "it raised NET_RX softirqs, after others had, that polled it",
+        "polls": _led(int(row["raised"]), int(row["polled"])),
         "name": "it is named for it",
         "bus": "it has its bus address",
     }[row["known_by"]]
@@ -189,6 +196,14 @@ def _line(row: "pd.Series[Any]") -> str:
         how=how,
         interrupts=count(0 if absent(row["interrupts"]) else int(row["interrupts"]), "interrupt"),
     )
+
+
+def _led(raised: int, polled: int) -> str:
+    if not raised:
+        return "NET_RX softirqs that it raised, and others before it, polled it"
+    if raised == polled > 1:
+        return f"each of the {raised:,} NET_RX softirqs that it raised polled it"
+    return f"of {count(raised, 'NET_RX softirq')} that it raised, {polled:,} polled it"
 
 
 # nicstat's columns, of the whole recording.
@@ -260,8 +275,8 @@ def misread_text(rows: pd.DataFrame, interval_s: float) -> str:
     spans = rows["interval_ns"]
     return filled(
         "<p>The samples are {shortest} to {longest} apart. A tool that takes each interval for "
-        "{asked} s is most wrong of <b>{device}</b>: it shows {assumed} received, where it was "
-        "{true}.</p>",
+        "{asked} s is wrong by as much, at worst for <b>{device}</b>: it shows {assumed} received, "
+        "where it was {true}.</p>",
         shortest=duration(spans.min()),
         longest=duration(spans.max()),
         asked=f"{interval_s:g}",
@@ -280,7 +295,7 @@ PRICES = {
     "packets": "polled",
     "rx_packets": "received",
     "tx_packets": "sent",
-    "rx_packet_bytes": "bytes",
+    "rx_packet_bytes": "bytes each",
     "ns_per_work": "ns/polled",
     "ns_per_packet": "ns/packet",
 }
