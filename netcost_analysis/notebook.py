@@ -1,5 +1,6 @@
 """How a notebook shows what it computes: prose, tables and pictures with a text for each."""
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # Of the page; pictures are drawn at twice its pixels.
 _WIDTH_INCHES = 10.0
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def say(*html: str | None) -> None:
@@ -24,7 +26,12 @@ def say(*html: str | None) -> None:
 
     text = "".join(part for part in html if part)
     if text:
-        display(HTML(text))  # type: ignore[no-untyped-call]
+        display(HTML(_shown(text)))  # type: ignore[no-untyped-call]
+
+
+def _shown(text: str) -> str:
+    # Names come from strangers, and HTML knows no control characters.
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def table(
@@ -74,6 +81,6 @@ def picture(alt: str, height: float, **layout: Any) -> Iterator[tuple["Figure", 
         figure, axes = plt.subplots(figsize=(_WIDTH_INCHES, height), **layout)
         try:
             yield figure, axes
-            display(figure, metadata={"image/png": {"alt": alt}})  # type: ignore[no-untyped-call]
+            display(figure, metadata={"image/png": {"alt": _shown(alt)}})  # type: ignore[no-untyped-call]
         finally:
             plt.close(figure)

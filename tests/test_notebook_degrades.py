@@ -128,10 +128,11 @@ def test_many_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "CPUs 0,40,80,120" in told.text
 
 
-@pytest.mark.parametrize("name", ["<script>x", "$x_{1", "a\tb\nc", "网络", "%(x)s{0}"])
+@pytest.mark.parametrize("name", ["<script>x", "$x_{1", "a\tb\nc", "网络", "%(x)s{0}", "\x1b[1m"])
 def test_names_from_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     told = tell(written(tmp_path, robbed(victim=h.Task(500, name), device=name)), monkeypatch)
     assert "<script" not in told.text
+    assert "\x1b" not in told.text + names(told)
     assert re.search(r"took <b>15\.0 %</b>", told.text)
 
 

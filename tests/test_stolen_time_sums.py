@@ -15,7 +15,7 @@ from told import IDLE, KSOFTIRQD, NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as netcost
 from netcost_analysis.stolen_time import chunks
-from netcost_analysis.stolen_time.rolling import largest_change, round_width
+from netcost_analysis.stolen_time.rolling import covered_in, largest_change, round_width
 
 SAMPLES = ROOT / "sample-data"
 ALL = ["nic-stolen-time", "stolen-time-top.netcost.tar.zst", "veth-stolen-time"]
@@ -74,6 +74,17 @@ def test_windows_roll(tmp_path: Path) -> None:
     change = largest_change(got)
     assert change is not None
     assert [row["stolen_ns"] for row in change] == [70, 20]
+
+
+# What is unknown from 100 to 200 is half of the windows that hold it.
+def test_windows_say_how_much_is_known(tmp_path: Path) -> None:
+    line = timeline(tmp_path, told())
+    assert netcost.rolling_stolen(line, 200, 100)["covered_share"].tolist() == [1.0, 1.0, 1.0]
+    sums = line.sums(100).copy()
+    hole = (sums["bin_ns"] == sums["bin_ns"].min() + 100) & (sums["context"] == "task")
+    sums.loc[hole, "context"] = "unknown"
+    frame = netcost.rolling_stolen(line, 200, 100)
+    assert covered_in(sums, frame, 100).tolist() == [0.5, 0.5, 1.0]
 
 
 def test_windows_are_cut_where_the_timeline_is(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """How a loss changes while the capture goes on: windows that roll over it."""
 
+import numpy as np
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
@@ -33,16 +34,20 @@ def rolling_stolen(
     stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
     scheduled_ns, unknown_ns (int64; the first two Int64, NA without sched_switch), stolen_share,
     stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of the window, one CPU
-    being 1). Raises ValueError for widths that do not fit, CaptureError as the timeline does.
+    being 1), covered_share (of the window's CPU time, what has a known owner). Raises ValueError
+    for widths that do not fit, CaptureError as the timeline does.
     Source: sums(step_ns), the steps of a window added up.
     """
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
-        return rolled(_measured(timeline.sums(), by, victim, timeline), keys, step, window, (0, 0))
-    rows = _measured(timeline.sums(step), by, victim, timeline)
+        frame = rolled(_measured(timeline.sums(), by, victim), keys, step, window, (0, 0))
+        return frame.assign(covered_share=float("nan"))
+    sums = timeline.sums(step)
+    rows = _measured(sums, by, victim)
     edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     frame = rolled(rows, keys, step, window, edges)
+    frame["covered_share"] = covered_in(sums, frame, step)
     if not timeline.has_switches:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
@@ -74,9 +79,23 @@ def round_width(span_ns: int, about: int = _STEPS) -> int:
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
 
 
-def _measured(
-    sums: pd.DataFrame, by: By | None, victim: str | None, timeline: Timeline
-) -> pd.DataFrame:
+def covered_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series[float]":
+    # Of each window the CPU time whose owner is known, over all of it.
+    every = sums.groupby("bin_ns")["ns"].sum()
+    unknown = sums[sums["context"] == "unknown"].groupby("bin_ns")["ns"].sum()
+    unknown = unknown.reindex(every.index, fill_value=0)
+    bins = every.index.to_numpy("int64")
+    first = np.searchsorted(bins, frame["start_ns"].to_numpy() // step * step)
+    after = np.searchsorted(bins, frame["end_ns"].to_numpy())
+    parts = []
+    for values in (unknown, every):
+        until = np.concatenate([[0], np.cumsum(values.to_numpy("int64"))])
+        parts.append((until[after] - until[first]).astype("float64"))
+    lost, whole = (pd.Series(part, index=frame.index) for part in parts)
+    return 1 - lost / whole.where(whole > 0)
+
+
+def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataFrame:
     # The sums of tasks with a column for each measure.
     rows = of_tasks(tally(sums, by or "comm"))
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .stretches import Episodes
 
 _QUEUES = 4
+# Of a window, so that it can be compared with others.
+_COVERED = 0.9
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
 _WHY = {
@@ -86,11 +88,20 @@ def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str
 
 
 def _usual(frame: pd.DataFrame) -> pd.DataFrame:
-    # The windows in which it had at least half of its usual time: not before it began, say.
+    # The windows between its first and its last in which it had at least half of its usual time,
+    # and of which most is known: not before it began, nor in a gap.
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
     ran = frame["on_cpu_ns"].astype("int64")
-    return frame[ran >= ran[ran > 0].median() / 2]
+    known = frame["covered_share"] > _COVERED
+    kept = frame[known & (ran >= ran[ran > 0].median() / 2)]
+    some = frame[ran > 0]
+    inside = pd.Series(True, index=kept.index)
+    if len(some) and not ran.iloc[0]:
+        inside &= kept["start_ns"] >= some["end_ns"].iloc[0]
+    if len(some) and not ran.iloc[-1]:
+        inside &= kept["end_ns"] <= some["start_ns"].iloc[-1]
+    return kept[inside] if inside.sum() > 1 else kept
 
 
 def _at(time_ns: Any, origin_ns: int) -> str:
