@@ -88,7 +88,7 @@ class Snapshot:
         return {
             words[0]: (int(words[1]), int(words[2]))
             for words in self._lines("stamp")
-            if len(words) == 3 and _counts(words[1:], _MOMENT)
+            if len(words) == 3 and _counts(words[1:], _MOMENT) and int(words[1]) <= int(words[2])
         }
 
     @cached_property

@@ -199,6 +199,23 @@ def test_saturation_from_the_interface_to_the_backlog(tmp_path: Path) -> None:
     assert frame["interval_ns"].unique().tolist() == [2 * S]
 
 
+def test_large_counts_lose_nothing_beside_unknown_ones(tmp_path: Path) -> None:
+    most = (1 << 63) - 1
+    files = {
+        f"{side}/{name}": text
+        for i, side in enumerate(("before", "after"))
+        for name, text in (
+            ("stamp", STAMP.format(S + i)),
+            ("net_dev", net_dev(eth0=[0, 0, 0, most * i, 9 - i, *[0] * 11])),
+        )
+    }
+    # A reading that ended before it began is none.
+    files["before/stamp"] += f"net_softnet_stat {S} {S - 9}\n"
+    frame = netcost.device_saturation(bundle(tmp_path, files)).set_index("counter")
+    assert frame.loc["rx_drop", "count"] == most
+    assert pd.isna(frame.loc["rx_fifo", "count"])
+
+
 def test_nothing_recorded_is_an_error(tmp_path: Path) -> None:
     nothing = bundle(tmp_path, {})
     for question in (netcost.device_traffic, netcost.device_saturation, netcost.assumed_rates):

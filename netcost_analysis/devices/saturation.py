@@ -53,7 +53,9 @@ def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Rows of counters as a frame, those that grew most first."""
     frame = pd.DataFrame(rows, columns=COLUMNS)
     for name in ("cpu", "count", "interval_ns"):
-        frame[name] = pd.array([None if pd.isna(one) else int(one) for one in frame[name]], "Int64")
+        # From the rows: beside None a frame has floats, which lose the last digits.
+        values = [row.get(name) for row in rows]
+        frame[name] = pd.array([None if pd.isna(one) else int(one) for one in values], "Int64")
     for name in ("layer", "namespace", "device", "counter"):
         frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
     seconds = frame["interval_ns"].astype("Float64") / 1e9
