@@ -47,6 +47,8 @@ victim = answer.choose_victim(timeline, losses, victim)
 lost = losses.loc[victim] if victim else None
 thieves = answer.thieves_of(timeline.sums(), victim)
 say(story.answer(capture, victim, lost, thieves, timeline.duration_ns))
+with attempt():
+    say(looking_story.beside_answer(timeline, victim))
 
 # %%
 if victim:

@@ -21,6 +21,7 @@ from netcost_analysis.looking import counts
 from netcost_analysis.looking import story as looking_story
 from netcost_analysis.looking.calibration import judged
 from netcost_analysis.looking.counts import events_in
+from netcost_analysis.units import share
 
 SAMPLES = ROOT / "sample-data"
 CHECKED = "cost         ok    {} ns an event (perf, measured here just now) are 0.3 % of one CPU\n"
@@ -296,9 +297,18 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     own = got[got["comm"] == "openssl"].set_index("figure")
     assert own.loc["stolen_ns", "much"] == "yes"
     assert own.loc["task_ns", "much"] == "perhaps"
+    beside = looking_story.beside_answer(line, "openssl")
+    network = own.loc["stolen_network_max_ns"]
+    assert f"tracing itself is at least {share(network['cost_low_share'])}" in beside
     told = looking_story.looking_text(line, "openssl")
     assert "Tracing is at least 16.5 % of what is shown as “stolen” for openssl" in told
     assert "Tracing may be up to 15.2 % of what is shown as “on CPU”" in told
+
+
+def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
+    line = netcost.open_capture(SAMPLES / "stolen-time-top.netcost.tar.zst").timeline()
+    assert looking_story.beside_answer(line, "openssl") == ""
+    assert "beware of it" not in looking_story.looking_text(line, "openssl")
 
 
 def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:

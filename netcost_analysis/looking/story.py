@@ -40,6 +40,22 @@ def looking_text(timeline: "Timeline", victim: str | None) -> str:
     return text + "".join(warned(own, victim)) + _table(own)
 
 
+def beside_answer(timeline: "Timeline", victim: str | None) -> str:
+    """How much of what packet processing took is tracing itself; empty below 5 %."""
+    figures = corrected_stolen(timeline)
+    own = figures[(figures["comm"] == victim) & (figures["figure"] == "stolen_network_max_ns")]
+    row = own.iloc[0] if len(own) else None
+    if row is None or row["much"] == "no":
+        return ""
+    sure = row["much"] == "yes"
+    return filled(
+        "<p>Of what packet processing is said to have taken, tracing itself {is_} {share}: see the "
+        "end of this page.</p>",
+        is_="is at least" if sure else "may be up to",
+        share=share(row["cost_low_share"] if sure else row["cost_high_share"]),
+    )
+
+
 def cost_text(cost: "pd.Series[Any]") -> str:
     """What an event is taken to cost, in a clause. cost: a row of event_cost."""
     low, high = duration(cost["event_low_ns"]), duration(cost["event_high_ns"])
@@ -57,26 +73,29 @@ def cost_text(cost: "pd.Series[Any]") -> str:
 
 
 def warned(figures: pd.DataFrame, victim: str) -> list[str]:
-    """A paragraph for each figure of which tracing is more than 5 %, large where it surely is.
+    """Of which figures tracing is more than 5 %: a large paragraph where it surely is, and another.
 
     figures: rows of corrected_stolen, the victim's.
     """
     said = []
-    row: Any
-    for row in figures[figures["much"] != "no"].itertuples():
-        sure = row.much == "yes"
-        large = " class='answer'" if sure else ""
-        said.append(
-            f"<p{large}>"
-            + filled(
-                "Tracing {is_} {share} of what is shown as {figure} for {victim}: beware of it.",
-                is_="is at least" if sure else "may be up to",
-                share=share(row.cost_low_share if sure else row.cost_high_share),
-                figure=f"“{_FIGURES.get(row.figure, row.figure)}”",
-                victim=victim,
+    for much, is_, name in (
+        ("yes", "is at least", "cost_low_share"),
+        ("perhaps", "may be up to", "cost_high_share"),
+    ):
+        listed = [
+            filled(
+                "{share} of {what}“{figure}”",
+                share=share(row[name]),
+                what="" if place else "what is shown as ",
+                figure=_FIGURES.get(row["figure"], row["figure"]),
             )
-            + "</p>"
-        )
+            for place, (_, row) in enumerate(figures[figures["much"] == much].iterrows())
+        ]
+        if not listed:
+            continue
+        listed[0] += filled(" for {victim}", victim=victim)
+        large = " class='answer'" if much == "yes" else ""
+        said.append(f"<p{large}>Tracing {is_} {', and '.join(listed)}: beware of it.</p>")
     return said
 
 
@@ -103,9 +122,12 @@ def _table(own: pd.DataFrame) -> str:
     rows = []
     row: Any
     for row in own.itertuples():
-        middle = "" if absent(row.corrected_ns) else duration(row.corrected_ns)
         ends = f"{duration(row.corrected_low_ns)} – {duration(row.corrected_high_ns)}"
         cost = f"{share(row.cost_low_share) or '0 %'} – {share(row.cost_high_share) or '0 %'}"
-        rows.append([_FIGURES[row.figure], duration(row.ns), f"{row.events:,}", cost, middle, ends])
+        middle = [] if absent(row.corrected_ns) else [duration(row.corrected_ns)]
+        rows.append(
+            [_FIGURES[row.figure], duration(row.ns), f"{row.events:,}", cost, *middle, ends]
+        )
     header = ["", "as traced", "events in it", f"their share (beware above {share(MUCH)})"]
-    return Table([*header, "without tracing", "between"], rows).html()
+    header += ["without tracing", "between"][: len(rows[0]) - len(header)]
+    return Table(header, rows).html()
