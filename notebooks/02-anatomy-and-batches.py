@@ -111,7 +111,7 @@ with attempt():
 # %% [markdown]
 # ## What ends a NET_RX
 #
-# Most end because there is nothing left to poll. The others ran into a limit.
+# It ends when there is nothing left to poll, or where it runs into a limit.
 
 # %%
 limits = netcost.kernel_limits(capture)
@@ -141,8 +141,8 @@ with attempt():
 # %% [markdown]
 # ## Long for few packets
 #
-# A softirq of 20 ms is a stutter in everything else on its CPU; for fewer than 64 packets it is a
-# fault of a driver or of what handles the packets.
+# A softirq of 20 ms is a stutter in everything else on its CPU. For fewer than 64 packets it points
+# to a driver, or to what handles the packets, unless the CPU itself was taken away (a hypervisor).
 
 # %%
 with attempt():

@@ -10,6 +10,7 @@ from perfdata import tracepoints as t
 from told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 import netcost_analysis as netcost
+from netcost_analysis.batches.chain_rows import parts_of
 from netcost_analysis.batches.common import crosses_gap
 from netcost_analysis.timeline import Timeline
 
@@ -106,6 +107,96 @@ def test_without_raises_the_interrupt_at_whose_exit_it_ran(tmp_path: Path) -> No
     chains = netcost.softirq_chains(drawn(tmp_path, *CHAIN, formats=DOCUMENT_000))
     assert list(chains["irq"]) == [32]
     assert chains["raise_delay_ns"].isna().all()
+
+
+def net_rx_at(at: int) -> tuple[h.Happening, ...]:
+    return (
+        h.IrqEntry(at, 32),
+        h.IrqExit(at + 100, 32),
+        h.SoftirqEntry(at + 150, NET_RX),
+        h.NapiPoll(at + 300, "eth0", 4),
+        h.SoftirqExit(at + 400, NET_RX),
+    )
+
+
+# The second runs at the exit of an interrupt that is not in the recording, 498 us after the first.
+def test_without_raises_a_long_gone_interrupt_raised_nothing(tmp_path: Path) -> None:
+    unseen = net_rx_at(500_000)[2:]
+    chains = netcost.softirq_chains(
+        drawn(tmp_path, *net_rx_at(1_000), *unseen, formats=DOCUMENT_000)
+    )
+    assert chains["irq"].tolist() == [32, pd.NA]
+    assert chains["irq_ns"].tolist() == [100, pd.NA]
+    assert chains["round"].tolist() == [1, 1]
+
+
+# Each of six interrupts begins a run, however near or far the softirq before it was.
+@pytest.mark.parametrize("apart", [5_000, 100_000])
+def test_without_raises_each_interrupt_begins_a_run(tmp_path: Path, apart: int) -> None:
+    six = [one for number in range(6) for one in net_rx_at(1_000 + apart * number)]
+    told_of = drawn(tmp_path, *six, formats=DOCUMENT_000)
+    assert list(netcost.softirq_runs(told_of)["rounds_made"]) == [1] * 6
+    assert list(netcost.softirq_chains(told_of)["irq"]) == [32] * 6
+
+
+# Document 000's own: the second follows the first within a microsecond.
+def test_without_raises_what_follows_at_once_is_another_round(tmp_path: Path) -> None:
+    again = (
+        h.SoftirqEntry(1_401, NET_RX),
+        h.NapiPoll(1_600, "eth0", 27),
+        h.SoftirqExit(1_601, NET_RX),
+    )
+    told_of = drawn(tmp_path, *net_rx_at(1_000), *again, formats=DOCUMENT_000)
+    (run,) = netcost.softirq_runs(told_of).to_dict("records")
+    assert (run["rounds_made"], run["net_rx"], run["packets"]) == (2, 2, 31)
+    # The interrupt raised the first; what was left of it is the second's cause.
+    assert netcost.softirq_chains(told_of)["irq"].tolist() == [32, pd.NA]
+
+
+def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:
+    capture = drawn(tmp_path, *CHAIN).capture
+    # The recording begins at 1_000: from 1_700 on 700 of the softirq's 1_200 ns are left.
+    for window in ({"start": 700e-9}, {"end": 700e-9}):
+        (row,) = netcost.softirq_chains(capture.timeline(**window)).to_dict("records")
+        assert (row["ns"], row["polls"], row["packets"]) == (1_200, 2, 4)
+        assert all(pd.isna(row[name]) for name in ("poll_ns", "core_ns", "nested_ns"))
+        cost = netcost.poll_costs(capture.timeline(**window)).iloc[0]
+        # The poll of 4 is cut, and a part of a poll's time is not what it took.
+        assert pd.isna(cost["poll_mean_ns"])
+    assert netcost.poll_costs(capture.timeline())["poll_mean_ns"].iloc[0] == 700
+
+
+def test_a_chains_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
+    def chain(at: int) -> tuple[h.Happening, ...]:
+        raised = h.SoftirqRaise(at + 50, NET_RX)
+        return (net_rx_at(at)[0], raised, *net_rx_at(at)[1:])
+
+    lossy = (*chain(1_000), h.Lost(5_000, 3), *chain(8_000), *chain(10_000))
+    assert netcost.softirq_chains(drawn(tmp_path, *lossy))["irq_gap_ns"].tolist() == [
+        pd.NA,
+        pd.NA,
+        2_000,
+    ]
+
+
+def test_the_mean_of_a_part_is_of_the_chains_that_have_it() -> None:
+    chains = pd.DataFrame(
+        {
+            "device": ["eth0"] * 4,
+            "polls": pd.array([1] * 4, dtype="Int64"),
+            "packets": pd.array([2] * 4, dtype="Int64"),
+            # An interrupt, a task, and two of whom nobody knows.
+            "origin": ["irq", "task", "unknown", "unknown"],
+            "irq_ns": pd.array([100, None, None, None], dtype="Int64"),
+            "raise_delay_ns": pd.array([40, 20, None, None], dtype="Int64"),
+            "core_ns": pd.array([10] * 4, dtype="Int64"),
+            "poll_ns": pd.array([70] * 3 + [None], dtype="Int64"),
+            "nested_ns": pd.array([None] * 4, dtype="Int64"),
+        }
+    )
+    (row,) = parts_of(chains).to_dict("records")
+    assert (row["irq_ns"], row["raise_delay_ns"], row["core_ns"]) == (50, 30, 10)
+    assert (row["poll_ns"], row["nested_ns"], row["softirqs"]) == (70, 0, 4)
 
 
 def test_without_polls_what_was_polled_is_unknown(tmp_path: Path) -> None:

@@ -199,6 +199,10 @@ def test_without_readings_the_verdict_says_why() -> None:
         (100, 20_000, 2, 1),
         (300, 6_666, 2, 1),
         (250, 8_001, 3, 1),
+        # 10 ms are three ticks exactly; 2 ms are 2.048 of the Alpha's.
+        (300, 10_000, 3, 1),
+        (1_024, 2_000, 3, 3),
+        (100, 2_000, 1, 1),
     ],
 )
 def test_jiffies_are_rounded_up_as_the_kernel_does(

@@ -176,8 +176,9 @@ def test_interrupts_are_those_of_proc_interrupts() -> None:
 def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> None:
     # The kernel leaves __do_softirq after ten rounds. That no run has more is by definition; that
     # the pause is longer there, and nowhere else, is the kernel's.
-    softirqs = timeline_of(path).softirqs
-    rounds = rounds_of(softirqs)
+    timeline = timeline_of(path)
+    softirqs = timeline.softirqs
+    rounds = rounds_of(softirqs, timeline.hardirqs)
     rows = softirqs.merge(rounds, on=["cpu", "ordinal"]).sort_values(["cpu", "entry_ns"])
     pause = int64(rows["entry_ns"])[1:] - int64(rows["exit_ns"])[:-1]
     number, call = rows["round"].to_numpy(), rows["call"].to_numpy()

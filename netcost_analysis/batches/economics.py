@@ -13,6 +13,7 @@ from .line import Line, fit, floats, refusal
 
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
+_NOT_STRAIGHT = "the cost is no straight line"
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -57,7 +58,8 @@ def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.Data
 class Gathered(NamedTuple):
     # polls: cpu, device, end_ns, work, self_ns; core_ns, irq_ns and raised, what of the softirq's
     # own time and of the interrupt that raised it falls to the poll; again, whether the same
-    # softirq polled the same device once more. lines: cpu, device, irqs, irq_ns of devices' own
+    # softirq polled the same device once more; cut, whether the window holds a part of it: no line
+    # is laid through these. lines: cpu, device, irqs, irq_ns of devices' own
     # interrupt lines, which are not in polls.
     polls: pd.DataFrame
     lines: pd.DataFrame
@@ -66,10 +68,16 @@ class Gathered(NamedTuple):
 def gathered(timeline: Timeline) -> Gathered:
     # Polls with their share of what surrounds them.
     timeline.load("softirqs", "hardirqs", "polls")
-    return gathered_from(timeline.softirqs, timeline.hardirqs, timeline.polls)
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    return gathered_from(timeline.softirqs, timeline.hardirqs, timeline.polls, window)
 
 
-def gathered_from(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> Gathered:
+def gathered_from(
+    softirqs: pd.DataFrame,
+    hardirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    window: tuple[int, int],
+) -> Gathered:
     rows = plain(polls)
     rows["device"] = rows["device"].fillna("(no_device)")
     rows["ordinal"] = int64(rows["softirq_ordinal"])
@@ -89,7 +97,10 @@ def gathered_from(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.Data
     rows = rows.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
     inside = rows["ordinal"] >= 0
     rows["again"] = rows.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
+    cut = (rows["start_ns"] < window[0]) | (rows["end_ns"] > window[1])
+    rows["cut"] = cut.fillna(False).astype(bool)
     columns = ["cpu", "device", "end_ns", "work", "self_ns", "core_ns", "irq_ns", "raised", "again"]
+    columns.append("cut")
     lines = of_line.groupby(["cpu", "device"])["self_ns"].agg(irqs="size", irq_ns="sum")
     return Gathered(rows[columns], lines.reset_index())
 
@@ -133,7 +144,7 @@ _COLUMNS = [
 def _row(
     polls: pd.DataFrame, lines: pd.DataFrame, limits: tuple[int, int, float]
 ) -> dict[str, object]:
-    known = polls[polls["self_ns"].notna() & polls["work"].notna()]
+    known = polls[polls["self_ns"].notna() & polls["work"].notna() & ~polls["cut"]]
     full = known[known["work"] > 0]
     empty = known[known["work"] == 0]
     batch, ns = floats(full["work"]), floats(full["self_ns"])
@@ -168,6 +179,8 @@ def _line(line: Line) -> dict[str, object]:
         doubt = (
             "the interval of the marginal cost includes 0: other things decide what a poll costs"
         )
+    elif line.bent is not None:
+        doubt = f"{_NOT_STRAIGHT}: {line.bent}"
     return {
         "fixed_ns": line.fixed_ns,
         "fixed_low_ns": fixed_low,
@@ -187,7 +200,8 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
     costs = costs_from(work)
     for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
         of_device = work.polls[work.polls["device"] == cost["device"]]
-        full = of_device[(of_device["work"] > 0).fillna(False) & of_device["self_ns"].notna()]
+        whole = of_device["self_ns"].notna() & ~of_device["cut"]
+        full = of_device[(of_device["work"] > 0).fillna(False) & whole]
         batch, ns = floats(full["work"]), floats(full["self_ns"])
         line = fit(batch, ns)
         around = cost["irq_per_poll_ns"] + cost["core_per_poll_ns"]

@@ -5,13 +5,16 @@ import pandas as pd
 
 from ..requires import requires
 from ..timeline import Timeline
-from .common import int64, plain
+from .common import Ints, int64, plain
 from .settings import KernelLimits, limits_of
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
 # Rounds follow each other at once; whoever comes this many times later was called anew.
 _APART = 10
+# Where no raise says that it was pending, it must follow within this time: nothing else tells a
+# round from another interrupt's softirq a moment later. An interrupt's exit is as near.
+AT_ONCE_NS = 20_000
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
@@ -27,14 +30,14 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     softirq_entry and softirq_exit, ValueError for an hz below 1.
     """
     limits = limits_of(timeline.capture, hz=hz)
-    timeline.load("softirqs")
-    return runs_from(timeline.softirqs, limits)
+    timeline.load("softirqs", "hardirqs")
+    return runs_from(timeline.softirqs, timeline.hardirqs, limits)
 
 
-def runs_from(softirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
-    # softirq_runs() of the softirqs table.
+def runs_from(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
+    # softirq_runs() of two tables.
     rows = _whole(softirqs)
-    rows = rows.merge(rounds_of(softirqs), on=["cpu", "ordinal"], how="left")
+    rows = rows.merge(rounds_of(softirqs, hardirqs), on=["cpu", "ordinal"], how="left")
     rows["is_net_rx"] = rows["action"] == "NET_RX"
     groups = rows.groupby("call", sort=True)
     runs = pd.DataFrame(
@@ -73,7 +76,7 @@ def _whole(softirqs: pd.DataFrame) -> pd.DataFrame:
     return rows.sort_values(["cpu", "entry_ns", "ordinal"], kind="stable", ignore_index=True)
 
 
-def rounds_of(softirqs: pd.DataFrame) -> pd.DataFrame:
+def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
     # Run and round of each softirq that was seen whole: cpu, ordinal, call (the run's number, of
     # all CPUs), round (from 1). A softirq goes on with the run before it on its CPU when the same
     # task is current, it had been raised before that one's exit, and it begins at once. pending is
@@ -95,7 +98,8 @@ def rounds_of(softirqs: pd.DataFrame) -> pd.DataFrame:
     # Without raises the preempt count says that an interrupt's exit or ksoftirqd runs it.
     at_exit = (rows["origin"] == "irq").to_numpy()
     before = np.zeros(len(rows), dtype=bool)
-    before[1:] = np.where(raised[1:] >= 0, raised[1:] <= leave[:-1], at_exit[1:])
+    alone = at_exit & (gap <= AT_ONCE_NS) & ~_interrupted(cpu, entry - gap, entry, hardirqs)
+    before[1:] = np.where(raised[1:] >= 0, raised[1:] <= leave[:-1], alone[1:])
     goes_on = same & before
     if goes_on.any():
         goes_on &= gap <= _APART * max(float(np.median(gap[goes_on])), 1.0)
@@ -120,6 +124,21 @@ def rounds_of(softirqs: pd.DataFrame) -> pd.DataFrame:
             "round": number % MAX_SOFTIRQ_RESTART + 1,
         }
     )
+
+
+def _interrupted(
+    cpu: Ints, start: Ints, end: Ints, hardirqs: pd.DataFrame
+) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    # Whether an interrupt began and ended between start and end.
+    found = np.zeros(len(cpu), dtype=bool)
+    whole = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
+    for number, group in whole.groupby("cpu"):
+        here = np.flatnonzero(cpu == number)
+        group = group.sort_values("exit_ns", kind="stable")
+        begun, ended = int64(group["entry_ns"]), int64(group["exit_ns"])
+        last = np.searchsorted(ended, end[here], side="right") - 1
+        found[here] = (last >= 0) & (begun[last] >= start[here])
+    return found
 
 
 def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":

@@ -44,7 +44,8 @@ def answer(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> str
         part=share(polled["poll_ns"].sum() / own) if own else "none",
     )  # fmt: skip
     fitted = costs[costs["refused"].isna() & costs["doubt"].isna()] if costs is not None else None
-    if fitted is not None and len(fitted):
+    # What one says of a packet alone hangs on the fixed part: no figure of it may be noise.
+    if fitted is not None and len(fitted) and fitted["fixed_low_ns"].iloc[0] > 0:
         text += _saves(fitted.iloc[0])
     return text
 
@@ -58,10 +59,15 @@ def _saves(cost: "pd.Series[Any]") -> str:
         "<p class='answer'>On {device} a packet that comes alone costs {alone}; one of "
         "{most} that come together {full}.</p>",
         most=most,
-        device=cost["device"],
+        device=called(cost["device"]),
         alone=duration(alone),
         full=duration(full),
     )
+
+
+def called(device: object) -> str:
+    """The device's name, or what it is that has none."""
+    return "a CPU's backlog" if device == "(no_device)" else str(device)
 
 
 def anatomy_text(chains: pd.DataFrame) -> str:
@@ -72,7 +78,7 @@ def anatomy_text(chains: pd.DataFrame) -> str:
     origins = chains["origin"].value_counts()
     names = {
         "irq": "an interrupt",
-        "task": "the task itself",
+        "task": "the task that ran",
         "softirq": "another softirq, or the one before",
         "mixed": "several of these",
         "unknown": "nobody that was seen",
@@ -87,19 +93,20 @@ def anatomy_text(chains: pd.DataFrame) -> str:
     if len(polled):
         first = polled.iloc[0]
         text += filled(
-            " Of {device}'s chains the interrupt was {irq} in the mean, the softirq outside its "
-            "polls {core}, its polls {poll}.",
-            device=first["device"],
-            irq=duration(first["irq_ns"]),
+            " A chain of {device} took in the mean {irq}, {core} in the softirq outside polls, and "
+            "{poll} in polls.",
+            device=called(first["device"]),
+            irq=f"{duration(first['irq_ns'])} in the interrupt that raised it"
+            if first["irq_ns"]
+            else "nothing in an interrupt that raised it",
             core=duration(first["core_ns"]),
             poll=duration(first["poll_ns"]),
         )
     kthread = int(chains["in_kthread"].sum())
     if kthread:
         text += (
-            f" {kthread:,} ran in a kernel thread, {share(kthread / len(chains))} of all: there "
-            "the "
-            "delay from the raise is the scheduler's too."
+            f" {kthread:,} ran in a kernel thread ({share(kthread / len(chains))}): there the "
+            "scheduler has its part in the delay from the raise."
         )
     return text + "</p>"
 

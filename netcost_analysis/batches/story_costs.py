@@ -8,6 +8,7 @@ import pandas as pd
 from ..series import Series
 from ..story import count, filled
 from ..units import absent, duration, share
+from .story import called
 
 NO_SERIES = (
     "<p class='missing'>This part is about several recordings at different packet rates, and this "
@@ -30,7 +31,7 @@ def costs_text(cost: "pd.Series[Any]") -> str:
     packets = cost["packets"]
     text = filled(
         "<p><b>{device}</b>: {polls}, {packets}.",
-        device=cost["device"],
+        device=called(cost["device"]),
         polls=count(int(cost["polls"]), "poll"),
         packets="packets unknown" if absent(packets) else count(int(packets), "packet"),
     )  # fmt: skip
@@ -58,13 +59,15 @@ def costs_text(cost: "pd.Series[Any]") -> str:
     if not absent(cost["doubt"]):
         text += filled(
             " <b>Do not use that line</b>: {why}. Large batches are what a CPU finds that was kept "
-            "from polling; whatever kept it may have slowed the polls as well.",
+            "from polling; whatever kept it may have slowed the polls as well. What polls of each "
+            "size took is in the picture; it is no cost of a poll and a packet.",
             why=cost["doubt"],
         )
     else:
         if cost["fixed_low_ns"] < 0:
             text += " That the poll itself takes anything cannot be told."
-        text += _even(cost)
+        else:
+            text += _even(cost)
     return text + "</p>"
 
 
@@ -157,6 +160,7 @@ def flat_text(curves: pd.DataFrame) -> str:
             f"packets, in batches that grew {best['batch_growth']:.1f} times."
         )
     lines += _batches(steps)
+    lines += _condition(steps)
     if full.any():
         lines.append(
             f"In {count(int(full.sum()), 'step')} most of the work ran in kernel threads. There "
@@ -184,20 +188,19 @@ def _batches(steps: pd.DataFrame) -> list[str]:
     if len(grown):
         part = (grown["marginal_share"] / grown["expected_share"]).median()
         saved = (1 - grown["expected_share"] / grown["unbatched_share"]).median()
-        lines.append(
+        text = (
             f"Where they grow ({count(len(grown), 'step')}), they save {share(saved)} of what the "
             "same packets would have cost in batches as small as at the lowest rate. Of what is "
-            f"left {share(part)} is the packets themselves, which cost the same in any batch. A "
-            "curve stays flat only as long as that part is small, and here a packet takes "
-            f"{duration(around[0])} of itself (all its devices together) and a round of polls, "
-            "with "
-            f"interrupt and softirq, {duration(around[1])}: in batches of more than "
-            f"{max(around[1] / around[0], 0):.0f} the packets are the larger part, and no batch "
-            "makes "
-            "the curve flat."
-            if (around := _typical(grown)) and around[0] > 0
-            else f"left {share(part)} is the packets themselves, which cost the same in any batch."
+            f"left {share(part)} is the packets themselves, which cost the same in any batch."
         )
+        packet, around = _typical(grown)
+        if packet > 0 and around > 0:
+            text += (
+                f" A packet takes {duration(packet)} of itself (all its devices together) and a "
+                f"round of polls, with interrupt and softirq, {duration(around)}: in batches of "
+                f"more than {around / packet:.0f} the packets are the larger part."
+            )
+        lines.append(text)
     again = steps[steps["again_share"] > _AGAIN]
     if len(again):
         worst = again.iloc[int(again["again_share"].argmax())]
@@ -208,3 +211,39 @@ def _batches(steps: pd.DataFrame) -> list[str]:
             "them in several smaller batches, and shared the queue with whoever filled it."
         )
     return lines
+
+
+# Document 002: the same share at these packets a second; a poll takes no more packets than that.
+_SEEN, _FULL = (50_000, 500_000), 64
+
+
+def _condition(steps: pd.DataFrame) -> list[str]:
+    # What batches would have had to do for document 002's curve, and what they do here. The share
+    # stays while packet + around / batch falls as the rate grows.
+    packet, around = _typical(steps[steps["expected_share"].gt(0)])
+    if not (packet > 0 and around > 0):
+        return []
+    grown = _SEEN[1] / _SEEN[0]
+    alone, pairs = ((grown - 1) / (1 / batch - grown / _FULL) for batch in (1, 2))
+    text = (
+        f"<b>Document 002's flat part.</b> From {_SEEN[0]:,} to {_SEEN[1]:,} packets/s the rate "
+        f"grew {grown:.0f} times and the share not at all, so a packet came to cost a "
+        f"{grown:.0f}th. Batches alone do that only where they grow at least {grown:.0f} times as "
+        f"well and a packet takes little of itself. A poll takes {_FULL} at most: they must be "
+        f"below {_FULL / grown:.1f} at the lower rate, and the work around a batch (poll, softirq, "
+        f"interrupt) must be {alone:.0f} times a packet's own where packets came alone there, "
+        f"{pairs:.0f} times where they came in twos. Here it is {around / packet:.1f} times"
+    )
+    near = steps.iloc[int((steps["rate_per_s"] / _SEEN[0] - 1).abs().argmin())]
+    if abs(near["rate_per_s"] / _SEEN[0] - 1) < 0.2 and near["batch"] > 0:
+        batch = float(near["batch"])
+        least = grown * (packet + around / _FULL) / (packet + around / batch)
+        text += (
+            f", and at {near['rate_per_s'] / 1e3:,.0f} thousand/s batches are {batch:.0f} already: "
+            f"{grown:.0f} times that rate would cost {least:.1f} times that share in batches of "
+            f"{_FULL}"
+        )
+    return [
+        text + ". A curve as flat as that document's takes dearer polls beside cheaper packets "
+        "than these, or packets that become cheaper with the rate, which no batch of a poll does."
+    ]

@@ -77,6 +77,8 @@ def squeezes_text(told: Exhaustion) -> str:
             f"{between(row.by_time_low, row.by_time_high)} by time)"
         )
     text = filled("<p>Squeezed, {lines}.</p>", lines="; ".join(lines))
+    if rows["squeezes_low"].isna().all():
+        text = "<p class='missing'>How many were squeezed is unknown without these limits.</p>"
     table = told.against_softnet
     known = table[table["softnet_squeezes"].notna()]
     if not len(known):
@@ -113,10 +115,16 @@ def runs_text(runs: pd.DataFrame, limits: KernelLimits) -> str:
         return "<p class='missing'>No softirq was seen.</p>"
     outside = runs[~runs["in_kthread"]]
     again = int((outside["rounds_made"] > 1).sum())
-    text = (
-        f"{count(len(outside), 'run')} on top of whoever ran; {again:,} of them had more than one "
-        f"round, the longest {int(outside['rounds_made'].max()) if len(outside) else 0}."
-    )
+    threads = len(runs) - len(outside)
+    text = f"{count(len(outside), 'run')} on top of whoever ran"
+    if again:
+        most = int(outside["rounds_made"].max())
+        text += f", {again:,} of them of more than one round, the longest of {most}"
+    elif len(outside):
+        text += ", of one round each" if len(outside) > 1 else ", of one round"
+    if threads:
+        text += f"; {threads:,} in kernel threads"
+    text += "."
     ended = runs["ended"].value_counts()
     names = {
         "rounds": "after ten rounds, as many as the kernel allows",
