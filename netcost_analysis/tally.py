@@ -30,6 +30,23 @@ def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
 
 
+def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
+    # Which rows of tasks make up each figure of stolen().
+    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
+    surely = inside & (rows["cost_class"] == "stolen")
+    perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
+    return {
+        "on_cpu_ns": pd.Series(True, index=rows.index),
+        "task_ns": rows["context"] == "task",
+        "stolen_ns": surely,
+        "stolen_max_ns": perhaps,
+        "stolen_network_ns": surely & (rows["is_network"] == "yes"),
+        "stolen_network_max_ns": perhaps & (rows["is_network"] != "no"),
+        "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
+        "scheduled_ns": rows["cost_class"] == "scheduled",
+    }
+
+
 def per_victim(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> "pd.Series[int]":
     # ns by victim, 0 for a victim without such rows.
     return rows.groupby(keys, dropna=False)["ns"].sum().reindex(index, fill_value=0).astype("int64")

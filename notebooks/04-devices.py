@@ -185,6 +185,6 @@ say(story.caveats(capture, timeline))
 # **Words.** *Poll*: a device's driver taking packets, up to a budget, in a softirq. *Backlog*: the
 # polls that have no device; receive packet steering, veth without NAPI and loopback use them.
 # *Work*: packets that a poll received. *Utilisation*: the busier direction over the link's speed,
-# NA where that is unknown; a veth says 10 Gbit/s, a nominal speed. A device's time does not hold what
-# its packets cost in system calls, nor what the softirq did outside its polls. Full definitions:
-# `docs/definitions.md`.
+# NA where that is unknown; a veth says 10 Gbit/s, a nominal speed. A device's time does not hold
+# what its packets cost in system calls, nor what the softirq did outside its polls. Full
+# definitions: `docs/definitions.md`.

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
-from ..tally import INTERRUPT_CONTEXTS, of_tasks, tally
+from ..tally import of_tasks, tally, within_figures
 from ..timeline import Timeline
 from .cost import chosen, event_cost
 from .counts import COSTS, counted
@@ -83,7 +83,7 @@ def corrected_from(
 ) -> pd.DataFrame:
     # corrected_stolen() on what tallied() and tally() return.
     tasks, told = of_tasks(rows), of_tasks(events)
-    inside, of_events = figures(tasks), figures(told)
+    inside, of_events = within_figures(tasks), within_figures(told)
     totals = ["events", *COSTS]
     parts = []
     for figure, mask in inside.items():
@@ -106,23 +106,6 @@ def corrected_from(
     frame = frame.assign(order=order, place=place)
     frame = frame.sort_values(["order", *keys, "place"], kind="stable", ignore_index=True)
     return frame.drop(columns=["order", "place", *COSTS])
-
-
-def figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
-    # Which rows of tasks make up each figure of stolen().
-    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
-    surely = inside & (rows["cost_class"] == "stolen")
-    perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
-    return {
-        "on_cpu_ns": pd.Series(True, index=rows.index),
-        "task_ns": rows["context"] == "task",
-        "stolen_ns": surely,
-        "stolen_max_ns": perhaps,
-        "stolen_network_ns": surely & (rows["is_network"] == "yes"),
-        "stolen_network_max_ns": perhaps & (rows["is_network"] != "no"),
-        "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
-        "scheduled_ns": rows["cost_class"] == "scheduled",
-    }
 
 
 def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
-from ..tally import INTERRUPT_CONTEXTS, of_tasks, tally
+from ..tally import of_tasks, tally, within_figures
 from ..timeline import Timeline
 
 _MEASURES = (
@@ -101,20 +101,7 @@ def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataF
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
     if victim is not None:
         rows = rows[rows["comm"] == victim]
-    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
-    surely = inside & (rows["cost_class"] == "stolen")
-    perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
-    what = {
-        "on_cpu_ns": pd.Series(True, index=rows.index),
-        "task_ns": rows["context"] == "task",
-        "stolen_ns": surely,
-        "stolen_max_ns": perhaps,
-        "stolen_network_ns": surely & (rows["is_network"] == "yes"),
-        "stolen_network_max_ns": perhaps & (rows["is_network"] != "no"),
-        "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
-        "scheduled_ns": rows["cost_class"] == "scheduled",
-        "unknown_ns": rows["context"] == "unknown",
-    }
+    what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
     return rows.assign(**{name: rows["ns"].where(mask, 0) for name, mask in what.items()})
 
 
