@@ -166,8 +166,8 @@ def batch_text(device: str, polls: pd.DataFrame) -> str:
     empty = int((work == 0).sum())
     if empty:
         text += (
-            f" {count(empty, 'poll')} ({share(empty / len(work))}) received nothing: they may have"
-            " completed transmissions, which work does not count."
+            f" {count(empty, 'poll')} ({share(empty / len(work))}) received nothing: work does not"
+            " count the transmissions that a poll completes."
         )
     if budget:
         full, almost = int((work == budget).sum()), int((work == budget - 1).sum())

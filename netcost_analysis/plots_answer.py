@@ -12,6 +12,7 @@ from .plots_palette import (
     KIND_NAMES,
     PART,
     PART_NAMES,
+    WAITED,
     printable,
     time_unit,
 )
@@ -57,11 +58,10 @@ def answer(
         _inside(ax, 0.012 * extent / divisor, len(rows) - 1, text, INK, left=True)
     if displaced_ns >= _SEEN * extent:
         rows.append("waited, off CPU")
-        _piece(ax, len(rows) - 1, 0, displaced_ns / divisor, PART["scheduled"], False)
+        ax.barh(len(rows) - 1, displaced_ns / divisor, _BAR, **WAITED)
         text = f"{duration(displaced_ns)} behind network work in kernel threads"
-        beside = displaced_ns < 0.5 * extent
-        at = (displaced_ns if beside else 0) + 0.012 * extent
-        _inside(ax, at / divisor, len(rows) - 1, text, INK if beside else "white", left=True)
+        at = (displaced_ns if displaced_ns < 0.5 * extent else 0) + 0.012 * extent
+        _inside(ax, at / divisor, len(rows) - 1, text, INK, left=True)
     ax.set_yticks(range(len(rows)), rows)
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlim(0, extent / divisor)

@@ -84,6 +84,8 @@ CAUSE = {
     "stopper: exec": PART["scheduled"],
 }
 
+# Off CPU while kernel threads of the network had it: of no CPU's time, so no filled bar.
+WAITED: Any = {"color": "white", "edgecolor": PART["scheduled"], "hatch": "...", "linewidth": 0.5}
 # Unknown is no colour but a hatch: nothing may pass for knowledge.
 HATCH = "////"
 

@@ -28,7 +28,7 @@ interval_s = 1.0  # what a monitor would believe that its interval is
 # %%
 import netcost_analysis as netcost
 from netcost_analysis import story
-from netcost_analysis.devices import cost, plots, shares
+from netcost_analysis.devices import cost, plots, shares, story_traffic
 from netcost_analysis.devices import flags as suspicions
 from netcost_analysis.devices import story as words
 from netcost_analysis.devices.story_flags import flag_list
@@ -85,8 +85,8 @@ if capture.bundle:
     with attempt():
         traffic = netcost.device_traffic(capture.bundle)
         whole = netcost.device_traffic(capture.bundle, whole=True)
-        table(words.totals(whole), rows=20, names=words.TOTALS)
-        say(words.nominal_text(whole, netcost.interfaces(capture.bundle)))
+        table(story_traffic.totals(whole), rows=20, names=story_traffic.TOTALS)
+        say(story_traffic.nominal_text(whole, netcost.interfaces(capture.bundle)))
 if costs is not None and timeline.duration_ns:
     bin_ns = bin_width(timeline.duration_ns)
     window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
@@ -139,7 +139,9 @@ if costs is not None and len(costs):
 # %%
 if capture.bundle:
     with attempt():
-        read = netcost.assumed_rates(capture.bundle, interval_s, words.folder_of(capture.bundle))
+        read = netcost.assumed_rates(
+            capture.bundle, interval_s, story_traffic.folder_of(capture.bundle)
+        )
         namespaces = read.groupby("device")["namespace"].nunique()
         busy = [one for one in words.busy_devices(costs) if namespaces.get(one) == 1]
         if busy:
@@ -149,7 +151,7 @@ if capture.bundle:
                 plots.misread(ax, of_one, interval_s, origin_ns)
                 ax.set_title(busy[0])
                 ax.set_xlabel("time since the first sample, s")
-        say(words.misread_text(read, interval_s))
+        say(story_traffic.misread_text(read, interval_s))
 else:
     say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
 

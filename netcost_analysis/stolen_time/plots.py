@@ -15,6 +15,7 @@ from ..plots_palette import (
     KIND_NAMES,
     PART,
     PART_NAMES,
+    WAITED,
     printable,
     time_unit,
 )
@@ -61,12 +62,13 @@ def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
         if name not in wide or not wide[name].sum():
             continue
         away = name == "displaced"
-        look: dict[str, Any] = {
-            "color": "white" if away else PART[name],
-            "edgecolor": PART["scheduled"] if away else FAINT,
-            "hatch": "..." if away else HATCH if name == "unknown" else None,
+        plain: dict[str, Any] = {
+            "color": PART.get(name),
+            "edgecolor": FAINT,
+            "hatch": HATCH if name == "unknown" else None,
             "linewidth": 0.5,
         }
+        look = WAITED if away else plain
         values = wide[name].to_numpy() / divisor
         ax.barh(range(len(wide)), values, _BAR, left=left, **look)
         left = left + values
@@ -197,13 +199,7 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
     largest = max(values, default=0)
     divisor, unit = time_unit(largest)
     lengths = [value / divisor for value in values]
-    look: dict[str, Any] = {
-        "color": "white",
-        "edgecolor": PART["scheduled"],
-        "hatch": "...",
-        "linewidth": 0.5,
-    }
-    ax.barh(range(len(values)), lengths, _BAR, **look)
+    ax.barh(range(len(values)), lengths, _BAR, **WAITED)
     for place, value in enumerate(values):
         _beside(ax, duration(value), value / divisor, place)
     _rows(ax, names)
