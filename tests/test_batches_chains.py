@@ -149,8 +149,42 @@ def test_without_raises_what_follows_at_once_is_another_round(tmp_path: Path) ->
     told_of = drawn(tmp_path, *net_rx_at(1_000), *again, formats=DOCUMENT_000)
     (run,) = netcost.softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["net_rx"], run["packets"]) == (2, 2, 31)
+    assert (pd.isna(run["left"]), run["ended"]) == (True, "unknown")
     # The interrupt raised the first; what was left of it is the second's cause.
     assert netcost.softirq_chains(told_of)["irq"].tolist() == [32, pd.NA]
+
+
+# As document 000 prints it: no flags, no raises, but an idle CPU, which runs softirqs at an
+# interrupt's exit alone.
+LISTING = """\
+ swapper 0 [005] 176146.491879: irq:irq_handler_entry: irq=152 name=mlx5_comp2@pci:0000:d8:00.0
+ swapper 0 [005] 176146.491880: irq:irq_handler_exit: irq=152 ret=handled
+ swapper 0 [005] 176146.491880: irq:softirq_entry: vec=3 [action=NET_RX]
+ swapper 0 [005] 176146.491942: napi:napi_poll: napi poll on napi struct 0xffff9d3d53863e88 \
+for device eth0 work 64 budget 64
+ swapper 0 [005] 176146.491943: irq:softirq_exit: vec=3 [action=NET_RX]
+ swapper 0 [005] 176146.491943: irq:softirq_entry: vec=3 [action=NET_RX]
+ swapper 0 [005] 176146.491971: napi:napi_poll: napi poll on napi struct 0xffff9d3d53863e88 \
+for device eth0 work 27 budget 64
+ swapper 0 [005] 176146.491971: irq:softirq_exit: vec=3 [action=NET_RX]
+ swapper 0 [005] 176146.492200: irq:irq_handler_entry: irq=152 name=mlx5_comp2@pci:0000:d8:00.0
+ swapper 0 [005] 176146.492201: irq:irq_handler_exit: irq=152 ret=handled
+"""
+
+
+def test_document_000_looped_twice_and_was_interrupted_229_us_later(tmp_path: Path) -> None:
+    path = tmp_path / "listing.txt"
+    path.write_text(LISTING)
+    timeline = netcost.open_capture(path).timeline()
+    chains = netcost.softirq_chains(timeline)
+    assert chains["round"].tolist() == [1, 2]
+    assert chains["packets"].tolist() == [64, 27]
+    assert chains["irq"].tolist() == [152, pd.NA]
+    (run,) = netcost.softirq_runs(timeline).to_dict("records")
+    assert (run["rounds_made"], run["packets"], run["ns"]) == (2, 91, 91_000)
+    (gap,) = netcost.irq_gaps(timeline).to_dict("records")
+    # 229 us after the softirq's exit, which is 321 after the interrupt before.
+    assert gap["longest_ns"] == 321_000
 
 
 def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:

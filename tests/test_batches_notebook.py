@@ -198,6 +198,12 @@ def test_words_of_a_flat_curve() -> None:
     text = story_costs.flat_text(flat)
     assert "The share of the CPU is flat in 1 step: mine" in text
     assert "save 75.0 %" in text
+    assert "must be 11 times a packet's own where packets came alone there, 26 times" in text
+    assert "Here it is 50.0 times" in text
+    near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch=2.0)
+    near["flatness"] = [0.1, 0.9, 0.1, 0.2]
+    # 10 (100 + 5,000 / 64) / (100 + 5,000 / 2) = 0.69: batches of 64 would do more than enough.
+    assert "10 times that rate would cost 0.7 times that share" in story_costs.flat_text(near)
 
 
 def test_between_is_a_range_or_one() -> None:

@@ -6,7 +6,7 @@ import pandas as pd
 from ..requires import requires, unrecorded
 from ..timeline import Timeline
 from .common import Ints, crosses_gap, int64, net_rx, plain
-from .invocations import AT_ONCE_NS, rounds_of
+from .invocations import AT_ONCE_NS, at_an_exit, rounds_of
 
 # Hardirqs nest: the interrupt that holds a raise may have had so many others inside.
 _NESTED = 4
@@ -116,8 +116,8 @@ def _raisers(
     coverage: pd.DataFrame | None,
 ) -> pd.DataFrame:
     # The interrupt that raised each row: the one in which its first raise stands. Without raises,
-    # the one whose exit its run began at (origin "irq" is then read from the preempt count): the
-    # last one, if nothing but that exit lay between. Else one that was not recorded raised it.
+    # the one whose exit its run began at (at_an_exit): the last one, if nothing but that exit lay
+    # between. Else one that was not recorded raised it.
     irqs = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
     irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable").reset_index(drop=True)
     line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
@@ -129,7 +129,7 @@ def _raisers(
         irqs.loc[broken[broken].index, "gap_ns"] = pd.NA
     which = np.full(len(rows), -1)
     raised = int64(rows["raise_ns"])
-    at_exit = (raised < 0) & (rows["origin"] == "irq").to_numpy() & ~rows["in_kthread"].to_numpy()
+    at_exit = (raised < 0) & at_an_exit(rows) & ~rows["in_kthread"].to_numpy()
     first_round = (rows["round"] == 1).fillna(False).to_numpy(dtype=bool)
     for cpu, group in irqs.groupby("cpu"):
         place = group.index.to_numpy()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ..requires import requires
+from ..requires import requires, unrecorded
 from ..timeline import Timeline
 from .common import Ints, int64, plain
 from .settings import KernelLimits, limits_of
@@ -26,16 +26,20 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     packets, left, ended. ended is "done" (nothing was pending any more) or, with something pending,
     "rounds" (the tenth round was over), "time" (the limit of msecs_to_jiffies(2) must have passed),
     "time or need_resched" (it may have passed, or a task had to run), "need_resched" (it cannot
-    have passed), "pending" (the tick's length is unknown). Raises MissingEventsError without
-    softirq_entry and softirq_exit, ValueError for an hz below 1.
+    have passed), "pending" (the tick's length is unknown), or "unknown" where no softirq_raise says
+    what was pending (left is NA then). Raises MissingEventsError without softirq_entry and
+    softirq_exit, ValueError for an hz below 1.
     """
     limits = limits_of(timeline.capture, hz=hz)
     timeline.load("softirqs", "hardirqs")
-    return runs_from(timeline.softirqs, timeline.hardirqs, limits)
+    raises = not unrecorded(timeline.capture, "irq:softirq_raise")
+    return runs_from(timeline.softirqs, timeline.hardirqs, limits, raises)
 
 
-def runs_from(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimits) -> pd.DataFrame:
-    # softirq_runs() of two tables.
+def runs_from(
+    softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimits, raises: bool
+) -> pd.DataFrame:
+    # softirq_runs() of two tables. raises: whether softirq_raise was recorded.
     rows = _whole(softirqs)
     rows = rows.merge(rounds_of(softirqs, hardirqs), on=["cpu", "ordinal"], how="left")
     rows["is_net_rx"] = rows["action"] == "NET_RX"
@@ -57,6 +61,10 @@ def runs_from(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimi
     runs["ns"] = runs["end_ns"] - runs["start_ns"]
     runs["left"] = _left(rows, runs)
     runs["ended"] = _ended(runs, limits)
+    runs["left"] = runs["left"].astype("boolean")
+    if not raises:
+        runs["left"] = pd.array([pd.NA] * len(runs), dtype="boolean")
+        runs["ended"] = "unknown"
     columns = (
         "cpu",
         "call",
@@ -95,8 +103,7 @@ def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
     same[1:] = (cpu[1:] == cpu[:-1]) & (tid[1:] == tid[:-1])
     gap = np.zeros(len(rows), dtype="int64")
     gap[1:] = entry[1:] - leave[:-1]
-    # Without raises the preempt count says that an interrupt's exit or ksoftirqd runs it.
-    at_exit = (rows["origin"] == "irq").to_numpy()
+    at_exit = at_an_exit(rows)
     before = np.zeros(len(rows), dtype=bool)
     alone = at_exit & (gap <= AT_ONCE_NS) & ~_interrupted(cpu, entry - gap, entry, hardirqs)
     before[1:] = np.where(raised[1:] >= 0, raised[1:] <= leave[:-1], alone[1:])
@@ -124,6 +131,13 @@ def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
             "round": number % MAX_SOFTIRQ_RESTART + 1,
         }
     )
+
+
+def at_an_exit(rows: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    # Without raises: softirqs that an interrupt's exit or ksoftirqd runs, as the preempt count
+    # says. Where there is none (texts), those on an idle task: it runs none of its own accord.
+    idle = (rows["origin"] == "unknown") & (rows["tid"] == 0).fillna(False)
+    return ((rows["origin"] == "irq") | idle).to_numpy(dtype=bool)
 
 
 def _interrupted(

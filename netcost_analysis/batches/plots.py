@@ -194,12 +194,18 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
 
     runs: as softirq_runs returns it. most: rounds that the kernel allows, marked.
     """
-    kinds = (
+    kinds: tuple[tuple[pd.Series[bool], str, str], ...] = (
         (~runs["in_kthread"] & ~runs["left"], KIND["poll"], "nothing left"),
         (~runs["in_kthread"] & runs["left"], KIND["softirq"], "something left pending"),
         (runs["in_kthread"] & ~runs["left"], PART["scheduled"], "in a kernel thread, nothing left"),
         (runs["in_kthread"] & runs["left"], PART["stolen_other"], "in a kernel thread, left"),
     )
+    # Without raises nobody knows whether anything was left.
+    if runs["left"].isna().any():
+        kinds = (
+            (~runs["in_kthread"], KIND["poll"], "on top of whoever ran"),
+            (runs["in_kthread"], PART["scheduled"], "in a kernel thread"),
+        )
     rounds = np.arange(1, most + 1)
     for place, (chosen, color, label) in enumerate(kinds):
         counts = runs.loc[chosen, "rounds_made"].value_counts().reindex(rounds, fill_value=0)

@@ -46,7 +46,10 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     if pd.notna(cost["fixed_ns"]) and len(works):
         x = np.array([0, works.max()])
         y = (cost["fixed_ns"] + cost["marginal_ns"] * x) / scale
-        ax.plot(x, y, color=_LINE, linewidth=1.8, label="fixed + marginal × packets")
+        doubted = pd.notna(cost["doubt"])
+        label = f"fixed + marginal × packets{', doubted' if doubted else ''}"
+        style = ":" if doubted else "-"
+        ax.plot(x, y, color=_LINE, linewidth=1.8, linestyle=style, label=label)
         low, high = cost["fixed_low_ns"] / scale, cost["fixed_high_ns"] / scale
         ax.vlines([0], low, high, color=_LINE, linewidth=5, alpha=0.5)
     ax.set_xlim(left=-1)

@@ -44,6 +44,13 @@ def answer(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> str
         part=share(polled["poll_ns"].sum() / own) if own else "none",
     )  # fmt: skip
     fitted = costs[costs["refused"].isna() & costs["doubt"].isna()] if costs is not None else None
+    dispatch = chains[(chains["polls"] == 0).fillna(False)]
+    if len(dispatch):
+        text += filled(
+            "<p>Apart from these {number} polled nothing and took {ns} (<i>Steered away</i>).</p>",
+            number=f"{len(dispatch):,}",
+            ns=duration((dispatch["ns"] - dispatch["nested_ns"]).sum()),
+        )
     # What one says of a packet alone hangs on the fixed part: no figure of it may be noise.
     if fitted is not None and len(fitted) and fitted["fixed_low_ns"].iloc[0] > 0:
         text += _saves(fitted.iloc[0])
@@ -86,9 +93,12 @@ def anatomy_text(chains: pd.DataFrame) -> str:
     raised = ", ".join(f"{names[str(origin)]} {number:,}" for origin, number in origins.items())
     raisers = chains["name"].value_counts()
     text = filled("<p>Raised by: {raised}.", raised=raised)
+    which = "Of the interrupts"
+    if chains["raise_ns"].isna().all():
+        text, which = "<p>No raise was recorded.", "Begun at the exit of"
     if len(raisers):
         listed = ", ".join(f"{name} {number:,}" for name, number in raisers[:4].items())
-        text += filled(" Of the interrupts: {listed}.", listed=listed)
+        text += filled(" {which}: {listed}.", which=which, listed=listed)
     polled = parts[parts["poll_ns"] > 0]
     if len(polled):
         first = polled.iloc[0]

@@ -117,8 +117,10 @@ def runs_text(runs: pd.DataFrame, limits: KernelLimits) -> str:
     again = int((outside["rounds_made"] > 1).sum())
     threads = len(runs) - len(outside)
     text = f"{count(len(outside), 'run')} on top of whoever ran"
-    if again:
-        most = int(outside["rounds_made"].max())
+    most = int(outside["rounds_made"].max()) if again else 1
+    if again and len(outside) == 1:
+        text += f", of {most} rounds"
+    elif again:
         text += f", {again:,} of them of more than one round, the longest of {most}"
     elif len(outside):
         text += ", of one round each" if len(outside) > 1 else ", of one round"
@@ -133,6 +135,8 @@ def runs_text(runs: pd.DataFrame, limits: KernelLimits) -> str:
         "need_resched": "because a task had to run",
         "pending": "by the kernel's time limit or because a task had to run (the tick is unknown)",
     }
+    if "unknown" in ended:
+        text += " Whether anything was left pending, softirq_raise would say: it was not recorded."
     told = [f"{int(ended[kind]):,} {name}" for kind, name in names.items() if kind in ended]
     if told:
         text += " With something still pending ended " + "; ".join(told) + "."
