@@ -78,6 +78,7 @@ if TYPE_CHECKING:
         traffic_owners,
         traffic_pairs,
     )
+    from .series import Series, open_series
     from .stolen_time import (
         Episodes,
         Handovers,
@@ -111,6 +112,7 @@ _HOME = {
     "Snapshot": "host",
     "SpeedRun": "victim",
     "TaskStat": "doctor",
+    "Series": "series",
     "Timeline": "timeline",
     "__version__": "_native",
     "accounts": "doctor",
@@ -145,6 +147,7 @@ _HOME = {
     "migration_verdict": "migration",
     "migrations": "migration",
     "open_capture": "capture",
+    "open_series": "series",
     "packet_costs": "batches",
     "parse_iperf3": "doctor",
     "parse_mpstat": "doctor",
@@ -187,6 +190,7 @@ __all__ = [
     "Ledger",
     "Masked",
     "Netperf",
+    "Series",
     "Snapshot",
     "SpeedRun",
     "TaskStat",
@@ -224,6 +228,7 @@ __all__ = [
     "migration_verdict",
     "migrations",
     "open_capture",
+    "open_series",
     "packet_costs",
     "parse_iperf3",
     "parse_mpstat",

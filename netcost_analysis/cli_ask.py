@@ -11,7 +11,9 @@ from .cli import capture_arguments, json_option, opened, print_json, window_opti
 from .units import printable
 
 if TYPE_CHECKING:
+    from .capture import Capture
     from .questions import Question
+    from .timeline import Timeline
 
 _ON_A_TERMINAL = 40
 
@@ -75,13 +77,15 @@ def command(
 
     one = _question(question)
     given = _options(one, options)
-    answer = ask(
-        one,
-        path,
-        lambda capture: capture.timeline(start=start, end=end, cpus=list(cpus) or None),
-        opened,
-        **given,
-    )
+    timelines: list[Timeline] = []
+
+    def windowed(capture: "Capture") -> "Timeline":
+        timelines.append(capture.timeline(start=start, end=end, cpus=list(cpus) or None))
+        return timelines[-1]
+
+    whole = start is None and end is None and not cpus
+    of_victim = "Bundle" in one.sources and whole
+    answer = ask(one, path, None if of_victim else windowed, opened, **given)
     answers = parts(answer)
     if table is not None:
         if table not in answers:
@@ -95,6 +99,8 @@ def command(
                    else _plain(answers[""]))  # fmt: skip
     else:
         _print(answers, 0 if one.sources == ("Series",) else opened(path).start_ns)
+        for note in timelines[0].notes if timelines else ():
+            print(f"note: {printable(note)}")
 
 
 def _question(name: str) -> "Question":
@@ -116,13 +122,35 @@ def _options(question: "Question", given: tuple[str, ...]) -> dict[str, Any]:
     for one in given:
         name, equals, text = one.partition("=")
         if not equals or name not in question.options:
-            known = ", ".join(question.options) or "none"
-            raise click.UsageError(f"--with {one!r}: {question.name} takes {known} (NAME=VALUE)")
-        try:
-            values[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            values[name] = text
+            known = ", ".join(f"{key}={value}" for key, value in question.options.items())
+            raise click.UsageError(
+                f"--with {one!r}: {question.name} takes {known or 'nothing'} (NAME=VALUE)"
+            )
+        values[name] = _value(one, text, question.kinds[name])
     return values
+
+
+def _value(given: str, text: str, kind: str) -> Any:
+    # A value of the parameter's type, as its annotation has it: "int | None", "float", "By".
+    if text == "None" and "None" in kind:
+        return None
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = text
+    numbers = [name for name in ("bool", "int", "float", "Sequence") if name in kind]
+    others = not numbers or "str" in kind or "Task" in kind
+    if others and (isinstance(value, int) and "int" not in kind and "Task" not in kind):
+        return text
+    fits = {
+        "bool": isinstance(value, bool),
+        "int": isinstance(value, int) and not isinstance(value, bool),
+        "float": isinstance(value, int | float) and not isinstance(value, bool),
+        "Sequence": isinstance(value, list | tuple),
+    }
+    if others or any(fits[name] for name in numbers):
+        return value
+    raise click.UsageError(f"--with {given!r}: it takes {kind.strip(chr(39))}")
 
 
 def _write(answers: dict[str, Any], output: str) -> None:
@@ -171,18 +199,22 @@ def _is_scalar(part: Any) -> bool:
 def _print(answers: dict[str, Any], start_ns: int) -> None:
     import pandas as pd
 
-    from .figures import figures, heading
+    from .figures import figures
     from .tables import show
 
     most = _ON_A_TERMINAL if sys.stdout.isatty() else None
     for name, part in answers.items():
+        if isinstance(part, pd.Series):
+            part = part.to_frame(part.name or name)
         if not isinstance(part, pd.DataFrame):
-            print(f"{heading(name)}: {printable(str(_figure(name, part)))}")
+            print(f"{name}: {printable(str(_figure(name, part)))}")
             continue
-        if name:
-            print(f"\n{heading(name)}:" if len(part) else f"\n{heading(name)}: none")
+        if name or not len(part):
+            print(f"\n{name or 'answer'}:" if len(part) else f"{name or 'answer'}: no rows")
         if len(part) or not name:
-            show(figures(part, start_ns, most))
+            # By their own names, which docs/definitions.md defines.
+            names = {str(name): str(name) for name in [*part.index.names, *part.columns]}
+            show(figures(part, start_ns, most, names))
         if most is not None and len(part) > most:
             print(f"the first {most} of {len(part):,}; a pipe or -o gets all", file=sys.stderr)
 

@@ -20,15 +20,27 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[not
     default="stolen-time",
     help="Which question: a notebook of the project by name or number (devices, 04), or a file.",
 )
+@click.option(
+    "--series",
+    metavar="DIR",
+    help="A series of capture/lab beside it: a sweep for anatomy-and-batches, a calibration for "
+    "accounting-doctor.",
+)
 @click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
 @json_option
 def command(
-    path: str, output: str, notebook: str, victim: str | None, code: bool, as_json: bool
+    path: str,
+    output: str,
+    notebook: str,
+    series: str | None,
+    victim: str | None,
+    code: bool,
+    as_json: bool,
 ) -> None:
-    """Write the report on a capture, or on a series of them, as one HTML file."""
+    """Write the report on a capture, as one HTML file that needs nothing else."""
     from .report import NotebookError, find_notebook, write_report
-    from .series import is_series
+    from .series import is_series, open_series
 
     if path == "-":
         raise click.UsageError("report reads the capture more than once: give it a file")
@@ -38,13 +50,20 @@ def command(
         source = find_notebook(notebook)
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
-    buffer = None
+    if is_series(path):
+        raise click.ClickException(
+            f"{path} is a series: name one of its recordings, and the series with --series"
+        )
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
-    if not is_series(path):
-        capture = opened(path)
-        _ = capture.timeline().summary
-        buffer = capture.buffer
-    chosen = {"victim": victim, "buffer": buffer}
+    capture = opened(path)
+    _ = capture.timeline().summary
+    if series is not None:
+        open_series(series)
+    chosen = {
+        "victim": victim,
+        "buffer": capture.buffer,
+        "series": series,
+    }
     try:
         write_report(source, path, output, with_code=code, parameters=chosen)
     except ImportError as error:

@@ -39,6 +39,9 @@ def figures(
     # so many. names: headings, where the column's own will not do.
     named = any(name is not None for name in frame.index.names)
     shown = (frame if rows is None else frame[:rows]).reset_index(drop=not named)
+    if frame.columns.name == "thief":
+        # A matrix of times, a column for each thief.
+        shown = shown.rename(columns={name: f"{name}_ns" for name in frame.columns})
     cells = {str(name): _column(str(name), shown.iloc[:, i], start_ns)
              for i, name in enumerate(shown.columns)}  # fmt: skip
     heads = [(names or {}).get(name) or heading(name, start_ns) for name in cells]
@@ -60,12 +63,14 @@ def is_moment(name: str) -> bool:
 def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[str]:
     if is_moment(name):
         return [_moment(value, start_ns) for value in values]
-    if name.endswith("_ns"):
+    if name.endswith("_ns") or name == "ns":
         return ["" if absent(value) else _ns(value) for value in values]
     if name == "napi":
         return ["" if absent(value) else f"{int(value):#x}" for value in values]
-    if name.endswith("_share") or name == "share":
+    if name.endswith("_share") or name in ("share", "covered"):
         return [share(value) for value in values]
+    if name == "tid" or name.endswith("_tid"):
+        return ["" if absent(value) else str(int(value)) for value in values]
     return [_plain(value) for value in values]
 
 
@@ -88,7 +93,7 @@ def _plain(value: Any) -> str:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+        return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)
 
 

@@ -7,6 +7,7 @@ and which needs no other.
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import netcost_analysis as netcost
@@ -42,7 +43,7 @@ class Question:
 
     name; topic; function; sources: what it is asked of, in the order of its arguments; summary: the
     first line of its documentation; needs: the tracepoints without which it has no answer; options:
-    the names of its other parameters, with what they are unless given.
+    the names of its other parameters, with what they are unless given; kinds: their types.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Question:
     summary: str
     needs: tuple[str, ...]
     options: dict[str, Any]
+    kinds: dict[str, str]
 
 
 def questions() -> dict[str, Question]:
@@ -81,6 +83,7 @@ def _question(name: str) -> Question | None:
         sources=tuple(sources),
         summary=(inspect.getdoc(function) or "").partition("\n")[0],
         needs=getattr(function, "needs", ()),
+        kinds={one.name: str(one.annotation) for one in parameters},
         options={one.name: one.default for one in parameters if isinstance(one.default, _PLAIN)},
     )
 
@@ -111,10 +114,11 @@ def ask(
     if is_series(path):
         steps = open_series(path).steps
         column = "bundle" if "bundle" in steps else "folder"
-        first = steps[column].iloc[0] if len(steps) and column in steps else "a step's recording"
+        first = steps[column].iloc[0] if len(steps) and column in steps else "STEP"
+        packed = "" if Path(path, str(first)).is_dir() else ".netcost.tar.zst"
         raise CaptureError(
             f"{path} is a series, and {question.name} is asked of a recording: name one of its "
-            f"steps, as {first}"
+            f"steps, as {path}/{first}{packed}"
         )
     capture = opened(path)
     if "Bundle" in question.sources and capture.bundle is None:
@@ -124,12 +128,24 @@ def ask(
         )
     given: dict[str, Callable[[], Any]] = {
         "Capture": lambda: capture,
-        "Timeline": lambda: timeline_of(capture) if timeline_of else capture.timeline(),
+        "Timeline": lambda: _timeline(question, capture, timeline_of),
         "Bundle": lambda: capture.bundle,
     }
     if set(question.sources) - set(given):
         raise CaptureError(f"{question.name} cannot be asked of a single path")
     return question.function(*(given[kind]() for kind in question.sources), **options)
+
+
+def _timeline(
+    question: Question,
+    capture: "Capture",
+    timeline_of: "Callable[[Capture], Timeline] | None",
+) -> "Timeline":
+    if timeline_of:
+        return timeline_of(capture)
+    # What is asked of a bundle as well is asked of its victim's run.
+    of_victim = "Bundle" in question.sources and capture.bundle and capture.bundle.victim
+    return capture.victim_timeline() if of_victim else capture.timeline()
 
 
 def parts(answer: Any) -> dict[str, Any]:

@@ -104,7 +104,11 @@ def write_report(
     chosen = {name: value for name, value in (parameters or {}).items() if value}
     _set_parameters(book, {"path": capture} | chosen, notebook.name)
     execute(book, os.getcwd())
-    page = _page(book, title=_title(book, notebook), capture=capture, with_code=with_code)
+    words = ["netcost", "report", capture]
+    short = notebook.stem.partition("-")[2]
+    words += ["--notebook", short or notebook.name] if short != DEFAULT else []
+    words += ["--series", str(chosen["series"])] if "series" in chosen else []
+    page = _page(book, title=_title(book, notebook), command=" ".join(words), with_code=with_code)
     with replacing(output) as draft:
         draft.write_text(page, encoding="utf-8")
 
@@ -173,7 +177,7 @@ def _title(book: Any, notebook: Path) -> str:
     return notebook.stem
 
 
-def _page(book: Any, title: str, capture: str, with_code: bool) -> str:
+def _page(book: Any, title: str, command: str, with_code: bool) -> str:
     from importlib.metadata import PackageNotFoundError, version
 
     from nbconvert import HTMLExporter
@@ -194,6 +198,6 @@ def _page(book: Any, title: str, capture: str, with_code: bool) -> str:
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>\n{body}\n"
-        f"<footer>netcost {escape(release)}: netcost report {escape(capture)}</footer>"
+        f"<footer>netcost {escape(release)}: {escape(command)}</footer>"
         "</body></html>\n"
     )

@@ -1,8 +1,11 @@
 # The sums table read as victims and thieves: what ledger() and stolen() share. Pure functions of
 # frames.
 
+from difflib import get_close_matches
+
 import pandas as pd
 
+from ._native import CaptureError
 from .by import By
 
 # Contexts that run on top of whatever task is current.
@@ -28,6 +31,20 @@ def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
 def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
     # Rows that belong to a named task: what its time on CPU is made of.
     return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
+
+
+def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
+    # A figure of a task that did not run would be 0, and pass for knowledge.
+    rows = of_tasks(sums)
+    known = rows["tid"] if isinstance(task, int) else rows["comm"].astype(object)
+    if task is None or bool((known == task).fillna(False).any()):
+        return
+    names = [
+        str(name)
+        for name in rows.groupby(rows["comm"].astype(object))["ns"].sum().nlargest(5).index
+    ]
+    near = get_close_matches(str(task), {str(name) for name in rows["comm"].dropna()}, n=3) or names
+    raise CaptureError(f"no task {task!r} in the window; there are {', '.join(near) or 'none'}")
 
 
 def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:

@@ -73,7 +73,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     """Three estimates of the share of wall time that the bundle's victim got.
 
     bundle: one whose victim is `openssl speed` (or any for which the manifest has user_s and
-    wall_s). timeline: over the victim's run on its CPU. Returns rows ticks, work, traced; columns
+    wall_s). timeline: over the victim's run on its CPU,
+    Capture.victim_timeline(). Returns rows ticks, work, traced; columns
     got_share, lost_share (0 to 1, NaN where the bundle cannot say), source (text):
 
     - ticks: user time by times(2) over wall time; what the kernel's accounting says.

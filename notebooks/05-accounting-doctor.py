@@ -21,7 +21,7 @@
 # %% tags=["parameters"]
 path = "../sample-data/veth-stolen-time"  # what netcost.open_capture takes
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-calibration = None  # a series of capture/lab/hidden-cost; None: the project's sample
+series = None  # a calibration by capture/lab/hidden-cost; None: the project's sample
 
 # %%
 import netcost_analysis as netcost
@@ -34,12 +34,12 @@ capture = netcost.open_capture(path, buffer)
 say(story.facts(capture, capture.timeline()))
 
 # %%
-series = hidden = None
+calibration = hidden = None
 matches = False
 with attempt():
-    series = words.calibration(calibration)
-    hidden = netcost.hidden_cost(series)
-    matches = words.same_host(capture.bundle, series)
+    calibration = words.calibration(series)
+    hidden = netcost.hidden_cost(calibration)
+    matches = words.same_host(capture.bundle, calibration)
 
 # %% [markdown]
 # ## The answer
@@ -68,7 +68,7 @@ with attempt():
 if accounts is not None:
     say(words.accounts_html(accounts), words.steal_text(accounts))
     if hidden is not None:
-        say(words.whose(matches, capture.bundle, series))
+        say(words.whose(matches, capture.bundle, calibration))
 else:
     say("<p class='missing'>There are no accounts to compare: see above.</p>")
 
@@ -99,7 +99,7 @@ with attempt():
 if hidden is not None:
     with picture("Loss beyond traced time by rate of interrupts", 3.4) as (_, ax):
         plots.gap(ax, hidden.runs, hidden.coefficients)
-    say(story_hidden.hidden_text(hidden, series))
+    say(story_hidden.hidden_text(hidden, calibration, matches))
 
 # %% [markdown]
 # ## Does it predict what it has not seen?

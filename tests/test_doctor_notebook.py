@@ -80,7 +80,7 @@ def tell(path: Path, monkeypatch: pytest.MonkeyPatch, calibration: Path) -> Told
     monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda *_: None)
     mpl.use("agg")
     source = SCRIPT.read_text()
-    for name, value in {"path": str(path), "calibration": str(calibration)}.items():
+    for name, value in {"path": str(path), "series": str(calibration)}.items():
         source = re.sub(rf"^{name} = .*$", f"{name} = {value!r}", source, count=1, flags=re.M)
     exec(compile(source, str(SCRIPT), "exec"), {})  # noqa: S102
     return told

@@ -13,8 +13,8 @@ from .story import called
 NO_SERIES = (
     "<p class='missing'>This part is about several recordings at different packet rates, and this "
     "is "
-    "one recording. <code>capture/lab/datapath-sweep -o DIR</code> records such a series; set "
-    "<code>series</code> to its folder.</p>"
+    "one recording. <code>capture/lab/datapath-sweep -o DIR</code> records such a series, and "
+    "<code>netcost report --series DIR</code> takes it.</p>"
 )
 
 # A step is called flat where the share grows by less than the fifth root of the rate's growth.

@@ -1,6 +1,5 @@
 # Why each account of the victim's time can be wrong, under the configuration of the kernel that
-# kept it. Sources: kernel/sched/cputime.c, core.c and kernel/time/tick-sched.c of Linux 6.12;
-# METHOD 4, 20, 21, 23, 33, 34.
+# kept it. Sources: kernel/sched/cputime.c, core.c and kernel/time/tick-sched.c of Linux 6.12.
 
 from typing import TYPE_CHECKING
 

@@ -213,5 +213,6 @@ def whose(matches: bool, bundle: "Bundle | None", series: Series) -> str:
     return (
         "<p class='missing'>The hidden cost below is of the host that the calibration was recorded "
         "on. This capture is of another, or does not say of which: it is not applied to it. "
-        "<code>capture/lab/hidden-cost</code> measures it there.</p>"
+        "<code>capture/lab/hidden-cost</code> measures it there, and <code>netcost report "
+        "--series DIR</code> takes what it wrote.</p>"
     )

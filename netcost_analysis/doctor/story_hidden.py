@@ -24,16 +24,21 @@ _PREDICTORS = {
 }
 
 
-def hidden_text(hidden: "HiddenCost", series: Series) -> str:
-    """The hidden cost, with its interval and what it holds."""
+def hidden_text(hidden: "HiddenCost", series: Series, same_host: bool = True) -> str:
+    """The hidden cost, with its interval and what it holds.
+
+    same_host: whether it was measured on a host like the capture's.
+    """
     rows = {str(name): row for name, row in hidden.coefficients.iterrows()}
     row, looking = rows["hidden_ns"], rows["looking_ns"]
     events = float(hidden.coefficients["value"]["events_per_interrupt"])
     low, high = hidden.untraced_hidden_ns
     others = float(hidden.runs["others_share"].max())
     machine = series.bundle(str(series.steps["bundle"].iloc[0])).manifest.get("host") or {}
+    # Of another host it is no answer to what this capture asks.
+    text = "<p class='answer'>" if same_host else "<p>"
     return filled(
-        "<p class='answer'>Each interrupt took <b>{value}</b> beyond what tracepoints enclose "
+        text + "{where} took <b>{value}</b> beyond what tracepoints enclose "
         "({interval}).</p><p>That is on {machine}, over {runs} recordings at {rates} rates. It "
         "is the slope above: what the work says was lost and the trace does not find, over the "
         "interrupts that the kernel counted. Entry and exit, exits to the hypervisor, caches "
@@ -44,6 +49,7 @@ def hidden_text(hidden: "HiddenCost", series: Series) -> str:
         "<p>One price for all is a simplification: {by_rate}. The kernel counted {steal}; "
         "other tasks had {others} of the CPU in a traced run at most.</p>",
         value=duration(row["value"]),
+        where="Each interrupt" if same_host else "On the calibration's host each interrupt",
         interval=_interval(row),
         machine=", ".join(
             str(one)

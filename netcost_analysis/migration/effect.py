@@ -10,6 +10,7 @@ import pandas as pd
 from .._native import CaptureError
 from ..processes.keys import plain
 from ..requires import requires
+from ..tally import require_task
 from ..timeline import Timeline
 from .counted import counted
 from .interval import FEWEST, Compared, interval
@@ -64,6 +65,7 @@ def migration_effect(
     Source: the tables migrations, slices, segments, coverage.
     """
     everyone = migrations(timeline)
+    require_task(timeline.sums(), task)
     moved = chosen(everyone, task)
     problem = incomparable(timeline, moved)
     if problem is not None:

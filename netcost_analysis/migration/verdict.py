@@ -8,6 +8,7 @@ import pandas as pd
 from ..processes.keys import of_tasks, plain
 from ..processes.waiting import waited_within
 from ..requires import requires
+from ..tally import require_task
 from ..timeline import Timeline
 from ..units import duration, share
 from .effect import chosen, migration_effect
@@ -61,6 +62,7 @@ def migration_verdict(
     Of several tasks together the effect never says "yes": time that those who were moved gained
     others may have lost. Raises as migrations().
     """
+    require_task(timeline.sums(), task)
     moved = chosen(migrations(timeline), task)
     sums = of_tasks(timeline.sums())
     slices = of_tasks(timeline.slices)

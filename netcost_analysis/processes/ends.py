@@ -66,6 +66,11 @@ def client_and_server(
 
 
 def _ends(parts: pd.DataFrame, client: Task | None, server: Task | None) -> tuple[Task, Task]:
+    if client is not None and client == server:
+        raise CaptureError(
+            f"client and server are both {client!r}: where they share a name, give their tids "
+            "(netcost ask traffic_pairs has them)"
+        )
     if client is not None and server is not None:
         return client, server
     pairs = pairs_of(parts)

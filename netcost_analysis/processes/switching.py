@@ -6,8 +6,8 @@ from ..requires import requires
 from ..timeline import Timeline
 from .keys import TaskBy, in_window, of_tasks, plain, task_keys
 
-# States that every kernel shows below this; above it the bit for "preempted" has moved four times
-# (METHOD 28).
+# States that every kernel shows below this; above it the bit for "preempted" has moved
+# four times.
 _FIRST_MOVING_BIT = 0x100
 
 

@@ -107,7 +107,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
         found = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
         found = found[found["exit_ns"] >= found["raise_ns"]]
     else:
-        # One of them proves nothing (METHOD 40); that most do, and for one line, is what counts.
+        # One of them proves nothing; that most do, and for one line, is what counts.
         began = polled[["cpu", "ordinal", "entry_ns"]].astype("int64").sort_values("entry_ns")
         found = pd.merge_asof(
             began.rename(columns={"entry_ns": "began_ns"}),

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
-from ..tally import of_tasks, tally, within_figures
+from ..tally import of_tasks, require_task, tally, within_figures
 from ..timeline import Timeline
 
 _MEASURES = (
@@ -38,6 +38,7 @@ def rolling_stolen(
     for widths that do not fit, CaptureError as the timeline does.
     Source: sums(step_ns), the steps of a window added up.
     """
+    require_task(timeline.sums(), victim)
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ..requires import MissingEventsError, unrecorded
-from ..tally import known_if
+from ..tally import known_if, require_task
 from ..timeline import Timeline
 from .chunks import chunks
 from .joining import joined
@@ -56,6 +56,7 @@ def episodes(
     vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
     if len(unseen) == len(_INTERRUPTS) and not vectors:
         raise MissingEventsError("episodes", tuple(unseen))
+    require_task(timeline.sums(), victim)
     polled = not unrecorded(timeline.capture, "napi:napi_poll")
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
