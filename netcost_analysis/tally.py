@@ -37,7 +37,7 @@ def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
     # A figure of a task that did not run would be 0, and pass for knowledge.
     rows = of_tasks(sums)
     known = rows["tid"] if isinstance(task, int) else rows["comm"].astype(object)
-    if task is None or bool((known == task).fillna(False).any()):
+    if task in (None, _NOBODY) or bool((known == task).fillna(False).any()):
         return
     names = [
         str(name)

@@ -55,8 +55,8 @@ def test_ended_while_it_unpacks_it_leaves_nothing(
         [sys.executable, "-c", SLOW, str(path)],
         env=environment,
         stderr=subprocess.PIPE,
-        # Under nohup it would be ignored, as it should be.
-        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        # Under nohup, or in the background of a shell, it would be ignored, as it should be.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     while not list(unpacking.rglob("SHA256SUMS")):
         assert running.poll() is None
