@@ -51,7 +51,7 @@ def main() -> int:
         print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
         figures: list[Figure] = compare(ways(path), arguments.repeats)
         lines = text.measure(path, Path(folder), arguments.repeats)
-        asked = questions.measure(path, min(arguments.repeats, 3))
+        asked = questions.measure(path, 1)
         ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
     printed = table(figures, events)
     print(machine())

@@ -153,10 +153,16 @@ def test_the_order_on_each_cpu_is_the_same(doors: Doors, other: Path) -> None:
             if key[2] != 0:
                 order[key[0]] += ((at, key[1], key[2]) for at in times if start <= at <= end)
         orders.append({cpu: [one[1:] for one in sorted(lane)] for cpu, lane in order.items()})
+    compared = 0
     for cpu, lane in orders[0].items():
         pairs = Counter(itertools.pairwise(lane))
+        # A CPU that did next to nothing says nothing of order.
+        if pairs.total() < 100:
+            continue
         others = Counter(itertools.pairwise(orders[1][cpu]))
-        assert (pairs - others).total() < 0.02 * pairs.total() > 0
+        assert (pairs - others).total() < 0.02 * pairs.total()
+        compared += 1
+    assert compared
 
 
 def test_tables_have_the_same_columns(doors: Doors, other: Path) -> None:

@@ -52,7 +52,8 @@ def recorded(request: pytest.FixtureRequest, folder: Path) -> tuple[str, Path]:
     clock = options[options.index("-C") + 1] if "-C" in options else None
 
     def worth(path: Path) -> bool:
-        return clock in (None, Capture(str(path)).header()["clock"]) and busy(path)
+        lost = "losses" not in way or Capture(str(path)).scan()["lost_events"] > 0
+        return lost and clock in (None, Capture(str(path)).header()["clock"]) and busy(path)
 
     return way, trace_cmd_record(path, *options, *events(EVENTS), load=load(0.3), worth=worth)
 
