@@ -69,7 +69,7 @@ def main() -> int:
             page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
             + (trace_dat.section(ring) if ring is not None else "")
             + (text.section(lines) if lines is not None else "")
-            + questions.section(asked, min(arguments.repeats, 3))
+            + questions.section(asked)
         )
     return 0
 

@@ -20,9 +20,15 @@ def names() -> list[str]:
 
 def measure(capture: Path, repeats: int) -> list[Figure]:
     inside = (sys.executable, "-m", "benchmarks.in_process")
-    ways = [Way(SCRIPT, ("perf", "script", "-f", "-i", str(capture)))]
-    ways += [Way(name, (*inside, f"ask:{name}", str(capture)), True) for name in names()]
-    return compare(ways, repeats)
+    figures = compare([Way(SCRIPT, ("perf", "script", "-f", "-i", str(capture)))], repeats)
+    for name in names():
+        try:
+            way = Way(name, (*inside, f"ask:{name}", str(capture)), True)
+            figures += compare([way], repeats)
+        except RuntimeError:
+            # Asked of what netcost-record keeps beside a trace, which a bare recording has not.
+            print(f"{name} is not asked of a bare recording", file=sys.stderr)
+    return figures
 
 
 def table(figures: list[Figure]) -> str:
@@ -39,11 +45,12 @@ def table(figures: list[Figure]) -> str:
     return "\n".join(lines)
 
 
-def section(figures: list[Figure], repeats: int) -> str:
+def section(figures: list[Figure]) -> str:
     return f"""
 ## Questions
 
-{_PAGE}, from opening it to the answer, imports not counted; median of {repeats}. Beside
+{_PAGE}, from opening it to the answer, imports not counted; one run,
+after one that is thrown away. Questions that a bare recording cannot answer are left out. Beside
 `perf script`, whose output is the least that a script of one's own would have to read.
 
 {table(figures)}
