@@ -60,7 +60,10 @@ def test_samples_say_when_they_were_read(bundle: Path) -> None:
     victim = manifest["victim"]
     for name in ("net_dev", "softnet_stat", "interrupts", "softirqs", "stat"):
         taken = samples(bundle, name)
-        assert [number for number, *_ in taken] == list(range(1, len(taken) + 1))
+        numbers = [number for number, *_ in taken]
+        whole = list(range(1, numbers[-1] + 1))
+        # The end cuts a round short: the copies that it had not come to are left out.
+        assert numbers in (whole, whole[:-2] + whole[-1:])
         assert all(begin < end for _, begin, end, _ in taken)
         gaps = [later[1] - earlier[1] for earlier, later in pairwise(taken)]
         # Never shorter than was asked, but for the last, which is taken at the end.

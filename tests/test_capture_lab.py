@@ -55,11 +55,25 @@ def test_openssl_is_robbed(tmp_path: Path, temporary: dict[str, str]) -> None:
     assert len(steered) > 1000
     assert len(steered) > 0.95 * len(backlog)
 
-    # The robbery itself: less work than alone, for the same second.
-    def blocks(path: Path) -> int:
-        return int(path.read_text().split("size blocks: ")[1].split()[0])
+    # The robbery itself: less work than alone, for the same second. A second in which others had
+    # the machine tells nothing: it is done again.
+    pairs = [work_done(bundle)]
+    while not robbed(*pairs[-1]) and len(pairs) < 3:
+        again = tmp_path / f"again {len(pairs)}"
+        assert ended([LAB, "-o", again, *options], env=temporary).returncode == 0
+        pairs.append(work_done(again))
+    assert robbed(*pairs[-1]), f"not distinguishable in {len(pairs)} recordings: {pairs}"
 
-    assert blocks(bundle / "victim.txt") < 0.97 * blocks(bundle / "baseline" / "victim.txt")
+
+def work_done(bundle: Path) -> tuple[int, int]:
+    """Blocks under the load, and alone."""
+    texts = [(bundle / name).read_text() for name in ("victim.txt", "baseline/victim.txt")]
+    loaded, alone = (int(text.split("size blocks: ")[1].split()[0]) for text in texts)
+    return loaded, alone
+
+
+def robbed(loaded: int, alone: int) -> bool:
+    return loaded < 0.97 * alone
 
 
 def test_an_interrupted_lab_leaves_nothing(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ def test_bundles_that_are_none(bundle: Path, tmp_path: Path, temporary: dict[str
     assert "no folder" in refused(bundle, "-o", tmp_path / "no" / "x.tar.gz")
     (tmp_path / "there.tar.gz").write_text("mine")
     assert "exists already" in refused(bundle, "-o", tmp_path / "there.tar.gz")
+    assert "ends in .tar.zst or .tar.gz" in refused(bundle, "-o", "bare")
+    assert "ends in .tar.zst or .tar.gz" in refused(bundle, "--gzip", "-o", "x.zip")
     assert (tmp_path / "there.tar.gz").read_text() == "mine"
     (tmp_path / "bad.tsv").write_text("no map\n")
     said = refused(bundle, "--mask", "--trace", "omit", "--map", tmp_path / "bad.tsv")
@@ -78,14 +80,16 @@ def test_a_file_that_changes_is_found_out(
     assert {one.name for one in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_leaves_nothing(
     number: signal.Signals, bundle: Path, tmp_path: Path, temporary: dict[str, str]
 ) -> None:
-    path = stub(tmp_path / "bin", "gzip", "sleep 60")
+    began = tmp_path / "bin" / "began"
+    path = stub(tmp_path / "bin", "gzip", f": >{began}; exec sleep 60")
     process = started([PACK, bundle, "--gzip"], env={**temporary, "PATH": path})
     lock = tmp_path / "quiet.netcost.tar.gz.lock"
-    while not (tmp_path / "quiet.netcost.tar.gz.partial").exists():
+    # A shell that is just starting a program takes its signals when that has ended.
+    while not began.exists():
         assert process.poll() is None
         time.sleep(0.05)
     # A second one is told who is at work.
@@ -94,7 +98,14 @@ def test_a_signal_leaves_nothing(
     assert f"process {process.pid}, since" in done.stderr
     assert lock.is_dir()
     os.killpg(process.pid, number)
-    assert process.wait(timeout=30) == 128 + number
+    status = process.wait(timeout=30)
+    assert status == (-number if number == signal.SIGKILL else 128 + number)
+    # Of a killed one another process clears up.
+    deadline = time.monotonic() + 20
+    while number == signal.SIGKILL and time.monotonic() < deadline:
+        if not any((tmp_path / "tmp").iterdir()):
+            break
+        time.sleep(0.1)
     assert {one.name for one in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
 
 
@@ -119,7 +130,7 @@ def test_a_full_disk_leaves_nothing(
 def test_help_lists_every_option() -> None:
     done = ended([PACK, "--help"])
     assert (done.returncode, done.stderr) == (0, "")
-    for option in ("--output", "--gzip", "--mask", "--map", "--trace"):
+    for option in ("--output", "--gzip", "--mask", "--map", "--name", "--trace"):
         assert option in done.stdout
 
 
@@ -139,15 +150,3 @@ def test_where_nothing_can_be_written_one_line_says_so(
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "is there room?" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
-
-
-def test_a_series_is_packed_bundle_by_bundle(
-    bundle: Path, tmp_path: Path, temporary: dict[str, str]
-) -> None:
-    series = tmp_path / "series"
-    series.mkdir()
-    (series / "experiment.json").write_text("{}\n")
-    bundle.rename(series / "one")
-    done = ended([PACK, series], env=temporary)
-    assert (done.returncode, "is a series" in done.stderr) == (1, True)
-    assert packed(series / "one", "--gzip", env=temporary).parent == series

@@ -1,5 +1,7 @@
 # The capture kit as text: shells that are not bash take its scripts, and its profiles hold pairs.
 
+import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +18,8 @@ SCRIPTS = sorted(
     if path.is_file() and path.read_bytes().startswith((b"#!/bin/sh", b"# shellcheck shell=sh"))
 )
 
+PROGRAMS = [path for path in SCRIPTS if os.access(path, os.X_OK) and path.is_relative_to(CAPTURE)]
+
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_scripts_are_plain_sh(script: Path) -> None:
@@ -23,6 +27,26 @@ def test_scripts_are_plain_sh(script: Path) -> None:
     shell = shutil.which("dash") or "sh"
     subprocess.run([shell, "-n", script], check=True)
     assert len(script.read_text().splitlines()) < 300
+
+
+PROGRAMS = [path for path in SCRIPTS if os.access(path, os.X_OK) and path.is_relative_to(CAPTURE)]
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_path_is_split(script: Path) -> None:
+    # What is not quoted is split at blanks, and a piece that is a pattern is every file it fits.
+    text = script.read_text()
+    for code in ("SC2086", "SC2046", "SC2048", "SC2068", "SC2206", "SC2013"):
+        assert code not in text
+    for line in text.splitlines():
+        assert not re.search(r"\brm -[a-z]*r[a-z]* (-- )?[^\"'-]", line), line
+
+
+@pytest.mark.parametrize("script", PROGRAMS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_program_writes_and_reads_numbers_with_a_point(script: Path) -> None:
+    said = re.search(r"^(LC_ALL=C\nexport LC_ALL|export LC_ALL=C)", script.read_text(), re.M)
+    sourced = 'lib/lab.sh"' in script.read_text()
+    assert said or sourced
 
 
 @pytest.mark.parametrize(

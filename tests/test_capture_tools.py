@@ -284,3 +284,22 @@ def test_tracefs_does_not_compress(tmp_path: Path, temporary: dict[str, str]) ->
     assert done.returncode == 1
     assert "leave out --compress" in done.stderr
     assert not (tmp_path / "b").exists()
+
+
+def test_a_perf_that_hangs_is_given_up(tmp_path: Path) -> None:
+    require_recorder("tracefs")
+    perf = require_tool("perf")
+    hangs = f'case "$*" in *trace.perf.data*) exec sleep 300 ;; esac\nexec {perf} "$@"'
+    with nothing_left(tmp_path) as environment:
+        # What it reports when it is ended must not be taken for the next one's end.
+        path = stub(tmp_path / "bin", "perf", hangs)
+        (tmp_path / "bin" / "trace-cmd").write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / "bin" / "trace-cmd").chmod(0o755)
+        done = ended(
+            [RECORD, "-o", tmp_path / "b", "--duration", "0.3", "--sidecars", "none"],
+            env={**environment, "PATH": path, "NETCOST_START_SECONDS": "1"},
+        )
+        assert done.returncode == 0, done.stderr
+        manifest = manifest_of(tmp_path / "b")
+        assert manifest["tool"] == "tracefs"
+        assert any("perf did not begin to record within 1 s" in one for one in manifest["notes"])

@@ -200,24 +200,49 @@ def test_a_buffer_that_another_took_over_is_no_recording(tmp_path: Path) -> None
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
 
 
-@pytest.mark.parametrize("name", ["perf", "tracefs"])
-def test_a_recorder_whose_caller_was_killed_ends_by_itself(name: str, tmp_path: Path) -> None:
-    # Not trace-cmd: it ends too, and leaves the kernel's buffer the size it was given.
-    require_recorder(name)
-    with nothing_left(tmp_path, name) as environment:
-        process = started(
-            [RECORD, "-o", tmp_path / "b", "--tool", name, "--duration", "30"],
-            env=environment,
-            stderr=subprocess.PIPE,
-        )
-        recording(process)
-        process.kill()
-        process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
-        deadline = time.monotonic() + 20
-        while processes_with(str(tmp_path)) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert (tmp_path / "b.partial").is_dir()
-        for path in Path(environment["TMPDIR"]).iterdir():
-            subprocess.run(["rm", "-r", path], check=True)
+# Until it is undone there is a trace instance without an owner, which others who record would see.
+@pytest.mark.alone
+def test_a_sigkill_undoes_everything(tool: str, tmp_path: Path, temporary: dict[str, str]) -> None:
+    # Children that leave the session, too, and those that take no SIGTERM.
+    stubborn = f"trap '' TERM; setsid sleep 60 & sleep 60 & : {MARK}; sleep 60; sleep 60"
+    process = started(
+        [
+            *(RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "30"),
+            *("--victim", stubborn, "--load", stubborn),
+        ],
+        env=temporary,
+        stderr=subprocess.PIPE,
+    )
+    recording(process)
+    time.sleep(0.6)
+    process.kill()
+    process.wait()
+    assert process.stderr is not None
+    process.stderr.close()
+    folder = Path(temporary["TMPDIR"])
+    deadline = time.monotonic() + 40
+    while (processes_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
+    assert environments_with(str(tmp_path)) == []
+
+
+def environments_with(word: str) -> list[str]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if word.encode() in path.read_bytes():
+                found.append((path.parent / "cmdline").read_text())
+        except OSError:
+            continue
+    return found
+
+
+def test_what_a_victim_leaves_running_is_ended(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    left = f"sleep 60 & setsid sleep 60 & : {MARK}; sleep 0.3"
+    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--profile", "light"]
+    done = ended([*command, "--victim", left, "--load", left + "; exit 0"], env=temporary)
+    assert done.returncode == 0, done.stderr
+    assert environments_with(str(tmp_path)) == []

@@ -178,11 +178,15 @@ def test_only_one_experiment_sets_the_hosts_sysctls(tmp_path: Path) -> None:
     with nothing_of_the_lab_left(tmp_path) as environment:
         lock.mkdir()
         try:
-            (lock / "pid").write_text(f"{os.getpid()}\n")
+            began = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()[19]
+            owner = f"{os.getpid()}\t{began}\troot\tthis morning\tcapture/lab/another\n"
+            (lock / "owner").write_text(owner)
             command = [LAB / "local-regression", "-o", tmp_path / "r", *words]
             done = ended(command, env=environment)
         finally:
             shutil.rmtree(lock)
     assert done.returncode == 1
-    assert f"process {os.getpid()} holds /run/netcost-lab.sysctls" in done.stderr
+    assert "another experiment sets the host's sysctls: " in done.stderr
+    assert f"process {os.getpid()}" in done.stderr
+    assert "(/run/netcost-lab.sysctls)" in done.stderr
     assert not (tmp_path / "r").exists()

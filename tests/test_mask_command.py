@@ -17,11 +17,13 @@ from netcost_analysis import Bundle, mask
 SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
 
 
-def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost) -> None:
+# Whatever it is called: the list has a name that follows from it.
+@pytest.mark.parametrize("out", ["out", "masked.txt"])
+def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost, out: str) -> None:
     source = written(small_captures()["sampled-everything"], tmp_path / "in")
-    done = netcost("mask", str(source), str(tmp_path / "out"))
+    done = netcost("mask", str(source), str(tmp_path / out))
     assert (done.code, done.err) == (0, "")
-    listed = (tmp_path / "out.masked.txt").read_text()
+    listed = (tmp_path / f"{out}.masked.txt").read_text()
     assert done.out.startswith(listed)
     assert "copies of memory in samples (user stacks, AUX) zeroed" in listed
     assert "hardware traces (AUXTRACE) left out" in listed
@@ -102,3 +104,17 @@ def test_a_sample(tmp_path: Path, name: str) -> None:
     assert one.baseline is not None
     assert other.baseline is not None
     assert one.baseline.speed_runs == other.baseline.speed_runs
+
+
+# A packed bundle had its own packing under any name, and a folder was called what is none.
+def test_the_name_says_how_it_is_packed(tmp_path: Path, netcost: Netcost) -> None:
+    bundle = SAMPLES / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst"
+    magic = {"x.tgz": b"\x1f\x8b", "x.tar": b"bundle/", "x.tar.zst": b"\x28\xb5\x2f\xfd"}
+    for name, begin in magic.items():
+        assert netcost("mask", str(bundle), str(tmp_path / name)).code == 0
+        assert (tmp_path / name).read_bytes().startswith(begin)
+        assert Bundle(tmp_path / name).trace
+    done = netcost("mask", str(bundle), str(tmp_path / "x.zip"))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "OUT cannot be a .zip: what a folder is packed in ends in one of .tar.zst" in done.err
+    assert not (tmp_path / "x.zip").exists()

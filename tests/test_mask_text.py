@@ -98,3 +98,23 @@ def test_long_lines(tmp_path: Path, event: str, text: str) -> None:
     started = time.process_time()
     mask(source, tmp_path / "out")
     assert time.process_time() - started < 20
+
+
+# Who quoted a text, and where it was logged, is no part of the recording.
+@pytest.mark.parametrize(
+    "before", ["12:{at:02} <alice> ", "Nov 22 00:49:{at:02} hq-7 app[7]: ", "> "]
+)
+def test_what_a_chat_or_log_put_before_lines_is_left_out(tmp_path: Path, before: str) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    whole = [line.lstrip() for line in lines("perf")]
+    source.write_text(
+        "".join(f"{before.format(at=at % 60)}{line}\n" for at, line in enumerate(whole))
+    )
+    masked = mask(source, target)
+    text = target.read_bytes()
+    assert [secret for secret in [*TEXT_SECRETS, b"alice", b"hq-7", b">"] if secret in text] == [
+        b">"
+    ]
+    assert text.count(b">") == text.count(b"==>")
+    assert numbers(source) == numbers(target)
+    assert masked.replaced["task"] == 3

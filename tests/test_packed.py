@@ -6,6 +6,7 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import IO
 
 import packed_bundles as p
 import pytest
@@ -117,7 +118,7 @@ REFUSED: dict[str, tuple[Callable[[Made], Made], str]] = {
     ),
     "device": (_device, "is no plain file"),
     "pipe": (_with(p.special("bundle/p", FIFO)), "is no plain file"),
-    "twice": (_with(p.file("bundle/victim.txt", b"x")), "File exists|twice"),
+    "twice": (_with(p.file("bundle/victim.txt", b"x")), "it holds 'victim.txt' twice"),
     "changed": (_changed, "'victim.txt' is not what its checksum says"),
     "missing": (_without("victim.txt"), "'victim.txt' is missing"),
     "extra": (_with(p.file("bundle/more", b"x")), "'more' is not in its SHA256SUMS"),
@@ -149,8 +150,75 @@ def test_refuses_in_one_line_and_leaves_nothing(
     assert "\x1b" not in run.err
     assert re.search(says, run.err), run.err
     assert "a bug" not in run.err
+    # The archive, and never a folder that is gone when it is read.
+    assert run.err.startswith(f"netcost: {path}: ")
+    assert str(unpacking) not in run.err
+    assert len(run.err) < 500
     assert sorted(tmp_path.rglob("*")) == before
     assert not Path("/tmp/netcost-out").exists()
+
+
+def test_refuses_a_negative_size(tmp_path: Path, unpacking: Path, netcost: Netcost) -> None:
+    whole = p.members(p.bundle_files(tmp_path))
+    member = tarfile.TarInfo("bundle/less")
+    member.size = -1024
+    block = member.tobuf(tarfile.GNU_FORMAT)
+    path = tmp_path / "b.netcost.tar"
+    data = p.tar(whole, tarfile.GNU_FORMAT).rstrip(b"\0")
+    path.write_bytes(data + bytes(-len(data) % 512) + block + bytes(1024))
+    run = netcost("info", str(path))
+    says = f"netcost: {path}: 'bundle/less' in it has a size of -1024 bytes: damaged\n"
+    assert (run.code, run.err) == (1, says)
+    assert list(unpacking.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "says"),
+    [
+        (b"{", "{path}/manifest.json is no JSON"),
+        (b"[]", "{path}/manifest.json is not of netcost-record"),
+        (b'{"netcost_bundle": 7}', "{path} is a bundle of format 7"),
+        (b'{"netcost_bundle": 1}', "{path}/manifest.json names no file but None"),
+        (b'{"netcost_bundle": 1, "trace": "../x"}', "{path}/manifest.json names '../x', which is"),
+        (b'{"netcost_bundle": 1, "trace": "x"}', "the bundle has no trace: x was left out of it"),
+        (b'{"netcost_bundle": 1, "trace": "victim.txt"}', "{path}: not a capture"),
+    ],
+)
+def test_without_a_good_manifest_the_archive_is_named(
+    tmp_path: Path, unpacking: Path, netcost: Netcost, manifest: bytes, says: str
+) -> None:
+    files = p.bundle_files(tmp_path) | {"manifest.json": manifest}
+    path = written(tmp_path, p.members(files))
+    run = netcost("stolen", str(path))
+    assert (run.code, run.err.count("\n")) == (1, 1)
+    assert says.format(path=path) in run.err
+    assert str(path) in run.err
+    assert str(unpacking) not in run.err
+
+
+# Of a bomb in many files no more is written than what is not looked at first; in one, nothing.
+@pytest.mark.parametrize(("files", "most"), [(320, 1), (1, 0)])
+def test_a_bomb_is_refused_before_it_is_written(
+    tmp_path: Path, netcost: Netcost, monkeypatch: pytest.MonkeyPatch, files: int, most: int
+) -> None:
+    size = (80 << 20) // files
+    told = p.bundle_files(tmp_path) | {f"zeros{n}": bytes(size) for n in range(files)}
+    path = written(tmp_path, p.members(told))
+    allowed = 4 << 20
+    monkeypatch.setattr("netcost_analysis.packed._UNCHECKED_BYTES", allowed)
+    wrote: list[int] = []
+    write = packed._write
+
+    def counted(file: IO[bytes], target: Path, size: int) -> str:
+        digest = write(file, target, size)
+        wrote.append(target.stat().st_size)
+        return digest
+
+    monkeypatch.setattr("netcost_analysis.packed._write", counted)
+    run = netcost("info", str(path))
+    assert (run.code, run.err.count("\n")) == (1, 1)
+    assert f"{path}: it grows to more than" in run.err
+    assert sum(wrote) <= most * allowed + sum(map(len, p.bundle_files(tmp_path).values())) + 100_000
 
 
 def test_refuses_a_bomb(tmp_path: Path, unpacking: Path, netcost: Netcost) -> None:

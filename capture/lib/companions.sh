@@ -8,7 +8,7 @@ companion() {
 	companion_name=$1 companion_signal=$2 companion_file=$3
 	shift 3
 	[ -z "$recorder_cpus" ] || set -- taskset -c "$recorder_cpus" "$@"
-	S_TIME_FORMAT=ISO PERF_CONFIG=/dev/null LC_ALL=C setsid sh "$library/companion.sh" "$workspace/alive" "companion $companion_name$phase" "$@" >"$companion_file" 2>"$workspace/companion-$companion_name" </dev/null &
+	S_TIME_FORMAT=ISO PERF_CONFIG=/dev/null setsid sh "$library/guard.sh" "$workspace/alive" "" sh "$library/report-end.sh" "companion $companion_name$phase" "$@" >"$companion_file" 2>"$workspace/companion-$companion_name" </dev/null &
 	companions="$companions $companion_name:$!:$companion_signal"
 }
 
@@ -58,19 +58,15 @@ abandon_companions() {
 choose_sidecars() {
 	case $sidecars in
 	none) sidecars='' && return ;;
-	auto) choose_sidecars_asked='' && set -- mpstat pidstat turbostat ;;
-	*)
-		choose_sidecars_asked=yes
-		# shellcheck disable=SC2086 # a list of words
-		set -- $sidecars
-		;;
+	auto) choose_sidecars_asked='' choose_sidecars_names='mpstat pidstat turbostat' ;;
+	*) choose_sidecars_asked=yes choose_sidecars_names=$sidecars ;;
 	esac
 	sidecars=''
-	for choose_sidecars_name in "$@"; do
+	for choose_sidecars_name in $choose_sidecars_names; do
 		if ! command -v "$choose_sidecars_name" >/dev/null; then
 			[ -z "$choose_sidecars_asked" ] || die "$choose_sidecars_name is not installed, and asked for with --sidecars"
 		# It reads the processor's registers, which few virtual machines have.
-		elif [ "$choose_sidecars_name" = turbostat ] && ! turbostat --quiet --num_iterations 1 --interval 0.1 >/dev/null 2>&1; then
+		elif [ "$choose_sidecars_name" = turbostat ] && ! asked turbostat --quiet --num_iterations 1 --interval 0.1 >/dev/null 2>&1; then
 			[ -z "$choose_sidecars_asked" ] || die "turbostat does not run on this processor, and is asked for with --sidecars"
 		else
 			sidecars="$sidecars $choose_sidecars_name"

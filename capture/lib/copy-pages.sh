@@ -1,15 +1,16 @@
 #!/bin/sh
-# copy-pages.sh TRACEFS INSTANCE DIR FIFO BYTES CPU...: switches the trace instance on and copies the
+# copy-pages.sh TRACEFS INSTANCE DIR FIFO NAME BYTES MOST CPU...: switches the trace instance on and copies the
 # pages of its CPUs' ring buffers (BYTES each) to DIR/per_cpu/cpuN/raw, until a line arrives on FIFO or
 # nobody is left to write one. Then it switches tracing off, copies the rest, and the names and counts.
-# Reports on descriptor 3 that it records.
+# Reports on descriptor 3, as NAME, that it records. Where MOST is not 0 it copies no more than so many KiB, says so and
+# ends; what it leaves it counts as dropped.
 #
 # A read of trace_pipe_raw waits for an event, gives what there is, and each event ends a wait: who
 # simply reads is woken by every event, and being woken makes events. So nothing is ever read here
 # that is not there: the kernel says how many events wait, no event takes less than 12 bytes of a page
 # (4 of the ring buffer, 8 common to all events), and so many pages are full for certain.
-tracefs=$1 instance=$2 folder=$3 fifo=$4 buffer=$5
-shift 5
+tracefs=$1 instance=$2 folder=$3 fifo=$4 reported=$5 buffer=$6 most=$7
+shift 7
 # One a line.
 cpus=$(printf '%s\n' "$@")
 smallest_event=12
@@ -45,25 +46,35 @@ page=$((page_header + page_data))
 
 # copy_pages LEAST [LIMIT]: from every CPU that has LEAST pages that are full for certain, all of
 # those; sets copied to how many CPUs had. With LEAST 0 at least a page where anything is left.
-# LIMIT is the command that ends a copier which waits for events that never come, should the kernel
-# have counted wrong.
+# LIMIT is how many seconds a copier may wait for events that never come, should the kernel have counted wrong.
 copy_pages() {
 	copied=0 copiers=''
+	[ -z "$full" ] || return 0
 	for cpu in $cpus; do
 		read -r _ waiting <"$instance/per_cpu/cpu$cpu/stats" || fail "cannot read the counts of CPU $cpu"
 		pages=$((waiting * smallest_event / page_data))
 		[ "$1" -gt 0 ] || [ "$pages" -gt 0 ] || pages=$((waiting > 0))
 		if [ "$pages" -eq 0 ] || [ "$pages" -lt "$1" ]; then continue; fi
-		# shellcheck disable=SC2086 # a command, or none
-		LC_ALL=C ${2-} dd bs="$page" count="$pages" <"$instance/per_cpu/cpu$cpu/trace_pipe_raw" >>"$folder/per_cpu/cpu$cpu/raw" 2>"$fifo-cpu$cpu" &
+		written=$((written + pages * page / 1024))
+		if [ "$most" -gt 0 ] && [ "$written" -gt "$most" ]; then
+			full=yes
+			break
+		fi
+		copy_cpu "${2-}" &
 		copiers="$copiers $cpu:$!" copied=$((copied + 1))
 	done
 	for copier in $copiers; do
 		cpu=${copier%%:*}
 		wait "${copier#*:}" && continue
-		[ -n "${2-}" ] || fail "cannot copy the pages of CPU $cpu: $(tail -n 1 "$fifo-cpu$cpu")"
+		[ -n "${2-}" ] || fail "cannot copy the pages of CPU $cpu: $(tail -n 1 "$folder/per_cpu/cpu$cpu/copied")"
 		give_up "$cpu"
 	done
+}
+
+# copy_cpu [SECONDS]
+copy_cpu() {
+	set -- ${1:+timeout "$1"} dd bs="$page" count="$pages"
+	LC_ALL=C exec "$@" <"$instance/per_cpu/cpu$cpu/trace_pipe_raw" >>"$folder/per_cpu/cpu$cpu/raw" 2>"$folder/per_cpu/cpu$cpu/copied"
 }
 
 # give_up CPU: leaves the rest of it, and says so to the caller.
@@ -77,18 +88,18 @@ least=$((buffer / page / 32))
 [ "$least" -gt 0 ] || least=1
 pause=0.1
 [ "$buffer" -ge 4194304 ] || pause=0.02
-limit=''
-! command -v timeout >/dev/null || limit='timeout 60'
+limit='' written=0 full=''
+! command -v timeout >/dev/null || limit=60
 
 # Of an earlier recording with the same fifo.
 rm -f "$fifo-now"
 echo 1 >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
 {
-	sh "$here/hold-window.sh" "$fifo"
+	sh "$here/hold-window.sh" "$fifo" "$reported"
 	: >"$fifo-now"
 } </dev/null &
 holder=$!
-until [ -e "$fifo-now" ] || [ ! -e "$fifo" ]; do
+until [ -e "$fifo-now" ] || [ ! -e "$fifo" ] || [ -n "$full" ]; do
 	copy_pages "$least"
 	[ "$copied" -gt 0 ] || sleep "$pause"
 done
@@ -102,7 +113,10 @@ recorded=$cpus
 while copy_pages 0 "$limit" && [ "$copied" -gt 0 ]; do
 	:
 done
+[ -z "$full" ] || echo "size limit reached: $most KiB are all that the disk has room for"
 for cpu in $recorded; do
-	cat "$instance/per_cpu/cpu$cpu/stats" >"$folder/per_cpu/cpu$cpu/stats" || fail "cannot write the counts of CPU $cpu"
+	# All that is left is none, but for a limit.
+	awk '/^entries:/ { left = $2 } /^dropped events:/ { $3 += left } { print }' "$instance/per_cpu/cpu$cpu/stats" >"$folder/per_cpu/cpu$cpu/stats" || fail "cannot write the counts of CPU $cpu"
+	rm -f "$folder/per_cpu/cpu$cpu/copied"
 	echo "CPU $cpu: $(($(wc -c <"$folder/per_cpu/cpu$cpu/raw") / page)) pages of $page bytes"
 done

@@ -4,6 +4,8 @@
 # choose_counters: sets counters_NAME to what perf knows of each profile of counters; notes what it does not.
 choose_counters() {
 	[ -n "$counter_profiles" ] || return 0
+	# Its table says that it takes root.
+	[ -z "$check_only" ] || [ "$(id -u)" = 0 ] || return 0
 	command -v perf >/dev/null || die "perf is not installed, and profiles of counters take it"
 	choose_counters_kept=''
 	for choose_counters_name in $counter_profiles; do
@@ -14,7 +16,7 @@ choose_counters() {
 			'' | '#'*) continue ;;
 			esac
 			choose_counters_event=${choose_counters_second:-$choose_counters_first}
-			if PERF_CONFIG=/dev/null perf stat -a -e "$choose_counters_event" -- true >/dev/null 2>&1 </dev/null; then
+			if PERF_CONFIG=/dev/null asked perf stat -a -e "$choose_counters_event" -- true >/dev/null 2>&1 </dev/null; then
 				echo "$choose_counters_first $choose_counters_event" >>"$workspace/counters-$choose_counters_name"
 			else
 				choose_counters_unknown="$choose_counters_unknown $choose_counters_event"
@@ -34,13 +36,18 @@ choose_counters() {
 start_counters() {
 	start_counters_events=$(sed 's/.* //' "$workspace/counters-$1" | paste -s -d , -)
 	start_counters_form=-j
-	perf stat -h 2>&1 | grep -q -e --json-output || start_counters_form='-x;'
-	start_counters_each=-A
-	if grep -q '^system ' "$workspace/counters-$1"; then start_counters_each=''; fi
-	start_counters_cpus=-a
-	[ -z "$cpus" ] || [ -z "$start_counters_each" ] || start_counters_cpus="-C $cpus"
-	# shellcheck disable=SC2086 # options that may be absent
-	companion "$1" INT "$2" perf stat $start_counters_cpus $start_counters_each "$start_counters_form" -I "$(milliseconds)" --log-fd 1 -e "$start_counters_events"
+	asked perf stat -h 2>&1 | grep -q -e --json-output || start_counters_form='-x;'
+	set -- "$1" "$2" "$start_counters_form" -I "$(milliseconds)" --log-fd 1 -e "$start_counters_events"
+	if grep -q '^system ' "$workspace/counters-$1"; then
+		set -- "$@" -a
+	elif [ -n "$cpus" ]; then
+		set -- "$@" -A -C "$cpus"
+	else
+		set -- "$@" -A -a
+	fi
+	start_counters_name=$1 start_counters_file=$2
+	shift 2
+	companion "$start_counters_name" INT "$start_counters_file" perf stat "$@"
 }
 
 milliseconds() {

@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # What the host says about itself: clocks, counters, configuration. Sourced. Only reads.
 
-# read_clock: sets monotonic_ns. /proc/timer_list states CLOCK_MONOTONIC in ns, the clock perf is
+# read_clock: sets monotonic_ns, and clock_exact where that is what it should be. /proc/timer_list states CLOCK_MONOTONIC in ns, the clock perf is
 # told to use, and costs no fork; where it is absent (not root, lockdown) /proc/uptime gives
 # CLOCK_BOOTTIME in steps of 10 ms, the same clock on a host that has never slept.
 read_clock() {
-	monotonic_ns=''
+	monotonic_ns='' clock_exact=yes
 	if [ -r /proc/timer_list ]; then
 		while read -r read_clock_word _ read_clock_value _; do
 			if [ "$read_clock_word" = now ]; then
@@ -15,6 +15,8 @@ read_clock() {
 		done </proc/timer_list
 	fi
 	if [ -z "$monotonic_ns" ]; then
+		# Containers hide it behind an empty file.
+		clock_exact=''
 		read -r read_clock_value _ </proc/uptime
 		# A leading 1 keeps 08 and 09 from being read as octal.
 		read_clock_word=1${read_clock_value#*.}
@@ -24,7 +26,8 @@ read_clock() {
 
 # clock_note: says what read_clock stands on, when it is not the trace's clock.
 clock_note() {
-	[ -r /proc/timer_list ] || echo "victim and snapshot times are CLOCK_BOOTTIME in steps of 10 ms: /proc/timer_list cannot be read"
+	read_clock
+	[ -n "$clock_exact" ] || echo "victim and snapshot times are CLOCK_BOOTTIME in steps of 10 ms: /proc/timer_list cannot be read"
 }
 
 # in_network_namespace NAME COMMAND...: runs it in the namespace of that name, "." being this one.
@@ -43,6 +46,16 @@ namespace_suffix() {
 	esac
 }
 
+# asked PROGRAM ARGUMENT...: runs what is only asked something, and ends it when it does not answer.
+asked() {
+	if timeout -s KILL 1 true 2>/dev/null; then
+		timeout -s KILL "$asked_seconds" "$@"
+	else
+		"$@"
+	fi
+}
+asked_seconds=${NETCOST_ASKED_SECONDS:-20}
+
 # kernel_config_bits: keeps from a kernel configuration the bits that decide how CPU time is
 # charged and how interrupts run, KEY=value a line; "is not set" becomes =n, for absence decides too.
 kernel_config_bits() {
@@ -52,7 +65,7 @@ kernel_config_bits() {
 
 # kernel_config: those bits of the running kernel; fails where its configuration is not to be read.
 kernel_config() {
-	if [ -r /proc/config.gz ]; then
+	if [ -r /proc/config.gz ] && command -v gzip >/dev/null; then
 		gzip -dc /proc/config.gz | kernel_config_bits
 		return
 	fi
@@ -97,7 +110,7 @@ cpu_list() {
 
 # json_version PROGRAM: what it says of its version, null where it is not installed.
 json_version() {
-	if command -v "$1" >/dev/null; then json_string "$("$1" --version 2>&1 | grep -m 1 version)"; else printf null; fi
+	if command -v "$1" >/dev/null; then json_string "$(asked "$1" --version 2>&1 | grep -m 1 version)"; else printf null; fi
 }
 
 # json_host: the host object of the manifest.

@@ -52,6 +52,16 @@ json_array() {
 	printf ']'
 }
 
+# json_words LIST: the words of a list, separated by blanks, as an array of strings.
+json_words() {
+	json_words_list=$1
+	set --
+	for json_words_word in $json_words_list; do
+		set -- "$@" "$json_words_word"
+	done
+	json_array "$@"
+}
+
 # json_lines FILE: the lines of FILE as an array of strings; a missing file is an empty array.
 json_lines() {
 	json_lines_file=$1

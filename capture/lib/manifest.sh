@@ -15,9 +15,11 @@ on_the_clock() {
 	if [ "$clock" = mono ]; then printf '%s' "$1"; else printf null; fi
 }
 
-# json_losses: what each CPU that lost events lost; null where only the trace knows.
+# json_losses: what each CPU that lost events lost; null where only the trace knows, as with perf.
 json_losses() {
-	[ -n "$lost_events" ] || { printf null; return; }
+	case $tool,$lost_events in
+	perf,* | *,) printf null && return ;;
+	esac
 	printf '['
 	echo "$losses" | awk 'NF { printf "%s{\"cpu\": %d, \"overrun\": %d, \"commit_overrun\": %d, \"dropped\": %d}", comma, $1, $2, $3, $4; comma = ", " }'
 	printf ']'
@@ -71,8 +73,7 @@ write_manifest() {
 	{
 		printf '{"netcost_bundle": 1,\n  "tool": %s,\n  "trace": %s,\n' "$(json_word "$write_manifest_tool")" "$(json_word "$write_manifest_trace")"
 		printf '  "profile": %s,\n' "$(json_string "$profile")"
-		# shellcheck disable=SC2046,SC2086 # split into words on purpose
-		printf '  "events": %s,\n' "$(json_array $events $(echo "$pairs" | tr ',' ' '))"
+		printf '  "events": %s,\n' "$(json_words "$events $(echo "$pairs" | tr ',' ' ')")"
 		printf '  "command": %s,\n' "$(json_array "$@")"
 		printf '  "record_command": %s,\n' "$(json_string "$typed")"
 		printf '  "clock": %s,\n' "$(json_word "$write_manifest_clock")"
@@ -81,6 +82,7 @@ write_manifest() {
 		printf '  "window": {"start_ns": %s, "end_ns": %s},\n' "$(on_the_clock "$window_started_ns")" "$(on_the_clock "$window_ended_ns")"
 		printf '  "ring_buffer_bytes_per_cpu": %s,\n' "$ring_buffer"
 		printf '  "lost_events": %s,\n  "losses": %s,\n' "${lost_events:-null}" "$(json_losses)"
+		printf '  "completeness": %s,\n' "$(json_completeness)"
 		printf '  "host": %s,\n' "$(json_host)"
 		if [ -n "$victim" ]; then printf '  "victim": %s,\n' "$(json_victim)"; else printf '  "victim": null,\n'; fi
 		printf '  "load": %s,\n' "$(json_load "$write_manifest_folder")"
@@ -92,11 +94,11 @@ write_manifest() {
 		printf '  "calibration": %s,\n' "$(json_calibration "$write_manifest_folder")"
 		printf '  "samples_of_functions": %s,\n' "$(json_sampling "$write_manifest_folder")"
 		printf '  "companions": %s,\n' "$(json_companions "$write_manifest_folder")"
-		# shellcheck disable=SC2086 # lists of words
-		printf '  "daemons": %s,\n  "network_namespaces": %s,\n' "$(json_array $daemons)" "$(json_array ${netns:-.})"
+		printf '  "daemons": %s,\n  "network_namespaces": %s,\n' "$(json_words "$daemons")" "$(json_words "${netns:-.}")"
 		printf '  "expected_events_per_s": %s,\n  "cut_short": %s,\n' "$expected_rate" "$(json_bool "$cut_short")"
 		printf '  "notes": %s}\n' "$(json_lines "$workspace/notes")"
-	} >"$write_manifest_file" || die "cannot write $write_manifest_file"
+	} >"$write_manifest_file.new" || die "cannot write $write_manifest_file: is there room?"
+	mv "$write_manifest_file.new" "$write_manifest_file" || die "cannot write $write_manifest_file"
 }
 
 json_bool() {

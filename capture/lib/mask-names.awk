@@ -2,9 +2,10 @@
 # here and one that `netcost mask` made are the same thing. Used with mask-addresses.awk and mask-texts.awk, which calls:
 #   read_map(FILE), write_map(FILE), mask_host, mask_task, mask_path, mask_words (of free text)
 
-# A bit from /dev/urandom, of the hexadecimal digits that the caller has put into the file random_file: an
+# A bit from /dev/urandom, of the hexadecimal digits that the caller has put into the file netcost_random: an
 # awk's own numbers can be guessed.
 function random_bit(  line) {
+	random_file = ENVIRON["netcost_random"]
 	while (random == "" && random_file != "" && (getline line < random_file) > 0) {
 		gsub(/[^0-9a-f]/, "", line)
 		random = line
@@ -32,7 +33,7 @@ function read_map(file,  line, part, n) {
 		if (part[1] == "mac" || part[1] == "id") count[part[1]]++
 		if (match(part[3], /[0-9]+$/)) {
 			n = substr(part[3], RSTART) + 0
-			if (part[1] ~ /^(host|task|path)$/ && n > count[part[1]]) count[part[1]] = n
+			if (part[1] ~ /^(host|task|path|name)$/ && n > count[part[1]]) count[part[1]] = n
 		}
 	}
 	close(file)

@@ -1,22 +1,5 @@
-# A bundle's text files without the names that are in them: each kind by its own rule, docs/mask.md. Its input is a
-# list of the files, "PATH IN THE BUNDLE <TAB> FILE <TAB> WHERE TO"; with learn=1 it only learns what the host is
-# called. Used with mask-names.awk; writes to report what it did.
-
-function rule_of(path,  name) {
-	name = path
-	sub(/.*\//, "", name)
-	if (name == "manifest.json") return "manifest"
-	if (name == "hostname") return "hostname"
-	if (name == "cmdline") return "boot"
-	if (name ~ /\.jsonl?$/) return path ~ /(^|\/)files\// ? "foreign" : "json"
-	if (name ~ /^pidstat/) return "pidstat"
-	if (name ~ /^(preflight|turbostat)\.txt$/ || name == "owner") return "own"
-	# Copies of /proc's counters, wherever a victim or a load puts them.
-	if (name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp)$/) return "counters"
-	if (path ~ /(^|\/)files\// || name ~ /^(victim|load|recorder)\.txt$/) return "foreign"
-	if (path ~ /(^|\/)(before|after|samples|settings)\// || name ~ /^(kernel_config|victim_stat)$/) return "counters"
-	return ""
-}
+# The rules by which mask-files.awk masks a text, a line at a time: counters, outputs of programs, JSON; docs/mask.md.
+# Used with mask-names.awk and mask-paths.awk.
 
 function said(what, amount) {
 	if (amount == 0) return
@@ -139,15 +122,26 @@ function is_own_note(text) {
 function mask_string(text, rule,  low) {
 	if (text == "") return text
 	low = tolower(key)
+	if (rule == "experiment") return mask_of_experiment(low, text)
+	# Files and namespaces are called by them too.
+	if (rule == "manifest" && low == "network_namespaces") return text == "." ? text : mask_words(mask_label(text))
+	if (rule == "manifest" && low ~ /^(output|trace|files|baseline|idle|load|idle_traced|load_traced)$/ && text !~ /[ \t]/) return mask_reference(text)
 	if (low == "record_command") return "netcost-record ..."
 	if (low == "command" && in_array) return argument(text)
 	if (low ~ /^(command|cmd|cmdline|comm|task)$/) return mask_command(text)
 	if (low == "daemons") return mask_task(text)
-	if (low == "notes") return is_own_note(text) ? mask_own(text) : hide()
+	if (low == "notes") return is_own_note(text) ? mask_own(mask_namespaces(text)) : hide()
 	if (low ~ /^(alias|ifalias|cookie|title|comment|description|cwd|user|username|extra_data|system_info|server_output_text|error)$/) return hide()
 	if (low ~ /^(nodename|hostname|host|uname)$/ && mask_words(text) == text) return mask_host(text)
 	if (rule == "foreign" && mask_words(text) == text && low !~ /^(protocol|version|time|timestamp|state|unit|event|cpu|.*congestion)$/) return hide()
 	return mask_own(text)
+}
+
+# mask_reference(PATH): of a file in the bundle, or of a folder, whose name ends in a slash.
+function mask_reference(path,  end) {
+	end = path ~ /\/$/ ? "/" : ""
+	sub(/\/$/, "", path)
+	return path == "." ? path end : mask_file_name(path) end
 }
 
 # argument(WORD): of the recorder's own command; what it ran is not said.
@@ -180,98 +174,4 @@ function mask_json(line, rule,  out, text, rest, between) {
 function arrays(text) {
 	if (text ~ /\]/) in_array = after_dashes = 0
 	if (text ~ /\[[^]]*$/) in_array = 1
-}
-
-### files
-function learn_hosts(path, file,  line, lines, rule, word) {
-	rule = rule_of(path)
-	# Only what programs print can name another host anywhere.
-	while ((getline line < file) > 0 && (++lines < 2000 || rule ~ /^(foreign|json)$/)) {
-		if (path ~ /(^|\/)hostname$/) mask_host(line)
-		else if (path ~ /(^|\/)uname$/) { split(line, word, " "); mask_host(word[2]) }
-		else if (is_sysstat(line)) mask_sysstat(line)
-		else {
-			if (index(line, "\"")) learn_json(line)
-			if (index(line, "Connecting to host ") || index(line, " TEST ")) learn_peers(line)
-		}
-	}
-	close(file)
-}
-
-function learn_json(line,  word) {
-	while (match(line, /"(nodename|hostname|host)"[ \t]*:[ \t]*"[^" \t\\]+"/) || match(line, /"system_info"[ \t]*:[ \t]*"Linux [^ "\\]+/)) {
-		word = substr(line, RSTART, RLENGTH)
-		line = substr(line, RSTART + RLENGTH)
-		sub(/"$/, "", word)
-		sub(/.*[" ]/, "", word)
-		learn_peer(word)
-	}
-}
-
-# Whom iperf3 and netperf talk to.
-function learn_peers(line,  n, i, word) {
-	n = split(line, word, " ")
-	for (i = 4; i <= n; i++) {
-		if (word[i - 3] == "Connecting" && word[i - 2] == "to" && word[i - 1] == "host") learn_peer(word[i])
-		# TEST from X (X) port N AF_INET to Y (Y), or TEST to Y
-		if (word[i - 2] == "TEST" && word[i - 1] ~ /^(from|to)$/) learn_peer(word[i])
-		if (word[i - 2] ~ /^AF_/ && word[i - 1] == "to") learn_peer(word[i])
-	}
-}
-
-function learn_peer(name) {
-	sub(/,.*/, "", name)
-	if (name ~ /[A-Za-z]/ && !is_no_host(name) && name !~ /[()"]/) mask_host(name)
-}
-
-function mask_file(path, file, target, rule,  line, lines) {
-	hidden = columns = in_array = after_dashes = 0
-	key = ""
-	printf "" > target
-	while ((getline line < file) > 0) {
-		# A program's own JSON begins with a brace.
-		if (++lines == 1 && rule == "foreign" && line ~ /^[ \t]*([{]|\[[ \t]*([{]|$))/) rule = "foreign-json"
-		if (rule == "manifest" || rule == "json") line = mask_json(line, rule)
-		else if (rule == "foreign-json") line = mask_json(line, "foreign")
-		else if (rule == "hostname") line = mask_host(line)
-		else if (rule == "boot") line = mask_boot(line)
-		else if (rule == "pidstat") line = mask_pidstat(line)
-		else if (rule == "foreign") line = mask_output(line)
-		else if (rule == "own") line = mask_own(line)
-		else line = mask_counters(line)
-		print line > target
-	}
-	close(file)
-	close(target)
-	said("text files masked", 1)
-	said("lines or values of " path " hidden", hidden)
-}
-
-BEGIN {
-	FS = "\t"
-	if (map_file != "") read_map(map_file)
-}
-
-learn { learn_hosts($1, $2); next }
-
-{
-	rule = rule_of($1)
-	if (rule == "") {
-		said($1 " left out", 1)
-		next
-	}
-	mask_file($1, $2, $3, rule)
-}
-
-END {
-	if (new_map_file != "") write_map(new_map_file)
-	if (report != "") {
-		for (i = 1; i <= mapped; i++) {
-			split(order[i], part, SUBSEP)
-			replaced[part[1]]++
-		}
-		n = split("host task path ipv4 ipv6 mac id", kind, " ")
-		for (i = 1; i <= n; i++) if (replaced[kind[i]]) printf "%d names of kind %s replaced\n", replaced[kind[i]], kind[i] > report
-		for (i = 1; i <= tellings; i++) printf "%d x %s\n", told[telling[i]], mask_words(telling[i]) > report
-	}
 }

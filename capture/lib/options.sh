@@ -14,8 +14,10 @@ read_options() {
 		--calibrate) calibrate=yes ;;
 		--check) check_only=yes ;;
 		--compress) compress=1 ;;
+		--alternate) alternate=yes ;;
+		--strict) strict=yes ;;
 		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
-			--netns | --note | --interval | --sidecars | --daemon | --min-free)
+			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat)
 			[ $# -ge 2 ] || bad_usage "$read_options_name needs a value"
 			[ -n "$2" ] || bad_usage "$read_options_name needs a value that is not empty"
 			read_option_value "$1" "$2"
@@ -31,7 +33,12 @@ read_options() {
 
 read_option_value() {
 	case $1 in
-	-o | --output) output=${2%/} ;;
+	-o | --output)
+		output=$2
+		case $output in
+		*[!/]*) while [ "${output%/}" != "$output" ]; do output=${output%/}; done ;;
+		esac
+		;;
 	--duration) duration=$2 ;;
 	--cpus) cpus=$2 ;;
 	--profile) profile=$2 ;;
@@ -47,6 +54,7 @@ read_option_value() {
 	--sidecars) sidecars=$(echo "$2" | tr ',' ' ') ;;
 	--daemon) daemons="$daemons${daemons:+ }$2" ;;
 	--min-free) min_free=$2 ;;
+	--repeat) repeats=$2 ;;
 	esac
 }
 
@@ -62,8 +70,20 @@ seconds_option() {
 check_options() {
 	case $output in
 	'') [ -n "$check_only" ] || bad_usage "where to? -o DIR is needed" ;;
-	. | .. | */. | */..) bad_usage "-o wants the name of a directory to make, not $output" ;;
+	. | .. | */. | */.. | /) bad_usage "-o wants the name of a directory to make, not $output" ;;
 	esac
+	name_target
+	case ${target-} in
+	*"$newline"*) bad_usage "-o wants a path without a line break" ;;
+	esac
+	case ${TMPDIR-} in
+	*"$newline"*) bad_usage "TMPDIR wants a path without a line break" ;;
+	esac
+	for check_options_pair in "--netns=$netns" "--daemon=$daemons" "--sidecars=$sidecars" "--profile=$profile"; do
+		case ${check_options_pair#*=} in
+		*[*?[\\\'\"]* | *"$newline"*) bad_usage "${check_options_pair%%=*} wants names, not ${check_options_pair#*=}" ;;
+		esac
+	done
 	[ -n "$duration" ] || { duration=$default_seconds && [ -z "$victim" ] || duration=$default_victim_limit; }
 	seconds_option --duration "$duration"
 	seconds_option --interval "$interval" zero
@@ -73,6 +93,15 @@ check_options() {
 	esac
 	split_profiles
 	[ -z "$calibrate" ] || baseline=yes
+	case $repeats in
+	'') [ -z "$alternate" ] || bad_usage "--alternate needs --repeat N" ;;
+	0* | *[!0-9]* | ?????*) bad_usage "--repeat wants a number from 1 to 9999, not $repeats" ;;
+	*)
+		index=experiment.json
+		[ -z "$calibrate" ] || bad_usage "--calibrate makes four runs of its own: leave out --repeat"
+		[ -n "$load" ] || [ -z "$alternate" ] || bad_usage "--alternate needs a --load to leave out every other time"
+		;;
+	esac
 	[ -n "$victim" ] || [ -z "$victim_cpu$baseline" ] || bad_usage "--victim-cpu, --baseline and --calibrate need a --victim"
 	for check_options_name in $netns; do
 		[ "$check_options_name" = . ] || [ -e "/run/netns/$check_options_name" ] || bad_usage "no network namespace $check_options_name"
@@ -83,6 +112,7 @@ check_options() {
 	esac
 	case $buffer in
 	*[!0-9]* | 0* | ????????*) bad_usage "--buffer wants KiB, such as 8192, not $buffer" ;;
+	[1-3]) bad_usage "--buffer wants at least 4 KiB, a page, not $buffer" ;;
 	esac
 	case $min_free in
 	*[!0-9]* | 0?*) bad_usage "--min-free wants MiB, such as 256, not $min_free" ;;

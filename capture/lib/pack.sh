@@ -1,16 +1,17 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
-# Packing a bundle: which files, masked or not, with their sums, into one archive. Sourced by netcost-pack.
+# Packing a bundle or an experiment: which files, masked or not, with their sums, into one archive. Sourced by
+# netcost-pack.
 
 # choose_packer: sets packer and suffix by the name of the output, --gzip and what is installed.
 choose_packer() {
 	case $packer,$output in
-	gzip,*.zst) bad_usage "--gzip packs no $output: name it .tar.gz" ;;
-	*.tar.gz | *.tgz) packer=gzip ;;
+	gzip,*.tar.zst) bad_usage "--gzip packs no $output: name it .tar.gz" ;;
+	*,*.tar.gz | *,*.tgz) packer=gzip ;;
 	,*.tar.zst)
 		packer=zstd
 		command -v zstd >/dev/null || die "zstd is not installed, and $output takes it: name it .tar.gz"
 		;;
-	,*.*) bad_usage "-o wants a name that ends in .tar.zst or .tar.gz, not $output" ;;
+	*,?*) bad_usage "-o wants a name that ends in .tar.zst or .tar.gz, not $output" ;;
 	,)
 		packer=zstd
 		command -v zstd >/dev/null || packer=gzip
@@ -21,15 +22,32 @@ choose_packer() {
 	[ "$packer" != gzip ] || suffix=gz
 }
 
+# resolved FOLDER: sets resolved to its path without links; fails where it cannot be entered, or has a line break in it.
+resolved() {
+	# With a letter behind it: a line break at its end would be lost.
+	resolved=$(cd -- "$1" 2>/dev/null && pwd -P && echo .) || return 1
+	resolved=${resolved%??}
+	case $resolved in
+	*"$newline"*) return 1 ;;
+	esac
+}
+
 # try_output: can a file be written where the archive goes?
 try_output() {
 	try_output_folder=$(dirname -- "$output")
 	[ -d "$try_output_folder" ] || die "there is no folder $try_output_folder to write $output to"
-	probe=$(mktemp "$output.XXXXXX" 2>/dev/null) || die "$output cannot be written there: no file can be made in $try_output_folder"
+	resolved "$try_output_folder" || die "$try_output_folder cannot be entered, or has a line break in its full name"
+	case $resolved/ in
+	"$bundle"/*) die "$output lies inside of what is to be packed: name a place beside it" ;;
+	esac
+	remember room "$output.partial.$suffix_drawn"
+	mkdir "$output.partial.$suffix_drawn" 2>/dev/null || {
+		forget room
+		die "$output cannot be written there: no file can be made in $try_output_folder"
+	}
+	room=$output.partial.$suffix_drawn
 	# A block, and more than the lock takes.
-	printf '%4096s' '' 2>/dev/null >"$probe" || die "$output cannot be written there: is there room in $try_output_folder?"
-	rm -f "$probe"
-	probe=''
+	printf '%4096s' '' 2>/dev/null >"$room/archive" || die "$output cannot be written there: is there room in $try_output_folder?"
 }
 
 # no_room: what is written in between did not get there.
@@ -47,13 +65,14 @@ room_left() {
 check_files() {
 	check_files_found=$(find "$bundle" ! -type f ! -type d | head -n 1)
 	[ -z "$check_files_found" ] || die "$check_files_found is a link or no file: take it out of the bundle"
-	check_files_found=$(find "$bundle" -name '*[![:print:]]*' | head -n 1)
+	check_files_found=$(find "$bundle"/ -name '*[[:cntrl:]]*' | head -n 1)
 	[ -z "$check_files_found" ] || die "a file's name in $bundle holds what cannot be printed: rename it"
-	case $name in
-	-*) die "the bundle's name begins with a dash: rename it" ;;
-	esac
-	check_files_found=$(find "$bundle" -name '*\\*' | head -n 1)
+	check_files_found=$(find "$bundle"/ -name '*\\*' | head -n 1)
 	[ -z "$check_files_found" ] || die "$check_files_found has a backslash in its name: rename it"
+	case $name in
+	-*) die "the bundle's name begins with a dash: --name NAME says what it is to be called in the archive" ;;
+	*[[:cntrl:]]* | *\\*) die "the bundle's name holds what cannot be printed, or a backslash: --name NAME says what it is to be called in the archive" ;;
+	esac
 }
 
 # is_trace PATH: is it, or is it part of, a recording?
@@ -62,8 +81,8 @@ is_trace() {
 	*/trace.perf.data* | */trace.dat* | */trace.tracefs/* | */*.perf.data | */*.perf.data/*) return 0 ;;
 	esac
 	# By what it begins with, whatever it is called.
-	case $(dd if="$bundle/$1" bs=10 count=1 2>/dev/null | od -An -c | tr -d ' \n') in
-	PERFILE2* | 2ELIFREP* | PERFFILE* | '027\bDtracing'*) return 0 ;;
+	case $(head -c 10 "$bundle/$1" 2>/dev/null | tr -c '[:print:]' .) in
+	PERFILE2* | 2ELIFREP* | PERFFILE* | ..Dtracing*) return 0 ;;
 	esac
 	return 1
 }
@@ -72,101 +91,70 @@ is_trace() {
 list_files() {
 	: >"$workspace/traces"
 	: >"$workspace/texts"
-	(cd "$bundle" && find . -type f) | sed 's,^\./,,' | LC_ALL=C sort 2>/dev/null >"$workspace/all" || no_room
+	(cd "$bundle" && find . -type f) | sed 's,^\./,,' | sort 2>/dev/null >"$workspace/all" || no_room
 	while IFS= read -r list_files_path; do
-		case $list_files_path in
+		case /$list_files_path in
+		*/files/*) ;;
 		# Of an earlier packing, or of the recorder's.
-		SHA256SUMS) ;;
-		*) if is_trace "$list_files_path"; then echo "$list_files_path" 2>/dev/null >&6; else echo "$list_files_path" 2>/dev/null; fi || no_room ;;
+		*/SHA256SUMS) continue ;;
+		*.netcost.tar.zst | *.netcost.tar.gz)
+			[ -z "$mask" ] && [ "$trace" = keep ] || die "$list_files_path is packed already, and is not looked into here: unpack it in its place (tar -xf), or let netcost mask $(quoted "$bundle") masked.netcost.tar.zst, on any machine that has netcost, mask all of it"
+			;;
 		esac
+		if is_trace "$list_files_path"; then printf '%s\n' "$list_files_path" 2>/dev/null >&6; else printf '%s\n' "$list_files_path" 2>/dev/null; fi || no_room
 	done <"$workspace/all" >"$workspace/texts" 6>"$workspace/traces"
+	had_traces=''
 	[ -s "$workspace/traces" ] || return 0
+	had_traces=yes
 	case $trace in
-	refuse) die "$(head -n 1 "$workspace/traces") is a trace, and names tasks and hosts: --trace omit leaves it out, --trace keep packs it unmasked, and netcost mask masks it, on any machine" ;;
+	refuse) die "$(head -n 1 "$workspace/traces") is a trace, and names tasks and hosts: --trace omit leaves it out, --trace keep packs it unmasked, and netcost mask $(quoted "$bundle") masked.netcost.tar.zst masks all of it, on any machine that has netcost" ;;
 	omit) : >"$workspace/traces" ;;
 	esac
 }
 
-# mask_files: masked copies of the texts in workspace/masked, the map and what was done beside them. What no rule
-# is for is left out.
-mask_files() {
-	mkdir -p "$workspace/masked" 2>/dev/null || no_room
-	od -An -v -tx1 -N 65536 /dev/urandom 2>/dev/null >"$workspace/random" || no_room
-	# Its own file, so that an old map is as good as none.
-	: >"$workspace/old-map"
-	if [ -e "$map" ]; then
-		[ -r "$map" ] || die "cannot read $map"
-		cat "$map" 2>/dev/null >"$workspace/old-map" || no_room
-		awk -F '\t' '!/^#/ && NF && NF != 3 { bad = 1 } END { exit bad }' "$map" || die "$map is no map of names: each line is KIND, ORIGINAL and REPLACEMENT"
+# why_no_json FILE KEY: fails, and says why, where it is no JSON object that has this name.
+why_no_json() {
+	if [ "$(tr -d '\000' <"$1" | wc -c)" -ne "$(wc -c <"$1")" ]; then
+		echo "it holds a byte of zero"
+		return 1
 	fi
-	# The pages of a tracefs folder name the host as well, and the perf of a trace that is kept is not read.
-	(cd "$bundle" && find . -type f -name uname) | sed 's,^\./,,' 2>/dev/null >"$workspace/names" || no_room
-	cat "$workspace/texts" 2>/dev/null >>"$workspace/names" || no_room
-	awk -v folder="$bundle" '{ print $0 "\t" folder "/" $0 }' "$workspace/names" 2>/dev/null >"$workspace/to-learn" || no_room
-	LC_ALL=C awk -v random_file="$workspace/random" -v learn=1 -v map_file="$workspace/old-map" -v new_map_file="$workspace/hosts" \
-		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-learn" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
-	sed 's,/[^/]*$,,; t; d' "$workspace/texts" | LC_ALL=C sort -u | while IFS= read -r mask_files_folder; do
-		mkdir -p "$workspace/masked/$mask_files_folder" 2>/dev/null || exit 1
-	done || no_room
-	awk -v folder="$bundle" -v target="$workspace/masked" '{ print $0 "\t" folder "/" $0 "\t" target "/" $0 }' "$workspace/texts" 2>/dev/null >"$workspace/to-mask" || no_room
-	LC_ALL=C awk -v random_file="$workspace/random" -v map_file="$workspace/hosts" -v new_map_file="$workspace/map" -v report="$workspace/report" \
-		-f "$library/mask-names.awk" -f "$library/mask-addresses.awk" -f "$library/mask-texts.awk" "$workspace/to-mask" 2>/dev/null || die "cannot mask the files of $bundle: is there room in $workspace?"
-	room_left
-	[ "$trace" != keep ] || [ ! -s "$workspace/traces" ] || sed 's/^/packed unmasked: /' "$workspace/traces" 2>/dev/null >>"$workspace/report" || no_room
-	check_masked
-	# The name of the bundle can be the host's.
-	name=$(masked_name) || no_room
+	netcost_key=$2 awk -f "$library/json-check.awk" <"$1"
 }
 
-# masked_name: the bundle's own name, or "bundle" where a host's or an address is in it.
-masked_name() {
-	printf '%s\n' "${bundle##*/}" 2>/dev/null >"$workspace/masked-name" || return
-	if names_in "$workspace/masked-name" >/dev/null; then echo bundle; else echo "${bundle##*/}"; fi
-}
-
-# names_in FILE...: those that hold the original of a host or an address, as grep -l says it.
-names_in() {
-	[ -s "$workspace/originals" ] || return 1
-	grep -liwF -f "$workspace/originals" "$@"
-}
-
-# check_masked: not one original of a host or an address is left. An address may be another one's replacement.
-check_masked() {
-	awk -F '\t' '
-		{ replacement[$3] = 1; kind[NR] = $1; original[NR] = $2 }
-		END { for (i = 1; i <= NR; i++) if (kind[i] ~ /^(host|ipv4|ipv6|mac|id)$/ && !(original[i] in replacement)) print original[i] }
-	' "$workspace/map" 2>/dev/null >"$workspace/originals" || no_room
-	room_left
-	find "$workspace/masked" -type f 2>/dev/null >"$workspace/masked-files" || no_room
-	while IFS= read -r check_masked_file; do
-		! names_in "$check_masked_file" >/dev/null || die "${check_masked_file#"$workspace/masked/"} still holds a name that is to be masked: leave the file out of the bundle"
-	done <"$workspace/masked-files"
+# check_manifests: what nobody can open is found out here, where it can still be recorded again.
+check_manifests() {
+	while IFS= read -r check_manifests_path; do
+		case /$check_manifests_path in
+		*/files/*) continue ;;
+		/experiment.json) check_manifests_key=netcost_experiment ;;
+		*/manifest.json) check_manifests_key=netcost_bundle ;;
+		*) continue ;;
+		esac
+		check_manifests_said=$(why_no_json "$bundle/$check_manifests_path" "$check_manifests_key") || die "$bundle/$check_manifests_path is broken: $check_manifests_said"
+	done <"$workspace/texts"
 }
 
 # stage_files: workspace/stage/NAME as it is to be packed, links to the files themselves, SHA256SUMS among them.
 stage_files() {
 	stage=$workspace/stage/$name
-	cat "$workspace/traces" "$workspace/texts" | LC_ALL=C sort 2>/dev/null >"$workspace/to-pack" || no_room
 	mkdir -p "$stage" 2>/dev/null || no_room
-	while IFS= read -r stage_files_path; do
-		case $stage_files_path in
-		*/*) mkdir -p "$stage/${stage_files_path%/*}" || exit 1 ;;
-		esac
-		stage_files_from=$bundle/$stage_files_path
-		if [ -n "$mask" ] && ! grep -qxF -e "$stage_files_path" "$workspace/traces"; then
-			stage_files_from=$workspace/masked/$stage_files_path
-			# No rule was for it.
-			[ -e "$stage_files_from" ] || continue
-		fi
-		ln -s "$stage_files_from" "$stage/$stage_files_path" || exit 1
-	done <"$workspace/to-pack" || no_room
-	(cd "$stage" && find -L . -type f -exec sha256sum {} +) | sed 's,  \./,  ,' | LC_ALL=C sort -k 2 2>/dev/null >"$workspace/sums" || no_room
-	[ "$(wc -l <"$workspace/sums")" -eq "$(find -L "$stage" -type f | wc -l)" ] || die "cannot read all of $bundle"
+	# NUMBER, PATH, and what it is called in the archive: number 0 is the file itself.
+	[ -n "$mask" ] || cat "$workspace/traces" "$workspace/texts" 2>/dev/null | awk '{ printf "0\t%s\t%s\n", $0, $0 }' 2>/dev/null >"$workspace/paths" || no_room
+	cut -f 3 "$workspace/paths" | sed 's,/[^/]*$,,; t; d' | sort -u | while IFS= read -r stage_files_folder; do
+		mkdir -p "$stage/$stage_files_folder" 2>/dev/null || exit 1
+	done || no_room
+	while IFS='	' read -r stage_files_number stage_files_path stage_files_shown; do
+		stage_files_from=$workspace/masked/$stage_files_number
+		[ "$stage_files_number" != 0 ] || stage_files_from=$bundle/$stage_files_path
+		ln -s "$stage_files_from" "$stage/$stage_files_shown" 2>/dev/null || no_room
+	done <"$workspace/paths"
+	(cd "$stage" && find -L . -type f -exec sha256sum {} +) | sed 's,  \./,  ,' | sort -k 2 2>/dev/null >"$workspace/sums" || no_room
+	[ "$(wc -l <"$workspace/sums")" -eq "$(wc -l <"$workspace/paths")" ] || die "cannot read all of $bundle"
 	cp "$workspace/sums" "$stage/SHA256SUMS" 2>/dev/null || no_room
 	# As many as there should be: of a group, only the last command's status is seen.
 	{
-		printf '%s\n' "$name/SHA256SUMS" "$name/manifest.json"
-		sed 's/^[0-9a-f]*  //' "$workspace/sums" | grep -vxF manifest.json | awk -v name="$name" '{ print name "/" $0 }'
+		printf '%s\n' SHA256SUMS "$first"
+		sed 's/^[0-9a-f]*  //' "$workspace/sums" | grep -vxF -e "$first"
 	} 2>/dev/null >"$workspace/members"
 	[ "$(wc -l <"$workspace/members")" -eq $(($(wc -l <"$workspace/sums") + 1)) ] || no_room
 }
@@ -176,25 +164,24 @@ tar_has() {
 	tar --help 2>&1 | grep -q -e "$1"
 }
 
-# write_archive: to partial; what was read must still be what was summed.
+# write_archive: to room/archive; what was read must still be what was summed.
 write_archive() {
 	set -- -c -h -f - -C "$workspace/stage"
 	if tar_has --owner && tar_has --group && tar_has --numeric-owner; then
 		# Who packed it, and the modes that were set on that host, are nobody's concern.
 		set -- --owner=0 --group=0 --numeric-owner "$@"
+	elif [ -n "$mask" ] && [ -n "$(find -L "$stage" ! -user 0 | head -n 1)" ]; then
+		echo "not masked: the names of the user and the group that own the files, which this tar writes: one with --owner does not" 2>/dev/null >>"$workspace/report" || no_room
 	fi
 	if tar_has --hard-dereference; then set -- --hard-dereference "$@"; fi
 	# In this order, as words: not every tar reads a list of names.
 	while IFS= read -r write_archive_member; do
-		set -- "$@" "$write_archive_member"
+		set -- "$@" "$name/$write_archive_member"
 	done <"$workspace/members"
-	umask 077
-	: >"$partial" || die "cannot write $partial"
-	written=''
 	{
 		tar "$@" 2>"$workspace/tar-said"
 		echo $? 2>/dev/null >"$workspace/tar-status"
-	} | pack_stream >"$partial" 2>"$workspace/packer-said"
+	} | pack_stream >"$room/archive" 2>"$workspace/packer-said"
 	write_archive_status=$?
 	[ "$write_archive_status" = 0 ] || die "$packer failed, saying: $(tail -n 1 "$workspace/packer-said"); is there room for $output?"
 	[ -s "$workspace/tar-status" ] || no_room
@@ -208,20 +195,32 @@ pack_stream() {
 }
 
 unpack_stream() {
-	"$packer" -dc <"$partial"
+	"$packer" -dc <"$room/archive"
+}
+
+# listed_names: the names in it as they are, in every tar.
+listed_names() {
+	if tar_has --quoting-style; then tar --quoting-style=literal -t -f -; else tar -t -f -; fi
 }
 
 # verify_archive: reads it back: whole, and every file what its sum says.
 verify_archive() {
-	unpack_stream | tar -t -f - 2>/dev/null >"$workspace/listed" || die "the archive cannot be listed: is there room in $workspace?"
-	grep -v '/$' "$workspace/listed" | cmp -s - "$workspace/members" || die "the archive does not hold what it should: is there room for $output?"
-	unpack_stream | tar -x -O -f - "$name/SHA256SUMS" 2>/dev/null | cmp -s - "$workspace/sums" || die "the archive cannot be read back"
+	unpack_stream | listed_names 2>/dev/null >"$workspace/listed" || die "the archive cannot be listed: is there room in $workspace?"
+	grep -v '/$' "$workspace/listed" | awk -v skip=$((${#name} + 2)) '{ print substr($0, skip) }' | cmp -s - "$workspace/members" || die "the archive does not hold what it should: is there room for $output?"
+	# Its first file; by its name some tars take more than one.
+	unpack_stream 2>/dev/null | tar -x -O -f - 2>/dev/null | head -c "$(wc -c <"$workspace/sums")" | cmp -s - "$workspace/sums" || die "the archive cannot be read back"
 	(cd "$stage" && sha256sum -c "$workspace/sums" >/dev/null 2>&1) || die "a file of $bundle changed while it was packed: pack it again"
 }
 
 # put_beside WHAT FILE: the map, for its owner's eyes, and the list of what was masked.
 put_beside() {
-	cat "$workspace/$1" >"$partial.$1" || die "cannot write $2: is there room?"
-	written="$written $1"
-	mv "$partial.$1" "$2" || die "cannot write $2"
+	remember draft "$2.$suffix_drawn"
+	(set -C && : >"$2.$suffix_drawn") 2>/dev/null || {
+		forget draft
+		die "cannot write $2"
+	}
+	cat "$workspace/$1" 2>/dev/null >"$2.$suffix_drawn" || die "cannot write $2: is there room?"
+	[ -e "$2" ] || remember "$1" "$2"
+	mv -f "$2.$suffix_drawn" "$2" || die "cannot write $2"
+	forget draft
 }

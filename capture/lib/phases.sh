@@ -6,6 +6,7 @@ run_phase() {
 	destination=$1 phase=$((phase + 1)) companions=''
 	shift
 	mkdir -p "$destination/files" || die "cannot write to $destination: is there room?"
+	limit_size "$@"
 	case " $* " in
 	*' traced '*)
 		[ -z "$event_profiles" ] || start_recorder || die "$refusals"
@@ -15,7 +16,13 @@ run_phase() {
 	read_clock
 	window_started_ns=$monotonic_ns
 	# A floor of nothing is no floor.
-	[ "$min_free" = 0 ] || companion disk TERM "$workspace/disk.out" sh "$library/watch-disk.sh" "$destination" "$min_free" "$tool"
+	if [ "$min_free" != 0 ]; then
+		run_phase_switch=''
+		case " $* ,$tool" in
+		*' traced '*,trace-cmd) run_phase_switch=$tracefs/tracing_on ;;
+		esac
+		companion disk TERM "$workspace/disk.out" sh "$library/watch-disk.sh" "$library" "$destination" "$min_free" "$end_kib" "$run_phase_switch"
+	fi
 	case " $* " in
 	*' companions '*) start_companions "$destination" ;;
 	esac
@@ -48,10 +55,61 @@ run_phase() {
 		;;
 	*) stop_companions ;;
 	esac
+	if [ "$destination" = "$partial" ]; then
+		recorded=yes
+		remember recorded yes
+	fi
+	await_guards
 	end_companions
+	completeness_state=''
+	case "$event_profiles, $* " in
+	,*) ;;
+	*' traced '*)
+		judge_completeness "$destination"
+		[ "$completeness_state" = complete ] || not_complete=yes
+		;;
+	esac
 	# What it was given for files of its own, and has not used.
 	rmdir "$destination/files" 2>/dev/null || :
 	[ -z "$cut_short" ] || [ "$destination" = "$partial" ] || die "the disk of $output ran low before the recording was at its last phase"
+}
+
+# limit_size WORD...: sets end_kib, what is still to be written when the recording ends, and size_limit_kib, what the trace
+# may take of the disk so that --min-free stays free; empty without a floor. What is in the rings when it ends is still to
+# be written, so on a small disk they are small.
+limit_size() {
+	size_limit_kib='' end_kib=0 hide_symbols=''
+	[ "$min_free" != 0 ] || return 0
+	limit_size_room=$(($(df -Pk "$destination" | awk 'NR == 2 { printf "%d", $4 }') - min_free * 1024))
+	limit_size_copies=1 limit_size_header=0
+	case $candidates in
+	*' trace-cmd'*)
+		# It writes all of it once more when it ends, after the events' formats and the kernel's symbols.
+		limit_size_copies=2 limit_size_header=512
+		if [ "$limit_size_room" -lt 1048576 ]; then
+			limit_size_symbols=$(($(wc -c </proc/kallsyms) / 1024))
+			if [ $((limit_size_symbols * 4)) -gt "$limit_size_room" ] && unshare -m true 2>/dev/null; then
+				hide_symbols=yes
+			else
+				limit_size_header=$((limit_size_header + limit_size_symbols))
+			fi
+		fi
+		;;
+	esac
+	limit_size_room=$(((limit_size_room - limit_size_header) / limit_size_copies))
+	limit_size_cpus=$(echo "$recorded_cpus" | wc -l)
+	while [ -z "$buffer" ] && [ "$profile_buffer" -gt 131072 ] && [ $((profile_buffer * limit_size_cpus / 256)) -gt "$limit_size_room" ]; do
+		profile_buffer=$((profile_buffer / 2))
+	done
+	case " $* " in
+	*' traced '*)
+		limit_size_rings=$((profile_buffer * limit_size_cpus / 1024))
+		end_kib=$((limit_size_rings * limit_size_copies + limit_size_header))
+		limit_size_room=$((limit_size_room - limit_size_rings))
+		;;
+	esac
+	size_limit_kib=$limit_size_room
+	[ "$size_limit_kib" -ge 128 ] || size_limit_kib=128
 }
 
 # say_preflight: once, what is expected and what speaks against it.
@@ -80,7 +138,7 @@ run_phases() {
 	[ -z "$calibrate" ] || run_phases_beside=companions
 	if [ -n "$baseline" ]; then
 		warn "running the victim by itself for comparison"
-		run_phase "$partial/baseline" $run_phases_beside
+		run_phase "$partial/baseline" "$run_phases_beside"
 		write_baseline_manifest "$partial/baseline" "the victim without the load, on the same CPU just before, untraced"
 	fi
 	if [ -n "$calibrate" ]; then
@@ -97,6 +155,5 @@ run_phases() {
 			write_baseline_manifest "$partial/calibration/load" "the victim with the load, untraced"
 		fi
 	fi
-	# shellcheck disable=SC2086 # a word or none
-	run_phase "$partial" traced ${load:+loaded} companions
+	run_phase "$partial" traced "${load:+loaded}" companions
 }

@@ -21,6 +21,7 @@ preflight() {
 	preflight_events
 	preflight_clock
 	watch_rates
+	preflight_tool
 	preflight_buffer
 	preflight_cost
 	preflight_disk
@@ -42,13 +43,22 @@ preflight_permissions() {
 
 preflight_events() {
 	[ -n "$event_profiles" ] || return 0
-	verdict tool ok "tried in this order:$candidates${refusals:+; $refusals}"
-	# shellcheck disable=SC2046,SC2086 # counted as words
-	preflight_events_said="$(echo $events $profile_pairs | tr ',' ' ' | wc -w | tr -d ' ') of profile $profile"
+	[ -n "$tracefs" ] || { verdict tracepoints no "user $(id -u) cannot read tracefs, if it is mounted" && return; }
+	preflight_events_said="$(echo "$events $profile_pairs" | tr ',' ' ' | wc -w | tr -d ' ') of profile $profile"
 	if [ -n "$skipped" ]; then
 		verdict tracepoints ok "$preflight_events_said; not on this kernel:$(pair_names "$skipped")"
 	else
 		verdict tracepoints ok "$preflight_events_said"
+	fi
+}
+
+# preflight_tool: which records; --check makes a trial of it, unless something else speaks against recording.
+preflight_tool() {
+	[ -n "$event_profiles" ] || return 0
+	if [ -n "$check_only" ] && ! grep -q '^[a-z]* *no ' "$workspace/preflight"; then
+		preflight_trial
+	else
+		verdict tool ok "tried in this order:$candidates${refusals:+; $refusals}"
 	fi
 }
 
@@ -107,7 +117,7 @@ preflight_buffer() {
 	preflight_buffer_ms=$((expected_rate == 0 ? 3600000 : profile_buffer * 1000 / $(of_tool event_bytes) / expected_rate))
 	preflight_buffer_said="$((profile_buffer / 1024)) KiB a CPU hold $(milliseconds_said "$preflight_buffer_ms") of that, were it all on one CPU"
 	if [ "$preflight_buffer_ms" -lt 200 ]; then
-		verdict buffer warn "$preflight_buffer_said: events will be lost, take a larger --buffer or --profile light"
+		verdict buffer warn "$preflight_buffer_said: events may be lost, take a larger --buffer or --profile light"
 	else
 		verdict buffer ok "$preflight_buffer_said"
 	fi
@@ -136,19 +146,20 @@ preflight_cost() {
 # measure_event_cost: sets measured_event_ns: what system calls take longer while an event records each of them,
 # by perf where that is tried first, else in a trace instance of one's own; fails where that cannot be seen.
 measure_event_cost() {
-	has_event raw_syscalls:sys_enter || return 1
+	! grep -q '^[a-z]* *no ' "$workspace/preflight" && has_event raw_syscalls:sys_enter || return 1
 	measure_event_cost_calls=200000 measure_event_cost_on=''
 	set -- sh "$library/time-calls.sh" "$library" "$measure_event_cost_calls"
 	measure_event_cost_off=$("$@")
 	case $candidates in
 	' perf'*)
 		measured_by=perf
-		# shellcheck disable=SC2046 # an option or nothing
-		measure_event_cost_on=$(PERF_CONFIG=/dev/null perf record -q -a -c 1 -m "$((profile_buffer / 1024))K" -B -N -k CLOCK_MONOTONIC \
-			$(perf_without_bpf) -e raw_syscalls:sys_enter -o /dev/null -- "$@" 2>/dev/null </dev/null)
+		set -- -e raw_syscalls:sys_enter -o /dev/null -- "$@"
+		! perf_has --no-bpf-event || set -- --no-bpf-event "$@"
+		measure_event_cost_on=$(PERF_CONFIG=/dev/null asked perf record -q -a -c 1 -m "$((profile_buffer / 1024))K" -B -N -k CLOCK_MONOTONIC "$@" 2>/dev/null </dev/null)
 		;;
 	*)
-		measured_by=tracefs instance=$tracefs/instances/netcost-$$
+		measured_by=tracefs
+		name_instance
 		mkdir "$instance" 2>/dev/null || { instance='' && return 1; }
 		set_instance events/raw_syscalls/sys_enter/enable 1 && measure_event_cost_on=$("$@")
 		set_instance events/raw_syscalls/sys_enter/enable 0
@@ -164,7 +175,7 @@ measure_event_cost() {
 
 # preflight_disk: the trace at the expected rate, and what is to stay free. trace-cmd needs it twice.
 preflight_disk() {
-	preflight_disk_place=${output:-.}
+	preflight_disk_place=${target:-.}
 	while [ ! -d "$preflight_disk_place" ]; do
 		preflight_disk_place=$(dirname -- "$preflight_disk_place")
 	done
@@ -187,4 +198,13 @@ preflight_disk() {
 	fi
 	preflight_said="$preflight_disk_left MiB of disk are free"
 	[ -z "$event_profiles" ] || preflight_said="about $expected_rate events/s$expected_rate_note; $preflight_said"
+}
+
+# say_what_it_takes: for a user who is not root, the commands. Without root the kit records nothing; perf alone can, where
+# it may read the events' numbers (tracefs) and open events of all CPUs (the rest).
+say_what_it_takes() {
+	[ "$(id -u)" != 0 ] || return 0
+	echo "it takes root:      sudo $(quoted "$here/netcost-record") ..."
+	echo "or, perf by itself: sudo mount -o remount,gid=$(id -g),mode=750 /sys/kernel/tracing && sudo sysctl kernel.perf_event_paranoid=-1"
+	echo "or, instead of both, the capabilities CAP_PERFMON and CAP_DAC_READ_SEARCH (Linux 5.8)"
 }

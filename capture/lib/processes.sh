@@ -1,18 +1,18 @@
 # shellcheck shell=sh
 # What /proc says of single processes. Sourced. Only reads.
 
-# pids_of NAME...: the processes and kernel threads of these names, as the kernel cuts them (15 characters).
+# pids_of NAMES: the processes and kernel threads of these names, as the kernel cuts them (15 characters).
 pids_of() {
-	for pids_of_name in "$@"; do
+	for pids_of_name in $1; do
 		pids_of_name=$(printf '%.15s' "$pids_of_name")
 		grep -lxF -e "$pids_of_name" /proc/[0-9]*/comm 2>/dev/null
 	done | sed 's,/proc/\([0-9]*\)/comm,\1,' | sort -nu
 }
 
-# write_tasks PID...: CPU time and memory of each, a line "PID FILE text" for /proc/PID/stat, schedstat and
+# write_tasks PIDS: CPU time and memory of each, a line "PID FILE text" for /proc/PID/stat, schedstat and
 # what matters of status. A process that is gone has none.
 write_tasks() {
-	for write_tasks_pid in "$@"; do
+	for write_tasks_pid in $1; do
 		# It may go while it is read.
 		awk -v pid="$write_tasks_pid" '
 			{ file = FILENAME; sub(/.*\//, "", file) }
@@ -38,4 +38,36 @@ with_children() {
 		with_children_found="$with_children_found $with_children_level"
 	done
 	echo "$with_children_found"
+}
+
+# session_members SID: the processes of a session but for its leader, and for zombies.
+session_members() {
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v session="$1" '
+		{ pid = $1; sub(/.*\) /, "") }
+		$4 == session && pid != session && $1 !~ /[ZX]/ { print pid }'
+}
+
+# is_child PID: of this shell? Its number may be another's by now.
+is_child() {
+	[ "$(sed 's/.*) . //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" = "$$" ]
+}
+
+# group_runs PGID: has the process group a member that is more than a zombie? kill -0 would not
+# tell, and a zombie whose parent went first stays until init gets round to it.
+group_runs() {
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
+		{ sub(/.*\) /, "") }
+		$3 == group && $1 !~ /[ZX]/ { runs = 1 }
+		END { exit !runs }'
+}
+
+# await_end PGID [SECONDS]: waits up to so many, or ten. perf needs one or two to let go of its events, for the
+# kernel waits for a grace period with each.
+await_end() {
+	await_end_left=$((${2:-10} * 20))
+	while group_runs "$1"; do
+		[ "$await_end_left" -gt 0 ] || return 1
+		await_end_left=$((await_end_left - 1))
+		sleep 0.05
+	done
 }

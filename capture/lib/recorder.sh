@@ -7,18 +7,22 @@
 #   NAME_compresses   can it?
 #   set_up_NAME       sets trace, the file or folder it writes; fails with refusal set to why
 #   NAME_command FILE the command, one argument a line, that records into FILE what event_options
-#                     says, reports "recorder started" once the last event is on (lib/hold-window.sh
-#                     does) and ends with status 0 when a line arrives on "$workspace/stop"
+#                     says, reports "$recorder_name started" once the last event is on
+#                     (lib/hold-window.sh does) and ends with status 0 when a line arrives on "$workspace/stop"
 #   NAME_records LIST does recording the events of LIST, separated by commas, work?
 #   check_NAME        before it is stopped: dies if somebody else has interfered with it
 #   finish_NAME       looks at what was recorded; sets lost_events and losses where it can
 #   undo_NAME         after a failure: sets the host as it was
 
-# choose_candidates TOOL...: sets candidates to those that are here, in the order in which they are
+# In which a tool has to begin, and to end.
+launches=0 recorder_name=''
+start_seconds=${NETCOST_START_SECONDS:-120} end_seconds=${NETCOST_END_SECONDS:-600}
+
+# choose_candidates TOOLS: sets candidates to those that are here, in the order in which they are
 # tried, and refusals to why the others are not.
 choose_candidates() {
 	candidates='' refusals=''
-	for tool in "$@"; do
+	for tool in $1; do
 		if [ "$tool" = tracefs ] || command -v "$tool" >/dev/null; then
 			candidates="$candidates $tool"
 		else
@@ -36,12 +40,12 @@ check_compression() {
 	[ -z "$compress" ] || "$(echo "$tool" | tr - _)_compresses" || die "$tool cannot compress here: leave out --compress"
 }
 
-# load_profiles NAME...: checks their files against the events this kernel has; sets events and
+# load_profiles NAMES: checks their files against the events this kernel has; sets events and
 # profile_pairs. Required events must exist; a pair, or an event of an "any" line, that is not there is
 # skipped with a note.
 load_profiles() {
 	events='' profile_pairs='' skipped=''
-	for load_profiles_name in "$@"; do
+	for load_profiles_name in $1; do
 		while read -r load_profiles_first load_profiles_second load_profiles_third; do
 			case $load_profiles_first in
 			'' | '#'*) ;;
@@ -92,7 +96,7 @@ event_options() {
 
 # hold_window: the workload of tools that record as long as one runs.
 hold_window() {
-	printf '%s\n' sh "$library/hold-window.sh" "$workspace/stop"
+	printf '%s\n' sh "$library/hold-window.sh" "$workspace/stop" "$recorder_name"
 }
 
 # drop_refused_pairs: tries each pair by itself and drops the ones that cannot be recorded. Takes
@@ -139,7 +143,7 @@ start_recorder() {
 			return
 		fi
 		"undo_$tool_name"
-		rm -rf "${destination:?}/$trace" "$destination/recorder.txt"
+		rm -rf "${destination:?}/${trace:?}" "$destination/recorder.txt"
 		refusals="$refusals${refusals:+; }$refusal"
 	done
 	return 1
@@ -149,14 +153,17 @@ start_recorder() {
 start_tool() {
 	launch_tool && return
 	start_tool_refused=$refused
-	# shellcheck disable=SC2086 # the first of the words
-	"${tool_name}_records" "$(set -- $events && echo "$1")" || return 1
+	start_tool_first=${events# }
+	"${tool_name}_records" "${start_tool_first%% *}" || return 1
 	drop_refused_pairs
 	[ "$refused" != "$start_tool_refused" ] && launch_tool
 }
 
 # launch_tool: returns when it records, fails when it ends instead, with refusal set to its last words.
 launch_tool() {
+	# Another name for each: the end of one that was given up is reported after the next was begun.
+	launches=$((launches + 1))
+	recorder_name=recorder$launches
 	{
 		# Off the victim's CPU, so that what the recorder costs is not taken from the victim.
 		[ -z "$recorder_cpus" ] || printf '%s\n' taskset -c "$recorder_cpus"
@@ -167,16 +174,29 @@ launch_tool() {
 		set -- "$@" "$launch_tool_word"
 	done <"$workspace/argv"
 	# An empty configuration of perf, or the user's own could change what is recorded.
-	PERF_CONFIG=/dev/null setsid sh "$library/report-end.sh" recorder "$@" >"$destination/recorder.txt" 2>&1 </dev/null &
+	PERF_CONFIG=/dev/null setsid sh "$library/report-end.sh" "$recorder_name" "$@" >"$destination/recorder.txt" 2>&1 </dev/null &
 	recorder_pid=$!
+	remember recorder "$recorder_pid"
+	# On a host of many CPUs each event takes its time.
+	start_limit "$start_seconds"
 	while next_report; do
 		case $report in
-		'recorder started') return 0 ;;
-		'recorder ended '*) break ;;
+		"$recorder_name started")
+			stop_limit
+			return 0
+			;;
+		"$recorder_name ended "*) break ;;
+		limit)
+			end_session "$recorder_pid" "$tool"
+			recorder_pid='' limit_pid='' refusal="$tool did not begin to record within $start_seconds s"
+			return 1
+			;;
 		# Of what was ended before.
 		*) other_report ;;
 		esac
 	done
+	stop_limit
+	await_end "$recorder_pid" 3
 	recorder_pid=''
 	refusal="$tool did not start (it takes root)$(last_words "$destination/recorder.txt")"
 	return 1
@@ -184,15 +204,23 @@ launch_tool() {
 
 # stop_recorder: ends the recording and waits until the trace is written.
 stop_recorder() {
-	"check_$tool_name"
-	echo stop >&4
-	while next_report; do
-		case $report in
-		'recorder ended '*) break ;;
-		esac
-	done
-	recorder_pid=''
-	[ "$report" = 'recorder ended 0' ] || die "$tool failed$(last_words "$destination/recorder.txt")"
+	# One that has written all there is room for has ended already.
+	if [ -n "$recorder_pid" ]; then
+		"check_$tool_name"
+		echo stop >&4
+		# What is left in large rings takes its time to write.
+		start_limit "$end_seconds"
+		while next_report; do
+			case $report in
+			"$recorder_name ended "*) break ;;
+			limit) die "$tool does not end: what it has written by now is no trace yet" ;;
+			esac
+		done
+		stop_limit
+		await_end "$recorder_pid" 3
+		recorder_pid=''
+		[ "$report" = "$recorder_name ended 0" ] || grep -q 'size limit reached' "$destination/recorder.txt" || die "$tool failed$(last_words "$destination/recorder.txt")"
+	fi
 	"finish_$tool_name"
 	[ "${lost_events:-0}" = 0 ] ||
 		warn "$lost_events events were lost on CPUs $(echo "$losses" | cut -d ' ' -f 1 | paste -s -d , -): record with a larger --buffer, or with --profile light"

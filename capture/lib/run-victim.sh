@@ -1,12 +1,12 @@
 #!/bin/sh
-# run-victim.sh LIBRARY CPU OUTPUT COMMAND: runs the victim pinned to CPU and reports on descriptor 3
+# run-victim.sh LIBRARY RUN CPU OUTPUT COMMAND: runs the victim pinned to CPU and reports on descriptor 3
 # its pid, the CLOCK_MONOTONIC before and after, its exit status and, from times(2), what it was charged:
 #   victim started PID START
 #   victim ended STATUS END USER SYSTEM        (USER and SYSTEM as `times` prints them: 0m1.230s)
 # and leaves victim_stat beside OUTPUT: /proc/PID/stat of the victim as it began, and of this shell once it
 # has ended, whose fields of waited-for children are the victim's.
 # The victim is the only child this shell waits for, so its children's times are the victim's.
-library=$1
+library=$1 run=$2 cpu=$3 output=$4 command=$5
 # shellcheck source=host.sh
 . "$library/host.sh"
 
@@ -22,7 +22,6 @@ trap 'ended=yes' TERM
 # shell, a list or a builtin, it is the shell's.
 newline='
 '
-command=$4
 case $command in
 *[\;\&\|\(\)\{\}\`]* | *"$newline"*) ;;
 *)
@@ -35,12 +34,12 @@ esac
 read_clock
 started=$monotonic_ns
 [ -z "$ended" ] || exit 143
-taskset -c "$2" sh -c "$command" >"$3" 2>&1 </dev/null 3>&- 5>&- &
+taskset -c "$cpu" sh "$library/as-called.sh" "$run" sh -c "$command" >"$output" 2>&1 </dev/null 3>&- 5>&- &
 victim=$!
 echo "victim started $victim $started" >&3
 if read -r stat <"/proc/$victim/stat"; then
 	echo "started $started $stat"
-fi 2>/dev/null >"${3%/*}/victim_stat"
+fi 2>/dev/null >"${output%/*}/victim_stat"
 # Some shells tell the terminal how a child died.
 wait "$victim" 2>/dev/null
 status=$?
@@ -51,7 +50,7 @@ while [ "$status" -gt 128 ] && kill -0 "$victim" 2>/dev/null; do
 done
 read_clock
 read -r stat <"/proc/$$/stat"
-echo "ended $monotonic_ns $stat" >>"${3%/*}/victim_stat"
+echo "ended $monotonic_ns $stat" >>"${output%/*}/victim_stat"
 # `times` at the end of a pipe or in $(...) would be those of another shell, and a file takes a disk
 # that is not full: descriptor 5 is a fifo that nobody else uses.
 times >&5

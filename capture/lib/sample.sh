@@ -46,12 +46,10 @@ sample_all() {
 		sample "${file#net/}" cat "/proc/$file"
 	done
 	if [ -r "$watch" ] && read -r victim <"$watch"; then
-		# shellcheck disable=SC2046 # words
-		sample victim write_tasks $(with_children "$victim")
+		sample victim write_tasks "$(with_children "$victim")"
 	fi
 	if [ -n "$daemons" ]; then
-		# shellcheck disable=SC2046,SC2086 # lists of words
-		sample daemons write_tasks $(pids_of $daemons)
+		sample daemons write_tasks "$(pids_of "$daemons")"
 	fi
 	[ -z "$energy" ] || sample energy read_energy
 }

@@ -8,6 +8,8 @@ sampled=functions.perf.data
 # choose_sampling: sets sampling_event to the first of the profile's that this host can sample.
 choose_sampling() {
 	[ -n "$sampling_profile" ] || return 0
+	# Its table says that it takes root.
+	[ -z "$check_only" ] || [ "$(id -u)" = 0 ] || return 0
 	command -v perf >/dev/null || die "perf is not installed, and profile $sampling_profile takes it"
 	choose_sampling_file=$here/profiles/$sampling_profile.sampling
 	sampling_frequency=$(sed -n 's/^frequency //p' "$choose_sampling_file")
@@ -26,27 +28,32 @@ choose_sampling() {
 
 # sampled_by EVENT: can it be? perf takes the timer for an event that is not there, and does not say so.
 sampled_by() {
-	# shellcheck disable=SC2046 # an option or nothing
-	PERF_CONFIG=/dev/null perf record -q -a -e "$1" -F "$sampling_frequency" -B -N $(perf_without_bpf) -o "$workspace/probe.data" -- true >/dev/null 2>&1 </dev/null &&
-		perf evlist -i "$workspace/probe.data" 2>/dev/null | grep -q "^$1"
+	set -- "$1" -q -a -e "$1" -F "$sampling_frequency" -B -N -o "$workspace/probe.data"
+	! perf_has --no-bpf-event || set -- "$@" --no-bpf-event
+	sampled_by_event=$1
+	shift
+	PERF_CONFIG=/dev/null asked perf record "$@" -- true >/dev/null 2>&1 </dev/null &&
+		asked perf evlist -i "$workspace/probe.data" 2>/dev/null | grep -q -e "^$sampled_by_event"
 }
 
 # start_sampling DIR: returns when it samples.
 start_sampling() {
 	mkdir -p "$1/$sampled" || die "cannot write to $1: is there room?"
-	start_sampling_cpus=-a
-	[ -z "$cpus" ] || start_sampling_cpus="-C $cpus"
-	# shellcheck disable=SC2086 # an option and its value
-	companion functions KILL "$workspace/functions.out" perf record $start_sampling_cpus -k CLOCK_MONOTONIC -e "$sampling_event" \
-		-F "$sampling_frequency" --call-graph "$sampling_graph" -m 1024K -B -N -o "$1/$sampled/data" -- \
+	start_sampling_folder=$1
+	if [ -n "$cpus" ]; then set -- -C "$cpus"; else set -- -a; fi
+	companion functions KILL "$workspace/functions.out" perf record "$@" -k CLOCK_MONOTONIC -e "$sampling_event" \
+		-F "$sampling_frequency" --call-graph "$sampling_graph" -m 1024K -B -N -o "$start_sampling_folder/$sampled/data" -- \
 		sh "$library/hold-window.sh" "$workspace/stop-sampling" functions
+	start_limit "$start_seconds"
 	while next_report; do
 		case $report in
 		'functions started') break ;;
+		limit) die "perf did not begin to sample within $start_seconds s" ;;
 		"companion functions$phase ended "*) die "perf does not sample$(last_words "$workspace/companion-functions")" ;;
 		*) other_report ;;
 		esac
 	done
+	stop_limit
 }
 
 # stop_sampling DIR: waits until it is written. Its end is asked for as the recorder's is: a signal would end
@@ -63,6 +70,7 @@ stop_sampling() {
 		*) other_report ;;
 		esac
 	done
+	await_end "$sampling_pid" 3
 	sampling_pid=''
 	[ -s "$1/$sampled/data" ] || die "perf wrote no samples"
 	{ mkdir -p "$1/$sampled/kcore_dir" && grep -i ' [tw] ' /proc/kallsyms >"$1/$sampled/kcore_dir/kallsyms"; } ||

@@ -74,8 +74,7 @@ write_network() {
 }
 
 write_daemons() {
-	# shellcheck disable=SC2046,SC2086 # lists of words
-	write_tasks $(pids_of $daemons)
+	write_tasks "$(pids_of "$daemons")"
 }
 
 # read_settings DIR: how the host is set, with a stamp of its own. Takes programs for every network

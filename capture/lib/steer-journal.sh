@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154 # the variables are shared with what sources this
 # The journal of netcost-steer: every change is in it before it is made, so that whatever ends the shell that
-# makes them, another one can undo them. Sourced. Uses state; a line a change, fields by tabs:
+# makes them, another one can undo them. Sourced. Uses state; a line a change, fields by tabs, the last a dot, for
+# a line that is cut short (a full disk) says nothing, and nothing was changed by it:
 #
 #   write    FILE WAS BECOMES       a file of /proc or /sys
 #   feature  DEVICE NAME WAS BECOMES  as ethtool -k and -K call it
@@ -9,20 +10,54 @@
 
 tab='	'
 
+# make_workspace: a folder for what is temporary. Those of netcost-steers that were killed are removed: who that
+# was is in the name.
+make_workspace() {
+	case ${TMPDIR-} in
+	*[[:cntrl:]]*) bad_usage "TMPDIR wants a name without newlines and other control characters" ;;
+	/*) make_workspace_parent=$TMPDIR ;;
+	'') make_workspace_parent=/tmp ;;
+	*) make_workspace_parent=$(pwd -P)/$TMPDIR ;;
+	esac
+	find "$make_workspace_parent/." ! -name . -prune -type d -user "$(id -u)" -name 'netcost-steer.[0-9]*-[0-9]*' 2>/dev/null |
+		while IFS= read -r make_workspace_left; do
+			make_workspace_owner=${make_workspace_left##*/netcost-steer.}
+			case $make_workspace_owner in
+			*[!0-9-]* | *-*-*) continue ;;
+			esac
+			is_running "${make_workspace_owner%-*}" "${make_workspace_owner#*-}" || rm -rf -- "$make_workspace_left"
+		done
+	# Asked before there is a subshell, which can outlive this one.
+	make_workspace_name=$make_workspace_parent/netcost-steer.$$-$(began_at $$)
+	hold_signals
+	make_workspace_said=$(mkdir -m 700 -- "$make_workspace_name" 2>&1) ||
+		die "cannot make a temporary folder in $make_workspace_parent: ${make_workspace_said##*: }"
+	workspace=$make_workspace_name
+	let_signals
+}
+
+# is_running PID START: is there such a process, and is it not another that has got its number?
+is_running() {
+	[ -n "$1" ] && [ -n "$2" ] && [ "$(began_at "$1")" = "$2" ]
+}
+
 # open_journal: fails, saying who has it, where there is one: a host is steered once.
 open_journal() {
 	open_journal_parent=$(dirname "$state")
 	[ -d "$open_journal_parent" ] || mkdir -p "$open_journal_parent" || die "cannot make $open_journal_parent for the journal"
+	hold_signals
 	# One of two that start together makes it.
 	if ! mkdir "$state" 2>/dev/null; then
 		[ -d "$state" ] || die "cannot make $state for the journal"
 		refuse_twice
 	fi
 	journal_mine=yes
+	let_signals
 	{
 		echo "since $(date -u +%Y-%m-%dT%H:%M:%SZ) by process $$ of $(id -un)"
 		echo "$typed"
 		network_namespace
+		echo "$$ $(began_at $$)"
 	} >"$state/owner" || die "cannot write the journal in $state"
 	: >"$state/journal" || die "cannot write the journal in $state"
 }
@@ -52,23 +87,45 @@ joined() {
 
 # enter FIELD...: a line of the journal.
 enter() {
-	joined "$@" >>"$state/journal" || die "cannot write the journal $state/journal: is there room?"
+	joined "$@" . 2>/dev/null >>"$state/journal" || die "cannot write the journal $state/journal: is there room?"
+}
+
+# entries: the lines of the journal that are whole, without the dot.
+entries() {
+	# Of a netcost-steer that did not say when its process began they have none.
+	if [ -z "$(sed -n 4p "$state/owner" 2>/dev/null)" ]; then
+		cat "$state/journal" 2>/dev/null
+	else
+		sed -n "s/$tab\\.\$//p" "$state/journal" 2>/dev/null
+	fi
+}
+
+# remove_journal: only what is netcost-steer's, and the folder where nothing else is in it.
+remove_journal() {
+	rm -f -- "$state/journal" "$state/reversed" "$state/owner"
+	release_locks
+	rmdir -- "$state" || warn "left behind: $state"
 }
 
 # undo_all: what the journal says, last change first; the journal goes when all is undone.
 undo_all() {
 	undo_all_failed='' undone=0
-	awk '{ line[NR] = $0 } END { for (i = NR; i > 0; i--) print line[i] }' "$state/journal" >"$state/reversed" ||
-		die "cannot read the journal $state/journal"
+	entries | awk '{ line[NR] = $0 } END { for (i = NR; i > 0; i--) print line[i] }' >"$state/reversed" ||
+		die "cannot write to $state: is there room?"
 	while IFS=$tab read -r undo_kind undo_first undo_second undo_third undo_fourth; do
-		"undo_$undo_kind" "$undo_first" "$undo_second" "$undo_third" "$undo_fourth" || undo_all_failed=yes
+		case $undo_kind in
+		write | feature | flow | rule) "undo_$undo_kind" "$undo_first" "$undo_second" "$undo_third" "$undo_fourth" || undo_all_failed=yes ;;
+		*)
+			warn "not an entry of a journal: $undo_kind"
+			undo_all_failed=yes
+			;;
+		esac
 	done <"$state/reversed"
 	if [ -n "$undo_all_failed" ]; then
 		warn "not all could be put back: the journal stays in $state"
 		return 1
 	fi
-	rm -f "$state/journal" "$state/reversed" "$state/owner" "$state/restoring"
-	rmdir "$state" || warn "left behind: $state"
+	remove_journal
 }
 
 # undo_write FILE WAS BECOMES

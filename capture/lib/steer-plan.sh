@@ -4,8 +4,7 @@
 
 # check_devices: leaves each of them in devices once.
 check_devices() {
-	# shellcheck disable=SC2086 # names
-	devices=$(printf '%s\n' $devices | awk '!seen[$0]++' | paste -s -d ' ' -)
+	devices=$(printf '%s\n' "$devices" | tr ' ' '\n' | awk 'NF && !seen[$0]++' | paste -s -d ' ' -)
 	for check_device in $devices; do
 		case $check_device in
 		*[!A-Za-z0-9._:@-]* | . | ..) bad_usage "--device wants names, not $check_device" ;;
@@ -127,16 +126,11 @@ carry_out_plan() {
 begin_restore() {
 	begin_restore_namespace=$(sed -n 3p "$state/owner" 2>/dev/null)
 	[ "${begin_restore_namespace:-unknown}" = unknown ] || [ "$begin_restore_namespace" = "$(network_namespace)" ] ||
-		die "applied in another network namespace ($begin_restore_namespace): restore there, or rm -r $state if it is gone"
-	begin_restore_applier=$(sed -n '1s/.* by process \([0-9]*\) .*/\1/p' "$state/owner" 2>/dev/null)
-	if [ -n "$begin_restore_applier" ] && grep -qs 'netcost-steer' "$procfs/$begin_restore_applier/cmdline"; then
-		die "process $begin_restore_applier is applying it just now"
-	fi
-	begin_restore_other=$(cat "$state/restoring" 2>/dev/null)
-	if [ -n "$begin_restore_other" ] && grep -qs 'netcost-steer' "$procfs/$begin_restore_other/cmdline"; then
-		die "process $begin_restore_other is putting it back just now"
-	fi
-	echo $$ >"$state/restoring" || die "cannot write to $state"
+		die "applied in another network namespace ($begin_restore_namespace): restore there, or remove $state if it is gone"
+	begin_restore_applier=$(sed -n 4p "$state/owner" 2>/dev/null)
+	! is_running "${begin_restore_applier% *}" "${begin_restore_applier#* }" ||
+		die "process ${begin_restore_applier% *} is applying it just now"
+	take_lock "$state/restoring" || die "it is being put back just now by ${lock_owner:-another process}"
 	# A shell that was killed before its first change left no journal.
 	[ -e "$state/journal" ] || : >"$state/journal"
 }

@@ -10,6 +10,7 @@ show_journal() {
 	fi
 	echo "applied, $(journal_owner)"
 	sed -n 2p "$state/owner" 2>/dev/null | sed 's/^/  /'
+	entries >"$workspace/entries" || die "no room in $workspace"
 	while IFS=$tab read -r show_kind show_first show_second show_third show_fourth; do
 		case $show_kind in
 		write)
@@ -32,7 +33,7 @@ show_journal() {
 			fi
 			;;
 		esac
-	done <"$state/journal"
+	done <"$workspace/entries"
 }
 
 # count_all FOLDER: the counters of all devices.

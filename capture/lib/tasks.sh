@@ -3,15 +3,26 @@
 # Everything started is the leader of a session of its own: a Ctrl-C reaches this shell alone, which
 # then ends each of them with all of its children, in order.
 
-# next_report: waits for a line from one of the children; sets report.
+# next_report: waits for a line from one of the children; sets report. A limit that had passed before it was stopped is
+# reported later, when another may be waited for: only the one that runs is "limit".
 next_report() {
-	read -r report <&3 || die "lost touch with the recording"
+	while read -r report <&3 || die "lost touch with the recording"; do
+		case $report,$limit_pid in
+		"limit $limits",?*)
+			report=limit
+			return
+			;;
+		'limit '*) ;;
+		*) return ;;
+		esac
+	done
 }
 
 # end_session PID NAME: ends the session that PID leads, gently and then not.
 end_session() {
 	[ -n "$1" ] || return 0
-	kill -TERM "-$1" 2>/dev/null || kill -TERM "$1" 2>/dev/null || return 0
+	# Just started it does not lead its group yet.
+	kill -TERM "-$1" 2>/dev/null || { is_child "$1" && kill -TERM "$1" 2>/dev/null; } || return 0
 	await_end "$1" 1 && return
 	# A shell that is just starting something can miss one.
 	kill -TERM "-$1" 2>/dev/null
@@ -20,38 +31,29 @@ end_session() {
 	await_end "$1" || warn "$2 (process group $1) does not end"
 }
 
-# await_end PGID [SECONDS]: waits up to so many, or ten. perf needs one or two to let go of its events, for the
-# kernel waits for a grace period with each.
-await_end() {
-	await_end_left=$((${2:-10} * 20))
-	while group_runs "$1"; do
-		[ "$await_end_left" -gt 0 ] || return 1
-		await_end_left=$((await_end_left - 1))
-		sleep 0.05
-	done
-}
-
-# group_runs PGID: has the process group a member that is more than a zombie? kill -0 would not
-# tell, and a zombie whose parent went first stays until init gets round to it.
-group_runs() {
-	cat /proc/[0-9]*/stat 2>/dev/null | awk -v group="$1" '
-		{ sub(/.*\) /, "") }
-		$3 == group && $1 !~ /[ZX]/ { runs = 1 }
-		END { exit !runs }'
-}
-
 # start_load: starts it and gives it a moment to get going. Its name is another in each phase, for its end is
 # reported after its phase, too.
 start_load() {
-	NETCOST_FILES=$destination/files setsid sh "$library/report-end.sh" "load$phase" sh -c "$load" >"$destination/load.txt" 2>&1 </dev/null &
-	load_pid=$!
+	NETCOST_FILES=$destination/files setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/report-end.sh" "load$phase" \
+		sh "$library/as-called.sh" "$run" sh -c "$load" >"$destination/load.txt" 2>&1 </dev/null &
+	load_pid=$! guards="$guards $!"
 	sleep 0.3
 }
 
-# start_limit SECONDS: a report "limit" after so many seconds, unless stop_limit comes first.
+# await_guards: what victim and load have left in their sessions is being ended.
+await_guards() {
+	for await_guards_one in $guards; do
+		await_end "$await_guards_one" 3
+	done
+	[ -z "$guards" ] || end_marked "NETCOST_RUN=$run"
+	guards=''
+}
+
+# start_limit SECONDS: the report "limit" after so many seconds, unless stop_limit comes first.
 start_limit() {
+	limits=$((limits + 1))
 	# shellcheck disable=SC2016 # for the inner shell to expand
-	setsid sh -c 'trap "exit 0" TERM; sleep "$1" && echo limit >&3' limit "$1" </dev/null >/dev/null 2>&1 4>&- 5>&- 8>&- 9>&- &
+	setsid sh "$library/guard.sh" "$workspace/alive" "" sh -c 'trap "exit 0" TERM; sleep "$1" && echo "limit $2" >&3' limit "$1" "$limits" </dev/null >/dev/null 2>&1 5>&- &
 	limit_pid=$!
 }
 
@@ -64,22 +66,25 @@ stop_limit() {
 # victim_ended_ns, victim_user, victim_system.
 run_victim() {
 	victim_limited=''
-	NETCOST_FILES=$destination/files setsid sh "$library/run-victim.sh" "$library" "$victim_cpu" "$1" "$victim" </dev/null &
-	victim_pid=$!
+	NETCOST_FILES=$destination/files setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/run-victim.sh" "$library" "$run" \
+		"$victim_cpu" "$1" "$victim" </dev/null &
+	victim_pid=$! guards="$guards $!"
 	start_limit "$duration"
 	while next_report; do
+		size_limit_is_low_disk
 		case $report in
 		'victim started '*)
-			# shellcheck disable=SC2086 # split into words on purpose
-			set -- "$1" $report
-			victim_id=$4 victim_started_ns=$5
+			read -r _ _ victim_id victim_started_ns <<-REPORT
+				$report
+			REPORT
 			echo "$victim_id" >"$workspace/victim_pid"
 			;;
 		'victim ended '*)
-			# shellcheck disable=SC2086 # split into words on purpose
-			set -- "$1" $report
-			[ $# -eq 7 ] || die "the victim's times are not to be had: $report"
-			victim_status=$4 victim_ended_ns=$5 victim_user=$(seconds_of "$6") victim_system=$(seconds_of "$7")
+			read -r _ _ victim_status victim_ended_ns victim_user victim_system <<-REPORT
+				$report
+			REPORT
+			[ -n "$victim_system" ] || die "the victim's times are not to be had: $report"
+			victim_user=$(seconds_of "$victim_user") victim_system=$(seconds_of "$victim_system")
 			victim_pid=''
 			break
 			;;
@@ -110,6 +115,7 @@ run_victim() {
 run_load_alone() {
 	start_limit "$duration"
 	while next_report; do
+		size_limit_is_low_disk
 		case $report in
 		limit) break ;;
 		'disk low '*)
@@ -129,11 +135,21 @@ other_report() {
 		load_pid=''
 		;;
 	"load$phase ended "*) [ -z "$load_pid" ] || die "the load failed with exit status ${report##* }$(last_words "$destination/load.txt")" ;;
-	'recorder ended '*) die "$tool ended early$(last_words "$destination/recorder.txt")" ;;
+	"$recorder_name ended "*) die "$tool ended early$(last_words "$destination/recorder.txt")" ;;
 	'companion '*' ended '*)
-		# shellcheck disable=SC2086 # split into words on purpose
-		set -- $report
-		companion_ended "$2" "$4"
+		other_report_name=${report#companion }
+		companion_ended "${other_report_name%% *}" "${report##* }"
+		;;
+	esac
+}
+
+# size_limit_is_low_disk: a recorder that has written all that its disk has room for ends by itself.
+size_limit_is_low_disk() {
+	case $report in
+	"$recorder_name ended "*)
+		grep -q 'size limit reached' "$destination/recorder.txt" || return 0
+		await_end "$recorder_pid" 3
+		recorder_pid='' size_limit_reached=yes report="disk low $min_free"
 		;;
 	esac
 }
@@ -141,8 +157,13 @@ other_report() {
 # disk_low REPORT: remembers that the recording was cut short, and by what.
 disk_low() {
 	cut_short=yes
-	note "the recording was ended early: only ${1#disk low } MiB were left on its disk, and --min-free is $min_free"
+	note "the recording was ended early: only ${1#disk low } MiB were left on its disk, and --min-free is $min_free$(written_again)"
 	warn "only ${1#disk low } MiB are left on the disk of $output: ending the recording"
+}
+
+# written_again: what is to be said of a tool that needs more of the disk.
+written_again() {
+	[ "$tool" != trace-cmd ] || echo "; trace-cmd writes all of its trace once more when it ends"
 }
 
 # seconds_of TIME: 61.230000 for 1m1.23s, as `times` prints it.
@@ -161,7 +182,9 @@ last_words() {
 		END { print last }' "$@")
 	if [ -n "$last_words_line" ]; then
 		echo ", saying: $last_words_line"
+	elif [ "$(df -Pk "$workspace" "${partial:-$workspace}" | awk 'NR > 1 && $4 < 256' | wc -l)" -gt 0 ]; then
+		echo " and printed nothing: is there room for it on the disk of $output?"
 	else
-		echo " and left no word; is there room for it on the disk of $output?"
+		echo " and printed nothing"
 	fi
 }

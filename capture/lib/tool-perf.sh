@@ -2,7 +2,7 @@
 # perf as the recorder. Sourced; lib/recorder.sh says what a tool has to define.
 
 perf_compresses() {
-	perf version --build-options 2>/dev/null | grep -q 'zstd: \[ on'
+	asked perf version --build-options 2>/dev/null | grep -q 'zstd: \[ on'
 }
 
 set_up_perf() {
@@ -17,7 +17,7 @@ set_up_perf() {
 
 # perf_has OPTION: does this perf's record know the option?
 perf_has() {
-	perf record -h 2>&1 | grep -q -e "$1"
+	asked perf record -h 2>&1 | grep -q -e "$1"
 }
 
 # perf_without_bpf: no events here are of BPF programs, and what perf has to read those takes a second to end.
@@ -35,6 +35,8 @@ perf_command() {
 	if perf_has --synth; then printf '%s\n' --synth task; fi
 	perf_without_bpf
 	[ -z "$compress" ] || printf '%s\n' -z1
+	# What ends it by itself should the watch on the disk be too late.
+	if [ -n "$size_limit_kib" ] && perf_has --max-size; then printf '%s\n' --max-size "${size_limit_kib}K"; fi
 	printf '%s\n' -o "$1"
 	event_options
 	printf '%s\n' --
@@ -43,8 +45,9 @@ perf_command() {
 
 # perf_records EVENT,...: does recording them alone work?
 perf_records() {
-	# shellcheck disable=SC2046 # an option or nothing
-	perf record -a -c 1 -e "$1" -B -N $(perf_without_bpf) -o /dev/null -- true >/dev/null 2>&1 </dev/null
+	set -- -e "$1" -B -N -o /dev/null
+	! perf_has --no-bpf-event || set -- "$@" --no-bpf-event
+	asked perf record -a -c 1 "$@" -- true >/dev/null 2>&1 </dev/null
 }
 
 check_perf() {

@@ -9,40 +9,39 @@ set_up_trace_cmd() {
 	trace=trace.dat trace_clock=$clock
 	set_up_trace_cmd_use=$(top_buffer_use)
 	# Two that begin at the same moment would both find it free. It is held until the end.
-	case " $locks " in
-	*" $top_buffer_lock "*) ;;
-	*) take_lock "$top_buffer_lock" || set_up_trace_cmd_use="netcost-record holds it ($lock_owner)" ;;
-	esac
+	take_lock "$top_buffer_lock" || set_up_trace_cmd_use="netcost-record holds it ($lock_owner)"
 	if [ -n "$set_up_trace_cmd_use" ]; then
 		refusal="trace-cmd takes the kernel's own trace buffer, and $set_up_trace_cmd_use"
 		return 1
 	fi
 	save_top_buffer || die "cannot write to $workspace"
-	mask_refused_controls
+	choose_masks
 }
 
 # trace_cmd_has OPTION: does this trace-cmd's record know the option?
 trace_cmd_has() {
-	trace-cmd record -h 2>&1 | grep -q -e "$1"
+	asked trace-cmd record -h 2>&1 | grep -q -e "$1"
 }
 
-# mask_refused_controls: sets masks to what lib/masked.sh hides: the function tracer's controls that
-# this host refuses; nothing where it refuses none. Nothing is changed by trying: the files are
-# opened and not written, and what cannot be refused but by writing is written what it reads.
-mask_refused_controls() {
+# choose_masks: sets masks to what lib/masked.sh hides: the function tracer's controls that this host refuses, and the
+# kernel's symbols where the disk has no room for them; nothing where there is nothing to hide. Nothing is changed by
+# trying: the files are opened and not written, and what cannot be refused but by writing is written what it reads.
+choose_masks() {
 	masks=$workspace/masks
 	mkdir -p "$masks" || die "cannot write to $workspace"
 	: >"$masks/list"
-	for mask_refused_controls_name in set_ftrace_filter set_ftrace_notrace set_ftrace_pid set_ftrace_notrace_pid; do
-		mask_refused_controls_file=$tracefs/$mask_refused_controls_name
-		[ -e "$mask_refused_controls_file" ] || continue
-		(: >>"$mask_refused_controls_file") 2>/dev/null || mask '' "$mask_refused_controls_file"
+	for choose_masks_name in set_ftrace_filter set_ftrace_notrace set_ftrace_pid set_ftrace_notrace_pid; do
+		choose_masks_file=$tracefs/$choose_masks_name
+		[ -e "$choose_masks_file" ] || continue
+		(: >>"$choose_masks_file") 2>/dev/null || mask '' "$choose_masks_file"
 	done
-	mask_refused_controls_file=/proc/sys/kernel/ftrace_enabled
-	if mask_refused_controls_value=$(cat "$mask_refused_controls_file" 2>/dev/null); then
-		(echo "$mask_refused_controls_value" >"$mask_refused_controls_file") 2>/dev/null ||
-			mask "$mask_refused_controls_value" "$mask_refused_controls_file"
+	choose_masks_file=/proc/sys/kernel/ftrace_enabled
+	if choose_masks_value=$(cat "$choose_masks_file" 2>/dev/null); then
+		(echo "$choose_masks_value" >"$choose_masks_file") 2>/dev/null ||
+			mask "$choose_masks_value" "$choose_masks_file"
 	fi
+	refused_controls=$(wc -l <"$masks/list")
+	[ -z "$hide_symbols" ] || mask '' /proc/kallsyms
 	if [ ! -s "$masks/list" ]; then
 		masks=''
 	elif ! unshare -m true 2>/dev/null; then
@@ -61,8 +60,7 @@ mask() {
 trace_cmd_command() {
 	[ -z "$masks" ] || printf '%s\n' unshare -m sh "$library/masked.sh" "$masks/list"
 	printf '%s\n' trace-cmd record -C "$clock" -b "$((ring_buffer / 1024))"
-	# shellcheck disable=SC2086 # a list of CPUs
-	[ -z "$cpus" ] || printf '%s\n' -M "$(cpu_mask $recorded_cpus | tr -d ,)"
+	[ -z "$cpus" ] || printf '%s\n' -M "$(cpu_mask "$recorded_cpus" | tr -d ,)"
 	# It would hide its own threads, and with them what they take from others.
 	if trace_cmd_has --no-filter; then printf '%s\n' --no-filter; fi
 	if [ -z "$compress" ] && trace_cmd_has --compression; then printf '%s\n' --compression none; fi
@@ -73,19 +71,28 @@ trace_cmd_command() {
 
 # trace_cmd_records EVENT,...: does recording them alone work?
 trace_cmd_records() {
-	# shellcheck disable=SC2046 # split into words on purpose
-	set -- trace-cmd record $(echo "$1" | sed 's/^/-e /; s/,/ -e /g') -o "$workspace/probe.dat" true
+	trace_cmd_records_events=$(echo "$1" | tr ',' ' ')
+	set -- trace-cmd record -o "$workspace/probe.dat"
+	for trace_cmd_records_event in $trace_cmd_records_events; do
+		set -- "$@" -e "$trace_cmd_records_event"
+	done
+	set -- "$@" true
 	[ -z "$masks" ] || set -- unshare -m sh "$library/masked.sh" "$masks/list" "$@"
-	"$@" >/dev/null 2>&1 </dev/null
+	asked "$@" >/dev/null 2>&1 </dev/null
 }
 
 # Another trace-cmd clears the buffer when it begins and switches everything off when it ends, and
 # nothing in the trace would tell.
 check_trace_cmd() {
-	# shellcheck disable=SC2046,SC2086 # words
-	printf '%s\n' $events $(echo "$pairs" | tr ',' ' ') | sort >"$workspace/events"
+	check_trace_cmd_on=1
+	if [ -s "$workspace/disk.out" ]; then
+		# By lib/watch-disk.sh, whose report may not have been waited for.
+		check_trace_cmd_on=0 size_limit_reached=yes
+		[ -n "$cut_short" ] || disk_low "$(cat "$workspace/disk.out")"
+	fi
+	echo "$events $pairs" | tr ',' ' ' | tr ' ' '\n' | grep . | sort >"$workspace/events"
 	if ! sort "$tracefs/set_event" | cmp -s - "$workspace/events" ||
-		[ "$(cat "$tracefs/tracing_on") $(selected "$tracefs/trace_clock")" != "1 $clock" ]; then
+		[ "$(cat "$tracefs/tracing_on") $(selected "$tracefs/trace_clock")" != "$check_trace_cmd_on $clock" ]; then
 		die "somebody else used the kernel's own trace buffer while trace-cmd recorded into it: --tool tracefs has one of its own"
 	fi
 }
@@ -96,7 +103,8 @@ finish_trace_cmd() {
 	# It says what each CPU's buffer lost in the trace, and not on the screen.
 	trace-cmd dump --options -i "$destination/$trace" >"$workspace/stats" 2>/dev/null
 	count_losses <"$workspace/stats"
-	[ -z "$masks" ] || note "this host refuses the function tracer's controls: trace-cmd recorded with $(wc -l <"$masks/list") of them hidden from it"
+	[ -z "$masks" ] || [ "$refused_controls" = 0 ] || note "this host refuses the function tracer's controls: trace-cmd recorded with $((refused_controls)) of them hidden from it"
+	[ -z "$masks" ] || [ -z "$hide_symbols" ] || note "the kernel's symbols are not in the trace: its disk has little room"
 }
 
 undo_trace_cmd() {

@@ -10,7 +10,8 @@ set_up_tracefs() {
 	trace=trace.tracefs trace_clock=$clock
 	remove_instance
 	# Said first: a signal is taken between any two commands.
-	instance=$tracefs/instances/netcost-$$
+	name_instance
+	remove_dead_instances
 	if ! set_up_tracefs_reason=$(LC_ALL=C mkdir "$instance" 2>&1); then
 		refusal="tracefs makes no instance: ${set_up_tracefs_reason##*: }"
 		instance=''
@@ -19,8 +20,7 @@ set_up_tracefs() {
 	set_instance tracing_on 0 &&
 		set_instance trace_clock "$clock" &&
 		set_instance buffer_size_kb "$((ring_buffer / 1024))" || return 1
-	# shellcheck disable=SC2086 # a list of CPUs
-	[ -z "$cpus" ] || set_instance tracing_cpumask "$(cpu_mask $recorded_cpus)" || return 1
+	[ -z "$cpus" ] || set_instance tracing_cpumask "$(cpu_mask "$recorded_cpus")" || return 1
 	# The names of tasks, which the kernel keeps for all instances together.
 	[ ! -e "$instance/options/record-cmd" ] || set_instance options/record-cmd 1 || return 1
 	for set_up_tracefs_event in $events; do
@@ -32,6 +32,29 @@ set_up_tracefs() {
 		switch_event "$set_up_tracefs_event" 1 || return 1
 	done
 	make_tracefs_folder "$destination/$trace" || die "cannot write to $destination: is there room?"
+}
+
+# name_instance: sets instance, by this process: its number, when it began, and the namespace that the number is of.
+name_instance() {
+	instance=$tracefs/instances/netcost-$self_pid-$self_began-$(namespace_of_pids)
+}
+
+namespace_of_pids() {
+	readlink /proc/self/ns/pid | tr -cd '0-9'
+}
+
+# remove_dead_instances: those of processes that were killed with all that would have cleaned up after them. They go on
+# recording, and cost what that costs.
+remove_dead_instances() {
+	remove_dead_instances_space=$(namespace_of_pids)
+	for remove_dead_instances_one in "$tracefs"/instances/netcost-*-*-"${remove_dead_instances_space:-none}"; do
+		[ -d "$remove_dead_instances_one" ] || continue
+		remove_dead_instances_name=${remove_dead_instances_one##*/netcost-}
+		remove_dead_instances_began=${remove_dead_instances_name#*-}
+		[ "$(began_at "${remove_dead_instances_name%%-*}")" != "${remove_dead_instances_began%%-*}" ] || continue
+		{ echo 0 >"$remove_dead_instances_one/tracing_on"; } 2>/dev/null
+		rmdir "$remove_dead_instances_one" 2>/dev/null && note "removed $remove_dead_instances_one, which a killed netcost-record had left"
+	done
 }
 
 # set_instance FILE VALUE
@@ -74,8 +97,8 @@ copy_format() {
 }
 
 tracefs_command() {
-	# shellcheck disable=SC2086 # a list of CPUs
-	printf '%s\n' sh "$library/copy-pages.sh" "$tracefs" "$instance" "$1" "$workspace/stop" "$ring_buffer" $recorded_cpus
+	# The CPUs are a line each already.
+	printf '%s\n' sh "$library/copy-pages.sh" "$tracefs" "$instance" "$1" "$workspace/stop" "$recorder_name" "$ring_buffer" "${size_limit_kib:-0}" "$recorded_cpus"
 }
 
 # tracefs_records EVENT,...: can they be switched on? They are left off.

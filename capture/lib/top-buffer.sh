@@ -19,9 +19,10 @@ top_buffer_use() {
 	fi
 }
 
-# top_buffer_kib FILE: the size it says; "7 (expanded: 1408)" is 1408 from the first event on.
-top_buffer_kib() {
-	sed 's/.*expanded: *\([0-9]*\).*/\1/' "$1"
+# top_buffer_expanded: the KiB a CPU will have from the first event on, in a buffer that has had none since boot:
+# "7 (expanded: 1408)". Nothing for one that has grown. The files of the single CPUs do not say it: they read 7.
+top_buffer_expanded() {
+	sed -n 's/.*(expanded: *\([0-9]*\)).*/\1/p' "$tracefs/buffer_size_kb"
 }
 
 save_top_buffer() {
@@ -30,9 +31,12 @@ save_top_buffer() {
 	for save_top_buffer_file in tracing_on tracing_cpumask trace_options; do
 		cat "$tracefs/$save_top_buffer_file" >"$workspace/top/$save_top_buffer_file"
 	done
+	# Once it was used the kernel does not make it small again, and a size that is written stays: with the 7 KiB
+	# it had before the first event, everybody's later traces would lose nearly everything.
+	save_top_buffer_kib=$(top_buffer_expanded)
 	for save_top_buffer_file in "$tracefs"/per_cpu/cpu*/buffer_size_kb; do
 		save_top_buffer_cpu=${save_top_buffer_file%/*}
-		top_buffer_kib "$save_top_buffer_file" >"$workspace/top/${save_top_buffer_cpu##*/}"
+		echo "${save_top_buffer_kib:-$(cat "$save_top_buffer_file")}" >"$workspace/top/${save_top_buffer_cpu##*/}"
 	done
 	: >"$workspace/top/saved"
 }
@@ -54,10 +58,13 @@ restore_top_buffer() {
 	for restore_top_buffer_file in tracing_on tracing_cpumask; do
 		put_back "$restore_top_buffer_file" "$(cat "$tracefs/$restore_top_buffer_file")" "$(cat "$workspace/top/$restore_top_buffer_file")"
 	done
-	for restore_top_buffer_file in "$workspace"/top/cpu*; do
-		restore_top_buffer_cpu=per_cpu/${restore_top_buffer_file##*/}
-		put_back "$restore_top_buffer_cpu/buffer_size_kb" "$(top_buffer_kib "$tracefs/$restore_top_buffer_cpu/buffer_size_kb")" "$(cat "$restore_top_buffer_file")"
-	done
+	# Of one that was not used after all nothing is written.
+	if [ -z "$(top_buffer_expanded)" ]; then
+		for restore_top_buffer_file in "$workspace"/top/cpu*; do
+			restore_top_buffer_cpu=per_cpu/${restore_top_buffer_file##*/}
+			put_back "$restore_top_buffer_cpu/buffer_size_kb" "$(cat "$tracefs/$restore_top_buffer_cpu/buffer_size_kb")" "$(cat "$restore_top_buffer_file")"
+		done
+	fi
 	while read -r restore_top_buffer_option; do
 		grep -qx "$restore_top_buffer_option" "$tracefs/trace_options" || put_back trace_options '' "$restore_top_buffer_option"
 	done <"$workspace/top/trace_options"

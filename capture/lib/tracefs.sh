@@ -16,7 +16,10 @@ find_tracefs() {
 		fi
 		tracefs_mounted=''
 	fi
-	die "tracefs is not mounted or not readable: as root, mount -t tracefs tracefs /sys/kernel/tracing"
+	# That is a line of its table, too.
+	if [ -n "$check_only" ]; then tracefs='' && return; fi
+	[ "$(id -u)" = 0 ] || die "recording takes root: user $(id -u) cannot read tracefs (--check says what it takes)"
+	die "tracefs is not mounted or not readable: mount -t tracefs tracefs /sys/kernel/tracing"
 }
 
 unmount_tracefs() {
@@ -26,7 +29,7 @@ unmount_tracefs() {
 }
 
 has_event() {
-	[ -d "$tracefs/events/${1%%:*}/${1#*:}" ]
+	[ -z "$tracefs" ] || [ -d "$tracefs/events/${1%%:*}/${1#*:}" ]
 }
 
 # selected FILE: the word in brackets, as trace_clock shows what is chosen.
@@ -36,12 +39,12 @@ selected() {
 
 # trace_clocks: the clocks of this kernel on one line.
 trace_clocks() {
-	tr -d '[]' <"$tracefs/trace_clock"
+	[ -z "$tracefs" ] || tr -d '[]' <"$tracefs/trace_clock"
 }
 
-# cpu_mask CPU...: their mask as the kernel writes it, 32 bits a word. Not every awk has powers.
+# cpu_mask CPUS: their mask as the kernel writes it, 32 bits a word. Not every awk has powers.
 cpu_mask() {
-	echo "$@" | awk '{
+	echo "$1" | tr '\n' ' ' | awk '{
 		for (i = 1; i <= NF; i++) {
 			digit = int($i / 4)
 			mask[digit] += substr("1248", $i % 4 + 1, 1)

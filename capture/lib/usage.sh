@@ -4,9 +4,10 @@
 usage() {
 	cat <<-USAGE
 		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME,...] [--netns NAME]...
-		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check]
+		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check] [--strict]
 		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
-		           [--interval S] [--sidecars LIST] [--daemon NAME]... [--note TEXT]...
+		           [--repeat N [--alternate]] [--interval S] [--sidecars LIST] [--daemon NAME]...
+		           [--note TEXT]...
 
 		Records interrupts, softirqs, NAPI polls and context switches into the bundle DIR.
 
@@ -26,6 +27,7 @@ usage() {
 		  --min-free MIB     do not begin, and end early, where the bundle's disk would have less left
 		                     (default $min_free)
 		  --check            only say whether it can be recorded, how much there will be and what it will cost
+		  --strict           exit status 4 where the trace is not complete by the kernel's own counters
 		  --victim 'CMD'     a command to run as the victim; it must end by itself, with status 0
 		  --victim-cpu N     the CPU it is pinned to (default the last one recorded)
 		  --baseline         first run the victim by itself, untraced, into DIR/baseline
@@ -37,6 +39,8 @@ usage() {
 		                     (default auto: those that are installed)
 		  --daemon NAME      note CPU time and memory of the processes of this name at each interval; may
 		                     be repeated
+		  --repeat N         record N times, into an experiment: DIR has a bundle for each
+		  --alternate        each time without the load and with it, in turns
 		  --netns NAME       take the counters of network devices from this network namespace; may be
 		                     repeated, and . is the one it is run in
 		  --note TEXT        a remark for the manifest; may be repeated
@@ -45,8 +49,8 @@ usage() {
 		Victim and load find in NETCOST_FILES the name of a folder of the bundle for files of their own.
 
 		Exit status: 0 the bundle is written (with --check: it can be); 1 it is not, and why is on
-		stderr; 2 usage; 3 the bundle is written, but ended early because the disk ran low; 128+N ended
-		by signal N.
+		stderr; 2 usage; 3 the bundle is written, but ended early because the disk ran low; 4 with --strict:
+		it is written, and not complete or not known to be; 128+N ended by signal N.
 
 		  netcost-record -o /tmp/quiet --duration 10
 		  netcost-record -o /tmp/stolen --victim 'openssl speed -seconds 5 -bytes 1024 -evp sha256' --victim-cpu 3

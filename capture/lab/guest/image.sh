@@ -3,6 +3,7 @@
 #
 #   $work/root          what debootstrap made; its own apt fetches the kernels and checks their signatures
 #   $work/root.cpio     that, as an initial file system: the guest has no disk
+#   $work/root.made     says that root is ours: one that is not is not touched
 #   $work/KERNEL.linux, KERNEL.cpio   a kernel, and the modules it needs with its configuration
 
 packages=iproute2,ethtool,openssl,linux-perf,trace-cmd,sysstat,procps,kmod,util-linux,busybox,openvswitch-switch,iputils-ping,ca-certificates
@@ -37,7 +38,11 @@ make_root() {
 	[ ! -e "$work/root.cpio" ] || return 0
 	debian_mirror
 	mirror=${mirror%/}
-	rm -rf "$work/root"
+	if [ -e "$work/root" ] || [ -L "$work/root" ]; then
+		[ -f "$work/root.made" ] || die "$work/root is there, and nic-guest has not made it: another --work"
+		remove_tree "$work/root" || die "cannot remove $work/root, which is not finished"
+	fi
+	{ echo "$typed" >"$work/root.made"; } 2>/dev/null || die "cannot write to $work: is there room?"
 	warn "making the guest's file system in $work (once)"
 	job debootstrap --variant=minbase --include=$packages bookworm "$work/root" "$mirror" >"$work/debootstrap.log" 2>&1 ||
 		die "debootstrap failed: $(tail -n 1 "$work/debootstrap.log")"
@@ -53,7 +58,7 @@ make_root() {
 	in_root sh -c 'find . -xdev \( -path ./kernels -o -path ./var/cache/apt -o -path ./var/lib/apt -o -path ./usr/share/doc \
 		-o -path ./usr/share/man -o -path ./usr/share/locale -o -path ./proc -o -path ./sys \) -prune -o -print |
 		busybox cpio -o -H newc' >"$work/root.cpio.new" 2>"$work/cpio.log" || die "cannot pack the guest's file system: $(tail -n 1 "$work/cpio.log")"
-	mv "$work/root.cpio.new" "$work/root.cpio"
+	mv -- "$work/root.cpio.new" "$work/root.cpio"
 }
 
 # make_kernel KERNEL
@@ -63,17 +68,17 @@ make_kernel() {
 	in_root apt-get -qq update >"$work/apt.log" 2>&1 || die "cannot read the package lists: $(tail -n 1 "$work/apt.log")"
 	make_kernel_package=$(in_root apt-cache search --names-only "$(kernel_package "$1")" | cut -d' ' -f1 | sort -V | tail -n 1)
 	[ -n "$make_kernel_package" ] || die "the mirror has no kernel $1 any more"
-	rm -rf "$work/root/kernels/$1"
+	remove_tree "$work/root/kernels/$1" || die "cannot remove $work/root/kernels/$1, which is not finished"
 	# shellcheck disable=SC2016 # for the inner shell
 	in_root sh -ec 'cd /tmp && rm -f linux-image-*.deb && apt-get -qq download "$2" && dpkg-deb -x linux-image-*.deb "/kernels/$1" && rm linux-image-*.deb' \
 		get "$1" "$make_kernel_package" >"$work/apt.log" 2>&1 || die "cannot fetch $make_kernel_package: $(tail -n 1 "$work/apt.log")"
-	# shellcheck disable=SC2016,SC2086 # for the inner shell; a list of words
+	# shellcheck disable=SC2016 # for the inner shell
 	in_root sh -ec '
 		cd "/kernels/$1"; shift
 		version=$(ls lib/modules)
 		mkdir -p usr/lib && mv lib/modules usr/lib/ && rm -r lib && ln -s usr/lib lib
 		depmod -b . "$version"
-		for module; do modprobe -d "$PWD" -S "$version" --show-depends "$module"; done |
+		for module in $1; do modprobe -d "$PWD" -S "$version" --show-depends "$module"; done |
 			sed -n "s|^insmod $PWD/*lib/||p" | sort -u >needed
 		{
 			echo boot; echo "boot/config-$version"
@@ -86,8 +91,8 @@ make_kernel() {
 			sed "s|/[^/]*\$||" files | awk -F/ "{ path = \"\"; for (i = 1; i <= NF; i++) { path = path (i > 1 ? \"/\" : \"\") \$i; print path } }" |
 				sort -u | grep -vx -e usr -e usr/lib
 			cat files
-		} | awk "!seen[\$0]++" | busybox cpio -o -H newc 2>/dev/null' pack "$1" $modules >"$work/$1.cpio" 2>"$work/cpio.log" ||
+		} | awk "!seen[\$0]++" | busybox cpio -o -H newc 2>/dev/null' pack "$1" "$modules" >"$work/$1.cpio" 2>"$work/cpio.log" ||
 		die "cannot pack the modules of $make_kernel_package: $(tail -n 1 "$work/cpio.log")"
 	cp "$work/root/kernels/$1"/boot/vmlinuz-* "$work/$1.linux.new" || die "$make_kernel_package holds no kernel"
-	mv "$work/$1.linux.new" "$work/$1.linux"
+	mv -- "$work/$1.linux.new" "$work/$1.linux"
 }

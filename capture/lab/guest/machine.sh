@@ -15,8 +15,7 @@ check_qemu() {
 add_wire() {
 	add_wire_queues=''
 	[ "$nic" != virtio ] || add_wire_queues=multi_queue
-	# shellcheck disable=SC2086 # an option or none
-	ip -n "$namespace" tuntap add dev tap0 mode tap $add_wire_queues || die "cannot make a tap: is /dev/net/tun there?"
+	ip -n "$namespace" tuntap add dev tap0 mode tap ${add_wire_queues:+"$add_wire_queues"} || die "cannot make a tap: is /dev/net/tun there?"
 	ip -n "$namespace" link set tap0 up txqueuelen 5000
 	add_address "$namespace" tap0 "$host_address/30"
 	add_neighbour "$namespace" tap0 "$guest_address" "$guest_mac"
@@ -25,7 +24,7 @@ add_wire() {
 # run_guest KERNEL: sets guest_status to what its experiment ended with, or to nothing.
 run_guest() {
 	guest_status=''
-	rm -f "$share/request" "$share/answer" "$share/asked" "$share/sender" "$share/status"
+	rm -f -- "$share/request" "$share/answer" "$share/asked" "$share/sender" "$share/status"
 	cat "$work/root.cpio" "$work/$1.cpio" >"$workspace/initrd" || die "no room for the guest's file system in $workspace"
 	case $nic in
 	virtio)
@@ -34,12 +33,14 @@ run_guest() {
 		;;
 	*) run_guest_netdev='' run_guest_device='' ;;
 	esac
+	# In QEMU's options a comma ends a value, and two are one.
+	run_guest_share=$(printf '%s\n' "$share" | sed 's/,/,,/g')
 	# The TSC is emulated, which is as stable as it gets: without being told so, kernels fall back to the HPET.
 	start_beside nsenter --net="/run/netns/$namespace" qemu-system-x86_64 \
 		-machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m "$memory" -nodefaults -display none -no-reboot \
-		-serial "file:$share/console.log" -kernel "$work/$1.linux" -initrd "$workspace/initrd" \
+		-serial "file:$run_guest_share/console.log" -kernel "$work/$1.linux" -initrd "$workspace/initrd" \
 		-append "console=ttyS0 quiet panic=1 mitigations=off net.ifnames=0 clocksource=tsc tsc=reliable" \
-		-device virtio-rng-pci -virtfs "local,path=$share,mount_tag=share,security_model=none,multidevs=remap" \
+		-device virtio-rng-pci -virtfs "local,path=$run_guest_share,mount_tag=share,security_model=none,multidevs=remap" \
 		-netdev "tap,id=wire,ifname=tap0,script=no,downscript=no$run_guest_netdev" \
 		-device "$device,netdev=wire,mac=$guest_mac,romfile=$run_guest_device" >"$workspace/qemu.log" 2>&1
 	run_guest_pid=$beside_pid run_guest_until=$(($(date +%s) + bound))
@@ -63,14 +64,18 @@ run_guest() {
 serve() {
 	[ -r "$share/request" ] || return 0
 	read -r serve_number serve_words <"$share/request"
-	rm -f "$share/request"
+	rm -f -- "$share/request"
 	case $serve_words in
 	'') ;;
 	stop) [ -z "$sender" ] || kill -TERM "$sender" 2>/dev/null ;;
 	*)
-		# shellcheck disable=SC2016,SC2086 # for the inner shell; a list of words
+		set -- nsenter --net="/run/netns/$namespace" udp-load send
+		for serve_word in $serve_words; do
+			set -- "$@" "$serve_word"
+		done
+		# shellcheck disable=SC2016 # for the inner shell
 		start_beside sh -c 'number=$1 share=$2; shift 2; trap "kill \$pid 2>/dev/null" TERM; "$@" >"$share/sender" 2>&1 & pid=$!; wait $pid; wait $pid; echo "$number" >"$share/answer"' \
-			serve "$serve_number" "$share" nsenter --net="/run/netns/$namespace" udp-load send $serve_words
+			serve "$serve_number" "$share" "$@"
 		sender=$beside_pid
 		;;
 	esac

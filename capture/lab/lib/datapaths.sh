@@ -142,7 +142,7 @@ ovs_reason() {
 	ovs_reason_text=$(ovs_userspace_reason)
 	if [ -n "$ovs_reason_text" ]; then
 		echo "$ovs_reason_text"
-	elif [ ! -d /sys/module/openvswitch ] && ! modprobe -q openvswitch 2>/dev/null; then
+	elif [ ! -d /sys/module/openvswitch ] && ! modprobe -q -n openvswitch 2>/dev/null; then
 		echo "this kernel has no module openvswitch"
 	fi
 }
@@ -160,7 +160,7 @@ ovs_userspace_path() {
 start_ovs() {
 	OVS_RUNDIR=$workspace OVS_LOGDIR=$workspace OVS_DBDIR=$workspace
 	export OVS_RUNDIR OVS_LOGDIR OVS_DBDIR
-	rm -f "$workspace/ovs.conf"
+	rm -f -- "$workspace/ovs.conf"
 	ovsdb-tool create "$workspace/ovs.conf" || die "cannot make a database for Open vSwitch"
 	start_beside ovsdb-server --remote="punix:$workspace/ovs.sock" --unixctl="$workspace/ovsdb.ctl" "$workspace/ovs.conf" >"$workspace/ovsdb.txt" 2>&1
 	for start_ovs_try in 1 2 3 4 5 6 7 8 9 10; do

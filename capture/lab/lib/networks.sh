@@ -2,11 +2,12 @@
 # Network namespaces, veth pairs between them, and whose CPU their packets are worked on. Sourced.
 # Addresses are of 198.18.0.0/15, which is for benchmarks (RFC 2544).
 
-# add_namespace WORD: makes netcost-lab-PID-WORD and sets namespace to that.
+# add_namespace WORD: makes netcost-lab-PID-START-WORD and sets namespace to that.
 add_namespace() {
-	namespace=netcost-lab-$$-$1
+	namespace=netcost-lab-$mark-$1
 	# Said first: a signal is taken between any two commands.
 	namespaces="$namespaces $namespace"
+	made namespace "$namespace"
 	ip netns add "$namespace" || die "cannot make network namespaces"
 	# Nothing but the load: no neighbour discovery, no router solicitations.
 	nsenter --net="/run/netns/$namespace" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6' 2>/dev/null
@@ -14,7 +15,7 @@ add_namespace() {
 }
 
 remove_namespace() {
-	[ ! -e "/run/netns/$1" ] || ip netns delete "$1" || warn "left behind: namespace $1"
+	[ ! -e "/run/netns/$1" ] || ip netns delete "$1" || die "cannot remove the namespace $1"
 }
 
 # inside NAMESPACE COMMAND...
@@ -85,12 +86,15 @@ steer_by_thread() {
 
 # napi_threads DEVICE: the kernel threads that poll a device of that name, one a line.
 napi_threads() {
-	for napi_threads_file in /proc/[0-9]*/comm; do
-		read -r napi_threads_name <"$napi_threads_file" || continue
-		case $napi_threads_name in
-		"napi/$1-"*) echo "$napi_threads_file" | cut -d / -f 3 ;;
-		esac
-	done 2>/dev/null
+	(
+		set +f
+		for napi_threads_file in /proc/[0-9]*/comm; do
+			read -r napi_threads_name <"$napi_threads_file" || continue
+			case $napi_threads_name in
+			"napi/$1-"*) echo "$napi_threads_file" | cut -d / -f 3 ;;
+			esac
+		done
+	) 2>/dev/null
 }
 
 # cpu_mask CPU: the mask of that one CPU as sysfs writes it, 32 bits a word.
@@ -121,4 +125,11 @@ plug_in() {
 				ip -n "$plug_in_namespace" link set dev "$plug_in_device" type bridge_slave learning off flood on
 		} || die "cannot connect $plug_in_device to the bridge"
 	done
+}
+
+# iperf_server PORT SECONDS: the command of a server for one client, which ends when none has come for so long.
+iperf_server() {
+	iperf_server_limit=''
+	! iperf3 --help 2>&1 | grep -q -e --idle-timeout || iperf_server_limit=" --idle-timeout $2"
+	echo "iperf3 --server --one-off --port $1$iperf_server_limit"
 }

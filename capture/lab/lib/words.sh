@@ -1,0 +1,70 @@
+# shellcheck shell=sh
+# Words of the command line: as a shell reads them again, as paths, as lists. Sourced, and with set -f: no word
+# of a list is taken for a pattern.
+
+# quoted WORD...: as one would type them.
+quoted() {
+	quoted_space=''
+	for quoted_word in "$@"; do
+		printf '%s' "$quoted_space"
+		case $quoted_word in
+		'' | *[!A-Za-z0-9_./:,=@%+-]*) printf '%s\n' "$quoted_word" | sed "s/'/'\\\\''/g; s/^/'/; s/\$/'/" | tr -d '\n' ;;
+		*) printf '%s' "$quoted_word" ;;
+		esac
+		quoted_space=' '
+	done
+}
+
+# one_line NAME WORD: refuses what would be two lines, or end a field, wherever it is written down.
+one_line() {
+	case $2 in
+	*[[:cntrl:]]*) bad_usage "$1 wants a name without newlines and other control characters" ;;
+	esac
+}
+
+# absolute PATH: it, from the root.
+absolute() {
+	case $1 in
+	/*) printf '%s\n' "$1" ;;
+	*) printf '%s/%s\n' "$(pwd -P)" "$1" ;;
+	esac
+}
+
+# list A,B,C: A B C
+list() {
+	printf '%s\n' "$1" | tr ',' '\n' | grep . | paste -s -d ' ' -
+}
+
+# count_of LIST: how many are in A,B,C.
+count_of() {
+	list "$1" | wc -w
+}
+
+# whole_number NAME VALUE LEAST MOST
+whole_number() {
+	case $2 in
+	'' | *[!0-9]* | ????????*) bad_usage "$1 wants a whole number, not $2" ;;
+	esac
+	{ [ "$2" -ge "$3" ] && [ "$2" -le "$4" ]; } || bad_usage "$1 wants $3 to $4, not $2"
+}
+
+# whole_numbers NAME LIST LEAST MOST [WORD]: separated by commas; WORD is allowed as well.
+whole_numbers() {
+	for whole_numbers_value in $(list "$2"); do
+		[ "$whole_numbers_value" = "${5-}" ] || whole_number "$1" "$whole_numbers_value" "$3" "$4"
+	done
+	[ -n "$(list "$2")" ] || bad_usage "$1 wants at least one value"
+}
+
+# one_of NAME LIST WORD...: is each of LIST, separated by commas, one of the words?
+one_of() {
+	one_of_name=$1 one_of_list=$2
+	shift 2
+	for one_of_value in $(list "$one_of_list"); do
+		case " $* " in
+		*" $one_of_value "*) ;;
+		*) bad_usage "$one_of_name wants some of: $*; not $one_of_value" ;;
+		esac
+	done
+	[ -n "$(list "$one_of_list")" ] || bad_usage "$one_of_name wants at least one value"
+}
