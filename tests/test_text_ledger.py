@@ -129,7 +129,8 @@ def test_who_is_gone_is_known_from_the_switches(tmp_path: Path) -> None:
     assert pids == [[8], [7, 8]]
 
 
-# Columns of the context are what tells a timer's raise from the task's own; so do irq_vectors.
+# Columns of the context are what tells an interrupt's raise from the task's own; so do irq_vectors
+# and irq_handler_*, where both were recorded.
 RAISE = "openssl-5 [000] {flags}1.000100: softirq_raise: vec=3 [action=NET_RX]\n"
 RAN = (
     "openssl-5 [000] {flags}1.000110: softirq_entry: vec=3 [action=NET_RX]\n"
@@ -151,7 +152,11 @@ IRQ = (
     [
         (IRQ + RAISE + RAN, "", "stolen_or_synchronous", "unknown"),
         (RAISE + RAN, "", "stolen_or_synchronous", "unknown"),
+        # No device's handler is in the text: nobody knows whether it would be.
+        (VECTORS + RAISE + RAN, "", "stolen_or_synchronous", "unknown"),
+        (VECTORS + IRQ.splitlines(True)[0] + RAISE + RAN, "", "stolen_or_synchronous", "unknown"),
         (VECTORS + IRQ + RAISE + RAN, "", "synchronous", "task"),
+        (VECTORS + RAISE + RAN, "d..2. ", "synchronous", "task"),
         (IRQ + RAISE + RAN, "d..2. ", "synchronous", "task"),
     ],
 )

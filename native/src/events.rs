@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::bytes::Order;
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
+use crate::gaps::{Gap, Gaps, Why};
 use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
 use crate::perf::layout::sample as bits;
@@ -16,7 +17,7 @@ use crate::perf::record::{is_guest, misc};
 use crate::progress::{flow, Progress};
 use crate::recording::Recording;
 use crate::tables::batch;
-use crate::visit::{Sample, Side, Tally, Visitor, What, MOST_CPUS};
+use crate::visit::{Sample, Side, Tally, Visitor, What};
 use arrow::array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
@@ -28,8 +29,8 @@ pub struct Scan {
     pub counts: Vec<u64>,
     /// CPUs with samples.
     pub cpus: Vec<u32>,
-    /// Lost samples by place: CPU, time of the ring's previous record, time of the LOST record.
-    pub gaps: Vec<(u32, i64, i64, u64)>,
+    /// Where samples were lost.
+    pub gaps: Vec<Gap>,
     /// Sum of LOST records.
     pub lost: u64,
     /// Losses whose number nobody knows.
@@ -48,7 +49,7 @@ struct Scanner<'p> {
     scan: Scan,
     first: i64,
     last: i64,
-    latest_by_cpu: Vec<i64>,
+    gaps: Gaps,
     timed: Vec<bool>,
     placed: Vec<bool>,
     /// Bytes that a payload has at least.
@@ -70,27 +71,28 @@ impl Visitor for Scanner<'_> {
             self.first = self.first.min(sample.time_ns);
             self.last = self.last.max(sample.time_ns);
             if self.placed[event] {
-                if let Some(latest) = self.latest_by_cpu.get_mut(sample.cpu as usize) {
-                    *latest = (*latest).max(sample.time_ns);
-                }
+                self.gaps.sample(sample.cpu, sample.time_ns);
             }
         }
         ControlFlow::Continue(())
     }
 
     fn side(&mut self, side: &Side<'_>) {
-        if let (What::Lost(_) | What::LostUnknown | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
+        if let (What::Lost(_) | What::LostUnknown | What::PassedOver | What::Throttle(..), Some(time)) =
+            (&side.what, side.time_ns)
+        {
             (self.first, self.last) = (self.first.min(time), self.last.max(time));
         }
         match side.what {
             What::Lost(count) => {
                 self.scan.lost = self.scan.lost.saturating_add(count);
-                self.gap(side, count);
+                self.gaps.loss(side, count, Why::Lost);
             }
             What::LostUnknown => {
                 self.scan.lost_unknown += 1;
-                self.gap(side, 0);
+                self.gaps.loss(side, 0, Why::Lost);
             }
+            What::PassedOver => self.gaps.loss(side, 0, Why::PassedOver),
             What::LostSamples(count) => self.scan.lost_samples = self.scan.lost_samples.saturating_add(count),
             _ => {}
         }
@@ -98,16 +100,6 @@ impl Visitor for Scanner<'_> {
 
     fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
         flow((self.progress)(fraction))
-    }
-}
-
-impl Scanner<'_> {
-    /// A loss at a place, since the ring's previous record.
-    fn gap(&mut self, side: &Side<'_>, count: u64) {
-        if let (Some(cpu), Some(time)) = (side.cpu, side.time_ns) {
-            let known = self.latest_by_cpu.get(cpu as usize).copied().filter(|&latest| latest > i64::MIN);
-            self.scan.gaps.push((cpu, known.unwrap_or(time).min(time), time, count));
-        }
     }
 }
 
@@ -132,7 +124,7 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
         scan: Scan { counts: vec![0; events.len()], ..Default::default() },
         first: i64::MAX,
         last: i64::MIN,
-        latest_by_cpu: vec![i64::MIN; MOST_CPUS as usize],
+        gaps: Gaps::default(),
         timed: events.iter().map(|event| event.attr.has_time()).collect(),
         placed: events.iter().map(|event| event.attr.has_cpu()).collect(),
         fixed_sizes: events.iter().map(fixed_size).collect(),
@@ -140,10 +132,11 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
         progress,
     };
     let tally = recording.walk(&mut scanner)?;
+    let window = (scanner.first <= scanner.last).then_some((scanner.first, scanner.last));
     let mut scan = scanner.scan;
-    scan.window = (scanner.first <= scanner.last).then_some((scanner.first, scanner.last));
-    let near = scanner.latest_by_cpu.iter().enumerate().filter(|(_, &latest)| latest > i64::MIN);
-    scan.cpus = near.map(|(cpu, _)| cpu as u32).collect();
+    scan.window = window;
+    scan.cpus = scanner.gaps.cpus();
+    scan.gaps = window.map(|window| scanner.gaps.finish(window)).unwrap_or_default();
     scan.tally = tally;
     Ok(scan)
 }

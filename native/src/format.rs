@@ -217,8 +217,9 @@ fn declared(declaration: &str, size: usize, signed: bool, long: usize) -> Option
 
 fn fixed_element(type_name: &str, size: usize, count: Option<usize>, signed: bool, long: usize) -> Element {
     if matches!(type_name, "char" | "const char") {
-        // Some kernels declare what is not text as char[32], and say only in the size how long it is.
-        return if count.is_some_and(|count| count != size) { Element::Bytes } else { Element::Char };
+        // The size is what counts: vendors' kernels declare a name of 16 bytes as char[32]. What is longer
+        // than declared is no text (`char args[32]` of 48 bytes).
+        return if count.is_some_and(|count| count < size) { Element::Bytes } else { Element::Char };
     }
     let each = count.filter(|&count| count > 0 && size % count == 0).map(|count| size / count);
     match each.or(integer_size(type_name, long)) {
@@ -283,6 +284,8 @@ mod tests {
         assert_eq!(kind("bool success", 1, false), Kind::Bool);
         assert_eq!(kind("char prev_comm[16]", 16, false), Kind::Array(Element::Char));
         assert_eq!(kind("char comm[TASK_COMM_LEN]", 16, true), Kind::Array(Element::Char));
+        assert_eq!(kind("char prev_comm[32]", 16, true), Kind::Array(Element::Char));
+        assert_eq!(kind("char args[32]", 48, false), Kind::Array(Element::Bytes));
         let ints = Element::Int { size: 8, signed: false };
         assert_eq!(kind("unsigned long args[6]", 48, false), Kind::Array(ints));
         assert_eq!(kind("__data_loc char[] dev_name", 4, false), Kind::DataLoc(Element::Char));

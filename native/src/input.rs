@@ -3,9 +3,13 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
+
+use crate::progress::Waiting;
 
 /// Bytes read at a time: large enough to make reading cheap, small enough to stay in cache.
 const CHUNK: usize = 1 << 20;
@@ -133,6 +137,41 @@ impl Window {
     pub fn offset(&self) -> u64 {
         self.offset
     }
+}
+
+/// Opens a file to be read. A FIFO that nobody writes to yet is opened at once, and `wait_for` waits.
+pub fn open(path: &Path) -> io::Result<File> {
+    File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+}
+
+/// The same of what must be a regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let file = open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other(format!("{} is no regular file", path.display()))),
+    }
+}
+
+/// Waits until there is something to read, or nobody is left to write; whether to go on. It asks several
+/// times a second, for a signal that comes just before the system call does not end it.
+pub fn wait_for(input: BorrowedFd<'_>, waiting: Waiting<'_>) -> io::Result<bool> {
+    const PATIENCE_MS: i32 = 100;
+    while waiting() {
+        let mut polled = libc::pollfd { fd: input.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one element, which lives as long as the call.
+        match unsafe { libc::poll(&mut polled, 1, PATIENCE_MS) } {
+            0 => {}
+            1.. => return Ok(true),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Reads exactly `size` bytes at `offset`; `None` where the file is shorter.

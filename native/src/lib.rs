@@ -12,6 +12,7 @@ mod counters;
 pub mod error;
 pub mod events;
 pub mod format;
+pub mod gaps;
 pub mod host;
 pub mod input;
 pub mod intern;

@@ -48,9 +48,10 @@ impl Names {
         self.forks.sort_unstable();
         let mut inherited: FxHashMap<i32, Vec<(i64, u32)>> = FxHashMap::default();
         for (time_ns, tid, parent) in std::mem::take(&mut self.forks) {
-            // A parent may itself have its name only from its own parent.
+            // A parent may itself have its name only from its own parent, and one of its own only later.
             let own = inherited.get(&parent).and_then(|names| names.last().copied());
-            let known = self.at(parent, time_ns).or(own.map(|entry| entry.1));
+            let latest = own.into_iter().chain(self.latest(parent, time_ns)).max_by_key(|entry| entry.0);
+            let known = latest.map(|entry| entry.1).or_else(|| self.at(parent, time_ns));
             inherited.entry(tid).or_default().extend(known.map(|code| (time_ns, code)));
         }
         for (tid, mut names) in inherited {
@@ -59,6 +60,13 @@ impl Names {
             *history = names;
             sort(history);
         }
+    }
+
+    /// What `tid` was called last by then, and since when.
+    fn latest(&self, tid: i32, time_ns: i64) -> Option<(i64, u32)> {
+        let history = self.by_tid.get(&tid)?;
+        let after = history.partition_point(|entry| entry.0 <= time_ns);
+        history.get(after.checked_sub(1)?).copied()
     }
 
     /// The name of `tid` at a time; its first one for times before any.
@@ -134,5 +142,52 @@ impl TaskNames {
         let mut names = self.names;
         names.seal();
         names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `tid` is called at a time.
+    fn called(names: &Names, tid: i32, time_ns: i64) -> Option<&str> {
+        names.at(tid, time_ns).map(|code| names.strings.get(code))
+    }
+
+    // A shell's $(dirname "$(readlink x)"): the child of the shell forks before it is dirname.
+    #[test]
+    fn a_child_has_the_name_that_its_parent_had_when_it_forked() {
+        let mut names = Names::default();
+        names.named(1, 0, b"sh");
+        names.named(2, 40, b"dirname");
+        names.named(3, 50, b"readlink");
+        names.forked(3, 2, 20);
+        names.forked(2, 1, 10);
+        names.seal();
+        assert_eq!(called(&names, 2, 15), Some("sh"));
+        assert_eq!(called(&names, 3, 30), Some("sh"));
+        assert_eq!(called(&names, 3, 60), Some("readlink"));
+    }
+
+    #[test]
+    fn a_parent_of_which_nothing_is_known_by_then_gives_its_first_name() {
+        let mut names = Names::default();
+        names.named(2, 40, b"dirname");
+        names.forked(3, 2, 20);
+        names.seal();
+        assert_eq!(called(&names, 3, 30), Some("dirname"));
+    }
+
+    // The number 2 was one task's, then another's.
+    #[test]
+    fn a_number_that_is_used_again_begins_with_its_new_parents_name() {
+        let mut names = Names::default();
+        names.named(1, 0, b"sh");
+        names.named(2, 5, b"awk");
+        names.forked(2, 1, 10);
+        names.forked(3, 2, 20);
+        names.seal();
+        assert_eq!(called(&names, 2, 7), Some("awk"));
+        assert_eq!(called(&names, 3, 30), Some("sh"));
     }
 }

@@ -8,13 +8,15 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::format::Format;
 use crate::host::{Buffer, Host, Session};
-use crate::input::{read_at, read_up_to};
+use crate::input::{open, read_at, read_up_to};
 use crate::perf::attr::{Attr, TYPE_TRACEPOINT};
 use crate::perf::command::follows_tasks;
 use crate::perf::header::Magic;
 use crate::perf::layout::Layout;
 use crate::perf::recording::{Mode, PerfData};
+use crate::progress::Waiting;
 use crate::ring::{Ring, Unit};
+use crate::text::encoding::plain;
 use crate::text::{looks_like, Text, LOOKED_AT};
 use crate::visit::{Tally, Visitor};
 use crate::wrapped::unwrapped;
@@ -93,14 +95,15 @@ pub enum Source {
 
 impl Recording {
     /// Opens a file, a folder that `perf record --threads` made, a copy of tracefs, or `-` for
-    /// standard input. `buffer` names one of several ftrace instances, the top one where `None`.
-    pub fn open(path: &str, buffer: Option<&str>) -> Result<Recording> {
+    /// standard input. `buffer` names one of several ftrace instances, the top one where `None`. `waiting`:
+    /// asked while input is waited for.
+    pub fn open(path: &str, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
         if path == "-" {
-            return Self::from_unwrapped(None, buffer);
+            return Self::from_unwrapped(None, buffer, waiting);
         }
         let folder = Path::new(path);
         if !folder.is_dir() {
-            return Self::from_unwrapped(Some(Arc::new(File::open(path)?)), buffer);
+            return Self::from_unwrapped(Some(Arc::new(open(folder)?)), buffer, waiting);
         }
         if folder.join("data").is_file() {
             refuse_buffer("a perf.data", buffer)?;
@@ -124,12 +127,12 @@ impl Recording {
 
     /// Reads the headers of an open file.
     pub fn from_file(file: Arc<File>) -> Result<Recording> {
-        Self::from_unwrapped(Some(file), None)
+        Self::from_unwrapped(Some(file), None, &mut || true)
     }
 
-    fn from_unwrapped(file: Option<Arc<File>>, buffer: Option<&str>) -> Result<Recording> {
-        let (file, wrapping) = unwrapped(file)?;
-        let mut recording = Self::of_format(file, buffer)?;
+    fn from_unwrapped(file: Option<Arc<File>>, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
+        let (file, wrapping) = unwrapped(file, waiting)?;
+        let mut recording = Self::of_format(file, buffer, waiting)?;
         if let Some(wrapping) = wrapping {
             recording.cut |= wrapping.problem.is_some();
             recording.notes.extend(wrapping.problem);
@@ -138,7 +141,7 @@ impl Recording {
         Ok(recording)
     }
 
-    fn of_format(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {
+    fn of_format(file: Arc<File>, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
         let length = file.metadata()?.len();
         let Some(start) = read_at(&file, 0, 16)? else {
             return Err(bad!("not a capture: the file has {length} bytes, too few for any header"));
@@ -150,8 +153,11 @@ impl Recording {
         if start.starts_with(tracedat::MAGIC) {
             return tracedat::open(file, buffer);
         }
+        let (file, notes) = plain(file, waiting)?;
         if looks_like(&read_up_to(&file, LOOKED_AT)?) {
-            return Ok(of_text(Text::open(file, buffer)?));
+            let mut recording = of_text(Text::open(file, buffer)?);
+            recording.notes.splice(0..0, notes);
+            return Ok(recording);
         }
         const ACCEPTED: &str =
             "perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are read";

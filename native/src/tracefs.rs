@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::host::{Buffer, Host, Session};
-use crate::input::read_up_to;
+use crate::input::{open_regular, read_up_to};
 use crate::recording::{Recording, Source};
 use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracedat::events;
@@ -32,9 +32,9 @@ pub fn looks_like(folder: &Path) -> bool {
 /// Opens a folder.
 pub fn open(folder: &Path) -> Result<Recording> {
     let optional = |name: &str, most: usize| {
-        File::open(folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
+        open_regular(&folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
     };
-    let header_page = text(&read_up_to(&File::open(folder.join("header_page"))?, MOST_TEXT)?);
+    let header_page = text(&read_up_to(&open_regular(&folder.join("header_page"))?, MOST_TEXT)?);
     let mut tracing = Tracing { header_page, ..Default::default() };
     let formats = folder.join("events");
     for system in sorted(&formats)? {
@@ -71,7 +71,8 @@ pub fn open(folder: &Path) -> Result<Recording> {
         finished: true,
         cut: false,
         host: Host {
-            nr_cpus: Some(cpus.len() as u32),
+            // Its folder holds those that were recorded, and says nothing of others.
+            nr_cpus: None,
             long_bytes: Some(layout.commit.1 as u8),
             ..Host::of_uname(Some(uname))
         },

@@ -91,6 +91,8 @@ pub enum What {
     Lost(u64),
     /// Samples lost at this place, nobody knows how many.
     LostUnknown,
+    /// Parts of a recording at this place could not be read, and may have been samples.
+    PassedOver,
     /// Samples lost in all, without a place.
     LostSamples(u64),
     /// An event was throttled (true) or resumed (false); its number.

@@ -3,12 +3,15 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 
 use crate::error::{bad, Result};
+use crate::input::wait_for;
+use crate::progress::Waiting;
 
 /// What a whole file was compressed with, and how that ended.
 #[derive(Debug, Clone)]
@@ -21,10 +24,12 @@ pub struct Wrapping {
 
 /// The file itself, or what it holds where it is no capture but a wrapping around one; standard
 /// input for `None`.
-pub fn unwrapped(file: Option<Arc<File>>) -> Result<(Arc<File>, Option<Wrapping>)> {
+pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<File>, Option<Wrapping>)> {
     let file = match file {
-        None => Arc::new(spool(io::stdin().lock(), u64::MAX)?.0),
-        Some(file) if file.metadata()?.file_type().is_fifo() => Arc::new(spool(&*file, u64::MAX)?.0),
+        None => Arc::new(spool(io::stdin().lock(), Some(io::stdin().as_fd()), u64::MAX, waiting)?.0),
+        Some(file) if file.metadata()?.file_type().is_fifo() => {
+            Arc::new(spool(&*file, Some(file.as_fd()), u64::MAX, waiting)?.0)
+        }
         Some(file) if !file.metadata()?.is_file() => {
             return Err(bad!("not a capture: no regular file, but a device or socket"))
         }
@@ -36,8 +41,8 @@ pub fn unwrapped(file: Option<Arc<File>>) -> Result<(Arc<File>, Option<Wrapping>
     let limit = most(file.metadata()?.len());
     let source = || From { file: Arc::clone(&file), at: 0 };
     let (name, unpacked) = match &start[..known] {
-        [0x1f, 0x8b, ..] => ("gzip", spool(MultiGzDecoder::new(source()), limit)?),
-        [0x28, 0xb5, 0x2f, 0xfd] => ("zstd", spool(zstd::stream::read::Decoder::new(source())?, limit)?),
+        [0x1f, 0x8b, ..] => ("gzip", spool(MultiGzDecoder::new(source()), None, limit, waiting)?),
+        [0x28, 0xb5, 0x2f, 0xfd] => ("zstd", spool(zstd::stream::read::Decoder::new(source())?, None, limit, waiting)?),
         _ => return Ok((file, None)),
     };
     let (inside, problem) = unpacked;
@@ -66,9 +71,11 @@ pub fn most(packed: u64) -> u64 {
 }
 
 /// A file from its beginning, without moving anybody else's place in it.
-struct From {
-    file: Arc<File>,
-    at: u64,
+pub struct From {
+    /// The file.
+    pub file: Arc<File>,
+    /// What is read next.
+    pub at: u64,
 }
 
 impl Read for From {
@@ -80,11 +87,24 @@ impl Read for From {
 }
 
 /// Copies what can be read, up to a limit, into a file that has no name any more; and what ended it.
-fn spool(mut source: impl Read, limit: u64) -> Result<(File, Option<io::Error>)> {
+/// `input`: where somebody may let us wait.
+fn spool(
+    mut source: impl Read,
+    input: Option<BorrowedFd<'_>>,
+    limit: u64,
+    waiting: Waiting<'_>,
+) -> Result<(File, Option<io::Error>)> {
     let mut file = nameless()?;
     let mut buffer = vec![0; 1 << 18];
     let mut left = limit;
     let problem = loop {
+        let goes_on = match input {
+            Some(input) => wait_for(input, waiting)?,
+            None => waiting(),
+        };
+        if !goes_on {
+            return Err(bad!("interrupted"));
+        }
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         match source.read(&mut buffer[..most]) {
             Ok(0) => break None,
@@ -92,7 +112,7 @@ fn spool(mut source: impl Read, limit: u64) -> Result<(File, Option<io::Error>)>
                 file.write_all(&buffer[..read])?;
                 left -= read as u64;
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock) => continue,
             Err(error) => break Some(error),
         }
     };

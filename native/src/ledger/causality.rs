@@ -6,12 +6,16 @@
 //!   CPU 1    B sleeps  | wakeup B |                 the effect before its cause: they do not
 //! ```
 //! A task that is woken before it has gone to sleep is no such case, so only what follows a
-//! switch-out into sleep counts, and only pairs that two CPUs recorded.
+//! switch-out into sleep counts, and only pairs that two CPUs recorded. Both at the same time are a
+//! tie: which of them came first such a clock cannot tell.
 
 use rustc_hash::FxHashMap;
 
 use crate::ledger::wait::{Point, What};
 use crate::recording::Recording;
+
+/// The clock of a text without a header that names it.
+const UNKNOWN: &str = "unknown";
 
 /// Since a task's last switch-out into sleep.
 #[derive(Debug, Clone, Copy)]
@@ -24,10 +28,12 @@ enum Cycle {
     Ahead { since: i64, cpu: u32, time_ns: i64 },
 }
 
-/// What the pairs of cause and effect say of a clock of which each CPU has its own.
+/// What the pairs of cause and effect say of a clock of which each CPU may have its own.
 #[derive(Debug, Default)]
 pub struct Causality {
     clock: String,
+    /// The least distance between times.
+    step_ns: i64,
     /// Since the first of them, sched_waking is the cause; without one, sched_wakeup.
     has_waking: bool,
     /// Why the clock cannot be compared, whatever the pairs say.
@@ -37,20 +43,27 @@ pub struct Causality {
     compared: u64,
     /// Of these, those whose effect was recorded before its cause.
     inverted: u64,
+    /// Of these, those further apart than what may come of reading clocks.
+    far: u64,
     /// The furthest that an effect lay before its cause.
     worst_ns: i64,
 }
 
 impl Causality {
-    /// More inverted pairs than one in so many, and times of two CPUs are not compared: clocks that
+    /// More such pairs than one in so many, and times of two CPUs are not compared: clocks that
     /// are apart invert about half of what they are further apart than.
     const BEARABLE: u64 = 100;
+    /// A single pair may be a wake-up whose cause was not recorded, with the next one's in its place.
+    const FEWEST: u64 = 2;
+    /// What is nearer may come of reading two clocks that agree: no wait is known better than that.
+    const NEAR_NS: i64 = 1_000;
 
     /// `None` for clocks that the kernel keeps equal on all CPUs. `doubt`: what is known against
     /// this machine's clocks.
     pub fn of(recording: &Recording, doubt: Option<&str>) -> Option<Causality> {
-        matches!(recording.clock.as_str(), "local" | "perf").then(|| Causality {
+        matches!(recording.clock.as_str(), "local" | "perf" | UNKNOWN).then(|| Causality {
             clock: recording.clock.clone(),
+            step_ns: i64::try_from(recording.resolution_ns).unwrap_or(i64::MAX),
             doubt: doubt.map(str::to_owned),
             ..Causality::default()
         })
@@ -58,7 +71,7 @@ impl Causality {
 
     /// Whether times of two CPUs can be compared.
     pub fn holds(&self) -> bool {
-        self.doubt.is_none() && self.inverted * Causality::BEARABLE <= self.compared
+        self.doubt.is_none() && (self.far < Self::FEWEST || self.far * Self::BEARABLE <= self.compared)
     }
 
     /// What to know of waits and displaced time.
@@ -68,11 +81,22 @@ impl Causality {
             "of {compared} wake-ups that two CPUs recorded, {inverted} happened before their cause{}",
             if *inverted > 0 { format!(", by up to {worst_ns} ns") } else { String::new() }
         );
+        let whose = match clock.as_str() {
+            UNKNOWN => "the capture does not name its clock, which may be each CPU's own".to_owned(),
+            clock => format!("clock {clock} is each CPU's own"),
+        };
         if self.holds() {
-            return format!("clock {clock} is each CPU's own: waits and displaced time, which join CPUs, are as true as the CPUs' clocks agree; {pairs}");
+            return format!(
+                "{whose}: waits and displaced time, which join CPUs, are as true as the CPUs' clocks agree; {pairs}"
+            );
         }
         let why = self.doubt.as_ref().unwrap_or(&pairs);
-        format!("clock {clock} is each CPU's own, and here they disagree: {why}. Waits and displaced time, which join CPUs, are left out; record with {}", if clock == "perf" { "-k CLOCK_MONOTONIC" } else { "-C mono" })
+        let remedy = match clock.as_str() {
+            "perf" => "-k CLOCK_MONOTONIC",
+            "local" => "-C mono",
+            _ => "a clock of all CPUs (perf's -k CLOCK_MONOTONIC, trace-cmd's -C mono)",
+        };
+        format!("{whose}, and here they disagree: {why}. Waits and displaced time, which join CPUs, are left out; record with {remedy}")
     }
 
     /// Takes the next point in time. `is_sure`: whether nothing was lost since a time.
@@ -87,7 +111,7 @@ impl Causality {
                 }
                 return;
             }
-            What::Migrate(_) | What::Unseen => return,
+            What::Migrate(..) | What::Unseen => return,
             What::Waking => {
                 self.has_waking = true;
                 true
@@ -109,9 +133,11 @@ impl Causality {
             (Cycle::Ahead { since, cpu: effect, time_ns: before }, true) => {
                 self.cycles.remove(&tid);
                 if effect != cpu && is_sure(since) {
+                    let ahead_ns = time_ns - before;
                     self.compared += 1;
-                    self.inverted += 1;
-                    self.worst_ns = self.worst_ns.max(time_ns - before);
+                    self.inverted += u64::from(ahead_ns > 0);
+                    self.far += u64::from(ahead_ns > Self::NEAR_NS.max(self.step_ns));
+                    self.worst_ns = self.worst_ns.max(ahead_ns);
                 }
             }
             (Cycle::Caused { .. }, true) | (Cycle::Ahead { .. }, false) => {}
@@ -156,7 +182,48 @@ mod tests {
             (20, 0, What::Waking),
         ]);
         assert_eq!((causality.compared, causality.inverted, causality.worst_ns), (1, 1, 5));
-        assert!(!causality.holds() && causality.note().contains("1 happened before their cause, by up to 5 ns. Waits"));
+        assert!(causality.holds() && causality.note().ends_with("1 happened before their cause, by up to 5 ns"));
+    }
+
+    /// So many rounds in which the effect came so much before its cause.
+    fn rounds(count: i64, ahead_ns: i64) -> Causality {
+        let round = |at: i64| {
+            let (cause, effect) = ((at + 50_000, 0, What::Waking), (at + 50_000 - ahead_ns, 1, What::Wake(1)));
+            [(at, 1, What::Out(false)), effect, cause, (at + 60_000, 1, What::In(0, 0))]
+        };
+        let first = [(1, 0, What::Waking)];
+        let points: Vec<_> = first.into_iter().chain((0..count).flat_map(|at| round(10 + at * 100_000))).collect();
+        judged(&points)
+    }
+
+    #[test]
+    fn a_tie_is_compared_and_no_inversion() {
+        let causality = rounds(3, 0);
+        assert_eq!((causality.compared, causality.inverted, causality.worst_ns), (3, 0, 0));
+        assert!(causality.holds());
+    }
+
+    #[test]
+    fn a_verdict_takes_a_number_and_a_distance() {
+        for (count, ahead_ns, holds) in [(1, 40_000, true), (2, 1_001, false), (2, 1_000, true), (90, 1_000, true)] {
+            let causality = rounds(count, ahead_ns);
+            assert_eq!((causality.inverted, causality.worst_ns), (count.unsigned_abs(), ahead_ns));
+            assert_eq!(causality.holds(), holds, "{count} by {ahead_ns} ns");
+        }
+    }
+
+    #[test]
+    fn a_coarse_clock_proves_less() {
+        let mut causality = rounds(1, 0);
+        causality.step_ns = 5_000;
+        for at in [200_000, 300_000] {
+            for (time_ns, cpu, what) in
+                [(at, 1, What::Out(false)), (at + 5_000, 1, What::Wake(1)), (at + 10_000, 0, What::Waking)]
+            {
+                causality.happen(&Point { time_ns, tid: 7, cpu, what }, |_| true);
+            }
+        }
+        assert_eq!((causality.inverted, causality.far), (2, 0));
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Cpu {
     pub sight: Sight,
     pub head: Option<Head>,
     pub last_ns: i64,
+    /// The last event's time as it was told: `last_ns` runs never backwards.
+    pub told_ns: i64,
     pub since: i64,
     pub tid: i32,
     pub victim: u32,
@@ -57,6 +59,8 @@ pub struct Cpu {
     pub tail: Tail,
     pub finished: Finished,
     pub rows: CpuRows,
+    /// The device's line whose handler ended last since the present task was switched in.
+    pub last_line: Option<i64>,
     /// Last time an event showed the context absent: no orphan began before.
     pub no_hardirq_ns: i64,
     pub no_softirq_ns: i64,
@@ -75,6 +79,7 @@ impl Cpu {
             sight: Sight::Never,
             head: None,
             last_ns: i64::MIN,
+            told_ns: i64::MIN,
             since: i64::MIN,
             tid: -1,
             victim: NOBODY,
@@ -93,6 +98,7 @@ impl Cpu {
             tail: Tail::default(),
             finished: Finished::default(),
             rows: CpuRows::default(),
+            last_line: None,
             no_hardirq_ns: i64::MIN,
             no_softirq_ns: i64::MIN,
             waking: -1,
@@ -106,6 +112,9 @@ impl Cpu {
     #[inline(always)]
     pub fn step(&mut self, kind: Kind, event: &Event, world: &mut World) {
         let mut event = *event;
+        world.counters.falls += u64::from(event.time_ns < self.told_ns);
+        world.counters.rises += u64::from(event.time_ns > self.told_ns && self.told_ns != i64::MIN);
+        self.told_ns = event.time_ns;
         if event.time_ns < self.last_ns {
             world.counters.backwards += 1;
             event.time_ns = self.last_ns;
@@ -230,10 +239,11 @@ impl Cpu {
         if now <= self.since {
             return;
         }
-        let (mut thief, class, depth) = self.owner();
+        let (mut thief, mut class, depth) = self.owner();
         let mut victim = self.victim;
         if depth == 0 && !world.shapes.has_switch {
-            (thief, victim) = (TASK, NOBODY);
+            // Nobody's, so of no class either: neighbours become one segment.
+            (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
         let ns = world.clip(self.since, now);
         let index = self.tail.push(Segment { start: self.since, end: now, victim, thief, class, depth });
@@ -250,8 +260,8 @@ impl Cpu {
             softirq.self_ns += ns;
             if softirq.vec == NET_RX {
                 softirq.pending_ns += ns;
-                softirq.pending.extend(segment);
             }
+            softirq.pending.extend(segment);
             self.stay.softirq_ns += ns;
             let key = (softirq.vec as u8, softirq.class);
             match self.stay.by_softirq.iter_mut().find(|entry| (entry.0, entry.1) == key) {

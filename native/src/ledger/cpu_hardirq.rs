@@ -4,7 +4,7 @@ use crate::intern::NONE;
 use crate::ledger::cpu::{Cpu, Hardirq, FLAG_HARDIRQ};
 use crate::ledger::rows::HardirqRow;
 use crate::ledger::shape::Kind;
-use crate::ledger::thief::{Class, UNKNOWN};
+use crate::ledger::thief::{Class, Network, UNKNOWN};
 use crate::ledger::world::{Event, World};
 
 fn key(kind: Kind, event: &Event) -> (bool, i64) {
@@ -47,7 +47,8 @@ impl Cpu {
         let flagged = event.flags & FLAG_HARDIRQ != 0;
         let class = self.hardirq_class();
         let ends = self.exits_seen & pair_bit(is_vector, key) != 0;
-        self.hardirqs.push(Hardirq { key, is_vector, thief, class, entry_ns: now, self_ns: 0, flagged, ends });
+        let (entry_ns, self_ns, turned) = (now, 0, None);
+        self.hardirqs.push(Hardirq { key, is_vector, thief, class, entry_ns, self_ns, flagged, ends, turned });
     }
 
     fn vector_thief(&self, key: i64, event: &Event, world: &mut World) -> u32 {
@@ -73,10 +74,12 @@ impl Cpu {
                 }
                 self.close(now, world);
                 if let Some(hardirq) = self.hardirqs.pop() {
+                    self.turn_hardirq(&hardirq, hardirq.turned, world);
                     self.hardirq_row(&hardirq, Some(now), world);
                 }
                 if !is_vector {
-                    self.last_irq_exit = Some(key);
+                    (self.last_irq_exit, self.last_line) = (Some(key), Some(key));
+                    world.irqs.exited(key);
                 }
             }
             None => {
@@ -140,7 +143,20 @@ impl Cpu {
     pub fn drop_hardirqs(&mut self, position: usize, world: &mut World) {
         while self.hardirqs.len() > position {
             if let Some(hardirq) = self.hardirqs.pop() {
+                // What else it did was not recorded.
+                self.turn_hardirq(&hardirq, world.thieves.in_doubt(hardirq.thief, hardirq.turned), world);
                 self.hardirq_row(&hardirq, None, world);
+            }
+        }
+    }
+
+    /// Gives the time of a vector's run to what it proved to be.
+    fn turn_hardirq(&mut self, hardirq: &Hardirq, turned: Option<Network>, world: &mut World) {
+        let Some(network) = turned.filter(|_| hardirq.is_vector) else { return };
+        let other = world.thieves.turned(hardirq.thief, network);
+        for segment in self.tail.newest_first().take_while(|segment| segment.start >= hardirq.entry_ns) {
+            if segment.thief == hardirq.thief {
+                segment.thief = other;
             }
         }
     }

@@ -4,7 +4,7 @@ use crate::ledger::cpu::{Cpu, Softirq, FLAG_HARDIRQ, FLAG_SOFTIRQ};
 use crate::ledger::raise::Origin;
 use crate::ledger::rows::{known, PollRow, SoftirqRow, ABSENT};
 use crate::ledger::task::Role;
-use crate::ledger::thief::{Class, NET_RX, RPS_DISPATCH};
+use crate::ledger::thief::{Class, Network, HI, NET_RX, NET_TX, RPS_DISPATCH, TASKLET};
 use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
 
 impl Cpu {
@@ -30,6 +30,45 @@ impl Cpu {
             if let Some(irq) = device_irq.or(thread_irq) {
                 self.leads_to_net_rx(irq, world);
             }
+            self.turn(event, Network::Yes, world);
+        } else if matches!(event.a, HI | TASKLET) {
+            if let Some(hardirq) = self.hardirqs.last().filter(|hardirq| !hardirq.is_vector) {
+                world.irqs.deferred(hardirq.key);
+            }
+        }
+    }
+
+    /// The vector's or softirq's run at hand proves to be network, or may be.
+    fn turn(&mut self, event: &Event, network: Network, world: &mut World) {
+        let turned = match (self.hardirqs.last_mut(), &mut self.softirq) {
+            (Some(hardirq), _) => &mut hardirq.turned,
+            (None, Some(softirq)) if event.flags & FLAG_HARDIRQ == 0 => {
+                world.irqs.tasklets_lead |= matches!(softirq.vec, HI | TASKLET);
+                &mut softirq.turned
+            }
+            _ => return,
+        };
+        if *turned != Some(Network::Yes) {
+            *turned = Some(network);
+        }
+    }
+
+    /// A task is woken: what wakes a NAPI thread works for the network.
+    pub fn wakes(&mut self, tid: i32, event: &Event, world: &mut World) {
+        let role = world.tasks.role(tid);
+        let network = match role {
+            Some(Role::Napi) => Network::Yes,
+            Some(_) => return,
+            None => Network::OfThread,
+        };
+        let line = match (self.hardirqs.last(), self.role) {
+            (Some(hardirq), _) if !hardirq.is_vector => Some(hardirq.key),
+            (None, Role::IrqThread(irq)) if self.softirq.is_none() => Some(irq),
+            _ => None,
+        };
+        match line {
+            Some(irq) => world.irqs.woke(irq, tid),
+            None => self.turn(event, network, world),
         }
     }
 
@@ -80,6 +119,7 @@ impl Cpu {
             poll_from: now,
             pending: Vec::new(),
             pending_ns: 0,
+            turned: None,
             flagged: event.flags & FLAG_SOFTIRQ != 0,
             lines: if vec == NET_RX { std::mem::take(&mut self.net_irqs) } else { Vec::new() },
             polled: Vec::new(),
@@ -147,6 +187,12 @@ impl Cpu {
     fn end_softirq_of(&mut self, victim: u32, softirq: Softirq, exit_ns: Option<i64>, world: &mut World) {
         if softirq.vec == NET_RX && softirq.polls == 0 && world.shapes.has_poll && exit_ns.is_some() {
             self.relabel(&softirq.pending, softirq.thief, RPS_DISPATCH);
+        }
+        let seen = exit_ns.is_some();
+        let turned = if seen { softirq.turned } else { world.thieves.in_doubt(softirq.thief, softirq.turned) };
+        if let Some(network) = turned.filter(|_| softirq.vec != NET_RX && softirq.vec != NET_TX) {
+            let other = world.thieves.turned(softirq.thief, network);
+            self.relabel(&softirq.pending, softirq.thief, other);
         }
         if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.softirqs.push(SoftirqRow {
@@ -233,6 +279,7 @@ impl Cpu {
             row.class = Class::Scheduled;
             let lines = std::mem::take(&mut self.net_irqs);
             world.irqs.polled(&lines, event.text, &world.strings);
+            world.irqs.thread_polled(self.tid, event.text);
         } else {
             world.counters.polls_without_begin += 1;
         }

@@ -160,6 +160,9 @@ impl Cpu {
         let next = event.a as i32;
         let victim = world.named_task(next, event.text);
         self.become_task(next, victim, world);
+        if let (Role::Napi, Some(irq)) = (self.role, self.last_line.take()) {
+            world.irqs.switched_to(irq, next);
+        }
         self.begin_stay(now, world);
         if let Some(parked) = self.parked.remove(&next) {
             self.softirq = parked.softirq;
@@ -257,7 +260,7 @@ impl Cpu {
             self.end_softirq(softirq, None, world);
         }
         self.end_parked(world);
-        self.thread_poll = None;
+        (self.thread_poll, self.last_line) = (None, None);
         self.end_stay(self.last_ns, None, world);
     }
 
@@ -278,6 +281,9 @@ impl Cpu {
 
     pub fn wakeup(&mut self, kind: Kind, event: &Event, world: &mut World) {
         let tid = event.a as i32;
+        if !self.hardirqs.is_empty() || self.softirq.is_some() || self.role != Role::Ordinary {
+            self.wakes(tid, event, world);
+        }
         if kind == Kind::Waking {
             self.waking = tid;
         } else if let Some((row, moved)) = self.migrating.take() {
@@ -301,7 +307,7 @@ impl Cpu {
         let tid = event.a as i32;
         let (orig_cpu, dest_cpu) = (event.b.unwrap_or(-1), event.c.unwrap_or(-1));
         if world.want.slices || world.want.displaced {
-            let what = What::Migrate(dest_cpu as u32);
+            let what = What::Migrate(orig_cpu as u32, dest_cpu as u32);
             world.waits.point(Point { time_ns: event.time_ns, tid, cpu: self.number, what });
         }
         if !world.want.migrations || !world.touches(event.time_ns, event.time_ns) {

@@ -6,6 +6,7 @@ use arrow::datatypes::{Int16Type, Int32Type, Int64Type, Int8Type};
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
 use crate::ledger::cpu::Cpu;
+use crate::ledger::irqs::KNOWN_BY;
 use crate::ledger::raise::ORIGINS;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
 use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
@@ -245,12 +246,13 @@ pub fn displaced(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBa
 
 pub fn irq_lines(names: &Names) -> Result<RecordBatch> {
     let rows = names.irqs.as_slice();
-    let networks = Labels::new(&NETWORKS);
+    let (networks, ways) = (Labels::new(&NETWORKS), Labels::new(&KNOWN_BY));
     let mut plan = Plan::new();
     plan.add("irq", move || plain::<Int64Type>(rows.iter().map(|row| row.irq)))
         .add("name", move || names.texts(rows.iter().map(|row| row.name)))
         .add("device", move || names.texts(rows.iter().map(|row| row.device)))
         .add("is_network", || networks.column(rows.iter().map(|row| network_label(row.network))))
+        .add("known_by", || ways.column(rows.iter().map(|row| row.known_by)))
         .add("count", move || plain::<Int64Type>(rows.iter().map(|row| row.count)));
     plan.batch()
 }

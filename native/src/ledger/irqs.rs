@@ -1,19 +1,32 @@
 //! Which device an interrupt line serves.
 //!
-//! Handlers are named by drivers, devices by users; what joins them is that the line raises
-//! NET_RX and the softirq then polls the device.
+//! Handlers are named by drivers, devices by users. What joins them, the best first: the line
+//! raises NET_RX and the softirq then polls the device; its handler wakes the NAPI thread that polls
+//! it; the handler is named after it; the bundle says so; another line of the same stem is its.
 
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
+use crate::ledger::stem::{belongs, device_of_thread, stem};
 use crate::ledger::thief::Network;
+
+/// Tasks or devices of one line or thread that are told apart; damage may have more.
+const MOST: usize = 64;
 
 #[derive(Debug, Default)]
 struct Line {
     names: Vec<u32>,
     entries: i64,
+    /// Handlers seen to their end.
+    exits: i64,
     net_rx: i64,
+    /// It left work to a tasklet.
+    deferred: bool,
     devices: Vec<(u32, i64)>,
+    /// Tasks woken in the handler, by tid.
+    woken: Vec<(i32, i64)>,
+    /// NAPI threads that were switched in right after it.
+    next: Vec<(i32, i64)>,
 }
 
 /// Every interrupt line seen.
@@ -21,6 +34,32 @@ struct Line {
 pub struct Irqs {
     lines: FxHashMap<i64, Line>,
     devices: Vec<u32>,
+    /// A tasklet raised NET_RX, or woke a NAPI thread: USB's drivers do.
+    pub tasklets_lead: bool,
+    /// What each NAPI thread polled.
+    threads: FxHashMap<i32, Vec<(u32, i64)>>,
+}
+
+/// What the recording can say of a line or a run that did nothing for the network.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Raises of softirqs were recorded, all of them.
+    pub raises: bool,
+    /// So were wake-ups, by those who wake.
+    pub wakings: bool,
+    /// There may be NAPI threads.
+    pub threads: bool,
+    /// Names of those that are known, by tid.
+    pub napi: FxHashMap<i32, u32>,
+    /// Lines' devices as the bundle has them, by number.
+    pub lines: FxHashMap<i64, u32>,
+}
+
+impl Told {
+    /// Whether work for the network would have been seen.
+    pub fn all(&self) -> bool {
+        self.raises && (self.wakings || !self.threads)
+    }
 }
 
 /// What is known of a line in the end.
@@ -32,10 +71,35 @@ pub struct IrqRow {
     pub name: u32,
     /// Interned device or `NONE`.
     pub device: u32,
+    /// How it is known: a number in `KNOWN_BY`, or `NONE`.
+    pub known_by: u32,
     /// Whether it serves the network.
     pub network: Network,
     /// Times entered.
     pub count: i64,
+}
+
+/// How a line is known to serve the network.
+pub const KNOWN_BY: [&str; 6] = ["polls", "wake-ups", "switches", "name", "bundle", "stem"];
+
+fn add<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K, count: i64) {
+    match counts.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, sum)) => *sum += count,
+        None => counts.push((key, count)),
+    }
+}
+
+/// Counts one more of a key, of not too many.
+fn tick<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K) {
+    if counts.len() < MOST || counts.iter().any(|(known, _)| *known == key) {
+        add(counts, key, 1);
+    }
+}
+
+/// The one with over half of all counts.
+fn most(counts: &[(u32, i64)]) -> Option<u32> {
+    let total: i64 = counts.iter().map(|(_, count)| count).sum();
+    counts.iter().max_by_key(|(_, count)| *count).filter(|(_, count)| count * 2 > total).map(|(key, _)| *key)
 }
 
 impl Irqs {
@@ -49,9 +113,35 @@ impl Irqs {
         }
     }
 
+    /// It ended, and all it did was recorded.
+    #[inline(always)]
+    pub fn exited(&mut self, irq: i64) {
+        self.lines.entry(irq).or_default().exits += 1;
+    }
+
     /// The line raised NET_RX.
     pub fn raised_net_rx(&mut self, irq: i64) {
         self.lines.entry(irq).or_default().net_rx += 1;
+    }
+
+    /// The line's handler left work to a tasklet.
+    pub fn deferred(&mut self, irq: i64) {
+        self.lines.entry(irq).or_default().deferred = true;
+    }
+
+    /// The line's handler woke a task that is, or may be, a NAPI thread.
+    pub fn woke(&mut self, irq: i64, tid: i32) {
+        tick(&mut self.lines.entry(irq).or_default().woken, tid);
+    }
+
+    /// A NAPI thread was switched in, and the line's was the last handler before.
+    pub fn switched_to(&mut self, irq: i64, tid: i32) {
+        tick(&mut self.lines.entry(irq).or_default().next, tid);
+    }
+
+    /// A NAPI thread polled `device`.
+    pub fn thread_polled(&mut self, tid: i32, device: u32) {
+        tick(self.threads.entry(tid).or_default(), device);
     }
 
     /// A poll of `device` followed a NET_RX that these lines raised.
@@ -60,46 +150,93 @@ impl Irqs {
             self.devices.push(device);
         }
         for irq in lines {
-            let devices = &mut self.lines.entry(*irq).or_default().devices;
-            match devices.iter_mut().find(|(known, _)| *known == device) {
-                Some((_, count)) => *count += 1,
-                None => devices.push((device, 1)),
-            }
+            add(&mut self.lines.entry(*irq).or_default().devices, device, 1);
         }
     }
 
     /// Every line, by number. A line is of the device it led to most, if that is over half of
-    /// its polls, or of the one whose name its own name begins with. `told`: raises were
-    /// recorded, so a line without NET_RX is no network line.
-    pub fn resolve(&self, strings: &Interner, told: bool) -> Vec<IrqRow> {
+    /// its polls.
+    pub fn resolve(&self, strings: &mut Interner, told: &Told) -> Vec<IrqRow> {
         let mut rows: Vec<IrqRow> = self.lines.iter().map(|(&irq, line)| self.row(irq, line, strings, told)).collect();
         rows.sort_by_key(|row| row.irq);
+        self.share_stems(&mut rows, strings);
         rows
     }
 
-    fn row(&self, irq: i64, line: &Line, strings: &Interner, told: bool) -> IrqRow {
-        let total: i64 = line.devices.iter().map(|device| device.1).sum();
-        let led_to = line.devices.iter().max_by_key(|device| device.1).filter(|device| device.1 * 2 > total);
-        let named = || {
+    fn row(&self, irq: i64, line: &Line, strings: &mut Interner, told: &Told) -> IrqRow {
+        let found = self.evidence(irq, line, strings, told);
+        let (known_by, device) = found.unwrap_or((NONE, NONE));
+        let shared = line.names.len() > 1;
+        let network = match (found.is_some(), shared) {
+            (true, true) => Network::Unknown,
+            (true, false) => Network::Yes,
+            (false, _) if told.all() && line.exits > 0 && !(line.deferred && self.tasklets_lead) => Network::No,
+            (false, _) => Network::Unknown,
+        };
+        let name = line.names.first().copied().unwrap_or(NONE);
+        IrqRow { irq, name, device, known_by, network, count: line.entries }
+    }
+
+    /// How the line is known to be network, as a number in `KNOWN_BY`, and its device or `NONE`.
+    fn evidence(&self, irq: i64, line: &Line, strings: &mut Interner, told: &Told) -> Option<(u32, u32)> {
+        let named = |strings: &Interner| {
             let mut all = self.devices.iter().copied();
             all.find(|&device| line.names.iter().any(|&name| belongs(strings.get(name), strings.get(device))))
         };
-        let device = led_to.map(|device| device.0).or_else(named).unwrap_or(NONE);
-        let shared = line.names.len() > 1;
-        let network = match (line.net_rx > 0 || device != NONE, shared) {
-            (true, true) => Network::Unknown,
-            (true, false) => Network::Yes,
-            (false, _) if told => Network::No,
-            (false, _) => Network::Unknown,
+        let of_threads = |threads: &[(i32, i64)], strings: &mut Interner| {
+            let mut devices = Vec::new();
+            let napi = threads.iter().filter(|(tid, _)| told.napi.contains_key(tid));
+            napi.clone().for_each(|(tid, count)| add(&mut devices, self.of_thread(*tid, strings, told), *count));
+            (napi.count() > 0).then(|| most(&devices).unwrap_or(NONE))
         };
-        IrqRow { irq, name: line.names.first().copied().unwrap_or(NONE), device, network, count: line.entries }
+        let or_named = |device: u32, strings: &Interner| {
+            Some(device).filter(|&device| device != NONE).or(named(strings)).unwrap_or(NONE)
+        };
+        if line.net_rx > 0 || !line.devices.is_empty() {
+            let device = or_named(most(&line.devices).unwrap_or(NONE), strings);
+            return Some((0, device));
+        }
+        if let Some(device) = of_threads(&line.woken, strings) {
+            return Some((1, or_named(device, strings)));
+        }
+        // Where wake-ups were not recorded: more than every other handler was followed by one.
+        let followed: i64 = line.next.iter().map(|(_, count)| count).sum();
+        if !told.wakings && followed * 2 > line.entries {
+            let device = of_threads(&line.next, strings).unwrap_or(NONE);
+            return Some((2, or_named(device, strings)));
+        }
+        named(strings).map(|device| (3, device)).or(told.lines.get(&irq).map(|&device| (4, device)))
     }
-}
 
-/// `eth0`, `eth0-rx-0` and `eth0:1` belong to eth0; `eth01` does not.
-fn belongs(handler: &str, device: &str) -> bool {
-    let rest = handler.strip_prefix(device);
-    !device.is_empty() && rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+    /// The device of a NAPI thread: what it polled most, or what it is named after.
+    fn of_thread(&self, tid: i32, strings: &mut Interner, told: &Told) -> u32 {
+        if let Some(device) = self.threads.get(&tid).and_then(|polled| most(polled)) {
+            return device;
+        }
+        let comm = told.napi.get(&tid).copied().filter(|&comm| comm != NONE);
+        let device = comm.and_then(|comm| device_of_thread(strings.get(comm)).map(str::to_owned));
+        device.map_or(NONE, |device| strings.code(device.as_bytes()))
+    }
+
+    /// Lines that showed nothing themselves are of the device that all others of their stem are of.
+    fn share_stems(&self, rows: &mut [IrqRow], strings: &Interner) {
+        let mut known: FxHashMap<&str, u32> = FxHashMap::default();
+        for row in rows.iter().filter(|row| row.network == Network::Yes) {
+            if let Some(stem) = stem(strings.get(row.name)) {
+                let device = known.entry(stem).or_insert(row.device);
+                if *device != row.device {
+                    *device = NONE;
+                }
+            }
+        }
+        for row in rows.iter_mut().filter(|row| row.known_by == NONE) {
+            if let Some(&device) = stem(strings.get(row.name)).and_then(|stem| known.get(stem)) {
+                let shared = self.lines.get(&row.irq).is_some_and(|line| line.names.len() > 1);
+                row.network = if shared { Network::Unknown } else { Network::Yes };
+                (row.device, row.known_by) = (device, 5);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -111,14 +248,28 @@ mod tests {
         let mut strings = Interner::default();
         let mut code = |text: &str| strings.code(text.as_bytes());
         let (input, eth0, link, disk) = (code("virtio2-input.0"), code("eth0"), code("eth0-link"), code("nvme0q1"));
+        let (output, thread, woken) = (code("virtio2-output.0"), code("napi/eth1-8195"), code("virtio3-input.0"));
         let mut irqs = Irqs::default();
-        for (irq, name) in [(25, input), (26, link), (27, disk)] {
+        for (irq, name) in [(25, input), (26, link), (27, disk), (28, output), (29, woken)] {
             irqs.entered(irq, name);
+            irqs.exited(irq);
         }
         irqs.raised_net_rx(25);
         irqs.polled(&[25], eth0, &strings);
-        let rows = irqs.resolve(&strings, true);
+        irqs.woke(29, 70);
+        let told = Told {
+            raises: true,
+            wakings: true,
+            threads: true,
+            napi: [(70, thread)].into_iter().collect(),
+            ..Told::default()
+        };
+        let rows = irqs.resolve(&mut strings, &told);
+        let eth1 = strings.code(b"eth1");
         let facts: Vec<(i64, u32, Network)> = rows.iter().map(|row| (row.irq, row.device, row.network)).collect();
-        assert_eq!(facts, vec![(25, eth0, Network::Yes), (26, eth0, Network::Yes), (27, NONE, Network::No)]);
+        let yes = |irq: i64, device: u32| (irq, device, Network::Yes);
+        assert_eq!(facts, vec![yes(25, eth0), yes(26, eth0), (27, NONE, Network::No), yes(28, eth0), yes(29, eth1)]);
+        let blind = irqs.resolve(&mut strings, &Told { wakings: false, ..told });
+        assert_eq!(blind[2].network, Network::Unknown);
     }
 }

@@ -23,6 +23,7 @@ mod segment;
 mod shape;
 #[allow(missing_docs)]
 mod state;
+mod stem;
 mod task;
 mod thief;
 mod wait;
@@ -57,6 +58,8 @@ pub struct Request {
     pub bin_ns: Option<i64>,
     /// Why CPUs of this machine may not agree on the time.
     pub clock_doubt: Option<String>,
+    /// Network devices of interrupt lines, by number, as files beside the recording have them.
+    pub lines: Vec<(i64, String)>,
 }
 
 struct Lane {
@@ -105,6 +108,7 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     };
     let tally = recording.walk(&mut ledger)?;
     ledger.settle_present();
+    refuse::refuse_reversed(recording, &ledger.world.counters)?;
     let (start, end) = ledger.window;
     if start > end {
         return Err(bad!(
@@ -260,7 +264,9 @@ impl Visitor for Ledger<'_> {
         }
         let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);
         let time = side.time_ns.unwrap_or(0);
-        if let (What::Lost(_) | What::LostUnknown | What::Throttle(..), Some(time)) = (&side.what, side.time_ns) {
+        if let (What::Lost(_) | What::LostUnknown | What::PassedOver | What::Throttle(..), Some(time)) =
+            (&side.what, side.time_ns)
+        {
             self.window = (self.window.0.min(time), self.window.1.max(time));
         }
         match &side.what {
@@ -303,6 +309,12 @@ impl Visitor for Ledger<'_> {
                         "an unknown number of records was lost",
                         &mut self.world,
                     );
+                }
+            }
+            What::PassedOver => {
+                self.settle_present();
+                if let Some(lane) = side.cpu.and_then(|cpu| self.lane(cpu)) {
+                    self.lanes[lane].cpu.lose(side.time_ns, 0, "lines that could not be read", &mut self.world);
                 }
             }
             What::LostSamples(count) => self.lost_samples = self.lost_samples.saturating_add(*count),

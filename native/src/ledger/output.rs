@@ -66,7 +66,7 @@ pub fn build(
     let window = request.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)));
     let (want, counters, has_switches) = (request.want, world.counters, world.shapes.has_switch);
     sort_rows(&mut world, &mut cpus);
-    let names = Names::new(world);
+    let names = Names::new(world, &request.lines);
     let mut tables: Vec<(&'static str, RecordBatch)> = Vec::new();
     if want.segments {
         tables.push(("segments", frames::segments(&names, &cpus)?));

@@ -2,6 +2,7 @@
 
 use crate::error::{bad, Result};
 use crate::ledger::shape::{Kind, Shapes};
+use crate::ledger::world::Counters;
 use crate::recording::Recording;
 use crate::ring::Unit;
 
@@ -73,6 +74,16 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             continue;
         };
         return Err(bad!("no ledger: {name} {why}"));
+    }
+    Ok(())
+}
+
+/// A text whose times mostly fall from line to line: held times would let nothing take any time.
+pub fn refuse_reversed(recording: &Recording, counters: &Counters) -> Result<()> {
+    if recording.format == "text" && counters.falls > counters.rises {
+        return Err(bad!(
+            "no ledger: the times of most lines are earlier than those of the line before, as in a text with its newest lines first: turn it round (tac FILE > NEW)"
+        ));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::Int32Type;
 
 use crate::intern::{Labels, NONE};
-use crate::ledger::irqs::IrqRow;
+use crate::ledger::irqs::{IrqRow, Told};
 use crate::ledger::thief::{Class, Context, Network, Thief};
 use crate::ledger::world::World;
 use crate::tables::{each, optional, Plan};
@@ -43,12 +43,18 @@ struct Known {
 
 impl Names {
     /// Resolves everything once.
-    pub fn new(world: World) -> Names {
-        let irqs = world.irqs.resolve(&world.strings, world.shapes.has_raise);
+    pub fn new(mut world: World, lines: &[(i64, String)]) -> Names {
+        let lines = lines.iter().map(|(irq, device)| (*irq, world.strings.code(device.as_bytes()))).collect();
+        let (shapes, napi) = (&world.shapes, world.tasks.napi_threads());
+        // Without sched_switch a NAPI thread may be seen by its polls only.
+        let unseen = !shapes.has_switch && (!shapes.has_poll || world.counters.polls_without_begin > 0);
+        let threads = !napi.is_empty() || unseen;
+        let told = Told { raises: shapes.has_raise, wakings: shapes.has_waking, threads, napi, lines };
+        let irqs = world.irqs.resolve(&mut world.strings, &told);
         let mut napis: Vec<u64> = world.thieves.all.iter().filter_map(|thief| thief.napi).collect();
         napis.sort_unstable();
         napis.dedup();
-        let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis)).collect();
+        let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis, &told)).collect();
         let victims = world.tasks.resolved();
         Names {
             strings: Labels::new(world.strings.values()),
@@ -148,11 +154,13 @@ impl Names {
 }
 
 impl Known {
-    fn of(thief: &Thief, irqs: &[IrqRow], napis: &[u64]) -> Known {
+    fn of(thief: &Thief, irqs: &[IrqRow], napis: &[u64], told: &Told) -> Known {
         let line = |irq: i64| irqs.binary_search_by_key(&irq, |row| row.irq).ok().map(|index| &irqs[index]);
         let own_line = thief.id.filter(|_| thief.context == Context::Hardirq).and_then(line);
         let network = match thief.network {
             Network::OfIrq(irq) => line(i64::from(irq)).map_or(Network::Unknown, |row| row.network),
+            Network::OfRun if told.all() => Network::No,
+            Network::OfThread if told.raises && !told.threads => Network::No,
             network => network,
         };
         Known {
@@ -171,7 +179,7 @@ pub fn network_label(network: Network) -> u32 {
     match network {
         Network::Yes => 0,
         Network::No => 1,
-        Network::Unknown | Network::OfIrq(_) => 2,
+        Network::Unknown | Network::OfIrq(_) | Network::OfRun | Network::OfThread => 2,
         Network::NotApplicable => NONE,
     }
 }

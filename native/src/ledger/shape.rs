@@ -115,10 +115,12 @@ pub struct Shapes {
     pub has_raise: bool,
     /// Every event says in which context it happened.
     pub has_flags: bool,
-    /// Interrupts are known, from that or from the entries and exits of vectors.
+    /// Interrupts are known, from that or from the entries and exits of vectors and devices' handlers.
     pub has_contexts: bool,
     /// napi_poll is recorded: a NET_RX without a poll is RPS dispatch.
     pub has_poll: bool,
+    /// sched_waking is recorded: who wakes whom is known where it happens.
+    pub has_waking: bool,
     /// sched_wakeup is recorded; otherwise sched_waking stands in for it.
     pub has_wakeup: bool,
     /// Names of the softirq vectors.
@@ -143,6 +145,7 @@ impl Shapes {
             has_flags: true,
             has_contexts: true,
             has_poll: false,
+            has_waking: false,
             has_wakeup: false,
             softirqs: SOFTIRQS.iter().enumerate().map(|(vec, name)| (vec as i64, (*name).to_owned())).collect(),
             preempted_bit: 0,
@@ -165,7 +168,7 @@ impl Shapes {
             }
             shapes.events.push(shape);
         }
-        shapes.drop_unpaired();
+        let halves = shapes.drop_unpaired();
         let has = |shapes: &Shapes, kind: Kind| shapes.events.iter().any(|shape| shape.kind == kind);
         shapes.has_switch = has(&shapes, Kind::Switch);
         // Where some were hidden, none can be missed.
@@ -175,13 +178,14 @@ impl Shapes {
             of_kind.peek().is_some() && of_kind.all(|(_, event)| event.filter.is_none())
         };
         (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
+        shapes.has_waking = whole(Kind::Waking);
         shapes.has_flags = shapes.events.iter().all(|shape| shape.kind == Kind::Ignored || !shape.flags.is_absent());
-        // A text names only what has happened: the timer's interrupt does wherever interrupts are
-        // recorded, and a device's may not.
+        // A text names only what has happened. The timer's interrupt does wherever vectors are recorded;
+        // where no device's handler did, nobody knows whether it would have been recorded.
         let has_vectors = shapes.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
-        shapes.has_contexts = shapes.has_flags || has_vectors;
+        shapes.has_contexts = shapes.has_flags || (has_vectors && whole(Kind::IrqEntry));
         shapes.has_wakeup = has(&shapes, Kind::Wakeup);
-        shapes.say_what_is_missing();
+        shapes.say_what_is_missing(&halves);
         shapes
     }
 
@@ -243,8 +247,10 @@ impl Shapes {
         shape
     }
 
-    /// An entry without its exit event (or the reverse) cannot bound anything.
-    fn drop_unpaired(&mut self) {
+    /// An entry without its exit event (or the reverse) cannot bound anything. Gives the names of what
+    /// the halves lack.
+    fn drop_unpaired(&mut self) -> Vec<(Kind, String)> {
+        let mut halves = Vec::new();
         let mut pairs = vec![
             (Kind::SoftirqEntry, Kind::SoftirqExit, "irq:softirq".to_owned()),
             (Kind::IrqEntry, Kind::IrqExit, "irq:irq_handler".to_owned()),
@@ -255,15 +261,22 @@ impl Shapes {
             let has = |kind| self.events.iter().any(|shape| shape.kind == kind);
             if has(entry) != has(exit) {
                 let missing = if has(entry) { "exit" } else { "entry" };
-                self.notes.push(format!("{name}_{missing} was not recorded: that context is left out"));
+                halves.push((entry, format!("{name}_{missing}")));
                 for shape in self.events.iter_mut().filter(|shape| shape.kind == entry || shape.kind == exit) {
                     shape.kind = Kind::Witness;
                 }
             }
         }
+        halves
     }
 
-    fn say_what_is_missing(&mut self) {
+    fn say_what_is_missing(&mut self, halves: &[(Kind, String)]) {
+        let missing = |entry: Kind, name: &str| {
+            halves.iter().find(|half| half.0 == entry).map_or_else(|| name.to_owned(), |half| half.1.clone())
+        };
+        for (_, name) in halves.iter().filter(|half| matches!(half.0, Kind::VectorEntry(_))) {
+            self.notes.push(format!("{name} was not recorded: that context is left out"));
+        }
         if !self.has_switch {
             self.notes.push(
                 "sched:sched_switch was not recorded: time between interrupts has no name, and there are no shares"
@@ -277,20 +290,22 @@ impl Shapes {
         }
         if !self.has_contexts {
             self.notes.push(
-                "without irq_vectors and without the context of events, softirqs that a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
+                "without the context of events, and without irq_vectors or irq:irq_handler_entry with its exit, softirqs that a device, a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
             );
         }
         let has = |kind: Kind| self.events.iter().any(|shape| shape.kind == kind);
         let (has_irqs, has_softirqs) = (has(Kind::IrqEntry), has(Kind::SoftirqEntry));
         if !has_irqs {
-            self.notes.push(
-                "irq:irq_handler_entry was not recorded: device interrupts' time is in that of what they interrupted"
-                    .into(),
-            );
+            self.notes.push(format!(
+                "{} was not recorded: device interrupts' time is in that of what they interrupted",
+                missing(Kind::IrqEntry, "irq:irq_handler_entry")
+            ));
         }
         if !has_softirqs {
-            self.notes
-                .push("irq:softirq_entry was not recorded: softirqs' time is in that of the tasks they ran on".into());
+            self.notes.push(format!(
+                "{} was not recorded: softirqs' time is in that of the tasks they ran on",
+                missing(Kind::SoftirqEntry, "irq:softirq_entry")
+            ));
         }
         if !self.has_raise && has_softirqs {
             self.notes.push(

@@ -1,7 +1,7 @@
 //! What a CPU has open: interrupts, a softirq, a poll, a stay, and how much of it is known.
 
 use crate::ledger::raise::Origin;
-use crate::ledger::thief::Class;
+use crate::ledger::thief::{Class, Network};
 
 /// An interrupt handler that is running.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +22,8 @@ pub struct Hardirq {
     pub flagged: bool,
     /// Exits of its kind had been recorded when it began: its own will be.
     pub ends: bool,
+    /// What this run of a vector proved to be, other than its thief says.
+    pub turned: Option<Network>,
 }
 
 /// A softirq that is running, or parked with its task.
@@ -45,6 +47,8 @@ pub struct Softirq {
     pub pending: Vec<u64>,
     pub pending_ns: i64,
     pub flagged: bool,
+    /// What this run proved to be, other than its thief says.
+    pub turned: Option<Network>,
     /// Interrupt lines that raised it, and the devices that they have been credited with.
     pub lines: Vec<i64>,
     pub polled: Vec<u32>,

@@ -92,6 +92,19 @@ impl Tasks {
         }
     }
 
+    /// What the task with this tid is for; `None` where its name is not known yet.
+    pub fn role(&self, tid: i32) -> Option<Role> {
+        let current = self.by_tid.get(&tid).filter(|current| !current.dead)?;
+        let victim = &self.victims[current.victim as usize];
+        (tid == 0 || victim.comm != NONE).then_some(victim.role)
+    }
+
+    /// Every NAPI thread: tid and name.
+    pub fn napi_threads(&self) -> FxHashMap<i32, u32> {
+        let napi = self.victims.iter().filter(|victim| victim.role == Role::Napi);
+        napi.map(|victim| (victim.tid, victim.comm)).collect()
+    }
+
     /// The same, when an event says the name.
     #[inline(always)]
     pub fn named(&mut self, tid: i32, comm: u32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {

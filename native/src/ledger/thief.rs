@@ -69,6 +69,11 @@ pub enum Network {
     Unknown,
     /// As the interrupt line turns out (resolved at the end).
     OfIrq(i32),
+    /// No, if a run that raises NET_RX or wakes a NAPI thread would have been seen to (resolved at
+    /// the end); such a run is another thief's.
+    OfRun,
+    /// No, unless the task that it woke was a NAPI thread: it never had a name (resolved at the end).
+    OfThread,
     /// The question does not arise: a task's own time, idle.
     NotApplicable,
 }
@@ -113,8 +118,15 @@ pub const KTHREAD_OTHER: u32 = 5;
 /// Own time of kthreads that serve whatever came (ksoftirqd).
 pub const KTHREAD_ANY: u32 = 6;
 
+/// In the place of a context in the keys of thieves that turned out otherwise.
+const TURNED: u8 = 16;
+
 /// Vector number of NET_RX, the same in every kernel that has a softirq_entry event.
 pub const NET_RX: i64 = 3;
+/// Vector number of HI: tasklets that go first.
+pub const HI: i64 = 0;
+/// Vector number of TASKLET.
+pub const TASKLET: i64 = 6;
 /// Vector number of NET_TX.
 pub const NET_TX: i64 = 2;
 
@@ -163,14 +175,11 @@ impl Thieves {
 
     /// An interrupt vector, by the tracepoint's name.
     pub fn vector(&mut self, vector: Option<i64>, name: u32, text: &str) -> u32 {
-        // Inter-processor calls carry RPS kicks as well as TLB flushes; the rest serve one purpose.
+        // A timer may be the NIC's interrupt (napi_defer_hard_irqs). Inter-processor calls carry RPS
+        // kicks, which raise nothing where NET_RX is at work, as well as TLB flushes.
         let network = match text {
-            "local_timer"
-            | "thermal_apic"
-            | "threshold_apic"
-            | "deferred_error_apic"
-            | "error_apic"
-            | "spurious_apic" => Network::No,
+            "local_timer" => Network::OfRun,
+            "thermal_apic" | "threshold_apic" | "deferred_error_apic" | "error_apic" | "spurious_apic" => Network::No,
             _ => Network::Unknown,
         };
         let id = vector.unwrap_or(-1);
@@ -186,7 +195,12 @@ impl Thieves {
 
     /// A softirq vector, outside its polls.
     pub fn softirq(&mut self, vec: i64, name: u32) -> u32 {
-        let network = if vec == NET_RX || vec == NET_TX { Network::Yes } else { Network::No };
+        // HI, TIMER, IRQ_POLL, TASKLET and HRTIMER run what drivers and sockets put there.
+        let network = match vec {
+            NET_RX | NET_TX => Network::Yes,
+            HI | 1 | 5 | TASKLET | 8 => Network::OfRun,
+            _ => Network::No,
+        };
         self.find((Context::Softirq as u8, vec, 0, 0), || Thief {
             context: Context::Softirq,
             id: Some(vec),
@@ -195,6 +209,29 @@ impl Thieves {
             device: NONE,
             network,
         })
+    }
+
+    /// The thief of a run of `thief` that turned out to be otherwise.
+    pub fn turned(&mut self, thief: u32, network: Network) -> u32 {
+        let mut other = self.all[thief as usize].clone();
+        let settled = network == Network::OfThread && other.network != Network::OfRun;
+        if other.network == network || settled {
+            return thief;
+        }
+        other.network = network;
+        let variant = match network {
+            Network::Yes => TURNED,
+            Network::OfThread => TURNED + 1,
+            _ => TURNED + 2,
+        };
+        self.find((variant, i64::from(thief), 0, 0), || other)
+    }
+
+    /// What a run of `thief` is whose end was not seen.
+    pub fn in_doubt(&self, thief: u32, turned: Option<Network>) -> Option<Network> {
+        turned
+            .filter(|&turned| turned == Network::Yes)
+            .or((self.all[thief as usize].network == Network::OfRun).then_some(Network::Unknown))
     }
 
     /// A NAPI instance of a device.

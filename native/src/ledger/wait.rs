@@ -22,8 +22,8 @@ pub enum What {
     In(usize, u32),
     /// Left the CPU, still runnable or not.
     Out(bool),
-    /// Moved to a CPU.
-    Migrate(u32),
+    /// Moved from a CPU to another.
+    Migrate(u32, u32),
     /// Came to its CPU unseen: since when it no longer waits nobody knows.
     Unseen,
 }
@@ -45,7 +45,14 @@ pub struct Point {
 enum State {
     Running,
     Asleep,
-    Runnable { since: i64, woken: bool, cpu: u32, here_since: i64 },
+    /// `away`: a CPU that it was on since and that has recorded nothing so far: there it may have run.
+    Runnable {
+        since: i64,
+        woken: bool,
+        cpu: u32,
+        here_since: i64,
+        away: Option<u32>,
+    },
 }
 
 /// Answers about one slice.
@@ -102,6 +109,8 @@ pub struct Waits {
     points: Vec<Point>,
     states: FxHashMap<i32, State>,
     held: FxHashMap<u32, Held>,
+    /// The CPUs that have recorded anything.
+    recorded: Vec<bool>,
     /// Losses: who was waiting when one lay in between is not known.
     gaps: Vec<(i64, i64)>,
     /// Who a tid was when it last ran.
@@ -125,10 +134,30 @@ impl Waits {
     /// Something happened to a task.
     #[inline(always)]
     pub fn point(&mut self, point: Point) {
+        if !self.is_recorded(point.cpu) {
+            self.record(point.cpu);
+        }
         if point.tid != 0 {
             self.newest = self.newest.max(point.time_ns);
             self.points.push(point);
         }
+    }
+
+    #[inline(always)]
+    fn is_recorded(&self, cpu: u32) -> bool {
+        self.recorded.get(cpu as usize) == Some(&true)
+    }
+
+    #[cold]
+    fn record(&mut self, cpu: u32) {
+        let count = self.recorded.len().max(cpu as usize + 1);
+        self.recorded.resize(count, false);
+        self.recorded[cpu as usize] = true;
+    }
+
+    /// The first of these CPUs that has recorded nothing.
+    fn unseen<const N: usize>(&self, known: Option<u32>, cpus: [u32; N]) -> Option<u32> {
+        known.into_iter().chain(cpus).find(|&cpu| !self.is_recorded(cpu))
     }
 
     /// Scheduled network work held a CPU.
@@ -167,8 +196,10 @@ impl Waits {
         self.settle(i64::MAX);
         let waiting: Vec<(i32, State)> = self.states.iter().map(|(&tid, &state)| (tid, state)).collect();
         for (tid, state) in waiting {
-            if let (State::Runnable { since, cpu, here_since, .. }, Some(&victim)) = (state, self.victims.get(&tid)) {
-                if self.is_sure(since, end_ns) {
+            if let (State::Runnable { since, cpu, here_since, away, .. }, Some(&victim)) =
+                (state, self.victims.get(&tid))
+            {
+                if self.unseen(away, []).is_none() && self.is_sure(since, end_ns) {
                     self.displace(tid, victim, cpu, here_since, end_ns);
                 }
             }
@@ -208,7 +239,10 @@ impl Waits {
         }
         let Point { time_ns, tid, cpu: here, what } = point;
         let state = self.states.get(&tid).copied().unwrap_or(State::Asleep);
-        let runnable = |cpu, woken| State::Runnable { since: time_ns, woken, cpu, here_since: time_ns };
+        let runnable = |cpu, woken| {
+            let away = self.unseen(None, [cpu]);
+            State::Runnable { since: time_ns, woken, cpu, here_since: time_ns, away }
+        };
         let next = match (what, state) {
             (What::Wake(cpu), State::Asleep) => runnable(cpu, true),
             (What::Wake(_), state) => state,
@@ -219,16 +253,17 @@ impl Waits {
                 self.moved.remove(&tid);
                 State::Asleep
             }
-            (What::Migrate(dest), State::Runnable { since, woken, cpu, here_since }) => {
+            (What::Migrate(orig, dest), State::Runnable { since, woken, cpu, here_since, away }) => {
+                let away = self.unseen(away, [orig, dest]);
                 let displaced = self.held_between(cpu, here_since, time_ns);
                 if displaced > 0 {
                     self.moved.entry(tid).or_default().push((cpu, displaced));
                 }
-                State::Runnable { since, woken, cpu: dest, here_since: time_ns }
+                State::Runnable { since, woken, cpu: dest, here_since: time_ns, away }
             }
-            (What::Migrate(_), state) => state,
-            (What::In(row, victim), State::Runnable { since, woken, cpu, here_since }) => {
-                if since <= time_ns && self.is_sure(since, time_ns) {
+            (What::Migrate(..), state) => state,
+            (What::In(row, victim), State::Runnable { since, woken, cpu, here_since, away }) => {
+                if self.unseen(away, []).is_none() && since <= time_ns && self.is_sure(since, time_ns) {
                     self.displace(tid, victim, cpu, here_since, time_ns);
                     self.answers.push(Answer { row, wake_ns: woken.then_some(since), wait_ns: time_ns - since });
                 }
@@ -272,6 +307,30 @@ mod tests {
         waits.end(100);
         let rows: Vec<(usize, i64)> = waits.answers.iter().map(|answer| (answer.row, answer.wait_ns)).collect();
         assert_eq!(rows, [(1, 15)]);
+    }
+
+    #[test]
+    fn what_passes_on_a_cpu_that_was_not_recorded_is_no_wait() {
+        let waits_of = |points: &[Point]| {
+            let mut waits = Waits::default();
+            for cpu in 0..2 {
+                waits.point(Point { time_ns: i64::MIN, tid: 0, cpu, what: What::In(9, 0) });
+            }
+            waits.hold(0, 110, 150);
+            points.iter().for_each(|&point| waits.point(point));
+            waits.point(at(200, What::In(1, 70)));
+            waits.end(300);
+            let known: Vec<i64> = waits.answers.iter().map(|answer| answer.wait_ns).collect();
+            (known, waits.displaced.get(&(0, 70)).copied())
+        };
+        let left = at(100, What::Out(true));
+        assert_eq!(waits_of(&[at(100, What::Wake(1))]), (vec![100], None));
+        assert_eq!(waits_of(&[left, at(150, What::Migrate(0, 1))]), (vec![100], Some(40)));
+        assert_eq!(waits_of(&[at(100, What::Wake(2))]), (vec![], None));
+        assert_eq!(waits_of(&[left, at(150, What::Migrate(0, 2))]), (vec![], None));
+        assert_eq!(waits_of(&[left, at(150, What::Migrate(2, 0))]), (vec![], None));
+        // It was woken a second time, so it had slept in between, where nobody saw it.
+        assert_eq!(waits_of(&[at(100, What::Wake(2)), at(150, What::Wake(0))]), (vec![], None));
     }
 
     #[test]

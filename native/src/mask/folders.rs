@@ -1,6 +1,6 @@
 //! Recordings that are folders: perf's of several threads, and copies of tracefs.
 
-use std::fs::{create_dir_all, read_dir, File};
+use std::fs::{create_dir_all, read_dir};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{create, Mask};
 use crate::bytes::text;
 use crate::error::{bad, Result};
-use crate::input::read_up_to;
+use crate::input::{open_regular, read_up_to};
 use crate::perf::recording::PerfData;
 use crate::recording::Source;
 use crate::tracefs;
@@ -24,12 +24,12 @@ impl Mask<'_> {
         let perf = PerfData::from_directory(path)?;
         self.plan(&perf.events)?;
         create_dir_all(out)?;
-        let main = Arc::new(File::open(path.join("data"))?);
+        let main = Arc::new(open_regular(&path.join("data"))?);
         self.perf_data(&perf, &main, &mut create(&out.join("data"))?, true)?;
         for name in names(path)? {
             let number = name.strip_prefix("data.").filter(|number| number.parse::<u32>().is_ok());
             if number.is_some() {
-                let file = Arc::new(File::open(path.join(&name))?);
+                let file = Arc::new(open_regular(&path.join(&name))?);
                 let length = file.metadata()?.len();
                 let mut writer = BufWriter::new(create(&out.join(&name))?);
                 self.records(&perf, &file, (0, length), &mut writer, false)?;
@@ -48,7 +48,7 @@ impl Mask<'_> {
             let from = path.join("kcore_dir").join(&name);
             if name == "kallsyms" && !from.is_symlink() && from.is_file() {
                 create_dir_all(out.join("kcore_dir"))?;
-                let mut bytes = read_up_to(&File::open(from)?, MOST_SYMBOLS)?;
+                let mut bytes = read_up_to(&open_regular(&from)?, MOST_SYMBOLS)?;
                 self.symbols(&mut bytes);
                 create(&out.join("kcore_dir").join(&name))?.write_all(&bytes)?;
             } else {
@@ -73,7 +73,7 @@ impl Mask<'_> {
             let mut bytes = match name.as_str() {
                 "events" | "per_cpu" => continue,
                 _ if from.is_dir() => Vec::new(),
-                _ => read_up_to(&File::open(&from)?, MOST_TEXT)?,
+                _ => read_up_to(&open_regular(&from)?, MOST_TEXT)?,
             };
             match name.as_str() {
                 "saved_cmdlines" => self.names.cmdlines(&mut bytes)?,
@@ -92,7 +92,7 @@ impl Mask<'_> {
                 let format = path.join(&folder).join("format");
                 if format.is_file() {
                     create_dir_all(out.join(&folder))?;
-                    let bytes = read_up_to(&File::open(format)?, MOST_TEXT)?;
+                    let bytes = read_up_to(&open_regular(&format)?, MOST_TEXT)?;
                     create(&out.join(&folder).join("format"))?.write_all(&bytes)?;
                 }
             }
@@ -103,7 +103,7 @@ impl Mask<'_> {
             let mut writer = BufWriter::new(create(&out.join(&folder).join("raw"))?);
             self.pages(&ring.layout, &ring.by_type, pages.clone(), &mut writer)?;
             writer.flush()?;
-            if let Ok(stats) = File::open(path.join(&folder).join("stats")) {
+            if let Ok(stats) = open_regular(&path.join(&folder).join("stats")) {
                 create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MOST_TEXT)?))?;
             }
         }

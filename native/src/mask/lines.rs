@@ -9,17 +9,20 @@ use crate::error::Result;
 use crate::text::head::Head;
 use crate::text::line::Line;
 use crate::text::lines::{each, Blocks};
+use crate::text::prefix::Prefix;
 
 impl Mask<'_> {
-    /// Copies the lines in `from..to` of a file, masked.
+    /// Copies the lines in `from..to` of a file, masked, without what a mail, chat or log put before them.
     pub(super) fn text(&mut self, file: &Arc<File>, from: u64, to: u64, out: &mut File) -> Result<()> {
         let mut out = BufWriter::new(out);
+        let prefix = Prefix::find(file, from, to)?;
         let mut blocks = Blocks::of(file, from, to);
+        let mut room = Vec::new();
         while let Some(block) = blocks.next()? {
             let is_whole = block.ends_with(b"\n");
             let mut masked = Vec::with_capacity(block.len());
             for line in each(block) {
-                self.line(line, &mut masked)?;
+                self.line(prefix.strip(line, &mut room), &mut masked)?;
                 masked.push(b'\n');
             }
             if !is_whole {
@@ -29,6 +32,7 @@ impl Mask<'_> {
             let done = blocks.done();
             self.names.meaning().progress(done)?;
         }
+        self.tell("prefixes of all lines left out", u64::from(prefix.note().is_some()));
         self.tell("lines of more than 64 KiB left out", blocks.overlong);
         Ok(out.flush()?)
     }

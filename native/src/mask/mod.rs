@@ -35,7 +35,7 @@ use crate::format::Format;
 use crate::perf::header::Magic;
 use crate::perf::recording::PerfData;
 use crate::recording::Event;
-use crate::text::looks_like;
+use crate::text::{encoding, looks_like};
 use crate::wrapped::unwrapped;
 use crate::{input, text, tracedat, tracefs};
 use names::Names;
@@ -71,7 +71,7 @@ pub fn mask(path: &Path, out: &Path, meaning: &mut dyn Meaning) -> Result<Told> 
     if path.is_dir() {
         mask.folder(path, out)?;
     } else {
-        mask.file(Arc::new(File::open(path)?), out)?;
+        mask.file(Arc::new(input::open(path)?), out)?;
     }
     let Mask { names, mut told, .. } = mask;
     for (kind, count) in names.counts() {
@@ -82,7 +82,7 @@ pub fn mask(path: &Path, out: &Path, meaning: &mut dyn Meaning) -> Result<Told> 
 
 impl Mask<'_> {
     fn file(&mut self, file: Arc<File>, out: &Path) -> Result<()> {
-        let (inside, wrapping) = unwrapped(Some(file))?;
+        let (inside, wrapping) = unwrapped(Some(file), &mut || self.names.meaning().progress(0.0).is_ok())?;
         let Some(wrapping) = wrapping else { return self.plain(&inside, out) };
         if let Some(problem) = wrapping.problem {
             return Err(bad!("{problem}; it cannot be masked: unpack it first"));
@@ -103,9 +103,12 @@ impl Mask<'_> {
         if start.starts_with(tracedat::MAGIC) {
             return self.trace_dat(file, out);
         }
-        if looks_like(&start) {
+        let (file, notes) = encoding::plain(Arc::clone(file), &mut || self.names.meaning().progress(0.0).is_ok())?;
+        let file = &file;
+        if looks_like(&input::read_up_to(file, text::LOOKED_AT)?) {
+            self.tell("text written as UTF-8 with LF", notes.len() as u64);
             let length = file.metadata()?.len();
-            return self.text(file, 0, length, &mut create(out)?);
+            return self.text(file, encoding::mark(file)?, length, &mut create(out)?);
         }
         Err(bad!(
             "not a capture: perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are masked"

@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList};
 use super::{printed, table};
 use crate::bytes::Order;
 use crate::events::Scan;
+use crate::gaps::WHYS;
 use crate::intern::Labels;
 use crate::recording::{Event, Recording};
 use crate::ring::Unit;
@@ -136,15 +137,16 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
         notes.push(format!("at {} places events were lost, and the kernel did not say how many", scan.lost_unknown));
     }
     found.set_item("notes", printed(&notes))?;
-    let gaps = batch(vec![
-        ("cpu".into(), plain::<Int32Type>(scan.gaps.iter().map(|gap| gap.0 as i32))),
-        ("start_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.1))),
-        ("end_ns".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.2))),
-        ("why".into(), Labels::new(&["events were lost"]).column(scan.gaps.iter().map(|_| 0))),
-        ("lost".into(), plain::<Int64Type>(scan.gaps.iter().map(|gap| gap.3.min(i64::MAX as u64) as i64))),
+    let gaps = || scan.gaps.iter();
+    let rows = batch(vec![
+        ("cpu".into(), plain::<Int32Type>(gaps().map(|gap| gap.cpu as i32))),
+        ("start_ns".into(), plain::<Int64Type>(gaps().map(|gap| gap.start_ns))),
+        ("end_ns".into(), plain::<Int64Type>(gaps().map(|gap| gap.end_ns))),
+        ("why".into(), Labels::new(&WHYS).column(gaps().map(|gap| gap.why as u32))),
+        ("lost".into(), plain::<Int64Type>(gaps().map(|gap| gap.lost.min(i64::MAX as u64) as i64))),
     ])?;
-    let places: Vec<(u32, i64, i64, u64)> = scan.gaps.clone();
+    let places: Vec<(u32, i64, i64, u64)> = gaps().map(|gap| (gap.cpu, gap.start_ns, gap.end_ns, gap.lost)).collect();
     found.set_item("gaps", places)?;
-    found.set_item("coverage", table(py, gaps)?)?;
+    found.set_item("coverage", table(py, rows)?)?;
     Ok(found)
 }

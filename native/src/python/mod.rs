@@ -5,6 +5,7 @@ mod mask;
 mod packed;
 mod progress;
 
+use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use arrow::array::RecordBatch;
@@ -80,7 +81,9 @@ impl Capture {
     #[new]
     #[pyo3(signature = (path, buffer=None))]
     fn new(py: Python<'_>, path: &str, buffer: Option<&str>) -> PyResult<Capture> {
-        let recording = py.detach(|| Recording::open(path, buffer))?;
+        let mut reporter = Reporter::new(None);
+        let opened = py.detach(|| Recording::open(path, buffer, &mut || reporter.waits()));
+        let recording = reporter.settle(opened)?;
         Ok(Capture { recording, scan: OnceLock::new() })
     }
 
@@ -156,7 +159,7 @@ impl Capture {
     }
 
     /// The ledger, in one pass.
-    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, clock_doubt=None, progress=None))]
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, bin_ns=None, clock_doubt=None, lines=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn timeline<'py>(
         &self,
@@ -167,9 +170,11 @@ impl Capture {
         cpus: Option<Vec<u32>>,
         bin_ns: Option<i64>,
         clock_doubt: Option<String>,
+        lines: Option<HashMap<i64, String>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let mut request = Request { want: want(&tables)?, window: None, cpus, bin_ns, clock_doubt };
+        let lines = lines.unwrap_or_default().into_iter().collect();
+        let mut request = Request { want: want(&tables)?, window: None, cpus, bin_ns, clock_doubt, lines };
         if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
             request.window = self.window(py, start_ns, end_ns, bin_ns)?;
         }

@@ -31,6 +31,12 @@ impl Reporter {
         self.raised.is_none()
     }
 
+    /// Whether to go on waiting for input: whether no signal's handler raised.
+    pub fn waits(&mut self) -> bool {
+        self.raised = Python::attach(|py| py.check_signals()).err();
+        self.raised.is_none()
+    }
+
     /// The pass's result, or what the callback raised in it.
     pub fn settle<T>(self, result: Result<T>) -> PyResult<T> {
         match self.raised {

@@ -50,8 +50,10 @@ impl Text {
         let mut columns = Columns::default();
         let mut in_chain = false;
         let mut blocks = Blocks::of(&self.file, self.from, self.end);
+        let mut room = Vec::new();
         'blocks: while let Some(lines) = blocks.next()? {
             for line in each(lines) {
+                let line = self.prefix.strip(line, &mut room);
                 match Line::of(line) {
                     Line::Event(head) => {
                         let taken = selection.takes(&head).then(|| self.row(&head)).flatten();

@@ -27,7 +27,7 @@ const NOBODY: Who<'static> = Who { style: Style::Ftrace, buffer: b"", comm: b"",
 /// Whether a line begins as these do: with a number and `)`, or with a time and `|`.
 #[inline(always)]
 pub fn may_be(line: &[u8]) -> bool {
-    let start = line.iter().take(16).position(|&byte| byte != b' ').unwrap_or(0);
+    let start = line.iter().take(16).position(|&byte| !matches!(byte, b' ' | b'\t')).unwrap_or(0);
     let rest = &line[start..];
     rest.first().is_some_and(u8::is_ascii_digit) && {
         let (_, count) = digits(rest);

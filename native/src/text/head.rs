@@ -44,6 +44,8 @@ pub struct Head<'a> {
 
 /// What perf's records that are no samples are called by; the rest of the name is in `Head::text`.
 pub const RECORD: &[u8] = b"PERF_RECORD_";
+/// What a program left in the buffer.
+const PRINT: &[u8] = b"print";
 /// Columns that ftrace and trace-cmd give a name.
 const NAME_WIDTH: usize = 16;
 /// Places that may be the one, before a line is given up.
@@ -154,6 +156,8 @@ impl<'a> Head<'a> {
         }
         match rest[..end].strip_suffix(b":") {
             _ if rest.starts_with(RECORD) => head.name = RECORD,
+            // trace_printk says where it was called; older kernels' BPF programs, an address or nothing.
+            Some(place) if head.style != Style::Perf && is_place(place) => head.name = PRINT,
             Some(name) if (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(u8::is_ascii_graphic) => {
                 head.name = name;
                 rest = &rest[end..];
@@ -163,11 +167,41 @@ impl<'a> Head<'a> {
             _ if memmem::find(rest, b" <-").is_some() => head.name = b"function",
             _ if rest.starts_with(b"<stack trace>") => head.name = b"kernel_stack",
             _ if rest.starts_with(b"<user stack trace>") => head.name = b"user_stack",
+            _ if head.style != Style::Perf && is_place_with_more(rest, end) => head.name = PRINT,
             _ => return None,
         }
         head.text = rest.trim_ascii();
         Some(head)
     }
+}
+
+/// `0x00000001`, `ffffffff81a2b3c4`, `ip_rcv+0x1c/0x40`, or nothing. No event's name begins with a digit.
+fn is_place(name: &[u8]) -> bool {
+    const WIDTH: usize = 16;
+    let is_hex = |digits: &[u8]| digits.iter().all(u8::is_ascii_hexdigit);
+    let Some(first) = name.first() else { return true };
+    if let Some(at) = memmem::find(name, b"+0x") {
+        let (offset, size) = name[at + 3..].split_at(memchr(b'/', &name[at + 3..]).unwrap_or(name.len() - at - 3));
+        return !offset.is_empty() && is_hex(offset) && (size.is_empty() || size.starts_with(b"/0x"));
+    }
+    is_hex(name.strip_prefix(b"0x").unwrap_or(name)) && (first.is_ascii_digit() || name.len() == WIDTH)
+}
+
+/// `ip_rcv+0x1c/0x40 [module]:`, `ip_rcv <ffffffff81a2b3c4>:`, `[<ffffffff81a2b3c4>] ip_rcv:`, of which the
+/// first word ends at `end`.
+fn is_place_with_more(rest: &[u8], end: usize) -> bool {
+    let plain = |inside: &[u8]| inside.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    if let Some(inside) = rest[..end].strip_prefix(b"[<") {
+        return inside.strip_suffix(b">]").is_some_and(plain);
+    }
+    let mut behind = &rest[end..];
+    for (open, close) in [(b" [", b']'), (b" <", b'>')] {
+        let found = behind.strip_prefix(open).and_then(|inside| Some((inside, memchr(close, inside)?)));
+        if let Some((inside, size)) = found.filter(|&(inside, size)| size > 0 && plain(&inside[..size])) {
+            behind = &inside[size + 1..];
+        }
+    }
+    behind.len() < rest[end..].len() && behind.starts_with(b": ")
 }
 
 /// The letters of `perf script -F +misc`.

@@ -1,8 +1,8 @@
 //! What a line is.
 
-use memchr::memmem;
+use memchr::{memchr, memchr_iter, memmem};
 
-use super::frame::is_source_line;
+use super::frame::{is_source_line, Frame};
 use super::graph;
 use super::head::{Head, RECORD};
 use super::lines::LONGEST;
@@ -37,7 +37,7 @@ impl<'a> Line<'a> {
             _ if line.len() > LONGEST => return Line::Other,
             None => return Line::Blank,
             Some(b'#') => return of_comment(line),
-            Some(b'\t') => return Line::Frame,
+            Some(b'\t') => return of_indented(line),
             Some(b'C') => {
                 if let Some(lost) = lost(line) {
                     return lost;
@@ -53,16 +53,53 @@ impl<'a> Line<'a> {
     }
 }
 
+/// perf indents call chains, whoever pastes a text all lines: what stands there tells them apart.
+#[inline(always)]
+fn of_indented(line: &[u8]) -> Line<'_> {
+    let rest = line.trim_ascii_start();
+    match rest.first() {
+        None => Line::Blank,
+        // No event is without it, and hardly a function has it in its name.
+        _ if memchr_iter(b':', rest).any(|colon| rest.get(colon + 1).is_some_and(|&byte| begins_blank(byte))) => {
+            of_unindented(line, rest)
+        }
+        Some(b'#') => of_comment(rest),
+        Some(b'C') if rest.ends_with(b"]") => of_unindented(line, rest),
+        Some(b'0'..=b'9') if graph::may_be(rest) => of_unindented(line, rest),
+        // perf puts none behind the first, and what is pasted may be an event that was cut short.
+        Some(_) if memchr(b'\t', rest).is_some() && Frame::parse(rest).is_none() => Line::Other,
+        Some(_) => Line::Frame,
+    }
+}
+
+/// Whether a space begins with that byte, a TAB, or a non-breaking or other space of UTF-8 or Latin-1.
+fn begins_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | 0xa0 | 0xc2 | 0xe1..=0xe3)
+}
+
+#[cold]
+fn of_unindented<'a>(line: &'a [u8], rest: &'a [u8]) -> Line<'a> {
+    match Line::of(rest) {
+        Line::Other if Frame::parse(line).is_some() => Line::Frame,
+        kind => kind,
+    }
+}
+
 #[cold]
 fn of_no_event(line: &[u8]) -> Line<'_> {
     match line.trim_ascii() {
         b"" => Line::Blank,
         _ if is_source_line(line) => Line::Frame,
-        rest if rest.starts_with(b"=> ") => Line::Frame,
+        rest if rest.starts_with(b"=> ") || is_frame(rest) => Line::Frame,
         rest if rest.first() == Some(&b'#') => of_comment(rest),
         rest if graph::is_between(rest) => Line::Comment,
         rest => lost(rest).or_else(|| lost_of_buffer(rest)).unwrap_or(Line::Other),
     }
+}
+
+/// Whether it is a place in a program, for all that nothing indents it. No event is without a colon.
+fn is_frame(rest: &[u8]) -> bool {
+    memmem::find(rest, b": ").is_none() && Frame::parse(rest).is_some_and(|frame| !frame.dso.is_empty())
 }
 
 /// `##### CPU 2 buffer started ####` stands before the first event of a CPU whose older ones were

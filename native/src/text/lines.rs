@@ -30,6 +30,12 @@ impl Blocks {
 
     /// The next lines, each with its newline; the file's last may lack it.
     pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        Ok(self.next_counted()?.map(|(block, _)| block))
+    }
+
+    /// The same, with how many lines were passed over just before.
+    pub fn next_counted(&mut self) -> io::Result<Option<(&[u8], u64)>> {
+        let before = self.overlong;
         self.window.advance(self.used as u64)?;
         let mut want = 1;
         self.used = loop {
@@ -51,7 +57,8 @@ impl Blocks {
         if self.used == 0 {
             return Ok(None);
         }
-        Ok(Some(&self.window.peek(self.used)?[..self.used]))
+        let overlong = self.overlong - before;
+        Ok(Some((&self.window.peek(self.used)?[..self.used], overlong)))
     }
 
     /// Moves behind the next newline.

@@ -7,11 +7,13 @@
 //! Known tracepoints get the fields and types that the kernel gives them, in formats built here, so
 //! that tables and ledger read them as they read any recording's. What a text does not show is absent.
 
+mod blanks;
 #[allow(missing_docs)]
 mod buffers;
 mod chains;
 mod comms;
 mod context;
+pub mod encoding;
 #[allow(missing_docs)]
 mod found;
 mod frame;
@@ -25,8 +27,10 @@ mod latency;
 pub(crate) mod line;
 pub(crate) mod lines;
 mod notes;
+mod passed;
 #[allow(missing_docs)]
 mod preamble;
+pub(crate) mod prefix;
 mod row;
 mod scan;
 mod sched;
@@ -55,6 +59,7 @@ use context::Columns;
 use found::Found;
 use head::Style;
 use known::{Common, Known, Role};
+use prefix::Prefix;
 use survey::Survey;
 
 /// A text, opened: events and columns are known; what the lines say has not been kept.
@@ -79,6 +84,8 @@ pub struct Text {
     file: Arc<File>,
     from: u64,
     end: u64,
+    /// What stands before each line.
+    prefix: Prefix,
     readings: Vec<Reading>,
     spellings: FxHashMap<Box<[u8]>, u32>,
     common: Common,
@@ -107,7 +114,9 @@ pub fn looks_like(start: &[u8]) -> bool {
     let start = &start[..start.len().min(LOOKED_AT)];
     let control = start.iter().filter(|&&byte| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b);
     let plain = !start.contains(&0) && control.count() * 64 <= start.len();
-    (!start.is_empty() && plain) || lines::each(start).any(|line| matches!(line::Line::of(line), line::Line::Event(_)))
+    let mut room = Vec::new();
+    let mut is_event = |line| matches!(line::Line::of(Prefix::default().strip(line, &mut room)), line::Line::Event(_));
+    (!start.is_empty() && plain) || lines::each(start).any(&mut is_event)
 }
 
 impl Text {
@@ -115,15 +124,17 @@ impl Text {
     /// the first that there is.
     pub fn open(file: Arc<File>, buffer: Option<&str>) -> Result<Text> {
         let length = file.metadata()?.len();
-        Self::within(file, 0, length, buffer)
+        let from = encoding::mark(&file)?;
+        Self::within(file, from, length, buffer)
     }
 
     /// The same for the bytes `from..end` of a file.
     pub fn within(file: Arc<File>, from: u64, end: u64, buffer: Option<&str>) -> Result<Text> {
-        let mut survey = Survey::of(&file, from, end, buffer.unwrap_or_default())?;
+        let prefix = Prefix::find(&file, from, end)?;
+        let mut survey = Survey::of(&file, (from, end), &prefix, buffer.unwrap_or_default())?;
         if let (0, None, Some(other)) = (survey.lines, buffer, survey.shares.get(1)) {
             let other = other.name.clone();
-            survey = Survey::of(&file, from, end, &other)?;
+            survey = Survey::of(&file, (from, end), &prefix, &other)?;
         }
         if survey.lines == 0 {
             return Err(bad!("{}", notes::no_event(&survey)));
@@ -155,7 +166,7 @@ impl Text {
                 (_, false) => "ftrace",
             },
             events: Arc::new(events),
-            notes: notes::of(&survey),
+            notes: prefix.note().into_iter().chain(notes::of(&survey)).collect(),
             clock: survey.preamble.clock.take(),
             resolution_ns: has_unit.then_some(survey.finest_ns),
             host: std::mem::take(&mut survey.preamble.host),
@@ -165,6 +176,7 @@ impl Text {
             file,
             from,
             end,
+            prefix,
             readings,
             spellings: survey.spellings,
             common,

@@ -39,6 +39,12 @@ pub fn of(survey: &Survey) -> Vec<String> {
     if survey.overlong > 0 {
         notes.push(format!("{} lines are longer than any event's and were passed over", survey.overlong));
     }
+    if survey.between > 0 {
+        notes.push(format!(
+            "{} of the lines passed over stand between events and may have been such: what happened on each CPU around them is unknown",
+            survey.between
+        ));
+    }
     for event in &survey.events {
         let (lost, lines, name) = (event.lost_lines(), event.lines, &event.name);
         match &event.unreadable {

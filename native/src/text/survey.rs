@@ -13,7 +13,9 @@ use super::irq;
 use super::known::{full_name, known, Common, Known, Role, OPTIONAL};
 use super::line::Line;
 use super::lines::{each, Blocks, LONGEST};
+use super::passed::Passed;
 use super::preamble::Preamble;
+use super::prefix::Prefix;
 use super::switch;
 use crate::error::Result;
 
@@ -51,6 +53,9 @@ pub struct Survey {
     pub frames: u64,
     pub others: u64,
     pub first_other: Option<(u64, String)>,
+    /// Of these, and of overlong ones, those between two events.
+    pub between: u64,
+    passed: Passed,
     /// Whether a line says that events were lost.
     pub tells_losses: bool,
     /// Numbers printed for sched_switch's state that may mean "preempted", by bit from 8.
@@ -65,7 +70,7 @@ pub struct Survey {
 
 impl Survey {
     /// Reads the bytes `from..end` of a file: the lines of one buffer, and how many others there are.
-    pub fn of(file: &Arc<File>, from: u64, end: u64, buffer: &str) -> Result<Survey> {
+    pub fn of(file: &Arc<File>, (from, end): (u64, u64), prefix: &Prefix, buffer: &str) -> Result<Survey> {
         let mut survey = Survey {
             finest_ns: u32::MAX,
             actions: vec![None; VECTORS],
@@ -74,9 +79,11 @@ impl Survey {
             ..Survey::default()
         };
         let mut blocks = Blocks::of(file, from, end);
-        while let Some(block) = blocks.next()? {
+        let mut room = Vec::new();
+        while let Some((block, overlong)) = blocks.next_counted()? {
+            survey.passed.overlong(overlong);
             for line in each(block) {
-                survey.line(line);
+                survey.line(prefix.strip(line, &mut room));
             }
         }
         survey.overlong += blocks.overlong;
@@ -89,6 +96,7 @@ impl Survey {
         self.lines_in_all += 1;
         match Line::of(line) {
             Line::Event(head) => {
+                self.between += self.passed.event(head.name);
                 if self.selection.takes(&head) {
                     self.shares[0].add(&head, line.len());
                     self.event(&head);
@@ -104,8 +112,12 @@ impl Survey {
             Line::Comment => self.preamble.comment(line),
             Line::Frame => self.frames += 1,
             Line::Blank => {}
-            Line::Other if line.len() > LONGEST => self.overlong += 1,
+            Line::Other if line.len() > LONGEST => {
+                self.overlong += 1;
+                self.passed.overlong(1);
+            }
             Line::Other => {
+                self.passed.other(line);
                 self.preamble.other(line);
                 if !Preamble::expects(line) {
                     self.others += 1;

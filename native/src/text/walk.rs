@@ -10,6 +10,7 @@ use super::head::Head;
 use super::known::Role;
 use super::line::{what, Line};
 use super::lines::{each, Blocks};
+use super::passed::Passed;
 use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
 use super::sched::{CHILD_AT, PARENT_AT};
 use super::stamp::Stamp;
@@ -42,12 +43,16 @@ impl Text {
             comms: Comms::default(),
             losses: Vec::new(),
             running: Vec::new(),
+            passed: Passed::default(),
+            places: 0,
+            sure: Vec::new(),
             selection: Selection::of(self.buffer.as_bytes()),
             counts: [0; COUNTED.len()],
             records: BTreeMap::new(),
         };
         let mut blocks = Blocks::of(&self.file, self.from, self.end);
-        while let Some(lines) = blocks.next()? {
+        while let Some((lines, overlong)) = blocks.next_counted()? {
+            walk.passed.overlong(overlong);
             let flow = walk.lines(lines, visitor);
             visitor.block_end(&walk.block);
             walk.block.clear();
@@ -56,6 +61,11 @@ impl Text {
             }
             if visitor.progress(blocks.done()).is_break() {
                 return Err(bad!("interrupted"));
+            }
+        }
+        for (cpu, &sure) in walk.sure.iter().enumerate() {
+            if sure != walk.places && sure != UNSEEN {
+                visitor.side(&Side::of(What::PassedOver, None, Some(cpu as u32)));
             }
         }
         for loss in std::mem::take(&mut walk.losses) {
@@ -85,6 +95,9 @@ const OTHER: usize = 5;
 const DAMAGED: usize = 6;
 const OF_ANOTHER: usize = 7;
 
+/// A CPU without an event so far; one of whose events a line was damaged.
+const UNSEEN: u64 = u64::MAX;
+const UNSURE: u64 = u64::MAX - 1;
 /// A task that perf could not tell.
 const UNKNOWN: i32 = -1;
 
@@ -97,6 +110,10 @@ struct Walk<'t> {
     losses: Vec<Loss>,
     /// The task on each CPU.
     running: Vec<i32>,
+    passed: Passed,
+    /// Places where lines were passed over, and how many of them each CPU has behind it.
+    places: u64,
+    sure: Vec<u64>,
     selection: Selection,
     counts: [u64; COUNTED.len()],
     records: BTreeMap<String, u64>,
@@ -123,13 +140,21 @@ impl Loss {
 
 impl Walk<'_> {
     fn lines<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> ControlFlow<()> {
+        let (text, mut room) = (self.text, Vec::new());
         for line in each(block) {
+            let line = text.prefix.strip(line, &mut room);
             let kind = match Line::of(line) {
-                Line::Event(head) if !self.selection.takes(&head) => OF_ANOTHER,
+                Line::Event(head) if !self.selection.takes(&head) => {
+                    self.places += u64::from(self.passed.event(head.name) > 0);
+                    OF_ANOTHER
+                }
                 Line::Event(mut head) => match self.event(&mut head, visitor) {
                     Some(ControlFlow::Continue(())) => EVENT,
                     Some(ControlFlow::Break(())) => return ControlFlow::Break(()),
-                    None => DAMAGED,
+                    None => {
+                        self.damaged(&head);
+                        DAMAGED
+                    }
                 },
                 Line::Lost(cpu, count, buffer) => {
                     if self.selection.marks(buffer) {
@@ -144,7 +169,10 @@ impl Walk<'_> {
                 Line::Comment => COMMENT,
                 Line::Frame => FRAME,
                 Line::Blank => BLANK,
-                Line::Other => OTHER,
+                Line::Other => {
+                    self.passed.other(line);
+                    OTHER
+                }
             };
             self.counts[kind] += 1;
         }
@@ -155,6 +183,7 @@ impl Walk<'_> {
     #[inline(always)]
     fn event<V: Visitor>(&mut self, head: &mut Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
         let text = self.text;
+        self.places += u64::from(self.passed.event(head.name) > 0);
         if head.stamp == Stamp::NONE {
             head.stamp.time = self.counts[EVENT] as i64;
         }
@@ -166,6 +195,7 @@ impl Walk<'_> {
             row.byte(FLAGS_AT, flags);
             row.byte(PREEMPT_AT, preempt);
         }
+        self.doubt(head, visitor);
         self.tell(head, &row, reading.known.role, visitor);
         let at = self.block.len() as u32;
         row.append_to(&mut self.block);
@@ -197,6 +227,32 @@ impl Walk<'_> {
         };
         *running = if role == Role::Switch { row.int_at(NEXT_PID) } else { tid };
         tid
+    }
+
+    /// Before this event lines were passed over that may have been this CPU's.
+    #[inline(always)]
+    fn doubt<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) {
+        let Some(cpu) = head.cpu else { return };
+        if self.sure.len() <= cpu as usize {
+            self.sure.resize(cpu as usize + 1, UNSEEN);
+        }
+        let sure = std::mem::replace(&mut self.sure[cpu as usize], self.places);
+        if sure != self.places && (sure != UNSEEN || self.places > 0) {
+            visitor.side(&Side::of(What::PassedOver, Some(head.stamp.time), Some(cpu)));
+        }
+    }
+
+    /// An event that no table will have. Of those that no account needs, none misses it.
+    #[cold]
+    fn damaged(&mut self, head: &Head<'_>) {
+        if self.text.reading(head.name).is_some_and(|(_, reading)| reading.known.role == Role::Text) {
+            return;
+        }
+        match head.cpu.map(|cpu| self.sure.get_mut(cpu as usize)) {
+            Some(Some(sure)) => *sure = UNSURE,
+            Some(None) => {}
+            None => self.places += 1,
+        }
     }
 
     /// What an event says besides itself: its task's name, the end of a loss, a new task.

@@ -52,6 +52,8 @@ pub(crate) struct Headers {
     length: u64,
     pub tracing: Tracing,
     options: Options,
+    /// Version 6: how many CPUs the recorder found.
+    cpu_count: Option<u32>,
     pub instances: Vec<Instance>,
     pub compression: String,
     pub notes: Vec<String>,
@@ -248,7 +250,8 @@ impl Headers {
             cut: self.cut,
             host: Host {
                 tool_version: self.options.version,
-                nr_cpus: self.options.cpu_count.or(Some(instance.cpus.len() as u32)),
+                // CPUs without data are in no table of version 7, and version 6 counts them beforehand.
+                nr_cpus: self.cpu_count.or(self.options.cpu_count),
                 long_bytes: self.tracing.long_bytes,
                 kallsyms: self.tracing.kallsyms,
                 ..Host::of_uname(self.options.uname)

@@ -20,6 +20,7 @@ impl Headers {
         self.tracing.printk(cursor)?;
         self.tracing.saved_cmdlines(cursor)?;
         let cpus = cursor.u32().filter(|&count| count <= MOST_CPUS)?;
+        self.cpu_count = Some(cpus);
         self.top(cursor, cpus)?;
         for (name, offset) in std::mem::take(&mut self.options.instances) {
             let mut cursor = Cursor::of_file(file, offset, self.order);

@@ -1,0 +1,171 @@
+//! Stretches of a CPU of which nothing is known, as a pass finds losses between samples.
+//!
+//! ```text
+//!   CPU 0  | sample |  LOST 5 | LOST 7 | sample ...     one gap, from the sample to the last LOST
+//!   CPU 1  LOST 3 | sample |  ...  | sample | LOST 2    from the window's start; to its end
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use crate::visit::{Side, MOST_CPUS};
+
+/// Why nothing is known there; of several reasons the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// The recorder had no room for events.
+    Lost,
+    /// What stands there in a text is no event that can be read.
+    PassedOver,
+}
+
+/// The reasons in words, in their order.
+pub const WHYS: [&str; 2] = ["events were lost", "lines that could not be read"];
+
+/// Such a stretch. Those of one CPU do not overlap.
+#[derive(Debug, Clone, Copy)]
+pub struct Gap {
+    /// CPU that lost samples.
+    pub cpu: u32,
+    /// Time of its previous sample; of the window's start without one.
+    pub start_ns: i64,
+    /// When the loss had ended; the window's end where no sample follows.
+    pub end_ns: i64,
+    /// Samples, as far as their number is known.
+    pub lost: u64,
+    /// The reason.
+    pub why: Why,
+}
+
+/// The gaps in the making.
+#[derive(Debug, Default)]
+pub struct Gaps {
+    /// The newest sample of each CPU.
+    latest: Vec<i64>,
+    gaps: Vec<Gap>,
+    /// Each CPU's last gap.
+    last: FxHashMap<u32, usize>,
+    /// Losses without a time, which end at their CPU's next sample.
+    untimed: FxHashMap<u32, (u64, Why)>,
+}
+
+impl Gaps {
+    /// A sample.
+    #[inline(always)]
+    pub fn sample(&mut self, cpu: u32, time_ns: i64) {
+        if !self.untimed.is_empty() {
+            self.end_untimed(cpu, time_ns);
+        }
+        match self.latest.get_mut(cpu as usize) {
+            Some(latest) => *latest = (*latest).max(time_ns),
+            None if cpu < MOST_CPUS => {
+                self.latest.resize(cpu as usize + 1, i64::MIN);
+                self.latest[cpu as usize] = time_ns;
+            }
+            None => {}
+        }
+    }
+
+    /// A loss on a CPU, since its previous sample.
+    pub fn loss(&mut self, side: &Side<'_>, lost: u64, why: Why) {
+        match (side.cpu, side.time_ns) {
+            (Some(cpu), Some(time_ns)) => self.add(cpu, time_ns, lost, why),
+            (Some(cpu), None) if cpu < MOST_CPUS => {
+                let untimed = self.untimed.entry(cpu).or_insert((0, why));
+                *untimed = (untimed.0.saturating_add(lost), untimed.1.min(why));
+            }
+            _ => {}
+        }
+    }
+
+    /// CPUs with samples.
+    pub fn cpus(&self) -> Vec<u32> {
+        let seen = self.latest.iter().enumerate().filter(|(_, &latest)| latest > i64::MIN);
+        seen.map(|(cpu, _)| cpu as u32).collect()
+    }
+
+    /// The recording had this window: what was lost before a CPU's first sample may have been lost since
+    /// its start, and what was behind its last until its end.
+    pub fn finish(mut self, window: (i64, i64)) -> Vec<Gap> {
+        let mut untimed: Vec<(u32, (u64, Why))> = std::mem::take(&mut self.untimed).into_iter().collect();
+        untimed.sort_unstable();
+        for (cpu, (lost, why)) in untimed {
+            self.add(cpu, window.1, lost, why);
+        }
+        for (&cpu, &last) in &self.last {
+            let latest = self.latest(cpu);
+            let gap = &mut self.gaps[last];
+            if latest < gap.end_ns {
+                gap.end_ns = window.1;
+            }
+        }
+        self.gaps.iter_mut().for_each(|gap| gap.start_ns = gap.start_ns.max(window.0));
+        self.gaps
+    }
+
+    #[cold]
+    fn end_untimed(&mut self, cpu: u32, time_ns: i64) {
+        if let Some((lost, why)) = self.untimed.remove(&cpu) {
+            self.add(cpu, time_ns, lost, why);
+        }
+    }
+
+    /// Losses with no sample in between are one gap.
+    fn add(&mut self, cpu: u32, end_ns: i64, lost: u64, why: Why) {
+        let start_ns = self.latest(cpu).min(end_ns);
+        let last = self.last.get(&cpu).map(|&last| &mut self.gaps[last]);
+        match last.filter(|last| start_ns < last.end_ns && last.start_ns < end_ns) {
+            Some(last) => {
+                last.start_ns = start_ns.min(last.start_ns);
+                last.end_ns = end_ns.max(last.end_ns);
+                last.lost = lost.saturating_add(last.lost);
+                last.why = why.min(last.why);
+            }
+            None => {
+                self.last.insert(cpu, self.gaps.len());
+                self.gaps.push(Gap { cpu, start_ns, end_ns, lost, why });
+            }
+        }
+    }
+
+    fn latest(&self, cpu: u32) -> i64 {
+        self.latest.get(cpu as usize).copied().unwrap_or(i64::MIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::visit::What;
+
+    fn found(gaps: Gaps) -> Vec<(u32, i64, i64, u64, Why)> {
+        let gaps = gaps.finish((0, 1000));
+        gaps.iter().map(|gap| (gap.cpu, gap.start_ns, gap.end_ns, gap.lost, gap.why)).collect()
+    }
+
+    fn lose(gaps: &mut Gaps, time_ns: Option<i64>, lost: u64, why: Why) {
+        gaps.loss(&Side::of(What::Lost(lost), time_ns, Some(0)), lost, why);
+    }
+
+    #[test]
+    fn losses_between_two_samples_are_one_gap() {
+        let mut gaps = Gaps::default();
+        gaps.sample(0, 100);
+        for (time_ns, lost) in [(200, 5), (300, 7), (250, 1)] {
+            lose(&mut gaps, Some(time_ns), lost, Why::PassedOver);
+        }
+        lose(&mut gaps, Some(310), 0, Why::Lost);
+        gaps.sample(0, 310);
+        lose(&mut gaps, None, 2, Why::Lost);
+        gaps.sample(0, 400);
+        assert_eq!(found(gaps), [(0, 100, 310, 13, Why::Lost), (0, 310, 400, 2, Why::Lost)]);
+    }
+
+    #[test]
+    fn a_loss_without_samples_around_is_as_long_as_the_window() {
+        for time_ns in [None, Some(500)] {
+            let mut gaps = Gaps::default();
+            lose(&mut gaps, time_ns, 5, Why::Lost);
+            assert_eq!(found(gaps), [(0, 0, 1000, 5, Why::Lost)]);
+        }
+    }
+}
