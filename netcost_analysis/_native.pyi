@@ -43,6 +43,7 @@ class Capture:
         cpus: Sequence[int] | None = None,
         bin_ns: int | None = None,
         clock_doubt: str | None = None,
+        lines: dict[int, str] | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Any]: ...
 

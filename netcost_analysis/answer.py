@@ -1,10 +1,10 @@
 """The answer of the report: whose CPU time, how much of it was taken, by what."""
 
-from difflib import get_close_matches
 from pathlib import Path
 
 import pandas as pd
 
+from .errors import ArgumentError, no_task
 from .tally import INTERRUPT_CONTEXTS, of_tasks, tally
 from .timeline import Timeline
 
@@ -32,8 +32,7 @@ def choose_victim(
     if wanted is not None:
         if wanted in names:
             return wanted
-        near = get_close_matches(wanted, names, n=3) or names[:5]
-        raise ValueError(f"no task {wanted!r} in the window; there are {', '.join(near) or 'none'}")
+        raise ArgumentError(no_task(wanted, names))
     return _recorded_victim(timeline, names) or (names[0] if names else None)
 
 
@@ -58,10 +57,10 @@ def kinds_of(rows: pd.DataFrame) -> "pd.Series[str]":
     """What ran in each row of segments or sums, in the classes that pictures tell apart.
 
     rows: with columns context and is_network. Returns the context, with "softirq_other" for a
-    softirq that is no network's; same index.
+    softirq that is no network's, or not for certain; same index.
     """
     context = rows["context"].astype(object)
-    network = rows["is_network"].astype(object).isin(["yes", "unknown"])
+    network = rows["is_network"].astype(object) == "yes"
     return context.where(~((context == "softirq") & ~network), "softirq_other")
 
 

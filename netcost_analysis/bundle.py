@@ -2,12 +2,14 @@
 
 import json
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._native import CaptureError
-from .packed import is_packed, unpacked
+from .mending import manifest_of
+from .packed import is_packed, is_series_folder, named, unpacked
 
 if TYPE_CHECKING:
     from .host import Snapshot
@@ -28,9 +30,18 @@ def is_bundle(path: Path) -> bool:
 
 def bundle_at(path: str) -> "Bundle | None":
     # The bundle there, packed or not; None for a bare recording and standard input.
+    if path != "-" and is_series_folder(Path(path)):
+        raise _of_experiment(path)
     if path == "-" or not (is_bundle(Path(path)) or is_packed(Path(path))):
         return None
     return Bundle(path)
+
+
+def _of_experiment(path: str | Path) -> CaptureError:
+    return CaptureError(
+        f"{path} is an experiment, and no single recording: netcost_analysis.open_series(PATH) or "
+        "--series PATH opens it, netcost info lists its recordings"
+    )
 
 
 class Bundle:
@@ -46,25 +57,32 @@ class Bundle:
         self.path = Path(path)
         if is_packed(self.path):
             self._held = unpacked(self.path)
+            if is_series_folder(self._held.path):
+                raise _of_experiment(path)
             self.path = self._held.path
         self.manifest: dict[str, Any] = self._manifest()
 
     def _manifest(self) -> dict[str, Any]:
         text = self._read(self.path / "manifest.json")
         try:
-            manifest = json.loads(text)
+            manifest, self._mended = manifest_of(text)
         except (ValueError, RecursionError) as error:
-            raise CaptureError(f"{self.path}/manifest.json is no JSON: {error}") from None
+            raise CaptureError(f"{self.shown}/manifest.json is no JSON: {error}") from None
         if not isinstance(manifest, dict) or "netcost_bundle" not in manifest:
             raise CaptureError(
-                f"{self.path}/manifest.json is not of netcost-record: no netcost_bundle in it"
+                f"{self.shown}/manifest.json is not of netcost-record: no netcost_bundle in it"
             )
         if manifest["netcost_bundle"] != _FORMAT:
             raise CaptureError(
-                f"{self.path} is a bundle of format {manifest['netcost_bundle']!r}, "
+                f"{self.shown} is a bundle of format {manifest['netcost_bundle']!r}, "
                 f"this netcost reads {_FORMAT}: update it"
             )
         return manifest
+
+    @property
+    def shown(self) -> str:
+        """Its path as it was given: of a packed one the file's."""
+        return named(str(self.path))
 
     def _leads_out(self, path: Path) -> bool:
         # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
@@ -75,10 +93,10 @@ class Bundle:
 
     def _inside(self, name: Any) -> Path:
         if not isinstance(name, str) or not name:
-            raise CaptureError(f"{self.path}/manifest.json names no file but {name!r}")
+            raise CaptureError(f"{self.shown}/manifest.json names no file but {name!r}")
         if self._leads_out(self.path / name):
             raise CaptureError(
-                f"{self.path}/manifest.json names {name!r}, which is outside the bundle"
+                f"{self.shown}/manifest.json names {name!r}, which is outside the bundle"
             )
         return self.path / name
 
@@ -86,9 +104,15 @@ class Bundle:
     def _read(path: Path) -> str:
         if path.stat().st_size > _TEXT_LIMIT_BYTES:
             raise CaptureError(
-                f"{path} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, more than it can be"
+                f"{named(str(path))} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, "
+                "more than it can be"
             )
         return path.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def host_cpus(self) -> int | None:
+        """How many CPUs were online, by /proc/stat before the recording; None if not told."""
+        return len(re.findall(r"^cpu\d", self.text("before/stat") or "", re.MULTILINE)) or None
 
     def text(self, name: str) -> str | None:
         """The text of one of the bundle's files, None where it has none of that name.
@@ -107,7 +131,7 @@ class Bundle:
         try:
             return None if text is None else json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise CaptureError(f"{self.path}/{name} is no JSON: {error}") from None
+            raise CaptureError(f"{self.shown}/{name} is no JSON: {error}") from None
 
     @property
     def network_namespaces(self) -> dict[str, str]:
@@ -126,15 +150,22 @@ class Bundle:
         """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
 
         Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
-        bundle.
+        bundle, or a part of it is no regular file.
         """
         if "trace" in self.manifest and self.manifest["trace"] is None:
             raise CaptureError("the bundle has no trace: it was recorded without one")
         trace = self._inside(self.manifest.get("trace"))
-        for folder, folders, files in os.walk(trace):
-            for path in (Path(folder, name) for name in folders + files):
-                if path.is_symlink() and self._leads_out(path):
-                    raise CaptureError(f"{path} is a link to a place outside the bundle")
+        parts = (
+            Path(at, name) for at, folders, files in os.walk(trace) for name in folders + files
+        )
+        for path in (trace, *parts):
+            if path != trace and path.is_symlink() and self._leads_out(path):
+                raise CaptureError(f"{named(str(path))} is a link to a place outside the bundle")
+            # Whoever waits for a FIFO of a stranger's waits for ever.
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise CaptureError(
+                    f"{named(str(path))} is no regular file: a bundle holds files and folders"
+                )
         return trace
 
     def _part(self, key: str) -> dict[str, Any] | None:
@@ -225,15 +256,34 @@ class Bundle:
         return Snapshot({file: self.text(f"{name}/{file}") or "" for file in Snapshot.FILES})
 
     def __repr__(self) -> str:
-        return f"Bundle {self.path}: {self.summary}"
+        return f"Bundle {self.shown}: {self.summary}"
 
     @property
     def notes(self) -> list[str]:
         """What the recorder knows of the trace and the trace does not say itself."""
         lost = self.manifest.get("lost_events")
-        return (
-            [f"the recorder counted {lost:,} lost events"] if isinstance(lost, int) and lost else []
-        )
+        counted = isinstance(lost, int) and lost
+        return [*self.mended, *([f"the recorder counted {lost:,} lost events"] if counted else [])]
+
+    @cached_property
+    def mended(self) -> list[str]:
+        """What was mended of its manifest, and of those of its other runs, so that it opens."""
+        notes = [f"manifest.json: {self._mended}"] if self._mended else []
+        others = self.manifest.get("calibration")
+        runs = list(others.values()) if isinstance(others, dict) else []
+        for name in dict.fromkeys(
+            one for one in (self.manifest.get("baseline"), *runs) if isinstance(one, str) and one
+        ):
+            try:
+                path = self._inside(name)
+                # "./" is this one.
+                run = None if path.resolve() == self.path.resolve() else Bundle(path)
+            except (CaptureError, OSError, ValueError):
+                # Whoever asks for that run is told.
+                continue
+            if run is not None and run._mended:
+                notes.append(f"{name.rstrip('/')}/manifest.json: {run._mended}")
+        return notes
 
     @property
     def summary(self) -> str:

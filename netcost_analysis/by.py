@@ -2,12 +2,14 @@
 
 from typing import Literal, get_args
 
+from .errors import ArgumentError
+
 By = Literal["comm", "tid", "cpu", "device"]
 
 
 def check_by(by: str) -> None:
     if by not in get_args(By):
-        raise ValueError(f"by={by!r}: one of {', '.join(get_args(By))}")
+        raise ArgumentError(f"by={by!r}: one of {', '.join(get_args(By))}")
 
 
 def victim_keys(by: By) -> list[str]:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from . import _native
 from ._native import CaptureError
 from .bundle import bundle_at
+from .covering import recorded_share
+from .errors import require_text
 from .event_names import require_event
 from .kallsyms import kallsyms_beside, parse_kallsyms, read_kallsyms
+from .packed import named
 from .progress import progress
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 from .tables import summary_html, summary_text
-from .units import duration, share
+from .units import duration, not_recorded, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,6 +45,8 @@ class Capture:
 
     def __init__(self, path: str | Path, buffer: str | None = None) -> None:
         self.path, self.buffer = str(path), buffer
+        require_text(self.path, "path")
+        require_text(buffer or "", "buffer's name")
         self.bundle = bundle_at(self.path)
         self._trace = str(self.bundle.trace) if self.bundle else self.path
         if self.bundle and not Path(self._trace).exists():
@@ -49,11 +54,12 @@ class Capture:
             raise CaptureError(
                 f"the bundle has no trace: {name} was left out of it, and only its texts are here"
             )
+        require_text(self._trace, "path")
         try:
             self.native = _native.Capture(self._trace, buffer)
         except OSError as error:
             # Native says what went wrong, not with which file.
-            raise type(error)(f"{self._trace}: {error}") from None
+            raise type(error)(f"{named(self._trace)}: {error}") from None
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -74,8 +80,11 @@ class Capture:
         """
         header, scan = self.header, self._scan
         start, end = scan["start_ns"], scan["end_ns"]
-        coverage = _rows(scan["coverage"])
-        beside = self.bundle.notes if self.bundle and scan["lost_unknown"] else []
+        # Without times in ns a gap has no length.
+        coverage = [] if start is None else _rows(scan["coverage"])
+        beside: list[str] = []
+        if self.bundle:
+            beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
         known_of = {
             "path": self.path,
             "bundle": self.bundle is not None,
@@ -84,6 +93,8 @@ class Capture:
             "end_ns": end,
             "duration_ns": None if start is None else end - start,
             "cpus": scan["cpus"],
+            # A recording of some CPUs does not always say how many there are.
+            "nr_cpus": (self.bundle and self.bundle.host_cpus) or header.get("nr_cpus"),
             "events": scan["events"],
             "records": scan["records"],
             "lost_events": scan["lost_events"],
@@ -91,7 +102,9 @@ class Capture:
             "lost_unknown": scan["lost_unknown"],
             "guest_samples": scan["guest_samples"],
             "kallsyms": header["kallsyms"] or kallsyms_beside(self._trace) is not None,
-            "covered": _covered(start, end, scan["cpus"], coverage),
+            "recorded": None
+            if start is None
+            else recorded_share(scan["cpus"], coverage, (start, end)),
             "coverage": coverage,
             "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"], *beside])),
         }
@@ -216,7 +229,7 @@ class Capture:
         """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
 
         Where the bundle does not say when it ran, the whole capture. Raises CaptureError for a
-        recording without a victim, or one that ended before it started.
+        recording without a victim or any event of its CPU, or of one that ended before it started.
         """
         victim = self.bundle.victim if self.bundle else None
         if victim is None:
@@ -228,6 +241,9 @@ class Capture:
         cpu = victim.get("cpu")
         if start is not None and end is not None and end <= start:
             raise CaptureError(f"{self.path} has a victim that ended before it started")
+        if isinstance(cpu, int) and cpu not in self.info["cpus"]:
+            missing = not_recorded(cpu, self.info["cpus"])
+            raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
         return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
 
     def __repr__(self) -> str:
@@ -266,8 +282,8 @@ class Capture:
                 "lost",
                 f"{info['lost_events']:,} events"
                 + (", and an unknown number" if info["lost_unknown"] else "")
-                + f"; {share(info['covered']) or 'an unknown part'} "
-                "of CPU time outside losses",
+                + f"; {share(info['recorded']) or 'an unknown part'} "
+                "of CPU time recorded without loss",
             ),
         ]
         if self.bundle:
@@ -285,13 +301,3 @@ def _rows(table: Any) -> list[dict[str, Any]]:
 
     rows: list[dict[str, Any]] = pa.table(table).to_pylist()
     return rows
-
-
-def _covered(
-    start: int | None, end: int | None, cpus: list[int], gaps: list[dict[str, Any]]
-) -> float | None:
-    # The share of the recorded CPUs' window outside gaps; gaps of one CPU do not overlap.
-    if start is None or end is None or end <= start or not cpus:
-        return None
-    missing: int = sum(min(gap["end_ns"], end) - max(gap["start_ns"], start) for gap in gaps)
-    return max(0.0, 1 - missing / (len(cpus) * (end - start)))

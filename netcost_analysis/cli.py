@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -68,6 +69,10 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no µ gets its number.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         # Not cli(): click answers a closed pipe with exit status 1.
         with cli.make_context("netcost", sys.argv[1:]) as context:
@@ -87,20 +92,13 @@ def main() -> None:
         # The reader has what it wanted. What is still buffered must not fail again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
-    except OSError as error:
-        _fail(
-            f"{error.filename}: {error.strerror}"
-            if error.filename and error.strerror
-            else str(error)
-        )
-    except Exception as error:
-        if os.environ.get("NETCOST_TRACEBACK"):
+    except BaseException as error:
+        if os.environ.get("NETCOST_TRACEBACK") or isinstance(error, SystemExit):
             raise
-        from ._native import CaptureError
+        from .errors import is_refusal, line_of
 
-        if isinstance(error, CaptureError | ValueError):
-            _fail(_of_capture(str(error), given.get(_PATH)))
-        _fail(f"{type(error).__name__}: {error} (a bug; NETCOST_TRACEBACK=1 shows where)")
+        line = line_of(error)
+        _fail(_of_capture(line, given.get(_PATH)) if is_refusal(error) else line)
 
 
 def _of_capture(message: str, path: str | None) -> str:
@@ -155,6 +153,22 @@ def opened(path: str) -> "Capture":
     from .capture import open_capture
 
     return open_capture(path, click.get_current_context().meta[_BUFFER])
+
+
+def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
+    # -o FILE, whose ending says what is written; refused before anything is read.
+    def checked(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+        from pathlib import Path
+
+        if value is not None and Path(value).suffix not in endings:
+            known = " or ".join(endings)
+            raise click.UsageError(f"-o takes a file ending in {known}, not {value!r}")
+        if value is not None and not Path(value).parent.is_dir():
+            raise click.ClickException(f"{Path(value).parent} is no directory")
+        return value
+
+    kind = click.Path(dir_okay=False)
+    return click.option("-o", "--output", type=kind, callback=checked, **settings)
 
 
 def window_options(function: Callable[..., None]) -> Callable[..., None]:

@@ -1,13 +1,22 @@
 # netcost ask: any question of the package from the shell, as text, JSON, CSV or Parquet.
 
 import ast
+import re
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .cli import capture_arguments, json_option, opened, print_json, window_options
+from .cli import (
+    capture_arguments,
+    json_option,
+    opened,
+    output_option,
+    print_json,
+    window_options,
+)
 from .units import printable
 
 if TYPE_CHECKING:
@@ -45,12 +54,7 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     multiple=True,
     help="An argument of the question's function; may be repeated.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
-    help="Write to FILE.parquet or FILE.csv instead.",
-)
+@output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed,
@@ -73,6 +77,7 @@ def command(
 
     Columns and their meaning: docs/definitions.md.
     """
+    from .missed.unrecorded import lower_ends_of
     from .questions import ask, parts
 
     one = _question(question)
@@ -99,8 +104,9 @@ def command(
                    else _plain(answers[""]))  # fmt: skip
     else:
         _print(answers, 0 if one.sources == ("Series",) else opened(path).start_ns)
-        for note in timelines[0].notes if timelines else ():
-            print(f"note: {printable(note)}")
+        for timeline in timelines[:1]:
+            for note in [*timeline.notes, *lower_ends_of(timeline)]:
+                print(f"note: {printable(note)}")
 
 
 def _question(name: str) -> "Question":
@@ -136,21 +142,35 @@ def _value(given: str, text: str, kind: str) -> Any:
         return None
     try:
         value = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         value = text
-    numbers = [name for name in ("bool", "int", "float", "Sequence") if name in kind]
-    others = not numbers or "str" in kind or "Task" in kind
-    if others and (isinstance(value, int) and "int" not in kind and "Task" not in kind):
-        return text
-    fits = {
-        "bool": isinstance(value, bool),
-        "int": isinstance(value, int) and not isinstance(value, bool),
-        "float": isinstance(value, int | float) and not isinstance(value, bool),
-        "Sequence": isinstance(value, list | tuple),
-    }
-    if others or any(fits[name] for name in numbers):
-        return value
-    raise click.UsageError(f"--with {given!r}: it takes {kind.strip(chr(39))}")
+    if many := _MANY.search(kind):
+        one, rest = many.groups()
+        length = None if rest in (None, "...") else 1 + rest.count(one)
+        values = tuple(value) if isinstance(value, list | tuple) else (value,)
+        fits = all(_TAKES[one](each) for each in values)
+        if values and fits and len(values) == (length or len(values)):
+            return values
+    elif any(name in kind and takes(value) for name, takes in _TAKES.items() if name != "str"):
+        return float(value) if "float" in kind else value
+    elif "str" in kind or "Literal" in kind:
+        return value if isinstance(value, str) else text
+    raise click.UsageError(f"--with {given!r}: it takes {_said(kind)}")
+
+
+# "tuple[int, ...]", "tuple[int, int]", "collections.abc.Sequence[int]".
+_MANY = re.compile(r"(?:tuple|Sequence)\[(\w+)(?:, (.*?))?\]")
+_TAKES: dict[str, Callable[[Any], bool]] = {
+    "bool": lambda value: isinstance(value, bool),
+    # Times have 64 bits, and are added to others.
+    "int": lambda value: type(value) is int and abs(value) < 2**62,
+    "float": lambda value: type(value) in (int, float) and isfinite(value),
+    "str": lambda value: isinstance(value, str),
+}
+
+
+def _said(kind: str) -> str:
+    return re.sub(r"<class '(\w+)'>", r"\1", kind).removeprefix("collections.abc.")
 
 
 def _write(answers: dict[str, Any], output: str) -> None:
@@ -160,8 +180,6 @@ def _write(answers: dict[str, Any], output: str) -> None:
     from .files import replacing
 
     frames = [part for part in answers.values() if isinstance(part, pd.DataFrame)]
-    if Path(output).suffix not in (".csv", ".parquet"):
-        raise click.UsageError(f"-o takes a file ending in .parquet or .csv, not {output!r}")
     if len(frames) != 1:
         named = ", ".join(n for n, part in answers.items() if isinstance(part, pd.DataFrame))
         raise click.UsageError(f"-o takes one table: choose it with --table ({named or 'none'})")
@@ -179,10 +197,14 @@ def _plain(part: Any) -> Any:
     import pandas as pd
 
     from .export import rows
+    from .questions import parts
     from .tables import plain
 
     if isinstance(part, pd.DataFrame):
         return rows(_with_index(part))
+    # A part may have parts of its own, as the limits of squeezes().
+    if "" not in (named := parts(part)):
+        part = named
     if isinstance(part, list | tuple):
         return [_plain(one) for one in part]
     if isinstance(part, dict):
@@ -223,7 +245,10 @@ def _figure(name: str, value: Any) -> Any:
     import pandas as pd
 
     from .figures import figures
+    from .questions import parts
 
+    if "" not in (named := parts(value)):
+        return "; ".join(f"{one} {_figure(one, of)}" for one, of in named.items())
     if isinstance(value, list | tuple):
         return "; ".join(map(str, value)) or "none"
     return figures(pd.DataFrame({name: [value]})).rows[0][0] or "unknown"

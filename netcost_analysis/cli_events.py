@@ -2,15 +2,21 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ._native import CaptureError
-from .cli import capture_arguments, json_option, opened, print_json, window_options
+from .cli import (
+    capture_arguments,
+    json_option,
+    opened,
+    output_option,
+    print_json,
+    window_options,
+)
 from .recorder import has_samples
-from .units import duration, not_recorded
+from .units import not_recorded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,12 +31,7 @@ _ON_A_TERMINAL = 50
 )
 @capture_arguments
 @click.argument("name")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
-    help="Write to FILE.parquet or FILE.csv instead.",
-)
+@output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
@@ -54,11 +55,6 @@ def command(
     page-faults) has its samples: where each was taken, and its callchain, innermost frame first,
     with a bar between the kernel's frames and the task's.
     """
-    suffix = Path(output).suffix if output else None
-    if output and suffix not in (".parquet", ".csv"):
-        raise click.UsageError(f"-o takes a file ending in .parquet or .csv, not {output!r}")
-    if output and not Path(output).parent.is_dir():
-        raise click.ClickException(f"{Path(output).parent} is no directory")
     capture = opened(path)
     on_terminal = sys.stdout.isatty() and not output and not as_json
     cut = _ON_A_TERMINAL if on_terminal and limit is None else None
@@ -99,7 +95,7 @@ def _within(
     cpus: tuple[int, ...],
 ) -> "pd.DataFrame":
     # The window is the one that netcost stolen takes, and is refused for the same reasons.
-    _ = capture.timeline(start, end)
+    window = capture.timeline(start, end)
     for cpu in set(cpus).difference(capture.info["cpus"]):
         raise CaptureError(not_recorded(cpu, capture.info["cpus"]))
     if cpus:
@@ -112,11 +108,7 @@ def _within(
         return frame
     if "time_ns" not in frame:
         raise CaptureError("these events have no times in seconds: leave out --start and --end")
-    if start is not None and start * 1e9 > (capture.info["duration_ns"] or 0):
-        raise CaptureError(
-            f"the window begins at {start:g} s, and the capture is over after "
-            f"{duration(capture.info['duration_ns'])}"
-        )
+    window.require_inside()
     times = (frame["time_ns"] - capture.start_ns) / 1e9
     kept = times.notna()
     if start is not None:

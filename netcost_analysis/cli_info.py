@@ -1,5 +1,6 @@
 # netcost info: what is in a capture.
 
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -20,17 +21,51 @@ _MOST_SILENT = 12
 @capture_arguments
 @json_option
 def command(path: str, as_json: bool) -> None:
-    """Say what is in a capture: host, clock, window, events, losses."""
-    info = opened(path).info
-    if as_json:
-        print_json(info)
+    """Say what is in a capture: host, clock, window, events, losses; the steps of an experiment."""
+    from .missed.said import verdict
+    from .packed import is_packed_series, is_series_folder
+
+    if path != "-" and (is_series_folder(Path(path)) or is_packed_series(Path(path))):
+        _experiment(path, as_json)
         return
-    for key, value in _lines(info):
+    capture = opened(path)
+    info, said = capture.info, verdict(capture)
+    if as_json:
+        print_json(info | {"completeness": said and said._asdict()})
+        return
+    for key, value in _lines(info, said.verdict if said else None):
         click.echo(f"{key:<10} {printable(value)}")
 
 
-def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
-    cpus, covered = info["cpus"], share(info["covered"])
+def _experiment(path: str, as_json: bool) -> None:
+    from .series import open_series
+
+    series = open_series(path)
+    told = series.info
+    if as_json:
+        print_json(told)
+        return
+    lines = [
+        ("path", f"{path} (experiment)"),
+        *((key, told[key]) for key in ("experiment", "command", "kernel", "started", "ended")),
+        ("steps", f"{len(told['steps'])}; netcost_analysis.open_series, --series open them"),
+    ]
+    for key, value in [*lines, *(("", _step(one)) for one in told["steps"])]:
+        if value:
+            click.echo(f"{key:<10} {printable(str(value))}")
+    for note in told["notes"]:
+        click.echo(f"{'note':<10} {printable(str(note))}")
+
+
+def _step(step: dict[str, Any]) -> str:
+    count = step["repeats"]
+    repeats = f"; {count:,} repeat{'s' * (count > 1)} without tracing" if count else ""
+    return f"{step['name']}: {step['is']}{repeats}"
+
+
+def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
+    # verdict: None where there is nothing to compare with, of which nobody expects any.
+    cpus, recorded = info["cpus"], share(info["recorded"])
     lines = [
         ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
         ("format", _format(info)),
@@ -57,8 +92,10 @@ def _lines(info: dict[str, Any]) -> list[tuple[str, str]]:
                 else ""
             ),
         ),
-        ("covered", f"{covered} of CPU time outside losses" if covered else "unknown"),
+        ("recorded", f"{recorded} of CPU time without loss" if recorded else "unknown"),
     ]
+    if verdict:
+        lines.append(("verdict", verdict))
     lines += _buffers(info) + _events(info)
     if info["guest_samples"]:
         lines.append(("guests", f"{info['guest_samples']:,} samples were taken inside a guest"))

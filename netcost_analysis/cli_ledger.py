@@ -1,6 +1,7 @@
 # netcost ledger: the victim x thief matrix.
 
 import shutil
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import click
@@ -25,20 +26,25 @@ def command(
 ) -> None:
     """Show who lost CPU time to what."""
     from .matrix import ledger
-    from .tables import ledger_footer, ledger_table, ledger_title, show
+    from .missed.said import quick_verdict
+    from .tables import NO_TASK, ledger_footer, ledger_table, ledger_title, show
 
-    timeline = opened(path).timeline(start=start, end=end, cpus=list(cpus) or None)
-    matrix = ledger(timeline, by=by)
+    capture = opened(path)
+    timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
+    matrix, verdict = ledger(timeline, by=by), quick_verdict(capture)
     if as_json:
-        print_json(_json(matrix, timeline.summary))
+        print_json(_json(matrix, timeline.summary, verdict))
         return
     print(ledger_title(matrix) + "\n")
     width = shutil.get_terminal_size((132, 24)).columns
-    show(ledger_table(matrix, width))
-    print(ledger_footer(matrix))
+    if len(matrix.ns):
+        show(ledger_table(matrix, width))
+    else:
+        print(NO_TASK)
+    print(ledger_footer(matrix, verdict))
 
 
-def _json(matrix: Any, summary: dict[str, Any]) -> dict[str, Any]:
+def _json(matrix: Any, summary: dict[str, Any], verdict: str | None) -> dict[str, Any]:
     from .tables import plain
 
     victims = []
@@ -66,7 +72,7 @@ def _json(matrix: Any, summary: dict[str, Any]) -> dict[str, Any]:
             }
         )
     return {
-        **window_fields(summary, matrix.covered),
+        **window_fields(summary, matrix.recorded_share, matrix.owned_share, verdict, matrix.notes),
         "by": matrix.by,
         "victims": victims,
         "elsewhere": [
@@ -87,10 +93,18 @@ def victim_fields(key: Any, by: str) -> dict[str, Any]:
     return {"cpu" if by == "cpu" else "comm": plain(key)}
 
 
-def window_fields(summary: dict[str, Any], covered: float | None) -> dict[str, Any]:
+def window_fields(
+    summary: dict[str, Any],
+    recorded: float | None,
+    owned: float | None,
+    verdict: str | None,
+    notes: Sequence[str],
+) -> dict[str, Any]:
     # What every JSON answer about a timeline begins with.
     names = (
         *("start_ns", "end_ns", "resolution_ns", "cpus", "has_switches"),
-        *("lost_events", "lost_unplaced", "lost_unknown", "notes"),
+        *("lost_events", "lost_unplaced", "lost_unknown"),
     )
-    return {**{name: summary[name] for name in names}, "covered": covered}
+    known = {name: summary[name] for name in names}
+    coverages = {"recorded": recorded, "owned": owned}
+    return {**known, "notes": list(notes), **coverages, "verdict": verdict}

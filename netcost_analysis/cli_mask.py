@@ -16,21 +16,36 @@ from .cli import json_option, print_json
     help="Names and what replaces them, taken over and extended. Keep it to yourself: it undoes "
     "the masking.",
 )
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="What the folder in a packed OUT is called: bundle, or experiment, unless said.",
+)
 @json_option
-def command(source: str, target: str, map_path: str | None, as_json: bool) -> None:
+def command(
+    source: str, target: str, map_path: str | None, name: str | None, as_json: bool
+) -> None:
     """Write OUT, of the same kind as IN, with host names, IP and MAC addresses, command lines and
-    task names replaced; kernel threads stay readable.
+    names of tasks and files replaced; kernel threads stay readable.
 
-    IN is a bundle, packed or not, or a recording. OUT.masked.txt says what was replaced, zeroed and
-    left out: docs/mask.md.
+    IN is a bundle or an experiment, packed or not, or a recording; a folder is packed where OUT
+    ends in .tar.zst or .tar.gz. OUT.masked.txt says what was replaced, zeroed, left out and not
+    masked: docs/mask.md.
     """
     from .masking import mask
 
     if source == "-":
         raise click.UsageError("mask reads the recording more than once: give it a file")
-    masked = mask(source, target, map_path)
+    masked = mask(source, target, map_path, name)
     if as_json:
-        print_json({"output": target, "replaced": masked.replaced, "told": masked.told})
+        print_json(
+            {
+                "output": target,
+                "replaced": masked.replaced,
+                "told": masked.told,
+                "not_masked": masked.not_masked,
+            }
+        )
         return
     click.echo(masked.summary, nl=False)
     click.echo(f"masked: {target}; the same list is in {target}.masked.txt")

@@ -4,27 +4,25 @@ from pathlib import Path
 
 import click
 
-from .cli import capture_arguments, json_option, opened, print_json
+from .cli import capture_arguments, json_option, opened, output_option, print_json
 
 _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[notebooks]'"
 
 
 @click.command("report", short_help="Write the report as one HTML file.")
 @capture_arguments
-@click.option(
-    "-o", "--output", required=True, type=click.Path(dir_okay=False), help="The HTML file to write."
-)
+@output_option(".html", ".htm", required=True, help="The HTML file to write.")
 @click.option(
     "--notebook",
     metavar="NAME",
-    default="stolen-time",
-    help="Which question: a notebook of the project by name or number (devices, 04), or a file.",
+    help="Which question: a notebook of the project by name or number (devices, 04), or a file; "
+    "stolen-time unless given.",
 )
 @click.option(
     "--series",
     metavar="DIR",
-    help="A series of capture/lab beside it: a sweep for anatomy-and-batches, a calibration for "
-    "accounting-doctor.",
+    help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
+    "anatomy-and-batches, a calibration for accounting-doctor.",
 )
 @click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
@@ -32,20 +30,20 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[not
 def command(
     path: str,
     output: str,
-    notebook: str,
+    notebook: str | None,
     series: str | None,
     victim: str | None,
     code: bool,
     as_json: bool,
 ) -> None:
     """Write the report on a capture, as one HTML file that needs nothing else."""
-    from .report import NotebookError, find_notebook, write_report
+    from .answer import choose_victim
+    from .losses import stolen
+    from .report import NotebookError, find_notebook, is_ours, write_report
     from .series import is_series, open_series
 
     if path == "-":
         raise click.UsageError("report reads the capture more than once: give it a file")
-    if not Path(output).parent.is_dir():
-        raise click.ClickException(f"{Path(output).parent} is no directory")
     try:
         source = find_notebook(notebook)
     except NotebookError as error:
@@ -56,7 +54,10 @@ def command(
         )
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
     capture = opened(path)
-    _ = capture.timeline().summary
+    timeline = capture.timeline()
+    _ = timeline.summary
+    if victim is not None and is_ours(source):
+        choose_victim(timeline, stolen(timeline), victim)
     if series is not None:
         open_series(series)
     chosen = {

@@ -1,21 +1,23 @@
 # netcost stolen: per victim, where its time on CPU went.
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .cli import capture_arguments, json_option, opened, print_json, window_options
 from .cli_ledger import victim_fields, window_fields
-from .units import absent, duration, printable
+from .errors import ArgumentError, no_task
+from .units import absent, duration, printable, share
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from .accounting import Accounting
     from .tables import Table
+    from .timeline import Timeline
 
 _ROWS = 12
+_HOLDERS = 3
 _THIEVES = tuple(f"stolen_{kind}_" for kind in ("hardirq", "vector", "nmi", "softirq", "device"))
 
 
@@ -34,37 +36,59 @@ def command(
 ) -> None:
     """Show how much of each task's time on CPU was its own, and what a monitor would say."""
     from .accounting import accounting
+    from .cli_stolen_json import beside_victims
     from .losses import stolen
-    from .tables import show, window_text
+    from .missed.said import quick_verdict
+    from .missed.unrecorded import note_of
+    from .stolen_time.network import network_cost, network_words
+    from .tables import NO_TASK, show, window_text
 
     capture = opened(path)
     timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
     frame = stolen(timeline)
     if victim is not None and victim not in frame.index:
-        raise click.ClickException(_no_such_victim(victim, list(frame.index)))
+        raise ArgumentError(no_task(victim, list(frame.index)))
     frame = frame if victim is None else frame.loc[[victim]]
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
+    verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
             {
-                **window_fields(timeline.summary, timeline.covered),
+                **window_fields(
+                    timeline.summary, timeline.recorded, timeline.owned, verdict, notes
+                ),
                 "accounting": regime.regime if regime else None,
                 "victims": [
                     {**victim_fields(key, "comm"), **_plain(row)} for key, row in frame.iterrows()
                 ],
+                **beside_victims(timeline, victim),
             }
         )
         return
-    window = window_text(timeline.duration_ns, timeline.summary["cpus"], timeline.covered)
+    print("\n".join(map(printable, network_words(network_cost(timeline)))))
+    window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
-        show(_overview(frame))
-        if regime:
-            print(f"\naccounting {regime.text}")
+        if len(frame):
+            lost = timeline.sums()
+            show(_overview(frame, int(lost.loc[lost["tid"].isna(), "ns"].sum())))
+        else:
+            print(f"{NO_TASK} netcost ledger has what interrupts took from none.")
     else:
         print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
         show(_detail(frame.iloc[0], regime))
-    for note in timeline.notes:
+        if timeline.has_switches:
+            _show_life(timeline, victim)
+    below = {
+        "accounting": regime.text if regime and victim is None else None,
+        "verdict": verdict,
+    }
+    if any(below.values()):
+        print()
+    for name, text in below.items():
+        if text:
+            print(f"{name:<10} {printable(text)}")
+    for note in notes:
         print(f"note: {printable(note)}")
 
 
@@ -74,36 +98,74 @@ def _plain(row: Any) -> dict[str, Any]:
     return {str(name): plain(value) for name, value in row.items()}
 
 
-def _no_such_victim(name: str, known: list[str]) -> str:
-    near = get_close_matches(name, known, n=3) or known[:5]
-    return f"no task {name!r} in the window; there are {', '.join(near)}"
+def _show_life(timeline: "Timeline", victim: str) -> None:
+    from .stolen_time import lifetimes
+    from .stolen_time.closing import parts_of_life
+    from .tables import Table, between, show
+
+    lived = lifetimes(timeline)
+    if victim not in lived.index:
+        return
+    row = lived.loc[[victim]].iloc[0]
+    there = between(row["lifetime_ns"], row["lifetime_max_ns"])
+    tasks = f" ({row['tasks']:,} tasks, their sum)" if row["tasks"] > 1 else ""
+    # Of many tasks that come and go, what they were absent for says nothing.
+    absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
+    every = "" if timeline.cpus is None else ", on all recorded CPUs"
+    print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")
+    parts = parts_of_life(row).itertuples()
+    rows = [[str(one.part), duration(one.ns), share(one.share)] for one in parts]
+    rows += _holders(timeline, victim)
+    show(Table(["", "time", "of its lifetime"], rows))
 
 
-def _overview(frame: "pd.DataFrame") -> "Table":
+def _holders(timeline: "Timeline", victim: str) -> list[list[str]]:
+    from .requires import MissingEventsError
+    from .stolen_time import waited_for
+    from .stolen_time.stays import everywhere
+
+    try:
+        waits = waited_for(everywhere(timeline))
+    except MissingEventsError:
+        return []
+    rows = waits[waits["comm"] == victim].head(_HOLDERS).itertuples()
+    return [
+        [f"of its waits: for {one.holder_comm}", duration(one.ns), share(one.lifetime_share)]
+        for one in rows
+    ]
+
+
+def _overview(frame: "pd.DataFrame", lost_ns: int) -> "Table":
+    # lost_ns: time whose task is not known.
     from .tables import Table
 
     rows = [[str(comm), *_cells(row)] for comm, row in frame[:_ROWS].iterrows()]
     if len(frame) > _ROWS:
         # A column that is unknown for one is unknown for their sum.
         rest = frame[_ROWS:].sum(skipna=False)
+        whole = rest["on_cpu_ns"]
         for part in ("stolen", "stolen_max"):
-            rest[f"{part}_share"] = rest[f"{part}_ns"] / rest["on_cpu_ns"]
+            known = not absent(whole) and whole > 0
+            rest[f"{part}_share"] = rest[f"{part}_ns"] / whole if known else float("nan")
+        # Upper bounds of one stretch of time do not add up.
+        rest["unknown_max_ns"] = min(rest["unknown_max_ns"], rest["unknown_ns"] + lost_ns)
         rows.append([f"{len(frame) - _ROWS} others", *_cells(rest)])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
     if frame["monitor_ns"].isna().all():
-        kept.remove(len(_COLUMNS))
+        kept = [i for i in kept if i != len(_COLUMNS)]
     return Table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
 
 _COLUMNS = (
-    *("on CPU", "itself", "stolen", "share", "of it network"),
-    *("own traffic", "scheduled", "displaced", "unknown", "monitor says"),
+    *("on CPU", "itself", "stolen", "share", "of it network", "of it own"),
+    *("own traffic", "scheduled", "displaced", "no known owner", "monitor says"),
 )
 
 
 def _cells(row: "pd.Series[Any]") -> list[str]:
+    from .losses import own_of
     from .tables import between, share_between
 
     def figure(name: str) -> str:
@@ -112,18 +174,23 @@ def _cells(row: "pd.Series[Any]") -> list[str]:
 
     return [
         figure("on_cpu_ns"),
-        figure("task_ns"),
+        figure("task_ns") if absent(row["task_ns"]) else between(*own_of(row)),
         between(row["stolen_ns"], row["stolen_max_ns"]),
         share_between(row["stolen_share"], row["stolen_max_share"])
         if row["stolen_max_ns"] and not absent(row["stolen_share"])
         else "",
         between(row["stolen_network_ns"], row["stolen_network_max_ns"]),
-        *map(figure, ("synchronous_ns", "scheduled_ns", "displaced_ns", "unknown_ns")),
+        ""
+        if absent(row["stolen_own_ns"])
+        else between(row["stolen_own_ns"], row["stolen_own_max_ns"]),
+        *map(figure, ("synchronous_ns", "scheduled_ns", "displaced_ns")),
+        between(row["unknown_ns"], row["unknown_max_ns"]),
         figure("monitor_ns"),
     ]
 
 
 def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
+    from .losses import own_of
     from .tables import Table, between, share_between
 
     whole = row["on_cpu_ns"]
@@ -139,17 +206,22 @@ def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
 
     rows = []
     if not absent(whole):
-        rows += [part("on CPU", whole), part("ran itself", row["task_ns"])]
+        rows += [part("on CPU", whole), part("ran itself", *own_of(row))]
     rows.append(part("stolen", row["stolen_ns"], row["stolen_max_ns"]))
     rows.append(part("  network", row["stolen_network_ns"], row["stolen_network_max_ns"]))
+    if not absent(row["stolen_own_ns"]):
+        own = row["stolen_own_ns"], row["stolen_own_max_ns"]
+        rows.append(part("  of its own traffic", *own))
     for name in map(str, row.index):
         if name.startswith(_THIEVES) and row[name]:
             thief = name.removeprefix("stolen_").removesuffix("_ns").replace("_", " ", 1)
             rows.append(part(f"  by {thief}", row[name]))
+    if row["stolen_unrecorded_ns"]:
+        rows.append(part("  by interrupts not recorded", 0, row["stolen_unrecorded_ns"]))
     rows += [
         part("synchronous", row["synchronous_ns"]),
-        part("scheduled network work", row["scheduled_ns"]),
-        part("unknown", row["unknown_ns"]),
+        part("scheduled (work of kernel threads, their own part too)", row["scheduled_ns"]),
+        part("no known owner", row["unknown_ns"], row["unknown_max_ns"]),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
         part(f"a monitor says ({regime.regime})", row["monitor_ns"])
         if regime

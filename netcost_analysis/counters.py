@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ._native import CaptureError
+from .errors import ArgumentError
 from .host import Snapshot
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def counters(
     # Network namespaces have a net/dev each, and share the rest.
     kind = "net_dev" if name.startswith("net_dev.") else name
     if kind not in _KEYS:
-        raise ValueError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
+        raise ArgumentError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
     key, table = _KEYS[kind]
     frames = []
     for begin_ns, end_ns, text in readings(bundle, name, folder, sides):

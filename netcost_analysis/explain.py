@@ -5,7 +5,10 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .answer import over_time
+from .batches.poll_sizes import mean_batch
+from .covering import lost_of_cpus
 from .story import count, filled, missing
+from .tables import NO_TASK
 from .units import duration, ranges, share
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
         "vector": "vectors",
         "poll": "polls",
         "softirq": "the rest of the softirq",
-        "softirq_other": "softirqs that are no network's",
+        "softirq_other": "other softirqs",
         "nmi": "NMIs",
     }
     ns = (inside["end_ns"] - inside["start_ns"]).groupby(inside["kind"]).sum()
@@ -82,8 +85,10 @@ def over_time_text(
     timeline: "Timeline", victim: str | None, cpus: list[int], gaps: pd.DataFrame, bin_ns: int
 ) -> str:
     """What the picture over time shows, and the gaps in it."""
-    if not cpus or not timeline.duration_ns:
+    if not timeline.duration_ns:
         return "<p class='missing'>The window is empty: there is no time to show.</p>"
+    if not cpus:
+        return f"<p class='missing'>{NO_TASK}</p>"
     text = filled(
         "<p>Where {who} was on a CPU ({cpus}), in bins of {bin}. What is white is other tasks and "
         "idle time.",
@@ -99,7 +104,8 @@ def over_time_text(
     elif victim:
         text += _spread(over_time(timeline.sums(bin_ns), victim))
     if len(gaps):
-        whole = int((gaps["end_ns"] - gaps["start_ns"]).sum())
+        window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+        whole = sum(lost_of_cpus(cpus, gaps.to_dict("records"), window).values())
         why = gaps["why"].astype(object).value_counts()
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in why[:3].items())
         text += filled(
@@ -161,7 +167,8 @@ def batch_text(device: str, polls: pd.DataFrame) -> str:
     budget = budget_of(polls)
     text = (
         f"{count(len(work), 'poll')} handled {count(int(work.sum()), 'packet')}: "
-        f"{work.mean():.1f} in the mean, {work.median():.0f} in the median."
+        f"{mean_batch(work) or 0:.1f} in the mean of those that received any, "
+        f"{work.median():.0f} in the median of all."
     )
     empty = int((work == 0).sum())
     if empty:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def chunks(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    # Plain Python values; NA and NaN become None.
+    # Plain Python values; what JSON has not, NA, NaN and what is infinite, becomes None.
     names = [str(name) for name in frame.columns]
     return [
         dict(zip(names, map(_plain, row), strict=True))
@@ -35,6 +36,8 @@ def _plain(value: Any) -> Any:
         value = value.tolist()
     if isinstance(value, bytes):
         return value.hex()
+    if isinstance(value, float) and isinf(value):
+        return None
     return None if not isinstance(value, list) and pd.isna(value) else value
 
 

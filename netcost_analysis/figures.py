@@ -67,7 +67,7 @@ def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[s
         return ["" if absent(value) else _ns(value) for value in values]
     if name == "napi":
         return ["" if absent(value) else f"{int(value):#x}" for value in values]
-    if name.endswith("_share") or name in ("share", "covered"):
+    if name.endswith("_share") or name == "share":
         return [share(value) for value in values]
     if name == "tid" or name.endswith("_tid"):
         return ["" if absent(value) else str(int(value)) for value in values]

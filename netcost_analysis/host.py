@@ -110,6 +110,12 @@ class Snapshot:
         ).rename_axis(index="cpu")
 
     @cached_property
+    def context_switches(self) -> int | None:
+        """The context switches of all CPUs (ctxt in /proc/stat), None where they were not read."""
+        found = [words[1] for words in self._lines("stat") if words[0] == "ctxt" and words[1:]]
+        return int(found[0]) if found and _COUNT.fullmatch(found[0]) else None
+
+    @cached_property
     def interrupts(self) -> pd.DataFrame:
         """Interrupts by line or vector ("26", "LOC") and CPU number."""
         return self._by_cpu("interrupts")

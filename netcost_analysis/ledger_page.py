@@ -4,8 +4,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .plots_palette import PART
-from .tables import between, label, ledger_elsewhere, plain_key, share_between
-from .units import absent, duration, share
+from .tables import NO_TASK, between, label, ledger_elsewhere, plain_key, share_between
+from .units import absent, duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,19 +24,25 @@ def html(ledger: "Ledger", victims: int = _VICTIMS, thieves: int = _THIEVES) -> 
     escaped.
     """
     if not len(ledger.max_ns):
-        return "<p class='missing'>No task was seen in the window.</p>" + _elsewhere(ledger)
+        return f"<p class='missing'>{NO_TASK}</p>" + _elsewhere(ledger)
     low, high = _summed(ledger.ns, victims, thieves), _summed(ledger.max_ns, victims, thieves)
     groups = _groups(len(ledger.max_ns), victims)
     wholes = [_total(ledger.on_cpu_ns, group) for group in groups]
-    owns = [_total(ledger.task_ns, group) for group in groups]
+    owns = [[_total(ns, group) for ns in (ledger.task_min_ns, ledger.task_ns)] for group in groups]
     names = [_name(ledger, group) for group in groups]
     head = "".join(f'<th colspan="2">{escape(name)}</th>' for name in names)
     rows = []
     if any(whole is not None for whole in wholes):
         rows.append(_row("on CPU", [(duration(whole), "", 0.0) for whole in wholes]))
         own = [
-            (duration(ns), share(ns / whole) if ns is not None and whole else "", 0.0)
-            for ns, whole in zip(owns, wholes, strict=True)
+            ("unknown", "", 0.0)
+            if low_ns is None or high_ns is None
+            else (
+                between(low_ns, high_ns),
+                share_between(low_ns / whole, high_ns / whole) if whole else "",
+                0.0,
+            )
+            for (low_ns, high_ns), whole in zip(owns, wholes, strict=True)
         ]
         rows.append(_row("the task itself", own))
     rows += [

@@ -1,11 +1,13 @@
 """What each task lost: its time on CPU, what of it was its own, what a monitor would show."""
 
 import re
+from typing import Any
 
 import pandas as pd
 
 from .accounting import Accounting, accounting
 from .by import By, check_by, victim_keys
+from .missed.unrecorded import Unrecorded, prepare, unrecorded_ns
 from .tally import (
     INTERRUPT_CONTEXTS,
     is_device,
@@ -30,33 +32,84 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     - on_cpu_ns: from switch-in to switch-out, whoever used it; task_ns: the part in which the task
       itself ran.
     - stolen_ns: interrupt-context time on top of it that came from an interrupt; stolen_max_ns adds
-      stolen_or_synchronous_ns, which may have been its own. stolen_share, stolen_max_share: of
+      stolen_or_synchronous_ns, which may have been its own, and stolen_unrecorded_ns: of the time
+      that it is said to have run, what interrupts and softirqs may have had that the kernel counted
+      and no event shows (0 where no count proves any missing). stolen_share, stolen_max_share: of
       on_cpu_ns.
     - stolen_hardirq_ns, stolen_vector_ns, stolen_nmi_ns and one stolen_softirq_<VEC>_ns per softirq
-      (NET_RX with its polls): these add up to stolen_max_ns. stolen_device_<device>_ns: what can be
-      laid at a device, its hardirqs and polls.
+      (NET_RX with its polls): with stolen_unrecorded_ns these add up to stolen_max_ns.
+      stolen_device_<device>_ns: what can be laid at a device, its hardirqs and polls.
     - stolen_network_ns: of stolen_ns what is network; stolen_network_max_ns: of stolen_max_ns what
       may be.
+    - stolen_own_ns: of stolen_network_ns what softirqs worked on the victim's own packets, as their
+      sockets or the packets name the owner; stolen_own_max_ns: all of its softirqs that may have,
+      but for another's for certain. NA where neither was recorded.
     - synchronous_ns: softirqs it raised itself, on its own send or receive path. scheduled_ns:
       network work it did as a kthread, with the interrupts on top. displaced_ns: time it waited,
       runnable, while such a kthread had its CPU; NA without sched_switch
       or where the CPUs' clocks disagree.
-    - unknown_ns: it was current, what ran is unknown.
+    - unknown_ns: it was current, what ran is unknown. unknown_max_ns adds what it may have been on
+      a CPU that nobody is known to have had, between its stays and while it was there; by name all
+      of that where events were lost, for tasks of that name may have lived there unseen: each
+      victim's upper bound by itself, they do not add up.
     - monitor_ns: what utime + stime would say under the accounting of the bundle's kernel
       configuration, NA without one. Where interrupts are not charged and unknown_ns is not 0, it is
       an upper bound.
 
     Raises ValueError for another by, CaptureError as the timeline does. Source: the timeline's
-    sums.
+    sums; the counters beside the trace.
     """
     check_by(by)
+    prepare(timeline)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
-    followed = timeline.has_switches and timeline.across_cpus
-    displaced = timeline.displaced if followed else None
+    displaced = timeline.displaced if timeline.displaced_known else None
     rows = tally(timeline.sums(), by)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
-    return stolen_from(rows, displaced, victim_keys(by), timeline.has_switches, regime)
+    keys = victim_keys(by)
+    missing = unrecorded_ns(timeline, rows, keys)
+    frame = stolen_from(rows, displaced, keys, timeline.has_switches, regime, missing)
+    frame.insert(
+        list(frame).index("unknown_ns") + 1,
+        "unknown_max_ns",
+        frame["unknown_ns"] + _unseen(timeline, rows, keys).reindex(frame.index, fill_value=0),
+    )
+    return _with_own(frame, timeline, by)
+
+
+def own_of(row: "pd.Series[Any]") -> tuple[Any, Any]:
+    # What a victim of stolen() ran itself, from and to: what may have been softirqs that no event
+    # shows is in the second alone, as it is in what was stolen.
+    return row["task_ns"] - row.get("stolen_unrecorded_ns", 0), row["task_ns"]
+
+
+def _with_own(frame: pd.DataFrame, timeline: Timeline, by: By) -> pd.DataFrame:
+    from .processes.own import own_stolen, owners_recorded
+
+    own = None
+    if owners_recorded(timeline.capture):
+        own = own_stolen(timeline, by).reindex(frame.index, fill_value=0)
+    place = list(frame).index("stolen_network_max_ns") + 1
+    for offset, name in enumerate(("own_ns", "own_max_ns")):
+        ns = pd.Series(0, index=frame.index) if own is None else own[name]
+        frame.insert(place + offset, f"stolen_{name}", known_if(own is not None, ns))
+    return frame
+
+
+def _unseen(timeline: Timeline, rows: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
+    # What each victim may have had of the time whose task is not known, by its keys.
+    nobodys = rows[rows["tid"].isna()]
+    if "cpu" in keys or not timeline.has_switches or not nobodys["ns"].sum():
+        part = nobodys if "cpu" in keys else nobodys[:0]
+        return part.groupby(keys)["ns"].sum().astype("int64")
+    # Only here: it takes the table of stays, and most captures lost nothing.
+    unseen = timeline.lives.groupby(keys)["unseen_ns"].sum()
+    whole = int(nobodys["ns"].sum())
+    if "tid" not in keys and timeline.recorded not in (None, 1):
+        # Tasks of any name may have lived within what was lost.
+        return unseen.clip(lower=whole, upper=whole)
+    # The sum over the tasks of a name can be more than was lost at all.
+    return unseen.clip(upper=whole)
 
 
 def stolen_from(
@@ -65,8 +118,10 @@ def stolen_from(
     keys: list[str],
     has_switches: bool,
     regime: Accounting | None,
+    missing: Unrecorded,
 ) -> pd.DataFrame:
-    # stolen() on what tally() returns. displaced: None where it is not known.
+    # stolen() on what tally() returns. displaced: None where it is not known. missing: as
+    # unrecorded_ns() returns it.
     tasks = of_tasks(rows)
     interrupts = rows[rows["context"].isin(INTERRUPT_CONTEXTS)]
     taken = interrupts[interrupts["cost_class"].isin(_STOLEN)]
@@ -82,12 +137,16 @@ def stolen_from(
     frame["task_ns"] = known_if(has_switches, total(tasks[tasks["context"] == "task"]))
     frame["stolen_ns"] = total(surely)
     frame["stolen_or_synchronous_ns"] = total(taken[taken["cost_class"] == "stolen_or_synchronous"])
-    frame["stolen_max_ns"] = total(taken)
+    unseen = missing.ns.reindex(index, fill_value=0)
+    network = unseen[missing.network].sum(axis=1)
+    frame["stolen_unrecorded_ns"] = unseen.sum(axis=1).astype("int64")
+    frame["stolen_max_ns"] = total(taken) + frame["stolen_unrecorded_ns"]
     whole = frame["on_cpu_ns"].astype("Float64").astype("float64")
     frame["stolen_share"] = frame["stolen_ns"] / whole.where(whole > 0)
     frame["stolen_max_share"] = frame["stolen_max_ns"] / whole.where(whole > 0)
     frame["stolen_network_ns"] = total(surely[surely["is_network"] == "yes"])
-    frame["stolen_network_max_ns"] = total(taken[taken["is_network"] != "no"])
+    perhaps = total(taken[taken["is_network"] != "no"])
+    frame["stolen_network_max_ns"] = perhaps + network.astype("int64")
     for context in ("hardirq", "vector", "nmi"):
         frame[f"stolen_{context}_ns"] = total(taken[taken["context"] == context])
     softirqs = taken[taken["context"].isin(["softirq", "poll"])]
@@ -98,7 +157,11 @@ def stolen_from(
     frame["displaced_ns"] = known_if(displaced is not None, total(waiting))
     frame["unknown_ns"] = total(tasks[tasks["context"] == "unknown"])
     frame["monitor_ns"] = _monitor(tasks, frame["on_cpu_ns"], regime, keys, index)
-    return frame.sort_values(["stolen_max_ns", "on_cpu_ns"], ascending=False, kind="stable")
+    # By what was seen: what may be missing is laid on each in turn.
+    order = pd.DataFrame({"seen": total(taken), "on_cpu": frame["on_cpu_ns"]})
+    order = order.reset_index(drop=True)
+    order = order.sort_values(["seen", "on_cpu"], ascending=False, kind="stable")
+    return frame.iloc[order.index]
 
 
 def _by_softirq(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> pd.DataFrame:

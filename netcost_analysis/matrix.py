@@ -5,9 +5,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from .by import By, check_by, victim_keys
+from .missed.unrecorded import note_of, prepare, unrecorded_ns
 from .tables import ledger_html, ledger_text
 from .tally import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and, tally
 from .timeline import Timeline
+
+_NOT_RECORDED = ", not recorded"
 
 
 @dataclass(frozen=True)
@@ -17,10 +20,13 @@ class Ledger:
     by: what victims are told apart by. ns: int64, a row per victim (falling by what it lost), a
     column per thief (falling by what it took): time the thief ran on top of the victim in cost
     class stolen. max_ns: the same with stolen_or_synchronous added, time that may have been the
-    victim's own; the truth lies between. on_cpu_ns: Int64 per victim, its time on CPU whoever used
-    it, NA where sched_switch was not recorded. task_ns: Int64, the part in which it ran itself.
-    elsewhere: int64, a row per other cost class (from_idle, scheduled, synchronous), a column per
-    thief. window_ns, cpus, covered (share of CPU time with a known owner), notes: of the timeline.
+    victim's own, and, last, a column "NET_RX, not recorded" for each softirq vector and interrupt
+    of which the kernel counted some that no event shows; the truth lies between. on_cpu_ns: Int64
+    per victim, its time on CPU whoever used it, NA where sched_switch was not recorded. task_ns:
+    Int64, the part in which it ran itself. elsewhere: int64, a row per other cost class (from_idle,
+    scheduled, synchronous), a column per thief. window_ns, cpus, recorded_share, owned_share (of
+    the CPUs' window what was recorded without loss, and of that what has a known owner), notes: of
+    the timeline.
     """
 
     by: By
@@ -31,8 +37,15 @@ class Ledger:
     elsewhere: pd.DataFrame
     window_ns: int
     cpus: tuple[int, ...]
-    covered: float | None
+    recorded_share: float | None
+    owned_share: float | None
     notes: tuple[str, ...]
+
+    @property
+    def task_min_ns(self) -> "pd.Series[int]":
+        """task_ns without what of it may have been in the columns "..., not recorded"."""
+        unseen = [name for name in self.max_ns if str(name).endswith(_NOT_RECORDED)]
+        return self.task_ns - self.max_ns[unseen].sum(axis=1)
 
     @property
     def share(self) -> pd.DataFrame:
@@ -66,6 +79,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     elsewhere as from_idle.
     """
     check_by(by)
+    prepare(timeline)
     rows = tally(timeline.sums(), by)
     keys = victim_keys(by)
     interrupts = rows[rows["context"].isin(INTERRUPT_CONTEXTS)]
@@ -79,7 +93,10 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     )
     index = order.sort_values(["loss", "on_cpu"], ascending=False, kind="stable").index
 
-    maximum = per_victim_and("thief", loss, keys, index)
+    missing = unrecorded_ns(timeline, rows, keys).ns.reindex(index, fill_value=0)
+    missing = missing.loc[:, missing.sum() > 0].add_suffix(_NOT_RECORDED)
+    maximum = per_victim_and("thief", loss, keys, index).join(missing)
+    maximum.columns.name = "thief"
     others = interrupts[~interrupts["cost_class"].isin(["stolen", "stolen_or_synchronous"])]
     own = tasks[tasks["context"] == "task"]
     known = timeline.has_switches
@@ -94,8 +111,9 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
         elsewhere=per_victim_and("thief", others, ["cost_class"], _classes(others)),
         window_ns=timeline.duration_ns,
         cpus=tuple(timeline.summary["cpus"]),
-        covered=timeline.covered,
-        notes=tuple(timeline.notes),
+        recorded_share=timeline.recorded,
+        owned_share=timeline.owned,
+        notes=(*timeline.notes, *note_of(timeline)),
     )
 
 

@@ -91,13 +91,11 @@ def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]"
     network = whole[whole["action"].astype(object) == "NET_RX"]
     polled = network[network["polls"] > 0]
     own = polled[(polled["comm"].astype(object) == victim)]
+    other = f", as {victim} had none with a poll," if victim is not None else ""
     wanted = (
         (own[own["cost_class"] == "stolen"], f"a network softirq on top of {victim}"),
         (own, f"a network softirq in the context of {victim}"),
-        (
-            polled,
-            f"a network softirq in the context of {{task}}, as {victim} had none with a poll,",
-        ),
+        (polled, f"a network softirq in the context of {{task}}{other}"),
         (network, "a network softirq without a poll, in the context of {task}"),
         (whole, "a softirq, as no network softirq was seen,"),
     )

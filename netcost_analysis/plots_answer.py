@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from .plots_marks import legend_above
 from .plots_palette import (
     FAINT,
     HATCH,
@@ -79,19 +80,7 @@ def answer(
         for part, ns in zip(parts["part"], parts["ns"], strict=True)
     ]
     if handles:
-        _legend(ax, handles, columns=3)
-
-
-def _legend(ax: Axes, handles: list[Patch], columns: int) -> None:
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1.01),
-        ncols=min(columns, len(handles)),
-        handlelength=1.2,
-        columnspacing=1.5,
-        borderaxespad=0,
-    )
+        legend_above(ax, handles, columns=3)
 
 
 def _piece(ax: Axes, row: int, left: float, width: float, color: str, unknown: bool) -> None:
@@ -114,6 +103,9 @@ def _inside(ax: Axes, x: float, row: int, text: str, color: str, left: bool = Fa
     ax.text(x, row, text, ha=side, va="center", color=color, linespacing=1.25)
 
 
+_NETWORK = {"yes": ", network", "unknown": ", perhaps network", "no": ", no network"}
+
+
 def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: int = 8) -> None:
     """Draw what took a victim's time, a bar per thief.
 
@@ -121,7 +113,11 @@ def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: in
     have a bar of their own; the others share the last.
     """
     head, rest = rows.iloc[:most], rows.iloc[most:]
+    # A vector has a row for its runs that were the network's, and one for the others.
     names = [printable(name) for name in head["thief"]]
+    for place, twice in enumerate(head["thief"].duplicated(keep=False)):
+        if twice:
+            names[place] += _NETWORK[head["is_network"].iloc[place]]
     values = [int(ns) for ns in head["max_ns"]]
     colors = [KIND[kind] for kind in head["kind"]]
     if len(rest):
@@ -151,4 +147,4 @@ def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: in
     kinds = list(dict.fromkeys(head["kind"]))
     handles = [Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]) for kind in kinds]
     if handles:
-        _legend(ax, handles, columns=4)
+        legend_above(ax, handles, columns=4)

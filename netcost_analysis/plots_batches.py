@@ -5,7 +5,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from .plots_palette import FAINT, INK, KIND
+from .plots_marks import limit
+from .plots_palette import INK, KIND
 
 # Budgets and rings are powers of two; so are the marks: 16, 32, 48, 64.
 _STEPS = (1, 1.6, 2, 4, 5, 8, 10)
@@ -31,17 +32,7 @@ def batches(ax: Axes, polls: pd.DataFrame, budget: int | None = None) -> None:
     if empty:
         _hollow(ax, empty, width, KIND["poll"])
     if budget:
-        ax.axvline(budget + 0.5 * width, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
-        ax.annotate(
-            f"budget {budget}",
-            (budget + 0.5 * width, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(-3, -1),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            color=FAINT,
-        )
+        limit(ax, budget + 0.5 * width, f"budget {budget}")
     ax.set_xlim(-width, highest + 1 + width)
     _count_axes(ax, "packets in a poll", "polls")
 

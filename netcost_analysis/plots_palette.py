@@ -34,7 +34,7 @@ KIND_NAMES = {
     "vector": "vectors (timer, IPIs)",
     "softirq_other": "other softirqs",
     "nmi": "NMIs",
-    "unknown": "unknown",
+    "unknown": "no known owner",
 }
 
 # At whose cost.
@@ -56,7 +56,7 @@ PART_NAMES = {
     "stolen_or_synchronous": "stolen or its own traffic",
     "synchronous": "its own traffic",
     "scheduled": "as a kernel thread",
-    "unknown": "unknown",
+    "unknown": "no known owner",
 }
 
 # Who says it: a victim's clock, the trace, the trace with the hidden cost, the work done.

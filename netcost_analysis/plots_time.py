@@ -5,6 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from .plots_marks import legend_above
 from .plots_palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES, time_unit
 
 # From the bottom up: what was taken, what it did for its own traffic, what it had, what is unknown.
@@ -58,16 +59,7 @@ def stolen_over_time(
     ax.set_xlabel(f"time since the capture's start, {unit}")
     ax.set_ylabel("share of one CPU, %" if cpus == 1 else f"share of {cpus} CPUs, %")
     ax.grid(axis="y")
-    if handles:
-        ax.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0, 1.01),
-            ncols=4,
-            handlelength=1.2,
-            columnspacing=1.5,
-            borderaxespad=0,
-        )
+    legend_above(ax, handles)
 
 
 def _gaps(

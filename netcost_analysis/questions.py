@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _SOURCES = ("Timeline", "Capture", "Bundle", "Series")
 # The modules of questions, in reading order, and what they are about.
 TOPICS = {
+    "missed": "completeness",
+    "covering": "completeness",
     "losses": "stolen time",
     "matrix": "stolen time",
     "stolen_time": "stolen time",
@@ -58,7 +60,7 @@ class Question:
 
 def questions() -> dict[str, Question]:
     """Every question, by name, in reading order: by topic, then by name."""
-    found = [one for name in netcost.__all__ if (one := _question(name)) is not None]
+    found = [one for name in dir(netcost) if (one := _question(name)) is not None]
     order = [*dict.fromkeys(TOPICS.values()), "other"]
     found.sort(key=lambda one: (order.index(one.topic), one.name))
     return {one.name: one for one in found}
@@ -78,7 +80,7 @@ def _question(name: str) -> Question | None:
         return None
     return Question(
         name=name,
-        topic=TOPICS.get(netcost._HOME[name].partition(".")[0], "other"),
+        topic=TOPICS.get(function.__module__.split(".")[1], "other"),
         function=function,
         sources=tuple(sources),
         summary=(inspect.getdoc(function) or "").partition("\n")[0],
@@ -112,13 +114,16 @@ def ask(
     if question.sources == ("Series",):
         return question.function(open_series(path), **options)
     if is_series(path):
-        steps = open_series(path).steps
-        column = "bundle" if "bundle" in steps else "folder"
-        first = steps[column].iloc[0] if len(steps) and column in steps else "STEP"
-        packed = "" if Path(path, str(first)).is_dir() else ".netcost.tar.zst"
+        series = open_series(path)
+        first = next(filter(series.has, series.recordings), None)
+        if first is None:
+            named = "none of its steps has one"
+        elif Path(path).is_file():
+            named = "unpack it with tar -xf, and name one of its steps"
+        else:
+            named = f"name one of its steps, as {series.recording(first)}"
         raise CaptureError(
-            f"{path} is a series, and {question.name} is asked of a recording: name one of its "
-            f"steps, as {path}/{first}{packed}"
+            f"{path} is a series, and {question.name} is asked of a recording: {named}"
         )
     capture = opened(path)
     if "Bundle" in question.sources and capture.bundle is None:

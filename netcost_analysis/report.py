@@ -2,12 +2,15 @@
 
 import os
 import re
+import shlex
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ._native import CaptureError
+from .errors import REFUSALS, bug, line_of
 from .files import replacing
 from .progress import progress
 
@@ -63,13 +66,15 @@ _NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
 DEFAULT = "stolen-time"
 
 
-def find_notebook(name: str) -> Path:
+def find_notebook(name: str | None = None) -> Path:
     """The notebook of that name: a path, or one of the project's by name or number.
 
-    "devices", "04-devices" and "04" are the same. Raises NotebookError, with the names there are.
+    "devices", "04-devices" and "04" are the same; None is the project's first, whatever files lie
+    here. Raises NotebookError, with the names there are.
     """
-    if Path(name).is_file():
+    if name is not None and Path(name).is_file():
         return Path(name)
+    name = DEFAULT if name is None else name
     ours = sorted(_NOTEBOOKS.glob("[0-9]*.ipynb"))
     for path in ours:
         number, _, short = path.stem.partition("-")
@@ -81,6 +86,11 @@ def find_notebook(name: str) -> Path:
         if known
         else f"no notebook {name!r}, and none of the project's is installed: name a file"
     )
+
+
+def is_ours(notebook: Path) -> bool:
+    """Whether it is one of the project's."""
+    return notebook.resolve().parent == _NOTEBOOKS
 
 
 def write_report(
@@ -96,21 +106,31 @@ def write_report(
     open_capture takes, from the working directory. output: the HTML file, written whole or not at
     all. with_code: keep the code cells. parameters: further ones to set, as victim, the task the
     report is about; None leaves one to the notebook. Raises NotebookError when a cell does, or the
-    notebook has no such parameter; OSError when a file cannot be read or written.
+    notebook has no such parameter; CaptureError where a cell asked for what netcost refuses;
+    OSError when a file cannot be read or written.
     """
-    import nbformat
-
-    book = nbformat.read(notebook, as_version=4)
-    chosen = {name: value for name, value in (parameters or {}).items() if value}
+    book = _read(notebook)
+    chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
+    ours = is_ours(notebook)
     _set_parameters(book, {"path": capture} | chosen, notebook.name)
-    execute(book, os.getcwd())
+    execute(book, os.getcwd(), ours=ours)
+    short = notebook.stem.partition("-")[2] if ours else str(notebook)
     words = ["netcost", "report", capture]
-    short = notebook.stem.partition("-")[2]
-    words += ["--notebook", short or notebook.name] if short != DEFAULT else []
-    words += ["--series", str(chosen["series"])] if "series" in chosen else []
-    page = _page(book, title=_title(book, notebook), command=" ".join(words), with_code=with_code)
+    words += ["--notebook", short] if short != DEFAULT else []
+    for name, value in chosen.items():
+        words += [f"--{name}", value]
+    page = _page(book, title=_title(book, notebook), command=shlex.join(words), with_code=with_code)
     with replacing(output) as draft:
         draft.write_text(page, encoding="utf-8")
+
+
+def _read(notebook: Path) -> Any:
+    import nbformat
+
+    try:
+        return nbformat.read(notebook, as_version=4)
+    except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
+        raise NotebookError(f"{notebook} is no notebook that can be read") from None
 
 
 def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:
@@ -129,14 +149,15 @@ def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:
     book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)
 
 
-def execute(book: Any, folder: str | Path) -> None:
+def execute(book: Any, folder: str | Path, ours: bool = True) -> None:
     """Execute a notebook's cells in a kernel, outputs into the notebook.
 
-    book: as nbformat reads it. folder: the kernel's working directory. Raises NotebookError when a
-    cell does.
+    book: as nbformat reads it. folder: the kernel's working directory. ours: it is one of the
+    project's, and what it did not mean to raise is a bug. Raises NotebookError when a cell does;
+    CaptureError, in its own words, where a cell asked for what netcost refuses.
     """
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
     from traitlets.config import Config
 
     cells = sum(cell.cell_type == "code" for cell in book.cells) or 1
@@ -164,7 +185,20 @@ def execute(book: Any, folder: str | Path) -> None:
             # A progress bar in a kernel's output would stay in the page.
             client.execute(cwd=str(folder), env={**os.environ, "NETCOST_PROGRESS": "0"})
         except CellExecutionError as error:
-            raise NotebookError(f"the notebook stopped: {error.ename}: {error.evalue}") from None
+            if os.environ.get("NETCOST_TRACEBACK"):
+                raise
+            if error.ename in REFUSALS:
+                raise CaptureError(str(error.evalue)) from None
+            raise NotebookError(f"the notebook stopped: {_said(error, ours)}") from None
+        except (DeadKernelError, CellTimeoutError) as error:
+            raise NotebookError(f"the notebook stopped: {line_of(error)}") from None
+
+
+def _said(error: Any, ours: bool) -> str:
+    # What one of the project's own notebooks runs into is a bug, and what a cell of another's does
+    # nobody knows.
+    name, message = str(error.ename), str(error.evalue)
+    return bug(name, message) if ours else f"{name}: {message}"
 
 
 def _title(book: Any, notebook: Path) -> str:

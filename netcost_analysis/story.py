@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .accounting import accounting
+from .covering import coverage_words
+from .losses import own_of
+from .missed.said import verdict
+from .missed.unrecorded import note_of
 from .recorder import clock, recorder
 from .requires import unrecorded
 from .tables import between, share_between
-from .units import absent, duration, ranges, share
+from .units import absent, duration, ranges
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -41,6 +45,7 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
     host = host if isinstance(host, dict) else {}
     events = sum(info["events"].values())
     regime = accounting(bundle.kernel_config) if bundle else None
+    said = verdict(capture)
     recorded = f"{info['format']} by {recorder(info)}"
     lines = {
         "capture": f"{info['path']}{' (bundle)' if bundle else ''}, {recorded}",
@@ -52,7 +57,8 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
         ),
         "window": f"{duration(info['duration_ns'])}, clock: {clock(info)}",
         "events": f"{events:,}, {info['lost_events']:,} lost",
-        "covered": f"{share(timeline.covered) or 'an unknown part'} of CPU time has a known owner",
+        "verdict": said.verdict if said else "",
+        "coverage": coverage_words(timeline.recorded, timeline.owned),
         "accounting": regime.text if regime else "unknown: no kernel configuration was recorded",
     }
     if bundle and bundle.victim:
@@ -102,7 +108,8 @@ def answer(
         )
     known = not absent(row["on_cpu_ns"]) and int(row["on_cpu_ns"]) > 0
     text = _taken(victim, row, known, bool(unseen), _devices(capture, thieves))
-    text += _waited(row, known)
+    text += _own(victim, row) + _waited(row, known) + _unrecorded(row, known)
+    text += _unseen(victim, row, known)
     if unseen:
         text += filled(
             "<p>It took more than that, if anything: {events} {verb} not recorded.</p>",
@@ -115,16 +122,29 @@ def answer(
             "was on a CPU, so there are times here but no shares.</p>",
             victim=victim,
         )
+    own = own_of(row)
     return text + filled(
         "<p>In a window of {window}, {victim} was on a CPU for {on_cpu}, and ran for {own} of "
         "it ({share}). Interrupts of every kind took {all}.{monitor}</p>",
         window=duration(window_ns),
         victim=victim,
         on_cpu=duration(row["on_cpu_ns"]),
-        own=duration(row["task_ns"]),
-        share=share(row["task_ns"] / row["on_cpu_ns"]),
+        own=between(*own),
+        share=share_between(*(ns / row["on_cpu_ns"] for ns in own)),
         all=between(row["stolen_ns"], row["stolen_max_ns"]) or "none",
         monitor=_monitor(row),
+    )
+
+
+def _unseen(victim: str, row: "pd.Series[Any]", known: bool) -> str:
+    unseen = int(row.get("unknown_max_ns", 0)) - int(row.get("unknown_ns", 0))
+    if not known or unseen < _WORTH_SAYING * row["on_cpu_ns"]:
+        return ""
+    return filled(
+        "<p>Up to {unseen} more may have been {victim}'s time on a CPU: nobody is known to have "
+        "had a CPU then, so what was taken of that nobody knows either.</p>",
+        unseen=duration(unseen),
+        victim=victim,
     )
 
 
@@ -146,6 +166,18 @@ def _taken(victim: str, row: "pd.Series[Any]", known: bool, partial: bool, devic
     )
 
 
+def _own(victim: str, row: "pd.Series[Any]") -> str:
+    if absent(row["stolen_own_ns"]) or not row["stolen_own_ns"]:
+        return ""
+    return filled(
+        "<p class='answer'>Of that <b>{own}</b> was {victim}'s own traffic, as sockets or packets "
+        "tell: an interrupt brought it (of a device, or of RPS or loopback), so it counts as "
+        "stolen.</p>",
+        own=between(row["stolen_own_ns"], row["stolen_own_max_ns"]),
+        victim=victim,
+    )
+
+
 def _waited(row: "pd.Series[Any]", known: bool) -> str:
     waited = 0 if absent(row["displaced_ns"]) else int(row["displaced_ns"])
     if not waited or (known and waited < _WORTH_SAYING * row["on_cpu_ns"]):
@@ -153,6 +185,18 @@ def _waited(row: "pd.Series[Any]", known: bool) -> str:
     return (
         f"<p class='answer'>For another <b>{escape(duration(waited))}</b> it waited, off CPU, "
         "while network work in kernel threads had its CPU.</p>"
+    )
+
+
+def _unrecorded(row: "pd.Series[Any]", known: bool) -> str:
+    unseen = int(row.get("stolen_unrecorded_ns", 0))
+    if not unseen or (known and unseen < _WORTH_SAYING * row["on_cpu_ns"]):
+        return ""
+    return filled(
+        "<p>Up to {unseen} of what it lost, to interrupts and softirqs of every kind, are some "
+        "that the kernel counted and this recording does not have: the end of this page says how "
+        "that is estimated.</p>",
+        unseen=duration(unseen),
     )
 
 
@@ -186,6 +230,8 @@ def _monitor(row: "pd.Series[Any]") -> str:
             " with the capture."
         )
     on_cpu, own = int(row["on_cpu_ns"]), int(row["task_ns"])
+    if int(shown) == on_cpu == own:
+        return f" A monitor (utime + stime, as top reads them) shows {duration(shown)}, all of it."
     if int(shown) > own:
         return (
             f" A monitor (utime + stime, as top reads them) shows {duration(shown)}: "
@@ -227,11 +273,26 @@ def caveats(capture: "Capture", timeline: "Timeline") -> str:
     """What a reader has to know before using the figures."""
     info = capture.info
     lines = [*timeline.notes, *(note for note in info["notes"] if note not in timeline.notes)]
+    lines += missed(capture, timeline)
     if info["lost_events"]:
         lines.append(
             f"{info['lost_events']:,} events were lost; what happened then is unknown, not idle"
         )
     return _list(lines) + _recorder(capture)
+
+
+def missed(capture: "Capture", timeline: "Timeline") -> list[str]:
+    """What follows from the recording's verdict; empty where it is complete, or bare."""
+    said = verdict(capture)
+    if said is None or said.state == "complete":
+        return []
+    if said.state == "unknown":
+        return [f"whether events are missing without a word is unknown: {said.reason}"]
+    return [
+        f"the recording {said.verdict}: counts and times of these are lower bounds (netcost ask "
+        "completeness has each count)",
+        *note_of(timeline),
+    ]
 
 
 def _list(lines: list[Any]) -> str:

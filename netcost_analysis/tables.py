@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from .covering import coverage_words
 from .units import duration, printable, ranges, share
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from .matrix import Ledger
 
 
+NO_TASK = "No task was seen in the window."
 # Characters that fit into a report's page.
 _PAGE = 110
 _LEFT = ' style="text-align:left"'
@@ -143,8 +145,10 @@ def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
     names = [*(("on CPU", "the task itself") if known else ()), *map(str, ledger.max_ns.columns)]
     names.append("stolen in all")
     # Plain integers from here: a column per victim, a cell for each name.
-    low = [_column(ledger, i, ledger.ns, known) for i in range(len(ledger.ns))]
-    high = [_column(ledger, i, ledger.max_ns, known) for i in range(len(ledger.ns))]
+    low, high = (
+        [_column(ledger, victim, ns, own, known) for victim in range(len(ns))]
+        for ns, own in ((ledger.ns, ledger.task_min_ns), (ledger.max_ns, ledger.task_ns))
+    )
     victims = [label(plain_key(key)) for key in ledger.max_ns.index]
     for count in range(min(len(victims), 8), -1, -1):
         groups = [[i] for i in range(count)]
@@ -170,9 +174,11 @@ def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
     return table
 
 
-def _column(ledger: "Ledger", victim: int, ns: "pd.DataFrame", known: bool) -> list[int]:
+def _column(
+    ledger: "Ledger", victim: int, ns: "pd.DataFrame", own: "pd.Series[int]", known: bool
+) -> list[int]:
     cells: list[int] = ns.iloc[victim].tolist()
-    whole = (int(ledger.on_cpu_ns.iloc[victim]), int(ledger.task_ns.iloc[victim])) if known else ()
+    whole = (int(ledger.on_cpu_ns.iloc[victim]), int(own.iloc[victim])) if known else ()
     return [*whole, *cells, sum(cells)]
 
 
@@ -185,15 +191,14 @@ def _cells(low: list[int], high: list[int], known: bool) -> list[tuple[str, str]
     ]
 
 
-def window_text(window_ns: int, cpus: Sequence[int], covered: float | None) -> str:
-    names = f"CPU{'s' if len(cpus) > 1 else ''} {ranges(cpus)}"
-    known = f"{share(covered) or 'an unknown part'} of CPU time has a known owner"
-    return f"{duration(window_ns)} on {names} ({known})"
+def window_text(window_ns: int, cpus: Sequence[int]) -> str:
+    return f"{duration(window_ns)} on CPU{'s' if len(cpus) > 1 else ''} {ranges(cpus)}"
 
 
 def ledger_title(ledger: "Ledger") -> str:
-    window = window_text(ledger.window_ns, ledger.cpus, ledger.covered)
-    return f"Time stolen from tasks in {window}"
+    window = window_text(ledger.window_ns, ledger.cpus)
+    coverages = coverage_words(ledger.recorded_share, ledger.owned_share)
+    return f"Time stolen from tasks in {window} ({coverages})"
 
 
 def ledger_elsewhere(ledger: "Ledger") -> list[str]:
@@ -213,20 +218,24 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
     return lines
 
 
-def ledger_footer(ledger: "Ledger") -> str:
-    # What stands below the table.
+def ledger_footer(ledger: "Ledger", verdict: str | None = None) -> str:
+    # What stands below the table. verdict: on the recording's completeness, None where unknown.
     lines = [f"  {line}" for line in ledger_elsewhere(ledger)]
     if lines:
         lines = ["", "Not stolen from a task:", *lines]
+    if verdict:
+        lines += ["", f"verdict    {printable(verdict)}"]
     return "\n".join([*lines, *(f"note: {printable(note)}" for note in ledger.notes)])
 
 
 def ledger_text(ledger: "Ledger") -> str:
-    return "\n".join([ledger_title(ledger), "", ledger_table(ledger).text(), ledger_footer(ledger)])
+    table = ledger_table(ledger).text() if len(ledger.ns) else NO_TASK
+    return "\n".join([ledger_title(ledger), "", table, ledger_footer(ledger)])
 
 
 def ledger_html(ledger: "Ledger") -> str:
     notes = [*ledger_elsewhere(ledger), *(f"note: {note}" for note in ledger.notes)]
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     title = escape(ledger_title(ledger))
-    return f"<p><b>{title}</b></p>{ledger_table(ledger, _PAGE).html()}<ul>{items}</ul>"
+    table = ledger_table(ledger, _PAGE).html() if len(ledger.ns) else f"<p>{NO_TASK}</p>"
+    return f"<p><b>{title}</b></p>{table}<ul>{items}</ul>"

@@ -1,24 +1,23 @@
 # The sums table read as victims and thieves: what ledger() and stolen() share. Pure functions of
 # frames.
 
-from difflib import get_close_matches
-
 import pandas as pd
 
 from ._native import CaptureError
 from .by import By
+from .errors import no_task
 
 # Contexts that run on top of whatever task is current.
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
 _THIEF_KEYS = ["context", "id", "name", "device"]
-_NOBODY = "(unknown)"
+NOBODY = "(unknown)"
 
 
 def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
     # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
     # each row.
     frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "episodes"]].copy()
-    frame["comm"] = sums["comm"].astype(object).where(sums["comm"].notna(), _NOBODY)
+    frame["comm"] = plain_names(sums["comm"])
     frame["context"] = sums["context"].astype(object)
     frame["cost_class"] = sums["cost_class"].astype(object).where(sums["cost_class"].notna(), "")
     frame["is_network"] = (
@@ -26,6 +25,11 @@ def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
     )
     frame["thief"] = thief_labels(frame, by)
     return frame
+
+
+def plain_names(names: "pd.Series[str]") -> "pd.Series[str]":
+    # Categories of different tables do not compare; and grouping would list those without rows.
+    return names.astype(object).where(names.notna(), NOBODY)
 
 
 def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
@@ -37,14 +41,10 @@ def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
     # A figure of a task that did not run would be 0, and pass for knowledge.
     rows = of_tasks(sums)
     known = rows["tid"] if isinstance(task, int) else rows["comm"].astype(object)
-    if task in (None, _NOBODY) or bool((known == task).fillna(False).any()):
+    if task in (None, NOBODY) or bool((known == task).fillna(False).any()):
         return
-    names = [
-        str(name)
-        for name in rows.groupby(rows["comm"].astype(object))["ns"].sum().nlargest(5).index
-    ]
-    near = get_close_matches(str(task), {str(name) for name in rows["comm"].dropna()}, n=3) or names
-    raise CaptureError(f"no task {task!r} in the window; there are {', '.join(near) or 'none'}")
+    by_comm = rows.groupby(rows["comm"].astype(object))["ns"].sum().sort_values(ascending=False)
+    raise CaptureError(no_task(task, [str(name) for name in by_comm.index]))
 
 
 def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:

@@ -4,8 +4,12 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from ._native import CaptureError
+from .covering import coverage_words, recorded_share
+from .errors import ArgumentError
 from .frames import to_frame
 from .progress import progress
+from .requires import unrecorded
 from .tables import summary_html, summary_text
 from .units import duration, not_recorded, ranges, share
 
@@ -20,6 +24,8 @@ TABLES = (
 )
 # Every pass returns these, whatever else it was asked for.
 _ALWAYS = ("sums", "irqs")
+# What 64 bits of nanoseconds reach, and more seconds than they do.
+_LAST_NS, _FAR_S = 2**63 - 1, 1e10
 
 
 class Timeline:
@@ -41,9 +47,9 @@ class Timeline:
         cpus: list[int] | None = None,
     ) -> None:
         if not all(isfinite(at) for at in (start, end) if at is not None):
-            raise ValueError(f"a window is in seconds, not from {start} to {end}")
+            raise ArgumentError(f"a window is in seconds: start is {start}, end is {end}")
         if start is not None and end is not None and end <= start:
-            raise ValueError(f"the window ends at {end} s, at or before its start at {start} s")
+            raise ArgumentError(f"the window ends at {end} s, at or before its start at {start} s")
         self.capture = capture
         self.start = start
         self.end = end
@@ -59,7 +65,7 @@ class Timeline:
         """
         unknown = set(tables) - set(TABLES)
         if unknown:
-            raise ValueError(
+            raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
         missing = [table for table in tables if table not in self._frames]
@@ -74,10 +80,28 @@ class Timeline:
                 self._summary = result["summary"]
         return self
 
+    def require_inside(self) -> None:
+        """Raises CaptureError for a window that lies before or after the capture."""
+        if self.start is None and self.end is None:
+            return
+        # Raises where the clock counts no seconds.
+        _ = self.capture.start_ns
+        length_ns = self.capture.info["duration_ns"] or 0
+        if self.start is not None and self.start * 1e9 > length_ns:
+            raise CaptureError(
+                f"the window begins at {self.start:g} s, and the capture is over after "
+                f"{duration(length_ns)}"
+            )
+        if self.end is not None and self.end < 0:
+            raise CaptureError(
+                f"the window ends at {self.end:g} s: seconds count from the capture's start"
+            )
+
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
+        self.require_inside()
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
-            raise ValueError(not_recorded(cpu, recorded))
+            raise ArgumentError(not_recorded(cpu, recorded))
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,
@@ -86,11 +110,24 @@ class Timeline:
                 cpus=self.cpus,
                 bin_ns=bin_ns,
                 clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
+                lines=self._bundle_lines,
                 progress=advance,
             )
 
+    @cached_property
+    def _bundle_lines(self) -> dict[int, str] | None:
+        if self.capture.bundle is None:
+            return None
+        from .devices.naming import bundle_lines
+
+        return bundle_lines(self.capture.bundle)
+
     def _absolute(self, seconds: float | None) -> int | None:
-        return None if seconds is None else self.capture.start_ns + round(seconds * 1e9)
+        if seconds is None:
+            return None
+        # Native clips to the capture; what is further than 64 bits reach is clipped here.
+        since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
+        return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
 
     def _frame(self, name: str) -> "pd.DataFrame":
         if name in TABLES:
@@ -157,8 +194,8 @@ class Timeline:
         if bin_ns is None:
             return self._frame("sums")
         if bin_ns <= 0:
-            raise ValueError(f"a bin of {bin_ns} ns holds no time")
-        return to_frame(self._pass([], bin_ns)["sums"])
+            raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
+        return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -190,16 +227,48 @@ class Timeline:
         return bool(self.summary["across_cpus"])
 
     @property
+    def displaced_known(self) -> bool:
+        """Whether displaced holds all that tasks waited for scheduled network work.
+
+        Without sched_switch, or where two CPUs cannot be compared, no wait is known; without
+        softirqs nobody knows what ksoftirqd did while it had the CPU.
+        """
+        softirqs = ("irq:softirq_entry", "irq:softirq_exit")
+        recorded = self.has_switches and not unrecorded(self.capture, *softirqs)
+        return recorded and self.across_cpus
+
+    @property
     def duration_ns(self) -> int:
         """The window's length."""
         return int(self.summary["end_ns"]) - int(self.summary["start_ns"])
 
     @cached_property
-    def covered(self) -> float | None:
-        """The share of CPU time whose owner is known, 0 to 1; None for an empty window."""
+    def unknown_cpu_share(self) -> float | None:
+        """The share of CPU time that was not recorded or not owned, 0 to 1; None for no window."""
         by_context = self.sums().groupby("context", observed=True)["ns"].sum()
         total = int(by_context.sum())
-        return 1 - int(by_context.get("unknown", 0)) / total if total else None
+        return int(by_context.get("unknown", 0)) / total if total else None
+
+    @cached_property
+    def recorded(self) -> float | None:
+        """The share of the CPUs' window without loss, 0 to 1; None for an empty window."""
+        summary = self.summary
+        window = (int(summary["start_ns"]), int(summary["end_ns"]))
+        return recorded_share(summary["cpus"], self.capture.info["coverage"], window)
+
+    @cached_property
+    def owned(self) -> float | None:
+        """The share of what was recorded whose owner is known, 0 to 1; None where nothing was."""
+        if self.unknown_cpu_share is None or not self.recorded:
+            return None
+        return min(1.0, (1 - self.unknown_cpu_share) / self.recorded)
+
+    @cached_property
+    def lives(self) -> "pd.DataFrame":
+        """A row per task and name: when it was there, and what it did; stolen_time/lives.py."""
+        from .stolen_time.lives import lives_of
+
+        return lives_of(self)
 
     def _lines(self) -> list[tuple[str, str]]:
         summary = self.summary
@@ -217,7 +286,7 @@ class Timeline:
                 "CPU time",
                 ", ".join(f"{name} {share(ns / total)}" for name, ns in by_context.items() if ns),
             ),
-            ("covered", share(self.covered) or "unknown"),
+            ("coverage", coverage_words(self.recorded, self.owned)),
         ]
         lines.extend(("note", note) for note in self.notes)
         return lines

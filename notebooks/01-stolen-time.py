@@ -46,7 +46,13 @@ losses = netcost.stolen(timeline)
 victim = answer.choose_victim(timeline, losses, victim)
 lost = losses.loc[victim] if victim else None
 thieves = answer.thieves_of(timeline.sums(), victim)
-say(story.answer(capture, victim, lost, thieves, timeline.duration_ns))
+say(
+    stolen_story.network_text(netcost.network_cost(timeline)),
+    story.answer(capture, victim, lost, thieves, timeline.duration_ns),
+)
+with attempt():
+    say(stolen_story.life_text(victim, netcost.lifetimes(timeline), timeline.duration_ns))
+    say(stolen_story.waited_text(victim, netcost.waited_for(timeline)))
 with attempt():
     say(looking_story.beside_answer(timeline, victim))
 

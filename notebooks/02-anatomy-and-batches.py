@@ -22,11 +22,9 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-series = "../sample-data/datapath-sweep"  # recordings at several packet rates; None: leave them out
+series = None  # recordings at several packet rates; None: the project's, beside its own capture
 
 # %%
-from pathlib import Path
-
 import netcost_analysis as netcost
 from netcost_analysis import explain, moment, plots, story
 from netcost_analysis.batches import plots as pictures
@@ -189,9 +187,9 @@ if costs is not None:
 # own part is small. Each step below is predicted from the costs in the other steps alone.
 
 # %%
-SAMPLE = "datapath-sweep"
-DEFAULT = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"
-if series is None or (path != DEFAULT and Path(series).name == SAMPLE):
+if series is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
+    series = "../sample-data/datapath-sweep"
+if series is None:
     say(story_costs.NO_SERIES)
 else:
     with attempt():

@@ -1,15 +1,17 @@
 # What a poll costs however few packets it has, and a packet however many come with it.
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ..errors import ArgumentError
 from ..requires import requires
 from ..timeline import Timeline
 from .chain_rows import chains_from
 from .common import int64, net_rx, plain
-from .line import Line, fit, floats, refusal
+from .line import Floats, Line, fit, floats, refusal
+from .poll_sizes import mean_batch
 
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
@@ -46,12 +48,12 @@ def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.Data
 
     sizes: packets per poll. Returns a row per size and device that has a line and no doubt: device,
     batch, packet_ns = (irq + core + fixed) / batch + marginal, packet_low_ns and
-    packet_high_ns (of the line's resamples), fixed_share (what of packet_ns falls as batches grow),
-    seen (whether a poll was as small as that, and one as large). Raises ValueError for a size below
-    1, MissingEventsError as poll_costs does.
+    packet_high_ns (of the line's resamples; nothing costs less than 0), fixed_share (what of
+    packet_ns falls as batches grow), seen (whether a poll was as small as that, and one as large).
+    Raises ValueError for a size below 1, MissingEventsError as poll_costs does.
     """
     if any(size < 1 for size in sizes):
-        raise ValueError("a batch has at least one packet")
+        raise ArgumentError("a batch has at least one packet")
     return packets_from(gathered(timeline), sizes)
 
 
@@ -155,7 +157,7 @@ def _row(
         "empty_polls": len(empty) if polls["work"].notna().any() else None,
         "distinct_batches": len(np.unique(batch)),
         "largest_batch": int(batch.max()) if len(batch) else None,
-        "batch_mean": batch.mean() if len(batch) else None,
+        "batch_mean": mean_batch(polls["work"]),
         "batch_spread": batch.std() / batch.mean() if len(batch) else None,
         "poll_mean_ns": ns.mean() if len(ns) else None,
         "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
@@ -173,7 +175,7 @@ def _line(line: Line) -> dict[str, object]:
     fixed_low, fixed_high = line.interval(line.fixed)
     marginal_low, marginal_high = line.interval(line.marginal)
     doubt = None
-    if fixed_high < 0:
+    if line.fixed_ns < 0:
         doubt = "the fixed cost is below 0: large polls cost more for each packet than small ones"
     elif marginal_low < 0:
         doubt = (
@@ -193,6 +195,19 @@ def _line(line: Line) -> dict[str, object]:
     }
 
 
+def around_ns(cost: Any) -> float:
+    # Of a row of poll_costs, measured around a poll: the interrupt, and the softirq outside polls.
+    return float(cost["irq_per_poll_ns"] + cost["core_per_poll_ns"])
+
+
+Cost = TypeVar("Cost", float, Floats)
+
+
+def packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
+    # What a packet costs in batches of that size: the only price of a packet there is.
+    return (around + fixed) / size + marginal
+
+
 def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
     # packet_costs() of what was gathered.
     columns = ["device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"]
@@ -204,11 +219,13 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
         full = of_device[(of_device["work"] > 0).fillna(False) & whole]
         batch, ns = floats(full["work"]), floats(full["self_ns"])
         line = fit(batch, ns)
-        around = cost["irq_per_poll_ns"] + cost["core_per_poll_ns"]
+        around = around_ns(cost)
         for size in sizes:
-            total = (around + line.fixed_ns) / size + line.marginal_ns
-            low, high = line.interval((around + line.fixed) / size + line.marginal)
-            share = (around + line.fixed_ns) / size / total if total > 0 else float("nan")
+            total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)
+            low, high = line.interval(packet_ns(around, line.fixed, line.marginal, size))
+            # Resamples of a line say less than what is known of a price.
+            low = max(low, 0.0)
+            share = 1 - line.marginal_ns / total if total > 0 else float("nan")
             seen = bool(batch.min() <= size <= batch.max())
             rows.append((cost["device"], size, total, low, high, share, seen))
     return pd.DataFrame(rows, columns=[*columns, "seen"]).astype({"batch": "int64", "seen": bool})

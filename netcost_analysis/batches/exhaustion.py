@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..counters import counters
+from ..missed.unrecorded import proved_softirqs
 from ..requires import requires
 from ..timeline import Timeline
 from .common import int64, net_rx, plain
@@ -52,7 +53,20 @@ def squeezes(
     rows = marked(timeline.softirqs, timeline.polls, limits)
     cpus = timeline.summary["cpus"]
     counted, why = readings_of(timeline)
-    return Exhaustion(limits, by_cpu(rows, cpus), compared(rows, cpus, counted, why))
+    table = with_missing(by_cpu(rows, cpus), proved_softirqs(timeline.capture))
+    return Exhaustion(limits, table, compared(rows, cpus, counted, why))
+
+
+def with_missing(table: pd.DataFrame, proved: pd.DataFrame | None) -> pd.DataFrame:
+    # A table of CPUs with what its net_rx may be at most, where the kernel counted some that no
+    # event shows. proved: as proved_softirqs returns it.
+    most = {}
+    if proved is not None:
+        own = proved[proved["counter"] == "NET_RX"]
+        most = {int(row["cpu"]): int(row["missing_least"]) for row in own.to_dict("records")}
+    more = table["cpu"].map(most).fillna(0).astype("Int64")
+    table.insert(list(table.columns).index("net_rx") + 1, "net_rx_max", table["net_rx"] + more)
+    return table
 
 
 def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:

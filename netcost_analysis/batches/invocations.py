@@ -10,10 +10,8 @@ from .settings import KernelLimits, limits_of
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
-# Rounds follow each other at once; whoever comes this many times later was called anew.
-_APART = 10
-# Where no raise says that it was pending, it must follow within this time: nothing else tells a
-# round from another interrupt's softirq a moment later. An interrupt's exit is as near.
+# A round follows the one before at once: what comes later than this was called anew. An
+# interrupt's exit is as near.
 AT_ONCE_NS = 20_000
 
 
@@ -26,9 +24,8 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     packets, left, ended. ended is "done" (nothing was pending any more) or, with something pending,
     "rounds" (the tenth round was over), "time" (the limit of msecs_to_jiffies(2) must have passed),
     "time or need_resched" (it may have passed, or a task had to run), "need_resched" (it cannot
-    have passed), "pending" (the tick's length is unknown), or "unknown" where no softirq_raise says
-    what was pending (left is NA then). Raises MissingEventsError without softirq_entry and
-    softirq_exit, ValueError for an hz below 1.
+    have passed), or "unknown" where no softirq_raise says what was pending (left is NA then).
+    Raises MissingEventsError without softirq_entry and softirq_exit, ValueError for an hz below 1.
     """
     limits = limits_of(timeline.capture, hz=hz)
     timeline.load("softirqs", "hardirqs")
@@ -40,15 +37,28 @@ def runs_from(
     softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimits, raises: bool
 ) -> pd.DataFrame:
     # softirq_runs() of two tables. raises: whether softirq_raise was recorded.
+    rows, runs = runs_of(softirqs, hardirqs)
+    left = _left(rows, runs)
+    runs["left"] = pd.array(left if raises else [pd.NA] * len(runs), dtype="boolean")
+    stopped = np.where(left, stopped_by(runs["rounds_made"], runs["ns"], limits), "done")
+    runs["ended"] = stopped if raises else "unknown"
+    return runs
+
+
+def runs_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    # The softirqs that were seen whole, with call and round, and their runs, in order of call.
     rows = _whole(softirqs)
     rows = rows.merge(rounds_of(softirqs, hardirqs), on=["cpu", "ordinal"], how="left")
     rows["is_net_rx"] = rows["action"] == "NET_RX"
     groups = rows.groupby("call", sort=True)
+    start_ns, end_ns = groups["entry_ns"].min(), groups["exit_ns"].max()
     runs = pd.DataFrame(
         {
             "cpu": groups["cpu"].first(),
-            "start_ns": groups["entry_ns"].min().astype("int64"),
-            "end_ns": groups["exit_ns"].max().astype("int64"),
+            "call": groups["call"].first(),
+            "start_ns": start_ns.astype("int64"),
+            "end_ns": end_ns.astype("int64"),
+            "ns": (end_ns - start_ns).astype("int64"),
             "in_kthread": groups["in_kthread"].first().astype(bool),
             "tid": groups["tid"].first().astype("Int64"),
             "comm": groups["comm"].first(),
@@ -57,26 +67,8 @@ def runs_from(
             "net_rx": groups["is_net_rx"].sum().astype("int64"),
             "packets": groups["packets"].sum().astype("Int64"),
         }
-    ).reset_index()
-    runs["ns"] = runs["end_ns"] - runs["start_ns"]
-    runs["left"] = _left(rows, runs)
-    runs["ended"] = _ended(runs, limits)
-    runs["left"] = runs["left"].astype("boolean")
-    if not raises:
-        runs["left"] = pd.array([pd.NA] * len(runs), dtype="boolean")
-        runs["ended"] = "unknown"
-    columns = (
-        "cpu",
-        "call",
-        "start_ns",
-        "end_ns",
-        "ns",
-        "in_kthread",
-        "tid",
-        "comm",
-        "rounds_made",
-    )
-    return runs[[*columns, "softirqs", "net_rx", "packets", "left", "ended"]]
+    ).reset_index(drop=True)
+    return rows, runs
 
 
 def _whole(softirqs: pd.DataFrame) -> pd.DataFrame:
@@ -105,11 +97,9 @@ def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
     gap[1:] = entry[1:] - leave[:-1]
     at_exit = at_an_exit(rows)
     before = np.zeros(len(rows), dtype=bool)
-    alone = at_exit & (gap <= AT_ONCE_NS) & ~_interrupted(cpu, entry - gap, entry, hardirqs)
+    alone = at_exit & ~_interrupted(cpu, entry - gap, entry, hardirqs)
     before[1:] = np.where(raised[1:] >= 0, raised[1:] <= leave[:-1], alone[1:])
-    goes_on = same & before
-    if goes_on.any():
-        goes_on &= gap <= _APART * max(float(np.median(gap[goes_on])), 1.0)
+    goes_on = same & before & (gap <= AT_ONCE_NS)
     group = np.cumsum(~goes_on) - 1
     fresh = goes_on.copy()
     fresh[1:] &= (vec[1:] <= vec[:-1]) | (raised[1:] > entry[:-1])
@@ -171,20 +161,12 @@ def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.
     return left
 
 
-def _ended(
-    runs: pd.DataFrame, limits: KernelLimits
+def stopped_by(
+    rounds: "pd.Series[int]", ns: "pd.Series[int]", limits: KernelLimits
 ) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
-    at_limit = (runs["rounds_made"] == MAX_SOFTIRQ_RESTART).to_numpy()
-    left, ns = runs["left"].to_numpy(), runs["ns"].to_numpy()
-    tick_ns, jiffies = limits.tick_ns, limits.softirq_jiffies
-    if tick_ns is None or jiffies is None:
-        why = np.full(len(runs), "pending", dtype=object)
-    else:
-        why = np.where(
-            ns >= jiffies * tick_ns,
-            "time",
-            np.where(ns > (jiffies - 1) * tick_ns, "time or need_resched", "need_resched"),
-        ).astype(object)
-    why[at_limit] = "rounds"
-    why[~left] = "done"
-    return why
+    # Which limit ended runs that had left something pending.
+    least, most = limits.softirq_limit_ns
+    by_time = np.where(
+        ns >= most, "time", np.where(ns > least, "time or need_resched", "need_resched")
+    )
+    return np.where(rounds == MAX_SOFTIRQ_RESTART, "rounds", by_time).astype(object)

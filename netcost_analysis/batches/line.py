@@ -57,14 +57,14 @@ def fit(work: Floats, ns: Floats) -> Line:
         [np.bincount(which, values, blocks) for values in (np.ones_like(x), x, ns, x * x, x * ns)],
         axis=1,
     )
-    fixed_ns, marginal_ns = _solve(sums.sum(axis=0), centre)
+    fixed_ns, marginal_ns = solve(sums.sum(axis=0), centre)
     draw = np.random.default_rng(_SEED)
     drawn: Floats = draw.multinomial(blocks, np.full(blocks, 1 / blocks), size=_RESAMPLES).astype(
         "float64"
     )
     # So few stretches say less of their scatter than the normal distribution supposes.
     wider = _wider(blocks)
-    fixed, marginal = _solve((drawn @ sums).T, centre)
+    fixed, marginal = solve((drawn @ sums).T, centre)
     fixed, marginal = (
         point + wider * (values - point)
         for point, values in ((fixed_ns, fixed), (marginal_ns, marginal))
@@ -115,8 +115,8 @@ def _bent(line: Line, work: Floats, ns: Floats, which: Ints, drawn: Floats) -> s
     return said
 
 
-def _solve(sums: Floats, centre: float) -> tuple[Floats, Floats]:
-    # sums: count, x, y, xx, xy, where x is counted from the centre.
+def solve(sums: Floats, centre: float = 0.0) -> tuple[Floats, Floats]:
+    # The line by sums: count, x, y, xx, xy, where x is counted from the centre.
     count, x, y, xx, xy = sums
     below = count * xx - x * x
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from ..missed.unrecorded import proved_softirqs
 from ..requires import requires
 from ..timeline import Timeline
 from .chain_rows import softirq_chains
 from .common import net_rx
-from .exhaustion import readings_of
+from .exhaustion import readings_of, with_missing
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
@@ -47,7 +48,8 @@ def outliers_from(
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     """NET_RX without any poll: receive packet steering's sending side, apart from all batches.
 
-    Returns a row per cpu of the window: net_rx (all of its NET_RX), dispatches (those without a
+    Returns a row per cpu of the window: net_rx (all of its NET_RX), net_rx_max (with those that the
+    kernel counted and no event shows, where some are proved missing), dispatches (those without a
     poll), dispatch_share (of net_rx), ns (their own time), median_ns, longest_ns, received_rps (how
     often that CPU was told of packets by another one, as softnet_stat counted it between the first
     and the last reading within the window, NA without them). Raises MissingEventsError without one
@@ -56,7 +58,8 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     timeline.load("softirqs")
     counted, _ = readings_of(timeline)
     told = None if counted is None else counted["received_rps"]
-    return dispatch_from(timeline.softirqs, timeline.summary["cpus"], told)
+    table = dispatch_from(timeline.softirqs, timeline.summary["cpus"], told)
+    return with_missing(table, proved_softirqs(timeline.capture))
 
 
 def dispatch_from(

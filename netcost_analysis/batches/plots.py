@@ -11,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from ..plots_palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART, printable
+from ..plots_marks import legend_above, limit, short
+from ..plots_palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART
 from .settings import KernelLimits
 
 _PARTS = {
@@ -21,7 +22,7 @@ _PARTS = {
     "poll_ns": (KIND["poll"], KIND_NAMES["poll"]),
     "nested_ns": (KIND["vector"], "interrupts on top of it"),
 }
-_LONGEST_LABEL = 34
+LONGEST_LABEL = 34
 _MOST_POINTS = 20_000
 _SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], KIND["hardirq"]])
 
@@ -33,7 +34,7 @@ def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
     """
     places = np.arange(len(parts))[::-1]
     left = np.zeros(len(parts))
-    scale, unit = _unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
+    scale, unit = axis_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
     handles = []
     for name, (color, label) in _PARTS.items():
         width = parts[name].astype("float64").fillna(0).to_numpy() / scale
@@ -42,13 +43,13 @@ def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
         handles.append(Patch(facecolor=color, hatch=hatch, label=label))
         left += width
     labels = [
-        f"{_short(name)}  ({n:,})"
+        f"{short(name, LONGEST_LABEL)}  ({n:,})"
         for name, n in zip(parts["device"], parts["softirqs"], strict=True)
     ]
     ax.set_yticks(places, labels)
     ax.set_xlabel(f"mean time of a NET_RX, {unit}")
     ax.grid(axis="x")
-    _legend(ax, handles, 3)
+    legend_above(ax, handles, 3)
 
 
 def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
@@ -71,7 +72,7 @@ def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
     ax.pcolormesh(
         edges - 0.5, np.arange(len(counts) + 1), np.sqrt(shares), cmap=_SHADES, vmin=0, vmax=1
     )
-    names = [f"{_short(device)}, CPU {cpu}" for device, cpu in counts.index]
+    names = [f"{short(device, LONGEST_LABEL)}, CPU {cpu}" for device, cpu in counts.index]
     ax.set_yticks(np.arange(len(counts)) + 0.5, names)
     ax.invert_yaxis()
     ax.set_xlabel("packets in a poll (darker: more of that row's polls)")
@@ -86,7 +87,7 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
     rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: the axis.
     """
     known = rows[["median_ns", "p90_ns", "p99_ns", "longest_ns"]].astype("float64").clip(lower=1)
-    scale, unit = _unit(float(known["p90_ns"].median()))
+    scale, unit = axis_unit(float(known["p90_ns"].median()))
     places = np.arange(len(known))[::-1]
     values = known / scale
     ax.hlines(places, values["median_ns"], values["longest_ns"], color=KIND["task"], linewidth=1.5)
@@ -94,10 +95,10 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
     ax.plot(values["median_ns"], places, "o", color=INK, markersize=6)
     ax.plot(values["p99_ns"], places, "|", color=INK, markersize=11, markeredgewidth=1.6)
     ax.plot(values["longest_ns"], places, "x", color=INK, markersize=6)
-    ax.set_yticks(places, [_short(label) for label in labels])
+    ax.set_yticks(places, [short(label, LONGEST_LABEL) for label in labels])
     ax.set_ylim(-0.7, len(known) - 0.3)
     ax.set_xscale("log")
-    _plain_log(ax.xaxis)
+    plain_log(ax.xaxis)
     ax.set_xlabel(f"{what}, {unit} (log scale)")
     ax.grid(axis="x")
     dot = {"color": INK, "linestyle": "none"}
@@ -107,7 +108,7 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
         Line2D([], [], marker="|", markersize=11, markeredgewidth=1.6, label="99 %", **dot),  # type: ignore[arg-type]
         Line2D([], [], marker="x", markersize=6, label="longest", **dot),  # type: ignore[arg-type]
     ]
-    _legend(ax, handles, 4)
+    legend_above(ax, handles, 4)
 
 
 def softirq_limits(
@@ -182,11 +183,11 @@ def softirq_limits(
         color=INK,
     )
     ax.set_xlim(-0.02 * right, right)
-    _plain_log(ax.yaxis)
+    plain_log(ax.yaxis)
     ax.set_xlabel("packets of the NET_RX, all its polls together")
     ax.set_ylabel("from entry to exit, ms (log scale)")
     ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
-    _legend(ax, None, 2, markerscale=3)
+    legend_above(ax, None, 2, markerscale=3)
 
 
 def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
@@ -210,58 +211,28 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     for place, (chosen, color, label) in enumerate(kinds):
         counts = runs.loc[chosen, "rounds_made"].value_counts().reindex(rounds, fill_value=0)
         ax.bar(rounds + 0.2 * (place - 1.5), counts, 0.2, color=color, label=label)
-    ax.axvline(most + 0.5, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
-    ax.annotate(
-        f"MAX_SOFTIRQ_RESTART {most}",
-        (most + 0.5, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(-3, -1),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        color=FAINT,
-    )
+    limit(ax, most + 0.5, f"MAX_SOFTIRQ_RESTART {most}")
     ax.set_yscale("log")
     ax.set_ylim(0.7, max(int(runs["rounds_made"].value_counts().max()) if len(runs) else 1, 2) * 3)
-    _plain_log(ax.yaxis)
+    plain_log(ax.yaxis)
     ax.set_xticks(rounds)
     ax.set_xlim(0.4, most + 0.7)
     ax.set_xlabel("rounds of a run, back to back")
     ax.set_ylabel("runs (log scale)")
-    _legend(ax, None, 4)
+    legend_above(ax, None, 4)
 
 
-def _unit(ns: float) -> tuple[float, str]:
+def axis_unit(ns: float) -> tuple[float, str]:
     for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= 2 * factor:
             return factor, unit
     return 1.0, "ns"
 
 
-def _short(name: object) -> str:
-    text = printable(name)
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
-
-
-def _plain_log(axis: Axis) -> None:
+def plain_log(axis: Axis) -> None:
     # Over less than two decades powers of ten alone would be one mark or none. Limits first.
     low, high = sorted(axis.get_view_interval())
     marks = (1.0, 2.0, 5.0) if low > 0 and high / low < 150 else (1.0,)
     axis.set_major_locator(LogLocator(10, subs=marks))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(NullFormatter())
-
-
-def _legend(
-    ax: Axes, handles: list[Patch] | list[Line2D] | None, columns: int, markerscale: float = 1
-) -> None:
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1.01),
-        ncols=columns,
-        handlelength=1.3,
-        columnspacing=1.5,
-        borderaxespad=0,
-        markerscale=markerscale,
-    )

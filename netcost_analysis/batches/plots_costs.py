@@ -7,8 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from ..plots_marks import legend_above, short
 from ..plots_palette import FAINT, INK, KIND, PART
-from .plots import _legend, _plain_log, _short, _unit
+from .plots import LONGEST_LABEL, axis_unit, plain_log
 
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"
@@ -27,7 +28,7 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     table = groups.quantile(np.array([0.25, 0.75])).unstack()
     # The line is laid through means, and sums of them are what a CPU pays.
     mean = groups.mean().to_numpy()
-    scale, unit = _unit(float(mean.max()) if len(table) else 0)
+    scale, unit = axis_unit(float(mean.max()) if len(table) else 0)
     few = (groups.size() < 5).to_numpy()
     works = table.index.to_numpy()
     ax.vlines(
@@ -58,7 +59,7 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     ax.set_ylabel(f"own time of the poll, {unit}")
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 1.6, 2, 4, 5, 8, 10]))
     ax.grid(axis="y")
-    _legend(ax, None, 2)
+    legend_above(ax, None, 2)
 
 
 def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
@@ -66,7 +67,7 @@ def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
 
     costs: of one device, as packet_costs returns it.
     """
-    scale, unit = _unit(float(costs["packet_ns"].max()))
+    scale, unit = axis_unit(float(costs["packet_ns"].max()))
     batch = costs["batch"].to_numpy(dtype="float64")
     low, high = (costs[f"packet_{side}_ns"].to_numpy() / scale for side in ("low", "high"))
     ax.fill_between(batch, low, high, color=KIND["poll"], alpha=0.35, linewidth=0, label="95 %")
@@ -89,7 +90,7 @@ def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
     ax.set_xlabel("packets in a batch (log scale)")
     ax.set_ylabel(f"time per packet, {unit}")
     ax.grid(axis="y")
-    _legend(ax, None, 1)
+    legend_above(ax, None, 1)
 
 
 def share_by_rate(ax: Axes, curve: pd.DataFrame, legend: bool = True) -> None:
@@ -111,13 +112,13 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame, legend: bool = True) -> None:
         look = {"color": color, "linestyle": style, "marker": marker, "markersize": 4.5}
         ax.plot(rate, values, label=label, linewidth=1.6, **look)  # type: ignore[arg-type]
     ax.set_xscale("log")
-    _plain_log(ax.xaxis)
+    plain_log(ax.xaxis)
     ax.set_ylim(0, 100)
     ax.set_xlabel("thousand packets per second (log scale)")
     ax.set_ylabel("share of the CPU, %")
     ax.grid(axis="y")
     if legend:
-        _legend(ax, None, 4)
+        legend_above(ax, None, 4)
         ax.get_legend().set_in_layout(False)  # type: ignore[union-attr]
 
 
@@ -129,13 +130,13 @@ def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:
     for place, (name, curve) in enumerate(curves.groupby("curve", sort=False)):
         look = {"color": _COLORS[place % 4], "marker": _MARKERS[place % 4], "markersize": 5}
         rate = curve["rate_per_s"] / 1e3
-        ax.plot(rate, curve["batch"], linewidth=1.4, label=_short(name), **look)  # type: ignore[arg-type]
+        ax.plot(rate, curve["batch"], linewidth=1.4, label=short(name, LONGEST_LABEL), **look)  # type: ignore[arg-type]
     ax.set_xscale("log")
     ax.set_yscale("log", base=2)
-    _plain_log(ax.xaxis)
+    plain_log(ax.xaxis)
     marks = 2 ** np.arange(0, 1 + np.ceil(np.log2(max(float(curves["batch"].max()), 2))))
     ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
     ax.set_xlabel("thousand packets per second (log scale)")
     ax.set_ylabel("packets per poll (log scale)")
     ax.grid(axis="y")
-    _legend(ax, None, 2)
+    legend_above(ax, None, 2)

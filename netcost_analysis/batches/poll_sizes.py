@@ -49,6 +49,12 @@ def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
+def mean_batch(work: "pd.Series[int]") -> float | None:
+    # batch_mean: packets of a poll, of the polls that received any; None where none did.
+    received = work[(work > 0).fillna(False)]
+    return float(received.mean()) if len(received) else None
+
+
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
     def is_true(condition: "pd.Series[bool]") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         return condition.fillna(False).to_numpy(dtype=bool)

@@ -4,10 +4,12 @@ import numpy as np
 import pandas as pd
 
 from .._native import CaptureError
+from ..errors import ArgumentError
 from ..requires import unrecorded
 from ..series import Series
 from ..timeline import Timeline
 from .economics import MIN_POLLS, MIN_SPREAD, Gathered, gathered
+from .line import solve
 
 # Columns of a table of steps by which its curves are told apart, where it has them.
 _CURVES = (
@@ -15,8 +17,8 @@ _CURVES = (
     *("network", "protocol", "rps", "skb_defer_max"),
 )
 # Of polls with packets; core_ns and irq_ns are of all.
-_SUMS = ["polls", "packets", "poll_ns", "squares", "products", "core_ns", "irq_ns"]
-_SUMS += ["empty_polls", "empty_ns", "again"]
+_LINE = ["polls", "packets", "poll_ns", "squares", "products"]
+_SUMS = [*_LINE, "core_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
 _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
 
 
@@ -46,7 +48,7 @@ def rate_curve(series: Series, by: tuple[str, ...] | None = None) -> pd.DataFram
     keys = [name for name in _CURVES if name in steps] if by is None else list(by)
     for name in keys:
         if name not in steps:
-            raise ValueError(
+            raise ArgumentError(
                 f"the steps have no column {name!r}; there are {', '.join(map(str, steps.columns))}"
             )
     rows, parts = [], []
@@ -199,8 +201,7 @@ def predicted(
         too_alike = sums["polls"] < MIN_POLLS or below <= (MIN_SPREAD * sums["packets"]) ** 2
         if too_alike or not cpu_ns:
             return {name: float("nan") for name in _PREDICTED}
-        marginal = (sums["polls"] * sums["products"] - sums["packets"] * sums["poll_ns"]) / below
-        fixed = (sums["poll_ns"] - marginal * sums["packets"]) / sums["polls"]
+        fixed, marginal = solve(sums[_LINE].to_numpy("float64"))
         around = (sums["core_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
         per_poll = fixed + around
         smallest = float(least.get(step["device"], np.nan))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..capture import Capture
+from ..errors import ArgumentError
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 _SYSCTLS = ("netdev_budget", "netdev_budget_usecs", "dev_weight")
 # As the kernel's own Kconfig allows; anything else is a stranger's number.
 _MOST_HZ = 10_000
+# The least and the most of what Kconfig offers.
+_USUAL_HZ = (100, 1000)
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,23 @@ class KernelLimits:
     @property
     def softirq_jiffies(self) -> int | None:
         """MAX_SOFTIRQ_TIME, msecs_to_jiffies(2)."""
-        return None if self.hz is None else -(-2 * self.hz // 1_000)
+        return None if self.hz is None else _softirq_jiffies(self.hz)
+
+    @property
+    def softirq_limit_ns(self) -> tuple[int, int]:
+        """How long a run of softirqs goes on until MAX_SOFTIRQ_TIME ends it: from, and to.
+
+        The limit is counted in jiffies from whenever in one the run began: at 250 Hz in one tick,
+        which comes after 0 to 4 ms. Where HZ is unknown, of any from 100 to 1000.
+        """
+        rates = (self.hz,) if self.hz else _USUAL_HZ
+        ends = [(_softirq_jiffies(hz) + more, hz) for hz in rates for more in (-1, 0)]
+        spans = [jiffies * 1_000_000_000 // hz for jiffies, hz in ends]
+        return min(spans), max(spans)
+
+
+def _softirq_jiffies(hz: int) -> int:
+    return -(-2 * hz // 1_000)
 
 
 def kernel_limits(capture: Capture) -> KernelLimits:
@@ -65,7 +84,7 @@ def limits_of(
     # The same with what a caller knows better.
     for name, value in (("budget", budget), ("usecs", usecs), ("hz", hz)):
         if value is not None and value < 1:
-            raise ValueError(f"{name}={value}: a limit is at least 1")
+            raise ArgumentError(f"{name}={value}: a limit is at least 1")
     bundle = capture.bundle
     found, source = _settings(bundle) if bundle else ({}, "none recorded")
     known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ"))

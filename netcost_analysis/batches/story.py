@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..story import count, filled
+from ..story import count, filled, missed
 from ..units import absent, duration, share
 from .chain_rows import parts_of
+from .economics import around_ns, packet_ns
 
 if TYPE_CHECKING:
     from ..capture import Capture
@@ -32,7 +33,7 @@ def answer(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> str
         )
     own = int((polled["poll_ns"] + polled["core_ns"]).sum())
     packets, polls = polled["packets"].sum(), int(polled["polls"].sum())
-    received = f", received {count(int(packets), 'packet')}, {packets / polls:.1f} in a poll,"
+    received = f", received {count(int(packets), 'packet')}{_batch(costs)}"
     text = filled(
         "<p class='answer'>{number} polled {polls} times{packets} and took <b>{ns}</b>, {share} of "
         "the CPUs' time; {part} of that in polls.</p>",
@@ -57,11 +58,20 @@ def answer(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> str
     return text
 
 
+def _batch(costs: pd.DataFrame | None) -> str:
+    if costs is None or not len(costs) or absent(costs["batch_mean"].iloc[0]):
+        return ""
+    first = costs.iloc[0]
+    return f", {first['batch_mean']:.1f} in a poll of {called(first['device'])} that received any,"
+
+
 def _saves(cost: "pd.Series[Any]") -> str:
-    around = cost["irq_per_poll_ns"] + cost["core_per_poll_ns"] + cost["fixed_ns"]
     # As large as there were; beyond that the line is a guess.
     most = min(int(cost["largest_batch"]), 64)
-    alone, full = around + cost["marginal_ns"], around / most + cost["marginal_ns"]
+    alone, full = (
+        packet_ns(around_ns(cost), cost["fixed_ns"], cost["marginal_ns"], size)
+        for size in (1, most)
+    )
     return filled(
         "<p class='answer'>On {device} a packet that comes alone costs {alone}; one of "
         "{most} that come together {full}.</p>",
@@ -226,6 +236,7 @@ def caveats(capture: "Capture", timeline: "Timeline") -> str:
     manifest = capture.bundle.manifest if capture.bundle else {}
     notes = manifest.get("notes")
     lines = [*timeline.notes, *capture.info["notes"], *(notes if isinstance(notes, list) else ())]
+    lines += missed(capture, timeline)
     if capture.info["lost_events"]:
         lost = capture.info["lost_events"]
         lines.append(f"{lost:,} events were lost; what happened then is unknown")

@@ -133,7 +133,6 @@ def runs_text(runs: pd.DataFrame, limits: KernelLimits) -> str:
         "time": "after their time",
         "time or need_resched": "after their time or because a task had to run",
         "need_resched": "because a task had to run",
-        "pending": "by the kernel's time limit or because a task had to run (the tick is unknown)",
     }
     if "unknown" in ended:
         text += " Whether anything was left pending, softirq_raise would say: it was not recorded."

@@ -8,17 +8,14 @@ import pandas as pd
 from .._native import CaptureError
 from ..counters import readings
 from .shares import device_time
-from .traffic import NoReadingsError, device_traffic
+from .traffic import NoReadingsError, comparable, device_traffic
+from .upper_ends import not_all
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
     from ..timeline import Timeline
 
-# Of the traces' clocks the one that the bundle's snapshots are stamped with.
-_CLOCKS = ("mono", "monotonic")
-# A poll or two had begun before the capture did.
-_TIMED_SHARE = 0.99
-_TIMES = ["hardirq_ns", "poll_ns", "ns"]
+_TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _TRAFFIC = [
     *("rx_packets", "tx_packets", "rx_bytes", "tx_bytes"),
@@ -28,7 +25,7 @@ _TRAFFIC = [
 COLUMNS = [
     *("namespace", "device", "start_ns", "end_ns", "window_error_ns"),
     *_TIMES,
-    *("cpu_share", "covered_share", "interrupts", "interrupts_per_s", "polls"),
+    *("cpu_share", "unknown_cpu_share", "interrupts", "interrupts_per_s", "polls"),
     *("packets", "timed_packets"),
     *_TRAFFIC,
     *("work_share", "ns_per_work", "ns_per_packet", "ns_per_byte"),
@@ -42,13 +39,14 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     the timeline's window. Where the bundle has no two such readings, there is no bundle, or the
     trace has another clock, the time is of the whole window and the traffic NA. Returns a row per
     (namespace, device) that took time or carried anything, most ns first: start_ns, end_ns,
-    window_error_ns (what the readings took), hardirq_ns, poll_ns, ns, cpu_share (of one CPU),
-    covered_share, interrupts, interrupts_per_s, polls, packets, timed_packets, rx_packets,
-    tx_packets, rx_bytes, tx_bytes, rx_packet_bytes, tx_packet_bytes, speed_bits_per_s,
+    window_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns, cpu_share (of
+    one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets,
+    rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes, tx_packet_bytes, speed_bits_per_s,
     utilisation_share, work_share, ns_per_work, ns_per_packet, ns_per_byte; NA where unknown. A
     device that several recorded namespaces have by the same name has no traffic: a poll does not
     say which it was of. Of some CPUs only there is no cost per packet or byte, nor where 1 % of the
-    packets or more came in polls of unknown length: net/dev counts those as well. Raises as
+    packets or more came in polls of unknown length, or in none that was seen: net/dev counts those
+    as well; nor where handlers that were counted and not seen may be 1 % of ns. Raises as
     device_time does. Source: device_time, device_traffic.
     """
     bundle = timeline.capture.bundle
@@ -74,11 +72,6 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
 
 
-def comparable(timeline: "Timeline") -> bool:
-    """Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC."""
-    return str(timeline.capture.header["clock"]) in _CLOCKS
-
-
 def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
     origin_ns = timeline.capture.start_ns
     return timeline.capture.timeline(
@@ -87,11 +80,11 @@ def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
 
 
 def _times(timeline: "Timeline") -> pd.DataFrame:
-    summary = timeline.summary
+    summary, unknown = timeline.summary, timeline.unknown_cpu_share
     return per_device(device_time(timeline)).assign(
         start_ns=int(summary["start_ns"]),
         end_ns=int(summary["end_ns"]),
-        covered_share=float("nan") if timeline.covered is None else timeline.covered,
+        unknown_cpu_share=float("nan") if unknown is None else unknown,
     )
 
 
@@ -107,7 +100,7 @@ def joined(
 ) -> pd.DataFrame:
     """Times by device with traffic by (namespace, device), and what a packet costs.
 
-    times: as per_device returns it, with start_ns, end_ns, covered_share. traffic: as
+    times: as per_device returns it, with start_ns, end_ns, unknown_cpu_share. traffic: as
     device_traffic(whole=True) returns it for the same stretch, None where it is unknown; shared, if
     it is there, says of which rows a device of another stretch has the name. all_cpus: whether
     times are of all CPUs, as traffic is.
@@ -124,8 +117,8 @@ def joined(
         frame = times.merge(carried, on="device", how="outer")
         for name in ("start_ns", "end_ns"):
             frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")
-        frame["covered_share"] = frame["covered_share"].fillna(
-            times["covered_share"].iloc[0] if len(times) else float("nan")
+        frame["unknown_cpu_share"] = frame["unknown_cpu_share"].fillna(
+            times["unknown_cpu_share"].iloc[0] if len(times) else float("nan")
         )
         frame = frame.reindex(columns=COLUMNS)
     frame["namespace"] = frame["namespace"].astype(object).where(frame["namespace"].notna(), None)
@@ -139,7 +132,7 @@ def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     frame[integers] = frame[integers].astype("Int64")
     # Without rows a frame has whatever types it likes.
     frame = frame.astype({"namespace": object, "device": object})
-    frame = frame.astype({"start_ns": "int64", "end_ns": "int64", "covered_share": "float64"})
+    frame = frame.astype({"start_ns": "int64", "end_ns": "int64", "unknown_cpu_share": "float64"})
     window = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
     window = window.mask(window <= 0)
     frame["cpu_share"] = (
@@ -158,7 +151,13 @@ def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     ns = ns.mask(ns <= 0)
     frame["ns_per_work"] = ns / timed.mask(timed <= 0)
     # Packets of which the time is not in ns would make the others cheap.
-    part = (timed < _TIMED_SHARE * worked).fillna(False).astype(bool)
+    part = not_all(timed, worked)
+    # So would packets of which no poll was seen, but for those beside the readings.
+    beside = (frame["window_error_ns"].astype("Float64") / window).fillna(0)
+    part |= not_all(worked, received, beside)
+    # So would handlers that were counted and not seen.
+    most = ns + (frame["hardirq_max_ns"] - frame["hardirq_ns"]).astype("Float64")
+    part |= not_all(ns, most)
     ns = ns.mask(part | (not all_cpus))
     frame["ns_per_packet"] = ns / packets.mask(packets <= 0)
     frame["ns_per_byte"] = ns / carried.mask(carried <= 0)

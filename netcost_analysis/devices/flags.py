@@ -9,11 +9,11 @@ import pandas as pd
 from .._native import CaptureError
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
-from .cost import comparable, device_cost, lacking
+from .cost import device_cost, lacking
 from .lines import has_polls
 from .links import empty, known_interfaces
 from .saturation import device_saturation
-from .traffic import device_traffic
+from .traffic import comparable, device_traffic
 
 if TYPE_CHECKING:
     from ..timeline import Timeline

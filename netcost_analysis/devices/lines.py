@@ -12,6 +12,7 @@ from .naming import buses, fitting
 if TYPE_CHECKING:
     from ..timeline import Timeline
 
+_BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
 
 
@@ -19,15 +20,16 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 
     Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
-    "name", "bus", None), is_network, interrupts, raised (NET_RX softirqs first raised while its
-    handler ran), polled (those of them in which the device was polled). A line that several
-    drivers' handlers share, and so time and interrupts, is a row per handler.
+    "wake-ups", "switches", "name", "bus", "stem", None), is_network, interrupts, raised (NET_RX
+    softirqs first raised while its handler ran), polled (those of them in which the device was
+    polled). A line that several drivers' handlers share, and so time and interrupts, is a row per
+    handler.
     Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
     polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
     ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
     """
     timeline.load("hardirqs", "softirqs", "polls")
-    lines = timeline.irqs[["irq", "name", "device", "is_network"]].copy()
+    lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
     counted = counted_interrupts(timeline)
     split = shared_lines(counted)
@@ -110,18 +112,23 @@ def mapped(
 ) -> pd.DataFrame:
     """Lines with device and known_by, from what their interrupts led to and from their names.
 
-    lines: irq, name, device (as the ledger has it), is_network. led: as evidence returns it.
-    devices: the names of interfaces. labels: what /proc/interrupts says of a line, by its number.
+    lines: irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
+    evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
+    line, by its number.
     addresses: interfaces by bus address. Polls go before names, which are only what a driver says.
     """
     frame = lines.copy()
     counts = led.set_index(["irq", "device"])["polled"].to_dict()
     raised = led.groupby("irq")["raised"].max().to_dict()
     rows = []
-    for irq, name, device in zip(frame["irq"], frame["name"], frame["device"], strict=True):
+    ways = frame.get("known_by", pd.Series(None, index=frame.index, dtype=object))
+    seen = zip(frame["irq"], frame["name"], frame["device"], ways, strict=True)
+    for irq, name, device, way in seen:
         label = f"{name or ''} {(labels or {}).get(str(irq), '')}"
         named, address = fitting(label, devices), fitting(label, addresses or {})
-        if isinstance(device, str):
+        if isinstance(device, str) and way in _BY_THREADS_AND_STEM:
+            known_by = way
+        elif isinstance(device, str) and way != "bundle":
             # The ledger counts every raise, this evidence the first one of each softirq.
             by_name = not counts.get((irq, device)) and fitting(str(name), [device])
             known_by = "name" if by_name else "polls"
@@ -130,7 +137,8 @@ def mapped(
         elif address is not None:
             device, known_by = (addresses or {})[address], "bus"
         else:
-            device, known_by = None, None
+            device = device if isinstance(device, str) else None
+            known_by = "name" if device else None
         rows.append((device, known_by, raised.get(irq, 0), counts.get((irq, device), 0)))
     told = pd.DataFrame(rows, columns=["device", "known_by", "raised", "polled"], index=frame.index)
     told = told.astype({"device": object, "known_by": object, "raised": "int64", "polled": "int64"})

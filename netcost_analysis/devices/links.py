@@ -171,7 +171,7 @@ def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
         if listed is None:
             continue
         if not isinstance(listed, list):
-            raise CaptureError(f"{bundle.path}/{name} is no list, which ip and tc print")
+            raise CaptureError(f"{bundle.shown}/{name} is no list, which ip and tc print")
         return [one for one in listed if isinstance(one, dict)]
     return []
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from ..bundle import Bundle
 
 
+_LINE = re.compile(r"[0-9]{1,9}").fullmatch
+
+
 def buses(bundle: "Bundle") -> dict[str, str]:
     """By the bus address below an interface ("virtio2", "0000:00:03.0") its name.
 
@@ -37,9 +40,31 @@ def _bus_info(bundle: "Bundle", ending: str, device: str | None) -> str | None:
     return match[1] if match else None
 
 
+def bundle_lines(bundle: "Bundle") -> dict[int, str]:
+    """The interface of each interrupt line that the bundle's /proc/interrupts places, by number.
+
+    By the interface's name in the line's text, or else by its bus address there.
+    """
+    labels = {int(irq): label for irq, label in bundle.before.irq_labels.items() if _LINE(irq)}
+    devices = [str(name) for name in bundle.before.net_dev.index if name not in ("lo", "")]
+    try:
+        addresses = buses(bundle)
+    except CaptureError:
+        # Damaged files of ip's take away only what they could have added.
+        addresses = {}
+    placed = {}
+    for irq, label in labels.items():
+        address = fitting(label, addresses)
+        device = fitting(label, devices) or (addresses[address] if address else None)
+        if device:
+            placed[irq] = device
+    return placed
+
+
 def stands_alone(word: str, text: str) -> bool:
     """Whether a word is in a text by itself: eth0 is in "i40e-eth0-TxRx-3", not in "eth01"."""
-    return bool(re.search(rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])", text))
+    found = rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"
+    return word in text and bool(re.search(found, text))
 
 
 def fitting(text: str, words: Iterable[str]) -> str | None:

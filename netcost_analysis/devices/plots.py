@@ -8,10 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch
 
-from ..plots_palette import FAINT, INK, KIND, printable, time_unit
+from ..plots_marks import legend_above, short
+from ..plots_palette import FAINT, INK, KIND, time_unit
 from ..units import duration, share
 
 _LONGEST = 30
+# Left above the axes is a device's name.
+_RIGHT: Any = {"loc": "lower right", "bbox_to_anchor": (1, 1.0), "handlelength": 1.6}
 _NAMES = {"poll": "polls", "hardirq": "interrupts"}
 # From the bottom up.
 _ORDER = ("poll", "hardirq")
@@ -32,7 +35,7 @@ def matrix(
     highest = max(float(np.nanmax(values, initial=0.0)), 1e-9)
     ax.imshow(values, aspect="auto", cmap=colours, vmin=0, vmax=highest, interpolation="nearest")
     ax.set_xticks(range(cpus), [str(cpu) for cpu in shown.columns], fontsize=9 if cpus <= 32 else 6)
-    ax.set_yticks(range(rows), [_short(name) for name in shown.index])
+    ax.set_yticks(range(rows), [short(name, _LONGEST) for name in shown.index])
     ax.tick_params(length=0)
     ax.set_xlabel("CPU; each cell: share of its time, interrupts per second")
     ax.spines[:].set_visible(False)
@@ -74,7 +77,7 @@ def traffic(ax: Axes, rows: pd.DataFrame, origin_ns: int = 0) -> None:
     ax.set_ylabel("Mbit/s")
     ax.set_xlabel("time since the capture's start, s")
     ax.grid(axis="y")
-    _legend(ax)
+    legend_above(ax, columns=3, **_RIGHT)
 
 
 def time_shares(
@@ -105,7 +108,7 @@ def time_shares(
     ax.set_xlabel("time since the capture's start, s")
     ax.grid(axis="y")
     if handles:
-        _legend(ax, handles)
+        legend_above(ax, handles, 3, **_RIGHT)
 
 
 def per_packet(ax: Axes, cost: pd.DataFrame, most: int = 8) -> None:
@@ -127,14 +130,14 @@ def per_packet(ax: Axes, cost: pd.DataFrame, most: int = 8) -> None:
         base = base + ns
     for y, ns in enumerate(known["ns_per_work"]):
         ax.text(base[y] / scale, y, f" {duration(round(float(ns)))}", va="center", fontsize=9)
-    ax.set_yticks(range(len(known)), [_short(name) for name in known["device"]])
+    ax.set_yticks(range(len(known)), [short(name, _LONGEST) for name in known["device"]])
     ax.invert_yaxis()
     ax.set_xlim(0, 1.18 * float(base.max(initial=0)) / scale or 1)
     ax.set_xlabel(f"CPU time per packet received, {unit}")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     if handles:
-        _legend(ax, handles)
+        legend_above(ax, handles, 3, **_RIGHT)
 
 
 def misread(ax: Axes, rows: pd.DataFrame, interval_s: float, origin_ns: int = 0) -> None:
@@ -159,7 +162,7 @@ def misread(ax: Axes, rows: pd.DataFrame, interval_s: float, origin_ns: int = 0)
     ax.set_ylabel(unit)
     ax.set_xlabel("time since the capture's start, s")
     ax.grid(axis="y")
-    _legend(ax)
+    legend_above(ax, columns=3, **_RIGHT)
 
 
 def _steps(
@@ -172,20 +175,3 @@ def _steps(
     x = np.column_stack([starts, ends, ends]).ravel()
     y = np.column_stack([values, values, np.where(apart, np.nan, values)]).ravel()
     ax.plot(x, y, linewidth=1.6, **look)
-
-
-def _legend(ax: Axes, handles: list[Patch] | None = None) -> None:
-    ax.legend(
-        **({"handles": handles} if handles else {}),
-        loc="lower right",
-        bbox_to_anchor=(1, 1.0),
-        ncols=3,
-        handlelength=1.6,
-        columnspacing=1.5,
-        borderaxespad=0,
-    )
-
-
-def _short(name: object) -> str:
-    text = printable(name)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -10,6 +10,7 @@ from ..tables import Table
 from ..units import share
 from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
 from .parts import TIMED, by_line, by_poll, by_softirq
+from .upper_ends import with_upper_ends
 
 if TYPE_CHECKING:
     from ..timeline import Timeline
@@ -17,15 +18,24 @@ if TYPE_CHECKING:
 _KEYS = ["kind", "thief", "device", "cpu"]
 _PARTS = ["hardirq_ns", "poll_ns", "core_ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
-COLUMNS = [
+_COLUMNS = [
     *_KEYS,
     *_PARTS,
     "ns",
     "cpu_share",
-    "covered_share",
+    "unknown_cpu_share",
     "interrupts",
     "interrupts_per_s",
     *_COUNTS[1:],
+]
+# With what no event shows, beside what is seen.
+COLUMNS = [
+    *_KEYS,
+    *("hardirq_ns", "hardirq_max_ns", "poll_ns", "poll_max_ns"),
+    "core_ns",
+    "ns",
+    "max_ns",
+    *_COLUMNS[_COLUMNS.index("ns") + 1 :],
 ]
 
 
@@ -74,11 +84,13 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     Returns a row per (thief, cpu) that took any: kind ("device"; "backlog" for the polls that have
     no device; "line" for an interrupt line that serves no known network device; "softirq" for what
     network softirqs did outside their polls, which no device can be charged with), thief, device,
-    cpu, hardirq_ns, poll_ns, core_ns, ns, cpu_share, covered_share, interrupts, interrupts_per_s,
-    polls, packets, timed_packets; most ns first. Times and counts are Int64, NA where the events
-    were not recorded and where a row has none by its kind. Raises MissingEventsError where neither
-    interrupts nor polls were recorded, CaptureError as the timeline does. Source: the timeline's
-    sums; each line's device as device_lines tells it.
+    cpu, hardirq_ns, hardirq_max_ns, poll_ns, poll_max_ns, core_ns, ns, max_ns, cpu_share,
+    unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets; most ns first.
+    hardirq_max_ns, poll_max_ns and max_ns: with what no event shows; where the interfaces' counters
+    show that polls were missed, core_ns is what may have been one. Times and counts are Int64, NA
+    where the events were not recorded and where a row has none by its kind. Raises
+    MissingEventsError where neither interrupts nor polls were recorded, CaptureError as the
+    timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
     """
     irqs, polls = has_interrupts(timeline), has_polls(timeline)
     if not irqs and not polls:
@@ -91,7 +103,9 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
         by_poll(sums, timeline.polls),
         by_softirq(sums),
     ]
-    return combined(pd.concat(parts, ignore_index=True), sums, timeline.duration_ns, irqs, polls)
+    whole = pd.concat(parts, ignore_index=True)
+    rows = combined(whole, sums, timeline.duration_ns, irqs, polls)
+    return with_upper_ends(rows, sums, lines, timeline)[COLUMNS]
 
 
 def device_matrix(timeline: "Timeline") -> DeviceMatrix:
@@ -164,20 +178,19 @@ def combined(
     frame["ns"] = frame[_PARTS].sum(axis=1, min_count=1).astype("Int64")
     seen = frame["ns"].to_numpy("float64", na_value=float("nan"))
     frame["cpu_share"] = seen / window_ns if window_ns > 0 else float("nan")
-    covered = _covered(sums)
-    frame["covered_share"] = frame["cpu"].map(covered).astype("float64")
+    frame["unknown_cpu_share"] = frame["cpu"].map(_unknown_share(sums)).astype("float64")
     frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") * (
         1e9 / window_ns if window_ns > 0 else float("nan")
     )
     frame["cpu"] = frame["cpu"].astype("int64")
     frame["device"] = frame["device"].where(frame["device"].notna(), None)
     frame = frame.sort_values(["ns", "thief", "cpu"], ascending=[False, True, True], kind="stable")
-    return frame[COLUMNS].reset_index(drop=True)
+    return frame[_COLUMNS].reset_index(drop=True)
 
 
-def _covered(sums: pd.DataFrame) -> "pd.Series[float]":
-    # By CPU, the share of the window whose owner is known.
+def _unknown_share(sums: pd.DataFrame) -> "pd.Series[float]":
+    # By CPU, the share of the window without a known owner.
     total = sums.groupby("cpu")["ns"].sum()
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
-    part = 1 - unknown.reindex(total.index, fill_value=0) / total.where(total > 0)
+    part = unknown.reindex(total.index, fill_value=0) / total.where(total > 0)
     return pd.Series(part, dtype="float64")

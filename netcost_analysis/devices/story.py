@@ -154,11 +154,11 @@ def matrix_text(rows: pd.DataFrame, timeline: "Timeline") -> str:
         parts.append(f"what network softirqs did {where} took {_of(by_kind['softirq'], window)}")
     listed = "; ".join(parts)
     text = filled("<p>{parts}.</p>", parts=listed[0].upper() + listed[1:]) if parts else ""
-    covered = timeline.covered
-    if covered is not None and covered < 0.999:
+    unknown = timeline.unknown_cpu_share
+    if unknown is not None and unknown > 0.001:
         text += filled(
-            "<p>{share} of CPU time has a known owner; the times are lower bounds.</p>",
-            share=share(covered),
+            "<p>{share} of CPU time has no known owner; the times are lower bounds.</p>",
+            share=share(unknown),
         )
     return text
 
@@ -184,6 +184,9 @@ def lines_text(lines: pd.DataFrame) -> str:
 def _line(row: "pd.Series[Any]") -> str:
     how = {
         "polls": _led(int(row["raised"]), int(row["polled"])),
+        "wake-ups": "its handler wakes the NAPI thread that polls it",
+        "switches": "the NAPI thread that polls it runs next after its handler",
+        "stem": "its other lines are known, and this one has their name",
         "name": "it is named for it",
         "bus": "it has its bus address",
     }[row["known_by"]]
@@ -231,11 +234,14 @@ def cost_text(cost: pd.DataFrame) -> str:
     text = "".join(
         filled(
             "<p><b>{device}</b>: polls handled {work} packets, net/dev counted {received} received"
-            "{exact}.</p>",
+            "{exact}{partly}.</p>",
             device=row["device"],
             work=f"{int(row['packets']):,}",
             received=f"{int(row['rx_packets']):,}",
             exact=_agreement(row),
+            partly=""
+            if not absent(row["ns_per_packet"]) or absent(row["ns_per_work"])
+            else "; what a packet costs is told of the polled ones alone",
         )
         for _, row in both.iterrows()
     )

@@ -7,11 +7,15 @@ import pandas as pd
 
 from .._native import CaptureError
 from ..counters import counters, deltas
+from ..errors import ArgumentError
 from .links import queue_settings
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
+    from ..timeline import Timeline
 
+# Of the traces' clocks the one that the bundle's snapshots are stamped with.
+_CLOCKS = ("mono", "monotonic")
 # Of net/dev; the others count what no driver does any more.
 GROWN = [
     *("rx_bytes", "rx_packets", "tx_bytes", "tx_packets"),
@@ -33,6 +37,11 @@ COLUMNS = [
 
 class NoReadingsError(CaptureError):
     """Of the stretch that was asked for the bundle has no two readings of net/dev."""
+
+
+def comparable(timeline: "Timeline") -> bool:
+    """Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC."""
+    return str(timeline.capture.header["clock"]) in _CLOCKS
 
 
 def device_traffic(
@@ -155,7 +164,7 @@ def assumed_rates(
     device_traffic does, ValueError for an interval of no length.
     """
     if not interval_s > 0 or not np.isfinite(interval_s):
-        raise ValueError(f"an interval of {interval_s} s has no rate")
+        raise ArgumentError(f"an interval of {interval_s} s has no rate")
     frame = device_traffic(bundle, folder, sides=False)
     factor = (frame["interval_ns"] / (interval_s * 1e9)).astype("Float64")
     kept = ["namespace", "device", "start_ns", "end_ns", "interval_ns"]

@@ -7,7 +7,8 @@ import pandas as pd
 from .counts import NAN, counted
 from .mpstat import KINDS as PRINTED
 from .mpstat_times import intervals_within
-from .side_by_side import ran, victim_cpu
+from .run_time import victim_cpu
+from .side_by_side import ran
 
 if TYPE_CHECKING:
     from ..capture import Capture

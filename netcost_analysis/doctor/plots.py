@@ -4,7 +4,9 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.patches import Patch
 
+from ..plots_marks import legend_above
 from ..plots_palette import ESTIMATE, FAINT, HATCH, INK, KIND, TASK, UNKNOWN
 from ..units import share
 
@@ -94,14 +96,8 @@ def cpu_kinds(ax: Axes, table: pd.DataFrame) -> None:
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     seen = [kind for kind in _KIND_COLORS if (shown[f"{kind}_share"] > 0.003).any()]
-    patches = [ax.barh(0, 0, color=_KIND_COLORS[kind]) for kind in seen]
-    ax.legend(
-        patches,
-        [_KIND_NAMES.get(kind, kind) for kind in seen],
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=max(len(seen), 1),
-    )
+    patches = [Patch(color=_KIND_COLORS[kind], label=_KIND_NAMES.get(kind, kind)) for kind in seen]
+    legend_above(ax, patches, len(seen))
 
 
 def gap(ax: Axes, runs: pd.DataFrame, coefficients: pd.DataFrame) -> None:

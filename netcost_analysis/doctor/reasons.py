@@ -41,6 +41,20 @@ _RUN_TIME = {
     "virt_native": _ON_TOP,
     "virt_gen": _ON_TOP,
 }
+_ITS_CALLS = (
+    "; its own calls of the kernel are in it, of which a program that only computes has none"
+)
+_SYSTEM = {
+    "tick": "that part of its run time whose ticks found it in the kernel, or an interrupt on top "
+    f"of it{_ITS_CALLS}: then all of it was taken",
+    "irq_time": "interrupts are measured and left out: only what it called the kernel for, and "
+    "their entry and exit, is in it",
+    "virt_native": "measured at each boundary, and what interrupts on top of it took is added"
+    f"{_ITS_CALLS}: then all of it was taken",
+    "virt_gen": "measured at kernel entries only on CPUs of nohz_full=; on others that part of its "
+    f"run time whose ticks found it in the kernel, or an interrupt on top of it{_ITS_CALLS}: then "
+    "all of it was taken",
+}
 _CPU = {
     "tick": "the CPU's ticks{each}, others' user time among them; softirqs are what ticks hit, "
     "ksoftirqd's too",
@@ -63,6 +77,7 @@ def why(
     name = regime.regime if regime else ""
     texts = {
         "times": _USER.get(name, _UNKNOWN),
+        "system": _SYSTEM.get(name, _UNKNOWN),
         "task_stat": (_NATIVE if name == "virt_native" else _RUN_TIME.get(name, _UNKNOWN)),
         "schedstat": _RUN_TIME.get(name, _UNKNOWN),
         "cpu_stat": _CPU.get(name, _UNKNOWN) + "; of the time between two snapshots, in which the "

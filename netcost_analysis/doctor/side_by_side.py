@@ -1,20 +1,19 @@
 """Every account of what the victim got, side by side."""
 
 import math
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from .._native import CaptureError
 from ..accounting import accounting
-from ..counters import readings
 from ..units import share
 from ..victim import ticks_share, times_of_its_own, traced_share, work_share
-from .counts import NAN, Counted, counted, seconds_between
+from .counts import NAN, Counted, counted
 from .mpstat_times import intervals_within
-from .proc_text import TaskStat, parse_schedstat, parse_task_stat
+from .proc_text import TaskStat, parse_task_stat
 from .reasons import STEAL_LIMIT, why
+from .run_time import Row, schedstat, victim_cpu
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -29,17 +28,7 @@ _DISTURBED = 0.03
 # What of the trace's time nobody has, and how much longer the snapshots' time is than the run,
 # before it has to be said.
 _UNKNOWN, _LONGER = 0.005, 0.1
-_RUN_NS = re.compile("[0-9]{1,19}")
 _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
-
-
-class Row(NamedTuple):
-    # One estimate: the share it says the victim got, a step of its counter as such a share, the
-    # steal of its interval, and what it was read from.
-    got: float = NAN
-    resolution: float = NAN
-    steal: float = NAN
-    source: str = ""
 
 
 def accounts(
@@ -49,9 +38,10 @@ def accounts(
 
     capture: of a bundle with a victim. hidden_ns: what each interrupt costs beyond traced time, as
     hidden_cost estimates it, None for no such row; hidden_from: where that was measured, for the
-    text. Returns a row per estimate (index: times, task_stat, schedstat, cpu_stat, mpstat, traced,
-    traced_and_hidden, work): got_share and lost_share of wall time, residual_share (got_share less
-    that of work), resolution_share, steal_share, source and why. NaN where the bundle cannot say;
+    text. Returns a row per estimate (index: times, system, task_stat, schedstat, cpu_stat, mpstat,
+    traced, traced_and_hidden, work): got_share and lost_share of wall time (of system, its system
+    time, only the latter: that the task was charged for), residual_share (got_share less that of
+    work), resolution_share, steal_share, source and why. NaN where the bundle cannot say;
     traced where its trace does not hold the run. Raises CaptureError for a recording without a
     victim. Sources: reasons.py; docs/definitions.md.
     """
@@ -59,8 +49,9 @@ def accounts(
     counts = counted(bundle, victim_cpu(bundle))
     rows = {
         "times": _times(bundle),
+        "system": _system(bundle),
         "task_stat": _task_stat(bundle),
-        "schedstat": _schedstat(bundle),
+        "schedstat": schedstat(bundle),
         "cpu_stat": _cpu_stat(counts),
         "mpstat": _mpstat(bundle),
         "traced": _traced(bundle, timeline),
@@ -85,10 +76,11 @@ def accounts(
             reason += _of_trace(bundle, timeline) + (
                 f". The trace cannot say: {untold}" * bool(untold)
             )
-        step = NAN if math.isnan(row.got) else row.resolution
+        step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
         records.append((row.got, step, steal, row.source, reason))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
     frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.loc["system", "lost_share"] = rows["system"].charged
     frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
     return frame
 
@@ -107,18 +99,12 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
     return timeline, bundle, ""
 
 
-def victim_cpu(bundle: "Bundle") -> int | None:
-    """The CPU that the victim was pinned to, None where the manifest does not say."""
-    cpu = (bundle.victim or {}).get("cpu")
-    return cpu if isinstance(cpu, int) else None
-
-
 def _of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
     victim = bundle.victim or {}
     told = ""
     if not all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns")):
         told = ". When the victim ran the bundle does not say: this is of all that was traced"
-    unknown = 0.0 if timeline is None or timeline.covered is None else 1 - timeline.covered
+    unknown = (timeline.unknown_cpu_share if timeline else None) or 0.0
     if unknown >= _UNKNOWN:
         told += f". Of that time {share(unknown)} has no known owner, so it may be too low as well"
     return told
@@ -178,19 +164,38 @@ def _times(bundle: "Bundle") -> Row:
 
 
 def _task_stat(bundle: "Bundle") -> Row:
+    user, system, source = _charged(bundle)
+    # Each of the two is rounded down to a tick.
+    step = 2 / USER_HZ / wall_s(bundle)
+    return Row(
+        (user + system) / wall_s(bundle), step, source=f"utime + stime {source}: what top shows"
+    )
+
+
+def _system(bundle: "Bundle") -> Row:
+    # Not what it got: what it was charged for and, where it only computes, did not have.
+    _, system, source = _charged(bundle)
     wall = wall_s(bundle)
+    return Row(charged=system / wall, resolution=1 / USER_HZ / wall, source=f"stime {source}")
+
+
+def _charged(bundle: "Bundle") -> tuple[float, float, str]:
+    # Seconds of user and of system time, and where they are from.
     stats = _victim_stats(bundle)
     if "ended" in stats:
         # The shell's that waited for it: its children's times are the victim's.
         ended = stats["ended"]
-        used: float = (ended.child_user_ticks + ended.child_system_ticks) / USER_HZ
-        source = "utime + stime of /proc/PID/stat over wall time: what top shows"
-    else:
-        parts = [(bundle.victim or {}).get(key) for key in ("user_s", "system_s")]
-        used = sum(one if isinstance(one, int | float) else NAN for one in parts)
-        source = "user and system time by times(2) over wall time: what top shows"
-    # Each of the two is rounded down to a tick.
-    return Row(used / wall, 2 / USER_HZ / wall, source=source)
+        parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
+        return parts[0], parts[1], "of /proc/PID/stat over wall time"
+    told = [(bundle.victim or {}).get(key) for key in ("user_s", "system_s")]
+    parts = [float(one) if isinstance(one, int | float) else NAN for one in told]
+    return parts[0], parts[1], "by times(2) over wall time"
+
+
+def top_share(bundle: "Bundle") -> float | None:
+    """What top showed of the bundle's victim: utime + stime over its wall time; None if unknown."""
+    shown = _task_stat(bundle).got if bundle.victim else NAN
+    return None if math.isnan(shown) else shown
 
 
 def _victim_stats(bundle: "Bundle") -> dict[str, TaskStat]:
@@ -202,51 +207,6 @@ def _victim_stats(bundle: "Bundle") -> dict[str, TaskStat]:
         except CaptureError:
             continue
     return stats
-
-
-def _schedstat(bundle: "Bundle") -> Row:
-    # The last reading of the victim's own while it ran, "PID schedstat RUN_NS WAIT_NS SLICES".
-    victim = bundle.victim or {}
-    start, end, pid = (victim.get(key) for key in ("start_ns", "end_ns", "pid"))
-    source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
-    if not (isinstance(start, int) and isinstance(end, int) and isinstance(pid, int)):
-        return _cpu_schedstat(bundle)
-    for reading in reversed(readings(bundle, "victim", sides=False)):
-        lines = [
-            w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]
-        ]
-        at = (reading.begin_ns + reading.end_ns) / 2
-        if not start < at <= end:
-            continue
-        if len(lines) > 1:
-            # A shell and its children, of which some may have come and gone.
-            return _cpu_schedstat(bundle)
-        words = lines[0] if lines else []
-        if len(words) == 5 and words[0] == str(pid) and _RUN_NS.fullmatch(words[2]):
-            # When within the reading its file was read, nobody knows.
-            step = (reading.end_ns - reading.begin_ns) / (at - start)
-            return Row(min(float(words[2]) / (at - start), 1.0), step, source=source)
-    return _cpu_schedstat(bundle)
-
-
-def _cpu_schedstat(bundle: "Bundle") -> Row:
-    # Without samples of the task: what all tasks ran on its CPU, where the kernel has SCHEDSTATS.
-    source = "run time of the tasks of its CPU in /proc/schedstat"
-    seconds = seconds_between(bundle.before, bundle.after, "schedstat")
-    run_ns = []
-    for side in ("before", "after"):
-        try:
-            column = parse_schedstat(bundle.text(f"{side}/schedstat") or "")["run_ns"]
-        except CaptureError:
-            return Row(source=source)
-        run_ns.append(float(column.get(victim_cpu(bundle), NAN)))
-    grown = run_ns[1] - run_ns[0]
-    if not grown >= 0:
-        return Row(source=source)
-    # When within each reading its file was read, nobody knows.
-    reads = [side.reads.get("schedstat") for side in (bundle.before, bundle.after)]
-    step = sum(last - first for first, last in filter(None, reads)) / 2e9 / seconds
-    return Row(min(grown / 1e9 / seconds, 1.0), step if all(reads) else NAN, source=source)
 
 
 def _cpu_stat(counts: Counted) -> Row:

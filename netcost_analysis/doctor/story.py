@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .._native import CaptureError
+from ..accounting import accounting
 from ..series import Series, is_series, open_series
 from ..story import filled
 from ..units import absent, share
@@ -24,6 +25,7 @@ _SAMPLE = Path(__file__).resolve().parents[2] / "sample-data" / "hidden-cost"
 _SAME = ("kernel", "arch", "cpu_model", "virtualization")
 _NAMES = {
     "times": "its own clock, times(2)",
+    "system": "of it system time, charged",
     "task_stat": "top (utime + stime)",
     "schedstat": "the scheduler's run time",
     "cpu_stat": "/proc/stat of its CPU",
@@ -39,7 +41,7 @@ def calibration(path: str | None) -> Series:
     if path is None and not is_series(_SAMPLE):
         raise CaptureError(
             "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and the "
-            "parameter calibration names it"
+            "parameter series names it"
         )
     return open_series(_SAMPLE if path is None else path)
 
@@ -61,22 +63,31 @@ def answer(capture: "Capture", table: pd.DataFrame) -> str:
     """What the accounts say, and how far they are apart. table: as accounts returns it."""
     victim = (capture.bundle.victim_comm if capture.bundle else None) or "the victim"
     got = {str(name): float(value) for name, value in table["got_share"].dropna().items()}
+    system = _system_text(capture, table)
     if not got:
         return filled("<p>This bundle has no account of what {victim} got.</p>", victim=victim)
     parts = [f"{says} {share(got[name])}" for name, says in _SAYS.items() if name in got]
     others = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)
     if "work" not in got:
         text = filled("<p class='answer'>What {victim} got of its CPU: ", victim=victim)
-        return text + (
-            f"{others}.</p>"
-            "<p>Which of them is right this bundle cannot tell: it has no baseline. "
-            "<code>netcost-record --baseline</code> runs the victim alone first.</p>"
+        return (
+            text
+            + (
+                f"{others}.</p>"
+                "<p>Which of them is right this bundle cannot tell: it has no baseline. "
+                "<code>netcost-record --baseline</code> runs the victim alone first.</p>"
+            )
+            + system
         )
-    text = filled(
-        "<p class='answer'>By the work that it did, {victim} got <b>{work}</b> of its CPU",
-        victim=victim,
-        work=share(got["work"]),
-    ) + (f"; {others}.</p>" if others else ".</p>")
+    text = (
+        filled(
+            "<p class='answer'>By the work that it did, {victim} got <b>{work}</b> of its CPU",
+            victim=victim,
+            work=share(got["work"]),
+        )
+        + (f"; {others}.</p>" if others else ".</p>")
+        + system
+    )
     far = table["residual_share"].dropna().drop(index="work", errors="ignore")
     if not len(far):
         return text + _baseline_text(capture, got["work"])
@@ -90,6 +101,26 @@ def answer(capture: "Capture", table: pd.DataFrame) -> str:
             f"{abs(points):.1f} points {'too much' if points > 0 else 'too little'}.</p>"
         )
         + _baseline_text(capture, got["work"])
+    )
+
+
+def _system_text(capture: "Capture", table: pd.DataFrame) -> str:
+    # Document 000: where the cost shows in the victim's own clock.
+    if "system" not in table.index or absent(table["lost_share"]["system"]):
+        return ""
+    regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
+    text = f"<p>Its system time is {share(table['lost_share']['system']) or '0 %'} of a CPU"
+    if regime is None:
+        return text + ".</p>"
+    if regime.softirq:
+        return text + (
+            ": there, interrupts on top of it show. A program that only computes asks the kernel "
+            "for next to nothing, so nearly all of this was taken from it, though top counts it as "
+            "the program's own.</p>"
+        )
+    return text + (
+        ": this kernel keeps interrupts out of it, so that what they took shows in no account of "
+        "the program's.</p>"
     )
 
 
@@ -118,18 +149,20 @@ def accounts_html(table: pd.DataFrame) -> str:
     heads = ("account", "got", "against work", "a step", "steal", "can be wrong because")
     rows = []
     for name, row in table.iterrows():
-        if absent(row["got_share"]):
+        charged = name == "system" and not absent(row["lost_share"])
+        if absent(row["got_share"]) and not charged:
             continue
         cells = (
             _NAMES[str(name)],
-            share(row["got_share"]),
+            f"lost {share(row['lost_share']) or '0 %'}" if charged else share(row["got_share"]),
             _points(row["residual_share"]) if name != "work" else "",
             "" if absent(row["resolution_share"]) else _small(row["resolution_share"]),
             share(row["steal_share"]),
         )
         numbers = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
         rows.append(f"<tr>{numbers}<td style='{_PROSE}'>{escape(str(row['why']))}.</td></tr>")
-    missing = [_NAMES[str(name)] for name, got in table["got_share"].items() if absent(got)]
+    known = table["got_share"].fillna(table["lost_share"])
+    missing = [_NAMES[str(name)] for name, got in known.items() if absent(got)]
     lacking = filled(
         "<p class='missing'>This bundle has nothing for: {missing}.</p>",
         missing="; ".join(missing),

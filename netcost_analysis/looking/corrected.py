@@ -1,8 +1,11 @@
 """What tracing took, per CPU and per victim, and what the figures would be without it."""
 
+from typing import Any
+
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
+from ..missed.unrecorded import Unrecorded, unrecorded_ns
 from ..tally import of_tasks, tally, within_figures
 from ..timeline import Timeline
 from .cost import chosen, event_cost
@@ -24,7 +27,8 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     ("device" is as "comm"). Returns a row for each, indexed by its keys, falling by events: events
     (int64), events_per_s (of the CPU's window, or of the task's time on CPU), cost_ns,
     cost_low_ns, cost_high_ns (Int64), cost_share, cost_low_share, cost_high_share (of the same
-    time; NaN where unknown), source (of event_cost).
+    time; NaN where unknown), source (of event_cost; where that was measured on one CPU and some of
+    the events were on another, "calibration, load of CPU 1, extrapolated").
 
     The cost is events times event_ns, or its ends; but no event costs more than the time from it to
     that CPU's next event, and what it costs is of whoever has that time. Raises ValueError for
@@ -43,7 +47,7 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     known = by == "cpu" or timeline.has_switches
     frame.insert(1, "events_per_s", frame["events"] / seconds.where((seconds > 0) & known))
     frame = shared(frame, known)
-    frame["source"] = cost["source"]
+    frame["source"] = sources(cost, rows, keys).reindex(frame.index)
     return frame.drop(columns="ns").sort_values("events", ascending=False, kind="stable")
 
 
@@ -66,11 +70,23 @@ def corrected_stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     check_by(by)
     cost = chosen(event_cost(timeline.capture))
     events = tallied(counted(timeline, cost), by)
-    frame = corrected_from(
-        events, tally(timeline.sums(), by), victim_keys(by), timeline.has_switches
-    )
-    frame["source"] = cost["source"]
+    rows, keys = tally(timeline.sums(), by), victim_keys(by)
+    missing = unrecorded_ns(timeline, rows, keys)
+    frame = corrected_from(events, rows, keys, timeline.has_switches, missing)
+    named = sources(cost, of_tasks(events), keys).rename("source")
+    frame = frame.join(named, on=keys)
+    frame["source"] = frame["source"].fillna(cost["source"])
     return frame
+
+
+def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "pd.Series[str]":
+    # By victim where the cost is from. events: as tallied() returns them. A cost that was measured
+    # on one CPU is an extrapolation to any other: caches and clock speed are its own.
+    own, there = str(cost["source"]), cost["cpu"]
+    known = not pd.isna(there)
+    elsewhere = (events["events"] > 0) & (events["cpu"] != (int(there) if known else -1)) & known
+    far = elsewhere.groupby([events[key] for key in keys], dropna=False).any()
+    return far.map({False: own, True: f"{own} of CPU {there}, extrapolated"})
 
 
 def tallied(events: pd.DataFrame, by: By) -> pd.DataFrame:
@@ -79,17 +95,29 @@ def tallied(events: pd.DataFrame, by: By) -> pd.DataFrame:
 
 
 def corrected_from(
-    events: pd.DataFrame, rows: pd.DataFrame, keys: list[str], has_switches: bool
+    events: pd.DataFrame,
+    rows: pd.DataFrame,
+    keys: list[str],
+    has_switches: bool,
+    missing: Unrecorded,
 ) -> pd.DataFrame:
-    # corrected_stolen() on what tallied() and tally() return.
+    # corrected_stolen() on what tallied(), tally() and unrecorded_ns() return. What was not
+    # recorded was not traced: it has no events, and no cost of any.
     tasks, told = of_tasks(rows), of_tasks(events)
     inside, of_events = within_figures(tasks), within_figures(told)
     totals = ["events", *COSTS]
+    none = {name: 0.0 for name in totals if told[name].notna().any()}
+    unseen = {
+        "stolen_max_ns": missing.ns.sum(axis=1),
+        "stolen_network_max_ns": missing.ns[missing.network].sum(axis=1),
+    }
     parts = []
     for figure, mask in inside.items():
         ns = tasks[mask].groupby(keys, dropna=False)["ns"].sum()
+        if figure in unseen and len(missing.ns):
+            ns = ns.add(unseen[figure], fill_value=0).astype("int64").rename("ns")
         count = told[of_events[figure]].groupby(keys, dropna=False)[totals].sum(min_count=1)
-        count = count.reindex(ns.index).fillna({"events": 0.0})
+        count = count.reindex(ns.index).fillna({"events": 0.0} | none)
         parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
     frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
     frame = frame[frame["ns"] > 0]

@@ -20,11 +20,14 @@ def event_cost(capture: "Capture") -> pd.DataFrame:
 
     Returns a row per source: source, event_ns (Int64, NA where the source gives a range only),
     event_low_ns, event_high_ns (Int64), events (Int64, how many it rests on, NA where not
-    counted), usable (False where a calibration cannot tell the cost from none), says (how it was
-    got, or why it is of no use). The first usable row is what tracing_cost takes.
+    counted), cpu (Int64, the one on which it was measured, NA where it is of none), usable (False
+    where a calibration cannot tell the cost from none, its runs had different loads, or it is none
+    that an event can have), says (how it was got, or why it is of no use). The first usable row is
+    what tracing_cost takes.
 
     - calibration: what the victim of the bundle's own calibration runs got done less while it was
-      traced, as time, over the events on its CPU meanwhile (calibration.py).
+      traced, as time, over the events on its CPU meanwhile (calibration.py). What the loads of the
+      two runs differed by is in the interval; more than a fifth apart they are not compared.
     - preflight: what netcost-record measured on this host before it recorded, or what it assumes
       of its tool; of hot caches, so the published cost with cold ones is the upper end.
     - published: the averages with hot and with cold caches in the help of the kernel's
@@ -35,7 +38,7 @@ def event_cost(capture: "Capture") -> pd.DataFrame:
         _row("published", None, *PUBLISHED_NS, None, True, "TRACEPOINT_BENCHMARK, hot and cold")
     )
     frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys((*_COLUMNS, "events"), "Int64"))
+    return frame.astype(dict.fromkeys((*_COLUMNS, "events", "cpu"), "Int64"))
 
 
 def chosen(costs: pd.DataFrame) -> "pd.Series[Any]":
@@ -51,12 +54,14 @@ def _row(
     events: int | None,
     usable: bool,
     says: str,
+    cpu: int | None = None,
 ) -> dict[str, Any]:
     given = (None if value is None else round(value) for value in (ns, low, high))
     return {
         "source": source,
         **dict(zip(_COLUMNS, given, strict=True)),
         "events": events,
+        "cpu": cpu,
         "usable": usable,
         "says": says,
     }
@@ -68,12 +73,7 @@ def _calibration(capture: "Capture") -> list[dict[str, Any]]:
     except CaptureError as error:
         # A run that cannot be read says nothing; what there is besides may.
         return [_row("calibration", None, 0, 0, None, False, str(error))]
-    return [
-        _row(
-            f"calibration, {one.pair}", one.ns, one.low, one.high, one.events, one.usable, one.says
-        )
-        for one in found
-    ]
+    return [_row(f"calibration, {one.pair}", *one[2:], one.cpu) for one in found]
 
 
 def _preflight(capture: "Capture") -> list[dict[str, Any]]:

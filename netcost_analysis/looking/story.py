@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..story import filled
 from ..tables import Table
-from ..units import absent, duration, share
+from ..units import absent, duration, ranges, share
 from .corrected import MUCH, corrected_stolen, tracing_cost
 from .cost import chosen, event_cost
 
@@ -18,16 +18,20 @@ _FIGURES = {
     "task_ns": "the task itself",
     "stolen_ns": "stolen",
     "stolen_network_ns": "stolen, network",
+    "stolen_network_max_ns": "stolen, perhaps network",
 }
+_NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
 
 def looking_text(timeline: "Timeline", victim: str | None) -> str:
     """What tracing took, from where that is known, and the victim's figures without it."""
-    cost = chosen(event_cost(timeline.capture))
+    costs = event_cost(timeline.capture)
+    cost = chosen(costs)
     by_cpu = tracing_cost(timeline)
     text = filled(
-        "<p>{source}. {events} events on {cpus} are then {cost} of CPU time{worst}.</p>",
-        source=cost_text(cost),
+        "<p>{source}.{refused} {events} events on {cpus} are then {cost} of CPU time{worst}.</p>",
+        source=cost_text(cost) + _extrapolated(cost, by_cpu),
+        refused=_refused(costs),
         events=f"{int(by_cpu['events'].sum()):,}",
         cpus=f"{len(by_cpu)} CPU{'s' if len(by_cpu) != 1 else ''}",
         cost=_range(by_cpu.sum(numeric_only=True), len(by_cpu) * timeline.duration_ns),
@@ -35,24 +39,55 @@ def looking_text(timeline: "Timeline", victim: str | None) -> str:
     )
     if victim is None:
         return text
-    figures = corrected_stolen(timeline)
-    own = figures[(figures["comm"] == victim) & figures["figure"].isin(_FIGURES)]
+    own = _shown(timeline, victim)
     return text + "".join(warned(own, victim)) + _table(own)
 
 
 def beside_answer(timeline: "Timeline", victim: str | None) -> str:
-    """How much of what packet processing took is tracing itself; empty below 5 %."""
-    figures = corrected_stolen(timeline)
-    own = figures[(figures["comm"] == victim) & (figures["figure"] == "stolen_network_max_ns")]
+    """How much of what packet processing took is tracing itself; empty below 5 %.
+
+    It is of the same time as what looking_text says of it.
+    """
+    own = _shown(timeline, victim)
+    own = own[own["figure"].isin(_NETWORK)]
     row = own.iloc[0] if len(own) else None
     if row is None or row["much"] == "no":
         return ""
     sure = row["much"] == "yes"
     return filled(
-        "<p>Of what packet processing is said to have taken, tracing itself {is_} {share}: see the "
-        "end of this page.</p>",
+        "<p>Of the {ns} that packet processing {took}, tracing itself {is_} {share}: see "
+        "“{figure}” at the end of this page.</p>",
+        ns=duration(row["ns"]),
+        took="surely took" if row["figure"] == _NETWORK[0] else "may have taken",
+        figure=_FIGURES[row["figure"]],
         is_="is at least" if sure else "may be up to",
         share=share(row["cost_low_share"] if sure else row["cost_high_share"]),
+    )
+
+
+def _shown(timeline: "Timeline", victim: str | None) -> pd.DataFrame:
+    # The figures of corrected_stolen of which is told; what may be network where none surely is.
+    figures = corrected_stolen(timeline)
+    own = figures[(figures["comm"] == victim) & figures["figure"].isin(_FIGURES)]
+    surely = (own["figure"] == _NETWORK[0]).any()
+    return own[own["figure"] != _NETWORK[1]] if surely else own
+
+
+def _refused(costs: pd.DataFrame) -> str:
+    # What the bundle's own loaded runs are not taken for.
+    own = costs[(costs["source"] == "calibration, load") & ~costs["usable"]]
+    return f" Its own calibration is not taken: {own['says'].iloc[0]}." if len(own) else ""
+
+
+def _extrapolated(cost: "pd.Series[Any]", by_cpu: pd.DataFrame) -> str:
+    # What a victim lost on one CPU says less of another.
+    if absent(cost["cpu"]):
+        return ""
+    others = [cpu for cpu in by_cpu.index if cpu != cost["cpu"]]
+    if not others:
+        return ""
+    return (
+        f". It was measured on CPU {cost['cpu']}: for CPU {ranges(others)} it is an extrapolation"
     )
 
 

@@ -31,7 +31,8 @@ _PACKED_SOCKETS = (28, 128)
 
 
 def meaning(event: str, field: str, shape: str, size: int) -> str:
-    # What native does with a field: keep, zero, or a kind of name. shape: int, text or bytes.
+    # What native does with a field: keep, zero, or a kind of name. shape: int, text or bytes. size:
+    # how many bytes of it a recording has, whatever the declaration says.
     system = event.partition(":")[0]
     low = field.lower()
     if field.startswith("common_"):
@@ -63,6 +64,9 @@ def _text(system: str, field: str) -> str:
 
 
 def _bytes(field: str, size: int) -> str:
+    if _TASK.fullmatch(field):
+        # Declared with another length than it has: up to its NUL it is a name all the same.
+        return "task"
     if size in _PACKED_SOCKETS and _SOCKET.fullmatch(field):
         return "sockaddr"
     if size == 4 and _IPV4.fullmatch(field):

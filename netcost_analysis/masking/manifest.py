@@ -11,17 +11,13 @@ from .texts import MASKED, Texts
 # Strings under these keys are netcost-record's own words, or the kernel's.
 _OWN = {
     "tool",
-    "trace",
     "profile",
     "clock",
     "cpus",
-    "output",
-    "baseline",
-    "idle",
-    "load",
-    "idle_traced",
 }
-_OWN |= {"load_traced", "events", "event", "call_graph", "files", "name", "kind", "program"}
+_OWN |= {"events", "event", "call_graph", "name", "kind", "program"}
+# Files of the bundle, and folders with a slash behind them.
+_REFERENCES = {"output", "trace", "files", "baseline", "idle", "load", "idle_traced", "load_traced"}
 _HOST = {
     "kernel",
     "kernel_version",
@@ -32,6 +28,9 @@ _HOST = {
     "preempt",
 }
 _HOST |= {"clocksource", "perf", "trace_cmd", "trace-cmd", "governor", "hz"}
+# Of what the recorder found missing; its reason can end in a tool's own words.
+_OF_COMPLETENESS = {"verdict", "state", "what", "name", "reason"}
+_FOUND = re.compile(r"[\w .:;,%+()-]*")
 _WORD = re.compile(r"[\w.:/,+ -]*")
 
 
@@ -58,9 +57,13 @@ def _value(names: Names, texts: Texts, path: tuple[str, ...], value: Any) -> Any
         return masked_command(names, value)
     if key == "daemons":
         return names.name("task", value)
+    if key in _REFERENCES and not re.search(r"[ \t]", value):
+        return texts.paths.reference(value)
+    if path[0] == "completeness" and key in _OF_COMPLETENESS and _FOUND.fullmatch(value):
+        return texts.words.masked(value)
     if key in _OWN and _WORD.fullmatch(value):
         return texts.words.masked(value)
     if path[0] == "host" and (key in _HOST or "sysctls" in path):
         return texts.words.masked(value)
     # Files of the bundle are called by them too.
-    return texts.words.masked(value) if key == "network_namespaces" else MASKED
+    return texts.paths.namespace(value) if key == "network_namespaces" else MASKED

@@ -10,7 +10,7 @@ from pathlib import Path
 from .._native import CaptureError
 from .addresses import Addresses, HardwareAddresses
 
-KINDS = ("host", "task", "path", "ipv4", "ipv6", "mac", "id")
+KINDS = ("host", "task", "path", "ipv4", "ipv6", "mac", "id", "name")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 # What a name of a kind is called; a shorter one where there is no room.
 _CALLED = {"host": ("host", "h"), "task": ("task", "t"), "path": ("/file", "/")}
@@ -95,6 +95,17 @@ class Names:
                 return name
         return "?" * room
 
+    def label(self, original: str) -> str:
+        # What somebody called a file, a folder or a network namespace; it may be longer.
+        known = self.map.get(("name", original))
+        if known is not None or original in self._masked["name"] or not original:
+            return original if known is None else known
+        while True:
+            name = f"name{self._next['name']}"
+            self._next["name"] += 1
+            if name not in self._taken["name"] and name != original:
+                return self._keep("name", original, name)
+
     def host(self, original: str) -> str:
         # With and without its domain it is the same host; many are told by their address.
         with suppress(ValueError):
@@ -167,7 +178,7 @@ class Names:
                 continue
             self._keep(kind, original, replacement)
             self._masked[kind].add(replacement)
-            if kind in _CALLED and (number := re.search(r"\d+$", replacement)):
+            if (kind in _CALLED or kind == "name") and (number := re.search(r"\d+$", replacement)):
                 self._next[kind] = max(self._next[kind], int(number[0]) + 1)
         known = [(kind, one, other) for kind, one, other in pairs if kind in ("ipv4", "ipv6")]
         try:
@@ -186,6 +197,7 @@ class Names:
         # Private: whoever has it can undo the masking.
         lines = [f"{kind}\t{_escaped(one)}\t{other}" for (kind, one), other in self.map.items()]
         text = "".join(f"{line}\n" for line in [*lines, *self._foreign])
+        require_plain(path)
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -194,6 +206,12 @@ class Names:
             draft.replace(path)
         finally:
             draft.unlink(missing_ok=True)
+
+
+def require_plain(path: Path) -> None:
+    # Renamed over a device or a link, the map would take its place.
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise CaptureError(f"{path} is no file: --map wants one, or a name that is free")
 
 
 def _escaped(name: str) -> str:

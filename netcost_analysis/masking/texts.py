@@ -7,6 +7,7 @@ from typing import Any
 
 from .arguments import COMM_LENGTH, masked_command
 from .names import Names, is_kernel_thread
+from .paths import Paths
 from .words import Words
 
 MASKED = "(masked)"
@@ -88,6 +89,7 @@ class Texts:
     def __init__(self, names: Names) -> None:
         self._names = names
         self.words = Words(names)
+        self.paths = Paths(names, self.words)
 
     def rule(self, path: str) -> Callable[[str], str] | None:
         # How the file of this path in a bundle is masked; None where nobody knows.
@@ -96,11 +98,13 @@ class Texts:
             return self._host
         if name == "cmdline":
             return self._boot
-        is_own = "files/" in f"/{path}"
+        is_own = "/files/" in f"/{path}"
         if name.endswith((".json", ".jsonl")):
             return self._foreign_json if is_own else self._json
         if name.startswith("pidstat"):
             return self._pidstat
+        if name == "stamp" and not is_own and "samples/" not in path:
+            return self.paths.stamp
         if name == "preflight.txt":
             return self._preflight
         if _OUTPUTS.fullmatch(name) or (is_own and not _PROC.fullmatch(name)):
@@ -116,6 +120,8 @@ class Texts:
             *_HOST_OF_JSON.finditer(text[: 1 << 20]),
         ):
             self._names.host(found[2])
+        if path.rpartition("/")[2].startswith("net_dev"):
+            self.paths.find_interfaces(text)
         # Others' names, where an output's known lines have them.
         for found in _PEER.finditer(text[: 1 << 20]):
             for name in filter(None, found.groups()):

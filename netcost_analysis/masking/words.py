@@ -37,7 +37,7 @@ class Words:
         low, given = text.lower(), set(self._names.map.values())
         for kind, original in self._names.map:
             known = original.lower()
-            if kind in ("task", "path") or known not in low or known in given:
+            if kind in ("task", "path", "name") or known not in low or known in given:
                 continue
             if re.search(rf"(?<![\w:.-]){re.escape(known)}(?![\w:-]|\.\w)", low):
                 return kind

@@ -8,16 +8,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._native import CaptureError
-from ..processes.keys import plain
 from ..requires import requires
-from ..tally import require_task
+from ..spans import Floats, Ints, Spans
+from ..tally import plain_names, require_task
 from ..timeline import Timeline
 from .counted import counted
 from .interval import FEWEST, Compared, interval
 from .listing import incomparable, migrations
 from .lives import MEASURES, Lives, lives_of
 from .matching import LEFT_OUT, Flags, Study, study
-from .spans import Floats, Ints, Spans
 
 if TYPE_CHECKING:
     from ..capture import Capture
@@ -80,7 +79,7 @@ def chosen(moved: pd.DataFrame, task: int | str | None) -> pd.DataFrame:
     # The migrations of one task, of those of a name, or all.
     if task is None:
         return moved
-    key = moved["tid"] if isinstance(task, int) else plain(moved["comm"])
+    key = moved["tid"] if isinstance(task, int) else plain_names(moved["comm"])
     return moved[(key == task).to_numpy(dtype=bool)]
 
 
@@ -114,7 +113,7 @@ def migration_effect_from(
     measures = (*MEASURES, "ipc") if counters else MEASURES
     causes = ["all"]
     if by_cause:
-        causes += sorted(set(plain(moved["cause"])))
+        causes += sorted(set(plain_names(moved["cause"])))
     asked = moved.reset_index(drop=True)
     if len(asked) > MOST:
         asked = asked.sample(MOST, random_state=_SEED).sort_index().reset_index(drop=True)

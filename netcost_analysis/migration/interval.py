@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from .spans import Floats, Ints
+from ..spans import Floats, Ints
 
 # Fewer clusters, and a bootstrap's interval is far from what it says.
 FEWEST = 10

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from ..processes.keys import TaskBy, in_window, of_tasks, plain, task_keys
+from ..processes.keys import TaskBy, in_window, task_keys
 from ..requires import requires
+from ..tally import of_tasks, plain_names
 from ..timeline import Timeline
 from ..units import ranges
 
@@ -80,7 +81,7 @@ def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
     on_cpu_ns = None
     if by != "cpu":
         own = of_tasks(sums)
-        own = own.assign(tid=own["tid"].astype("Int64"), comm=plain(own["comm"]))
+        own = own.assign(tid=own["tid"].astype("Int64"), comm=plain_names(own["comm"]))
         on_cpu_ns = own.groupby(keys)["ns"].sum()
     return migration_rates_from(rows, keys, timeline.duration_ns, on_cpu_ns)
 
@@ -89,7 +90,7 @@ def migration_rates_from(
     rows: pd.DataFrame, keys: list[str], duration_ns: int, on_cpu_ns: "pd.Series[int] | None" = None
 ) -> pd.DataFrame:
     # migration_rates() on what migrations() returns.
-    rows = rows.assign(comm=plain(rows["comm"]), cpu=rows["orig_cpu"])
+    rows = rows.assign(comm=plain_names(rows["comm"]), cpu=rows["orig_cpu"])
     groups = rows.groupby(keys, dropna=False)
     frame = groups.size().rename("migrations").to_frame()
     frame["migrations_per_s"] = frame["migrations"] / (duration_ns / 1e9 or float("nan"))

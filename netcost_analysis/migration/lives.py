@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .spans import Floats, Ints, Spans, merged, spans_of
+from ..spans import Floats, Ints, Spans, merged, spans_of
 
 if TYPE_CHECKING:
     from ..timeline import Timeline

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ..spans import Ints, Spans
 from .lives import Lives
-from .spans import Ints, Spans
 
 Flags = npt.NDArray[np.bool_]
 # Of a window's length: more without a record, and its shares are not known well enough.

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..plots_palette import CAUSE, FAINT, INK, KIND, PART, printable, time_unit
+from ..plots_marks import legend_above, short
+from ..plots_palette import CAUSE, FAINT, INK, KIND, PART, time_unit
 
 _ROWS = 10
 # Colour and mark of a cause: they are told apart without colours too.
@@ -31,7 +32,7 @@ def moves(
     tids whose rows stand on top; the rest are by name, the most often migrated first.
     """
     own = rows["tid"].isin(first)
-    names = rows["comm"].map(lambda name: _short(printable(name)))
+    names = rows["comm"].map(lambda name: short(name, 18))
     names = names.mask(own, names + " " + rows["tid"].astype(str))
     of_first = rows[own.to_numpy()].assign(of=names[own])
     counts = names[~own].value_counts()
@@ -62,8 +63,7 @@ def moves(
     ax.set_xlim(0, max((window[1] - window[0]) / unit_ns, 1e-9))
     ax.set_xlabel(f"time since the window's start, {unit}")
     ax.grid(axis="y")
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1.01), ncols=4, borderaxespad=0)
+    legend_above(ax)
 
 
 def effects(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
@@ -93,7 +93,3 @@ def effects(ax: Axes, rows: pd.DataFrame, measure: str) -> None:
     ax.set_title(name, fontsize=9.5, fontweight="normal")
     ax.set_xlabel(f"effect, {unit}" if unit else "effect")
     ax.grid(axis="x")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 18 else name[:17] + "…"

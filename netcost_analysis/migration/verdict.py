@@ -5,10 +5,9 @@ from math import isnan, nan
 
 import pandas as pd
 
-from ..processes.keys import of_tasks, plain
 from ..processes.waiting import waited_within
 from ..requires import requires
-from ..tally import require_task
+from ..tally import of_tasks, plain_names, require_task
 from ..timeline import Timeline
 from ..units import duration, share
 from .effect import chosen, migration_effect
@@ -69,9 +68,9 @@ def migration_verdict(
     if task is not None:
         sums, slices = (
             rows[
-                ((rows["tid"] if isinstance(task, int) else plain(rows["comm"])) == task).to_numpy(
-                    dtype=bool
-                )
+                (
+                    (rows["tid"] if isinstance(task, int) else plain_names(rows["comm"])) == task
+                ).to_numpy(dtype=bool)
             ]
             for rows in (sums, slices)
         )

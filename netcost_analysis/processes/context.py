@@ -3,8 +3,9 @@
 import pandas as pd
 
 from ..requires import requires
+from ..tally import plain_names
 from ..timeline import Timeline
-from .keys import TaskBy, plain, task_keys
+from .keys import TaskBy, task_keys
 
 # A poll outside any softirq has no action of its own.
 NAPI_THREAD = "NAPI thread"
@@ -30,16 +31,16 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
 
 def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
     # A row per softirq, and per poll of a NAPI thread, in the same columns.
-    action = plain(softirqs["action"])
+    action = plain_names(softirqs["action"])
     # Where no poll was recorded at all, nothing tells a dispatch from a softirq that polled.
     dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & bool(len(polls))
     inside = pd.DataFrame(
         {
             "cpu": softirqs["cpu"].astype("int64"),
             "tid": softirqs["tid"].astype("Int64"),
-            "comm": plain(softirqs["comm"]),
+            "comm": plain_names(softirqs["comm"]),
             "action": action.mask(dispatch, RPS_DISPATCH),
-            "cost_class": plain(softirqs["cost_class"]),
+            "cost_class": plain_names(softirqs["cost_class"]),
             "softirqs": 1,
             "polls": softirqs["polls"].astype("int64"),
             "packets": softirqs["packets"].astype("int64"),
@@ -55,9 +56,9 @@ def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
         {
             "cpu": threads["cpu"].astype("int64"),
             "tid": threads["tid"].astype("Int64"),
-            "comm": plain(threads["comm"]),
+            "comm": plain_names(threads["comm"]),
             "action": NAPI_THREAD,
-            "cost_class": plain(threads["cost_class"]),
+            "cost_class": plain_names(threads["cost_class"]),
             "softirqs": 0,
             "polls": 1,
             "packets": threads["work"].fillna(0).astype("int64"),

@@ -6,9 +6,10 @@ import pandas as pd
 
 from .._native import CaptureError
 from ..requires import requires, unrecorded
+from ..tally import of_tasks, plain_names
 from ..timeline import Timeline
 from .context import NETWORK, softirq_rows
-from .keys import in_window, of_tasks, plain
+from .keys import in_window
 from .owners import pairs_of, traffic_parts
 from .recorded import RECEIVED
 from .switching import context_switches
@@ -105,7 +106,7 @@ def _ends(parts: pd.DataFrame, client: Task | None, server: Task | None) -> tupl
 def _chosen(rows: pd.DataFrame, task: Task, prefix: str = "") -> pd.DataFrame:
     if isinstance(task, int):
         return rows[(rows[f"{prefix}tid"] == task).fillna(False).to_numpy(dtype=bool)]
-    return rows[(plain(rows[f"{prefix}comm"]) == task).to_numpy()]
+    return rows[(plain_names(rows[f"{prefix}comm"]) == task).to_numpy()]
 
 
 def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, A
     alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
     # A name may be of many tasks, each asleep in its own time.
     alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, task)
-    names = sums.groupby(plain(sums["comm"]))["ns"].sum()
+    names = sums.groupby(plain_names(sums["comm"]))["ns"].sum()
     switched = _chosen(context_switches(timeline), task)
     return {
         "tid": task if isinstance(task, int) else pd.NA,

@@ -16,7 +16,7 @@ without any is one unit. Whom a unit was for is known, from the strongest witnes
 import numpy as np
 import pandas as pd
 
-from .keys import of_tasks, plain
+from ..tally import of_tasks, plain_names
 
 NET = ("NET_RX", "NET_TX")
 # They exist to run softirqs and interrupts; waking one says nothing of whose packets these are.
@@ -59,7 +59,7 @@ def units(softirqs: pd.DataFrame, received: pd.DataFrame) -> pd.DataFrame:
     softirq and start. Softirqs other than NET_RX and NET_TX have one unit.
     """
     place = inside(received, softirqs)
-    network = plain(softirqs["action"]).isin(NET).to_numpy()
+    network = plain_names(softirqs["action"]).isin(NET).to_numpy()
     of_net = (place >= 0) & network[place.clip(lower=0)]
     packets = pd.DataFrame(
         {

@@ -3,11 +3,11 @@
 import pandas as pd
 
 from ..requires import requires
+from ..tally import NOBODY, plain_names
 from ..timeline import Timeline
 from . import recorded as r
 from .context import NETWORK, softirq_rows
 from .evidence import packet_ends, units, woken_by
-from .keys import NOBODY, plain
 
 _OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 _CONTEXT = ("tid", "comm")
@@ -102,7 +102,7 @@ def renamed(parts: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     # Other tasks than the current one under the name they had longest: what stands beside a number
     # in an event of ftrace's is any name the task ever had.
     named = sums[sums["comm"].notna().to_numpy()]
-    ns = named["ns"].groupby([named["tid"], plain(named["comm"])]).sum().sort_values()
+    ns = named["ns"].groupby([named["tid"], plain_names(named["comm"])]).sum().sort_values()
     longest = ns.reset_index().drop_duplicates("tid", keep="last").set_index("tid")["comm"]
     parts = parts.copy()
     for end in ("owner", "sender", "receiver"):
@@ -148,7 +148,7 @@ def parts_of(
         more = threads.assign(softirq=threads.index, is_network="yes", owner_known_by="unknown")
         parts = pd.concat([parts, more], ignore_index=True)
     for column in ("owner_comm", "sender_comm", "receiver_comm"):
-        parts[column] = plain(parts[column])
+        parts[column] = plain_names(parts[column])
     for column in ("owner_tid", "sender_tid", "receiver_tid"):
         parts[column] = parts[column].astype("Int64")
     keep = ["softirq", "tid", "comm", "is_network", "ns", *_OWNER, *_ENDS]

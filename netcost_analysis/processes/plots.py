@@ -5,7 +5,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from ..plots_palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, printable, time_unit
+from ..plots_marks import legend_above, short
+from ..plots_palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
 from ..units import duration
 
 _ROWS = 9
@@ -60,11 +61,11 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
             va="center",
             color=INK,
         )
-    ax.set_yticks(np.arange(len(shown)), [_short(name) for name in shown])
+    ax.set_yticks(np.arange(len(shown)), [short(name, 26) for name in shown])
     ax.invert_yaxis()
     ax.set_xlim(0, 1.14 * max(base.max(initial=0), 1e-9))
     ax.set_xlabel(f"softirq time, {unit}")
-    _legend(ax)
+    legend_above(ax, columns=5)
 
 
 def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
@@ -115,14 +116,14 @@ def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
             label=_UNSEEN if frame["asleep_ns"].notna().all() else "not known",
         )
     names = [
-        f"{side}: {_short(printable(comm), 14)}\n{'' if pd.isna(tid) else int(tid)}"
+        f"{side}: {short(comm, 14)}\n{'' if pd.isna(tid) else int(tid)}"
         for side, comm, tid in zip(frame["side"], frame["comm"], frame["tid"], strict=True)
     ]
     ax.set_yticks(np.arange(len(frame)), names)
     ax.invert_yaxis()
     ax.set_xlim(0, max(100.0, float(base.max(initial=0))))
     ax.set_xlabel("share of the window, %")
-    _legend(ax, 3)
+    legend_above(ax, columns=3)
 
 
 def waits(ax: Axes, rows: pd.DataFrame) -> None:
@@ -148,7 +149,7 @@ def waits(ax: Axes, rows: pd.DataFrame) -> None:
                 where="post",
                 color=color,
                 linestyle=styles[after],
-                label=f"{_short(printable(comm), 16)} {tid}, {name} ({len(ns):,})",
+                label=f"{short(comm, 16)} {tid}, {name} ({len(ns):,})",
             )
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -172,21 +173,5 @@ def _part(rows: pd.DataFrame) -> "pd.Series[str]":
 
 def _labels(rows: pd.DataFrame) -> "pd.Series[str]":
     tid = rows["tid"].astype("Int64")
-    names = rows["comm"].map(lambda name: _short(printable(name), 20)) + " " + tid.astype(str)
+    names = rows["comm"].map(lambda name: short(name, 20)) + " " + tid.astype(str)
     return names.mask((tid == 0).fillna(False).to_numpy(dtype=bool), "idle")
-
-
-def _short(name: str, most: int = 26) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
-def _legend(ax: Axes, columns: int = 5) -> None:
-    if ax.get_legend_handles_labels()[0]:
-        ax.legend(
-            loc="lower left",
-            bbox_to_anchor=(0, 1.01),
-            ncols=columns,
-            handlelength=1.2,
-            columnspacing=1.2,
-            borderaxespad=0,
-        )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from .keys import plain
+from ..tally import plain_names
 
 if TYPE_CHECKING:
     from ..capture import Capture
@@ -43,11 +43,13 @@ def recorded(capture: "Capture", event: tuple[str, str]) -> pd.DataFrame:
             "time_ns": frame["time_ns"].astype("int64"),
             "cpu": frame["common_cpu"].astype("int64"),
             "tid": frame["common_pid"].astype("int64"),
-            "comm": plain(frame["common_comm"]),
+            "comm": plain_names(frame["common_comm"]),
             "in_hardirq": unknown if flags is None else (flags & _HARDIRQ) != 0,
             "in_softirq": unknown if flags is None else (flags & _SOFTIRQ) != 0,
             "what": frame[field].astype("uint64").to_numpy().view(np.int64),
-            "name": plain(frame["comm"]) if "comm" in frame else plain(frame["common_comm"]),
+            "name": plain_names(frame["comm"])
+            if "comm" in frame
+            else plain_names(frame["common_comm"]),
         }
     ).reset_index(drop=True)
 

@@ -3,8 +3,9 @@
 import pandas as pd
 
 from ..requires import requires
+from ..tally import of_tasks, plain_names
 from ..timeline import Timeline
-from .keys import TaskBy, in_window, of_tasks, plain, task_keys
+from .keys import TaskBy, in_window, task_keys
 
 # States that every kernel shows below this; above it the bit for "preempted" has moved
 # four times.
@@ -48,7 +49,7 @@ def switch_kinds(slices: pd.DataFrame) -> pd.DataFrame:
         {
             "cpu": rows["cpu"].astype("int64"),
             "tid": rows["tid"].astype("Int64"),
-            "comm": plain(rows["comm"]),
+            "comm": plain_names(rows["comm"]),
             "in_ns": rows["in_ns"],
             "out_ns": rows["out_ns"],
             "kind": kind,

@@ -29,8 +29,7 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     by, CaptureError as the timeline does. Source: the timeline's sums and displaced.
     """
     check_by(by)
-    followed = timeline.has_switches and timeline.across_cpus
-    displaced = timeline.displaced if followed else None
+    displaced = timeline.displaced if timeline.displaced_known else None
     rows = tally(timeline.sums(), by)
     return classes_from(rows, displaced, victim_keys(by), timeline.has_switches)
 

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..batches.settings import kernel_limits
 from ..requires import MissingEventsError, requires, unrecorded
 from ..timeline import Timeline
 from .chunks import chunks
+from .lives import away_of, names_then
 from .stretches import counted_if
 from .threads import Gathered, stays_of, stretches_of
 from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
@@ -44,20 +46,25 @@ def handovers(timeline: Timeline) -> Handovers:
     if timeline.cpus is not None:
         everywhere = timeline.capture.timeline(timeline.start, timeline.end)
     cpus = timeline.summary["cpus"]
+    away = away_of(timeline) if across else None
     threads = Gathered()
     held: list[pd.DataFrame] = []
     waits: list[pd.DataFrame] = []
     moves: list[pd.DataFrame] = []
     last: list[pd.DataFrame] = []
-    for piece in chunks(everywhere, "slices", "segments", "softirqs", "polls", "migrations"):
+    for piece in chunks(
+        everywhere, "slices", "segments", "softirqs", "hardirqs", "polls", "migrations"
+    ):
         ours = stays_of(piece.slices)
         threads.add(piece, ours[ours["cpu"].isin(cpus)])
         held.append(held_of(piece.segments[piece.segments["cpu"].isin(cpus)]))
-        if across:
+        if away is not None:
             others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
             others = others[~others.index.isin(ours.index)]
             moves.append(piece.migrations)
-            waited = moved(waits_of(others), pd.concat(moves))
+            waited = waits_of(others)
+            waited["comm"] = names_then(waited, away, "end_ns")
+            waited = moved(waited, pd.concat(moves))
             # Of a wait that has ended, all that was held meanwhile is known by now.
             behind = Held(pd.concat(held)).between(waited) > 0
             waits.append(waited[behind])
@@ -65,7 +72,7 @@ def handovers(timeline: Timeline) -> Handovers:
             newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
-    stays, frame = stretches_of(threads, sums, _hertz(timeline))
+    stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
     unseen = unrecorded(timeline.capture, "irq:softirq_entry", "irq:softirq_exit")
     if unseen and not len(frame):
         raise MissingEventsError("handovers", tuple(unseen))
@@ -98,9 +105,3 @@ def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
             "end_ns": end_ns,
         }
     )
-
-
-def _hertz(timeline: Timeline) -> int | None:
-    bundle = timeline.capture.bundle
-    text = bundle.kernel_config.get("CONFIG_HZ", "") if bundle else ""
-    return int(text) if text.isdigit() and int(text) else None

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from ..plots_marks import legend_above, short
 from ..plots_palette import (
     FAINT,
     HATCH,
@@ -19,7 +20,7 @@ from ..plots_palette import (
     printable,
     time_unit,
 )
-from ..units import duration
+from ..units import absent, duration
 
 _BAR = 0.66
 _NAME_LENGTH = 22
@@ -77,7 +78,7 @@ def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     _rows(ax, [printable(name) for name in names])
     ax.set_xlim(0, max(extent / divisor, 1e-9))
     ax.set_xlabel(f"CPU time, {unit}")
-    _legend(ax, handles, 4)
+    legend_above(ax, handles, 4)
 
 
 def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
@@ -102,17 +103,19 @@ def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
         markerfacecolor="white",
         label="%CPU shown",
     )
-    for place, (a, b) in enumerate(zip(had, claimed, strict=True)):
+    # What the kernel counted is of another time than what the trace says.
+    runs = top["monitor_of_ns"].where(top["monitor_from"] == "counted")
+    for place, (a, b, run) in enumerate(zip(had, claimed, runs, strict=True)):
         if b - a >= 0.5:
-            text = f"{b:.1f} shown, {a:.1f} had"
+            of = "" if absent(run) else f" of its run of {duration(run)}"
+            text = f"{b:.1f} shown{of}, {a:.1f} had"
             _beside(ax, text, max(a, b), place)
     _rows(ax, [printable(name) for name in top.index])
     largest = np.nanmax(np.append(np.append(had, claimed), 1.0))
     ax.set_xlim(0, largest * 1.3)
-    ax.set_xlabel("share of one CPU over the window, %")
+    ax.set_xlabel("share of one CPU while it was there, %")
     ax.grid(axis="x")
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(handles, labels, loc="lower left", bbox_to_anchor=(0, 1.01), ncols=2, borderaxespad=0)
+    legend_above(ax, columns=2)
 
 
 def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> None:
@@ -143,14 +146,14 @@ def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> No
     row: Any
     for place, row in enumerate(rows.itertuples()):
         at = (row.start_ns - origin_ns) / 1e9
-        names.append(f"{_short(row.comm)}, CPU {row.cpu}, at {at:.6f} s")
+        names.append(f"{short(row.comm, _NAME_LENGTH)}, CPU {row.cpu}, at {at:.6f} s")
         text = duration(row.wall_ns) + _packets(row.packets)
         _beside(ax, text, left[place], place)
     _rows(ax, names)
     ax.set_xlim(0, max(left.max(initial=0), 1e-9) * 1.22)
     ax.set_xlabel(f"without running in between, {unit}")
     ax.grid(axis="x")
-    _legend(ax, handles, 3)
+    legend_above(ax, handles, 3)
 
 
 def _packets(packets: Any) -> str:
@@ -178,7 +181,7 @@ def when(ax: Axes, frame: pd.DataFrame, window: tuple[int, int], origin_ns: int)
             for start, end in zip(rows["start_ns"], rows["end_ns"], strict=True)
         ]
         ax.broken_barh(spans, (place - _BAR / 2, _BAR), facecolor=PART["scheduled"], linewidth=0)
-    _rows(ax, [_short(name) for name in names])
+    _rows(ax, [short(name, _NAME_LENGTH) for name in names])
     ax.set_xlim((start_ns - origin_ns) / divisor, max(end_ns - origin_ns, 1) / divisor)
     ax.set_xlabel(f"time since the capture's start, {unit}")
     ax.grid(axis="x")
@@ -191,7 +194,7 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
     """
     by_task = displaced.groupby("comm")["ns"].sum().sort_values(ascending=False, kind="stable")
     top, rest = by_task.iloc[:most], by_task.iloc[most:]
-    names = [_short(name) for name in top.index]
+    names = [short(name, _NAME_LENGTH) for name in top.index]
     values = [int(ns) for ns in top]
     if len(rest):
         names.append(f"{len(rest)} others")
@@ -207,11 +210,6 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
     ax.set_xlabel(f"waited meanwhile, {unit}")
 
 
-def _short(name: object) -> str:
-    text = printable(name)
-    return text if len(text) <= _NAME_LENGTH else text[: _NAME_LENGTH - 1] + "…"
-
-
 def _beside(ax: Axes, text: str, x: float, row: int) -> None:
     ax.annotate(text, (x, row), xytext=(6, 0), textcoords="offset points", va="center")
 
@@ -224,16 +222,3 @@ def _rows(ax: Axes, names: list[str]) -> None:
 
 def _patch(look: dict[str, Any]) -> dict[str, Any]:
     return {("facecolor" if name == "color" else name): value for name, value in look.items()}
-
-
-def _legend(ax: Axes, handles: list[Patch], columns: int) -> None:
-    if handles:
-        ax.legend(
-            handles=handles,
-            loc="lower left",
-            bbox_to_anchor=(0, 1.01),
-            ncols=min(columns, len(handles)),
-            handlelength=1.2,
-            columnspacing=1.5,
-            borderaxespad=0,
-        )

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
+from ..errors import ArgumentError
 from ..tally import of_tasks, require_task, tally, within_figures
 from ..timeline import Timeline
 
@@ -34,21 +35,23 @@ def rolling_stolen(
     stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
     scheduled_ns, unknown_ns (int64; the first two Int64, NA without sched_switch), stolen_share,
     stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of the window, one CPU
-    being 1), covered_share (of the window's CPU time, what has a known owner). Raises ValueError
-    for widths that do not fit, CaptureError as the timeline does.
-    Source: sums(step_ns), the steps of a window added up.
+    being 1), unknown_cpu_share (of the window's CPU time, what has no known owner), lived_ns
+    (Int64: how much of it the victim surely was there, of a group the sum over its tasks; NA of all
+    tasks together and without sched_switch). Raises ValueError for widths that do not fit,
+    CaptureError as the timeline does. Source: sums(step_ns), the steps of a window added up; lives.
     """
     require_task(timeline.sums(), victim)
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
         frame = rolled(_measured(timeline.sums(), by, victim), keys, step, window, (0, 0))
-        return frame.assign(covered_share=float("nan"))
+        return frame.assign(unknown_cpu_share=float("nan"), lived_ns=pd.array([], dtype="Int64"))
     sums = timeline.sums(step)
     rows = _measured(sums, by, victim)
     edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     frame = rolled(rows, keys, step, window, edges)
-    frame["covered_share"] = covered_in(sums, frame, step)
+    frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
+    frame["lived_ns"] = _lived(timeline, frame, keys, victim)
     if not timeline.has_switches:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
@@ -69,7 +72,7 @@ def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> t
             step = window_ns
     window = _STEPS_IN_WINDOW * step if window_ns is None else window_ns
     if step <= 0 or window <= 0 or window % step:
-        raise ValueError(f"a window of {window} ns is no whole number of steps of {step} ns")
+        raise ArgumentError(f"a window of {window} ns is no whole number of steps of {step} ns")
     return step, window
 
 
@@ -80,8 +83,8 @@ def round_width(span_ns: int, about: int = _STEPS) -> int:
     return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
 
 
-def covered_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series[float]":
-    # Of each window the CPU time whose owner is known, over all of it.
+def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series[float]":
+    # Of each window the CPU time without a known owner, over all of it.
     every = sums.groupby("bin_ns")["ns"].sum()
     unknown = sums[sums["context"] == "unknown"].groupby("bin_ns")["ns"].sum()
     unknown = unknown.reindex(every.index, fill_value=0)
@@ -93,7 +96,23 @@ def covered_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series
         until = np.concatenate([[0], np.cumsum(values.to_numpy("int64"))])
         parts.append((until[after] - until[first]).astype("float64"))
     lost, whole = (pd.Series(part, index=frame.index) for part in parts)
-    return 1 - lost / whole.where(whole > 0)
+    return lost / whole.where(whole > 0)
+
+
+def _lived(
+    timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: str | None
+) -> "pd.Series[int]":
+    # How much of each window the victim was there.
+    if not timeline.has_switches or ("comm" not in keys and victim is None):
+        return pd.Series(pd.NA, index=frame.index, dtype="Int64")
+    lives = timeline.lives[["tid", "comm", "begun_ns", "done_ns"]].dropna().astype({"comm": object})
+    lives = lives if victim is None else lives[lives["comm"] == victim]
+    windows = frame[["start_ns", "end_ns", *keys]].rename_axis("window").reset_index()
+    both = windows.merge(lives, on=keys) if keys else windows.merge(lives, how="cross")
+    ends = both[["end_ns", "done_ns"]].astype("int64").min(axis=1)
+    begins = both[["start_ns", "begun_ns"]].astype("int64").max(axis=1)
+    there = (ends - begins).clip(lower=0).groupby(both["window"]).sum()
+    return there.reindex(frame.index, fill_value=0).astype("Int64")
 
 
 def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataFrame:
@@ -111,11 +130,13 @@ def rolled(
 ) -> pd.DataFrame:
     # rows: bin_ns, the keys and the measures. edges: of the timeline, ns.
     start, end = edges
-    steps = window // step
     measures = list(_MEASURES)
     binned = rows.groupby([*keys, "bin_ns"], dropna=False)[measures].sum().reset_index()
     first = start // step * step
     last = max(-(-end // step) * step - window, first)
+    # A window longer than the timeline ends with it.
+    window = min(window, max(end - first, step))
+    steps = -(-window // step)
     # A bin is part of each window that holds it: of as many windows as a window has steps.
     parts = [binned.assign(window=binned["bin_ns"] - number * step) for number in range(steps)]
     spread = pd.concat(parts) if parts else binned.assign(window=0)

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..story import count, filled
-from ..tables import share_between
+from ..tables import between, share_between
 from ..units import absent, duration, share
+from .closing import parts_of_life
+from .network import NetworkCost, network_words
 from .rolling import largest_change
 
 if TYPE_CHECKING:
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
     from .stretches import Episodes
 
 _QUEUES = 4
+_HOLDERS, _WORTH_NAMING = 3, 0.001
 # Of a window, so that it can be compared with others.
-_COVERED = 0.9
+_UNKNOWN = 0.1
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
 _WHY = {
@@ -27,6 +30,13 @@ _WHY = {
     "napi_schedule": "a poll was scheduled, which is what the thread is for",
     "unknown": "nobody saw why",
 }
+
+
+def network_text(cost: NetworkCost) -> str:
+    """What networking cost in all, before what anybody lost. cost: as network_cost returns it."""
+    return "".join(
+        filled("<p class='answer'>{line}</p>", line=line) for line in network_words(cost)
+    )
 
 
 def queues_text(victim: str, rows: pd.DataFrame) -> str:
@@ -67,8 +77,8 @@ def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str
     most = rows.iloc[int(rows["stolen_cpu_share"].argmax())]
     least = rows.iloc[int(rows["stolen_cpu_share"].argmin())]
     text = filled(
-        "<p>In windows of {width} that roll over the time in which {who} ran, between {low} and "
-        "{high} of a CPU was stolen from it: most {most}, least {least}.",
+        "<p>In windows of {width} that roll over the time in which {who} was there, between {low} "
+        "and {high} of a CPU was stolen from it: most {most}, least {least}.",
         width=duration(width),
         low=share(least["stolen_cpu_share"]) or "0 %",
         high=share(most["stolen_cpu_share"]),
@@ -88,20 +98,15 @@ def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str
 
 
 def _usual(frame: pd.DataFrame) -> pd.DataFrame:
-    # The windows between its first and its last in which it had at least half of its usual time,
-    # and of which most is known: not before it began, nor in a gap.
+    # The windows in all of which it was there, of those in which it had at least half of its usual
+    # time and of which most is known: not before it began, nor as it ended, nor in a gap.
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
+    width = frame["end_ns"] - frame["start_ns"]
+    frame = frame[(frame["lived_ns"] >= width).fillna(True).astype(bool)]
     ran = frame["on_cpu_ns"].astype("int64")
-    known = frame["covered_share"] > _COVERED
-    kept = frame[known & (ran >= ran[ran > 0].median() / 2)]
-    some = frame[ran > 0]
-    inside = pd.Series(True, index=kept.index)
-    if len(some) and not ran.iloc[0]:
-        inside &= kept["start_ns"] >= some["end_ns"].iloc[0]
-    if len(some) and not ran.iloc[-1]:
-        inside &= kept["end_ns"] <= some["start_ns"].iloc[-1]
-    return kept[inside] if inside.sum() > 1 else kept
+    known = frame["unknown_cpu_share"] < _UNKNOWN
+    return frame[known & (ran >= ran[ran > 0].median() / 2)]
 
 
 def _at(time_ns: Any, origin_ns: int) -> str:
@@ -214,6 +219,49 @@ def _packets(packets: "pd.Series[int]") -> str:
     return count(int(packets.sum()), "packet")
 
 
+def life_text(victim: str | None, lived: pd.DataFrame, window_ns: int) -> str:
+    """How long the victim was there, and where all of that time went; empty for nobody.
+
+    lived: as lifetimes returns it by comm.
+    """
+    if victim is None or victim not in lived.index:
+        return ""
+    row = lived.loc[[victim]].iloc[0]
+    parts = ", ".join(
+        f"{one.part} {share(one.share) or '0 %'}" for one in parts_of_life(row).itertuples()
+    )
+    many = int(row["tasks"]) > 1
+    known = row["lifetime_ns"] == row["lifetime_max_ns"]
+    return filled(
+        "<p>{who} there for {lifetime} of {window}{absent}. Of that: {parts}.{range}</p>",
+        who=f"The {row['tasks']:,} tasks named {victim} were together" if many else f"{victim} was",
+        lifetime=between(row["lifetime_ns"], row["lifetime_max_ns"]),
+        window=f"{row['tasks']:,} x {duration(window_ns)}" if many else duration(window_ns),
+        absent=f", and absent for {duration(row['absent_ns'])}" if row["absent_ns"] else "",
+        parts=parts,
+        range=""
+        if known
+        else " When it began, or whether it ended, is not known: shares of wall "
+        "time are ranges, and what it may have been away is unknown here.",
+    )
+
+
+def waited_text(victim: str | None, rows: pd.DataFrame) -> str:
+    """For whom the victim waited most; empty where for nobody. rows: as waited_for returns them."""
+    own = rows[(rows["comm"] == victim) & (rows["lifetime_share"] >= _WORTH_NAMING)]
+    if not len(own):
+        return ""
+    listed = [
+        f"{one.holder_comm} {share(one.lifetime_share)}" for one in own.head(_HOLDERS).itertuples()
+    ]
+    return filled(
+        "<p>While {victim} was runnable without a CPU, that CPU was most with: {all} of its "
+        "lifetime.</p>",
+        victim=victim,
+        all=", ".join(listed),
+    )
+
+
 def monitor_text(victim: str | None, frame: pd.DataFrame) -> str:
     """What the victim had beside what is shown, and what the kernel's ticks saw; may be empty."""
     if victim is None or victim not in frame.index:
@@ -225,10 +273,18 @@ def monitor_text(victim: str | None, frame: pd.DataFrame) -> str:
             "which keeps the kernel's configuration.</p>"
         )
     text = filled(
-        "<p>Over the window <code>top</code> shows {victim} at {shown} of a CPU; effectively it "
-        "had {had}.",
+        "<p>{when} <code>top</code> shows {victim} at {shown} of a CPU{counted}; effectively it "
+        "had {had}{of}.",
+        when=f"Over its whole run of {duration(row['monitor_of_ns'])}"
+        if row["monitor_from"] == "counted"
+        else "While it was there",
+        counted=" (the kernel's own count)" if row["monitor_from"] == "counted" else "",
+        of=f" of the {between(row['lifetime_ns'], row['lifetime_max_ns'])} that it was there in "
+        "the recording"
+        if row["monitor_from"] == "counted"
+        else "",
         victim=victim,
-        shown=share(row["monitor_share"]) or "0 %",
+        shown=share_between(row["monitor_share"], row["monitor_max_share"]) or "0 %",
         had=share_between(row["effective_share"], row["effective_max_share"]) or "0 %",
     )
     if not absent(row["ticks"]) and row["ticks"]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ..errors import ArgumentError
 from ..requires import MissingEventsError, unrecorded
 from ..tally import known_if, require_task
 from ..timeline import Timeline
@@ -51,7 +52,7 @@ def episodes(
     memory is gone through in several passes.
     """
     if gap_ns < 0 or most < 0:
-        raise ValueError("most and gap_ns are not negative")
+        raise ArgumentError("most and gap_ns are not negative")
     unseen = unrecorded(timeline.capture, *_INTERRUPTS)
     vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
     if len(unseen) == len(_INTERRUPTS) and not vectors:

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..batches.invocations import runs_of, stopped_by
+from ..batches.settings import KernelLimits
 from ..timeline import Timeline
-from .calls import calls_of, why_ended
-from .stretches import GAP_NS
 from .waiting import Held, runnable
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not
@@ -33,30 +33,35 @@ class Gathered:
         self.stays: list[pd.DataFrame] = []
         self.polls: list[pd.DataFrame] = []
         self.wakes: list[pd.DataFrame] = []
-        self._recent: pd.DataFrame | None = None
+        self._recent: tuple[pd.DataFrame, pd.DataFrame] | None = None
 
     def add(self, piece: Timeline, ours: pd.DataFrame) -> None:
         stays = ours[[*_STAY, *_PARTS]].astype({"comm": object, "tid": "int64"})
         self.stays.append(stays)
         polls = piece.polls[piece.polls["tid"].isin(stays["tid"])]
         self.polls.append(polls[["cpu", "tid", "end_ns", "work", "napi"]])
-        softirqs = piece.softirqs
+        softirqs, hardirqs = piece.softirqs, piece.hardirqs
         if self._recent is not None:
-            softirqs = pd.concat([self._recent, softirqs]).drop_duplicates(["cpu", "ordinal"])
-        self.wakes.append(wakes_of(stays, softirqs))
-        recent = softirqs["exit_ns"] > int(piece.summary["end_ns"]) - _REACH_NS
-        self._recent = softirqs[recent.fillna(True)]
+            softirqs = pd.concat([self._recent[0], softirqs]).drop_duplicates(["cpu", "ordinal"])
+            hardirqs = pd.concat([self._recent[1], hardirqs])
+        self.wakes.append(wakes_of(stays, softirqs, hardirqs))
+        since_ns = int(piece.summary["end_ns"]) - _REACH_NS
+        self._recent = _after(softirqs, since_ns), _after(hardirqs, since_ns)
 
 
-def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame) -> pd.DataFrame:
-    # What came right before each wake-up: cpu, tid, wake_ns; call_ns, rounds, on_comm of the
+def _after(rows: pd.DataFrame, since_ns: int) -> pd.DataFrame:
+    return rows[(rows["exit_ns"] > since_ns).fillna(True)]
+
+
+def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
+    # What came right before each wake-up: cpu, tid, wake_ns; call_ns, rounds, on_comm of the run of
     # softirqs that ended then, NA where none did or what the thread ran first was raised after
     # them; and raised_ns, when that was.
     woken = stays[stays["wake_ns"].notna()][["cpu", "tid", "wake_ns", "in_ns"]].astype("int64")
     woken = woken.sort_values("wake_ns", kind="stable")
-    calls = calls_of(softirqs, GAP_NS)
-    calls = calls.assign(call_ns=calls["exit_ns"] - calls["entry_ns"], on_comm=calls["comm"])
-    before = calls[["cpu", "exit_ns", "call_ns", "rounds", "on_comm"]].astype(
+    _, runs = runs_of(softirqs, hardirqs)
+    names = {"end_ns": "exit_ns", "ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
+    before = runs.rename(columns=names)[["cpu", *names.values()]].astype(
         {"cpu": "int64", "on_comm": object, "call_ns": "Int64", "rounds": "Int64"}
     )
     found = pd.merge_asof(
@@ -86,7 +91,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame) -> pd.DataFrame:
 
 
 def stretches_of(
-    threads: Gathered, held: Held, hertz: int | None
+    threads: Gathered, held: Held, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
     # stretches.
@@ -110,10 +115,10 @@ def stretches_of(
     in_time = order.sort_values(["began", "stretch"])["stretch"]
     numbers = {stretch: number for number, stretch in enumerate(in_time)}
     stays["handover"] = stays["stretch"].map(numbers).astype("int64")
-    return stays, _described(stays, threads, hertz)
+    return stays, _described(stays, threads, limits)
 
 
-def _described(stays: pd.DataFrame, threads: Gathered, hertz: int | None) -> pd.DataFrame:
+def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> pd.DataFrame:
     group = stays.assign(on_cpu_ns=stays["out_ns"] - stays["in_ns"]).groupby("handover")
     frame = group[["cpu", "tid", "comm", "wake_ns"]].first()
     frame["start_ns"], frame["end_ns"] = group["in_ns"].first(), group["out_ns"].last()
@@ -132,23 +137,23 @@ def _described(stays: pd.DataFrame, threads: Gathered, hertz: int | None) -> pd.
     wakes = wakes.astype({"wake_ns": "Int64", "cpu": frame["cpu"].dtype})
     came = frame[["cpu", "tid", "wake_ns"]].merge(wakes, "left", on=["cpu", "tid", "wake_ns"])
     came.index = frame.index
-    asked = frame[["comm", "wake_ns"]].join(came[["call_ns", "rounds", "raised_ns"]])
-    frame["why"] = [_why(hertz, *row) for row in asked.itertuples(index=False)]
+    asked = frame[["comm", "wake_ns"]].join(came[["call_ns", "raised_ns"]])
+    rounds, call_ns = came["rounds"].fillna(0), came["call_ns"].fillna(0)
+    asked["limit"] = stopped_by(rounds, call_ns, limits)
+    frame["why"] = [_why(*row) for row in asked.itertuples(index=False)]
     for name in ("rounds", "call_ns"):
         frame[name] = came[name].astype("Int64")
     frame["on_comm"] = came["on_comm"].astype(object).where(came["on_comm"].notna(), None)
     return frame
 
 
-def _why(
-    hertz: int | None, comm: str, wake_ns: Any, call_ns: Any, rounds: Any, raised_ns: Any
-) -> str:
+def _why(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: str) -> str:
     if not comm.startswith("ksoftirqd/"):
         return "napi_schedule"
     if pd.isna(wake_ns):
         return "unknown"
     if pd.notna(call_ns):
-        return why_ended(int(rounds), int(call_ns), hertz)
+        return limit
     # raise_softirq_irqoff wakes it where no interrupt's exit would run the softirq.
     near = pd.notna(raised_ns) and 0 <= int(wake_ns) - int(raised_ns) <= _WAKE_NS
     return "raise" if near else "unknown"

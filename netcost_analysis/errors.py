@@ -1,0 +1,67 @@
+"""What a user is told of an exception: one line, which tells a refusal from a bug."""
+
+from collections.abc import Sequence
+
+from ._native import CaptureError
+
+
+class ArgumentError(ValueError):
+    """An argument that a function does not take; one line: what is wrong and what would do."""
+
+
+# By name, for a notebook's kernel tells no more.
+REFUSALS = (CaptureError.__name__, ArgumentError.__name__)
+BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
+
+
+def is_refusal(error: BaseException) -> bool:
+    # Python's own ValueError is a bug: what netcost refuses, it refuses in its own words.
+    return isinstance(error, CaptureError | ArgumentError)
+
+
+def line_of(error: BaseException) -> str:
+    """One line about any exception.
+
+    A refusal has its own words; what the system refused has its own, with the file; all else is
+    named as Python names it, and called a bug.
+    """
+    if is_refusal(error):
+        return _line(str(error))
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this"
+    if isinstance(error, OSError):
+        named = error.filename and error.strerror
+        return _line(f"{error.filename}: {error.strerror}" if named else str(error))
+    return bug(type(error).__name__, str(error))
+
+
+def bug(name: str, message: str) -> str:
+    """The line about an exception that nobody meant to raise."""
+    return _line(": ".join(part for part in (name, message) if part) + f" {BUG}")
+
+
+def _line(text: str) -> str:
+    from .packed import named
+    from .units import printable
+
+    return printable(" ".join(named(text).split()))
+
+
+def no_task(task: int | str, known: Sequence[str]) -> str:
+    """The line about a task that nobody saw, with the names near it.
+
+    known: those there are, the most important first: a few of them where none is near.
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(task), known, n=3) or list(known[:5])
+    more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
+    return f"no task {task!r} in the window; there are {', '.join(near) or 'none'}{more}"
+
+
+def require_text(name: str, what: str) -> None:
+    """Raises CaptureError for a name that is no UTF-8, which native reads no file by."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise CaptureError(f"{_line(name)}: a {what} that is no UTF-8: rename it") from None
