@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 PYTHON ?=
 CAPTURE ?= sample-data/nic-stolen-time
 REPORT ?= build/report.html
+MARKS := not slow
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 LAB_ARGS ?=
@@ -20,7 +21,7 @@ FUZZ_TARGETS ?= perf_data records format trace_dat pages text
 
 NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
 	native/Cargo.toml $(wildcard native/Cargo.lock)
-SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b' .ci/* native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
+SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b|^\# shellcheck shell=sh' .ci/* native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
 
 # cargo test links libpython; this is the interpreter it asks where that is.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
@@ -40,13 +41,18 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
+# The command line is started hundreds of times: to be compiled once.
 .PHONY: test
-test: cargo-test ## the tests of the crate and of the package
-	.ci/pytest $(BIN)/python "not slow" $(PYTEST_ARGS)
+test: cargo-test ## the tests of the crate and of the package that need neither root nor perf
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist loadfile $(PYTEST_ARGS)
+
+.PHONY: test-live
+test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)
+	.ci/pytest-live $(BIN)/python "$(MARKS)" $(PYTEST_ARGS)
 
 .PHONY: test-all
-test-all: cargo-test ## the same with the slow tests
-	.ci/pytest $(BIN)/python "" $(PYTEST_ARGS)
+test-all: MARKS :=
+test-all: test test-live ## both, with the slow tests
 
 # Cargo's test binaries link libpython, which a wheel must not and a system without python3-dev has not.
 .PHONY: cargo-test

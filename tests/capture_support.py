@@ -24,6 +24,8 @@ LAB = ROOT / "capture" / "lab" / "stolen-time"
 TRACE_CMD = pytest.param("trace-cmd", marks=pytest.mark.alone)
 TOOLS = ("perf", TRACE_CMD, "tracefs")
 TRACING = Path("/sys/kernel/tracing")
+# The least that records, for what is not about the recording.
+SHORT = ("--tool", "tracefs", "--profile", "light", "--sidecars", "none", "--interval", "0")
 
 # A word in the command line of everything a test starts: nobody else's process can hold it.
 MARK = f"mark-{os.getpid()}-"
@@ -127,7 +129,7 @@ def host_state(tool: str) -> dict[str, str]:
     # An instance is called by the process it is of; what another test is recording is no concern.
     names = sorted(path.name for path in (TRACING / "instances").glob("netcost-*"))
     state["instances"] = " ".join(
-        name for name in names if not Path(f"/proc/{name.removeprefix('netcost-')}").exists()
+        name for name in names if not Path(f"/proc/{name.split('-')[1]}").exists()
     )
     return state
 

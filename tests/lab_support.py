@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from capture_support import ended, processes_with, started
 from conftest import ROOT, missing, require_alone, require_root_tracing, require_tool
+from host_snapshot import lasting_differences, snapshot
 
 LAB = ROOT / "capture" / "lab"
 EXPERIMENTS = (
@@ -49,27 +50,17 @@ def require_lab(*tools: str) -> None:
     subprocess.run(["ip", "netns", "delete", "netcost-probe"], check=True)
 
 
-def host_settings() -> dict[str, str]:
-    """What the experiments could leave changed on the host itself."""
-    links = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True).stdout
-    names = sorted(line.split(":")[1].strip() for line in links.splitlines())
-    return {
-        "links": " ".join(names),
-        "skb_defer_max": DEFER.read_text() if DEFER.exists() else "",
-        "qdisc": Path("/proc/sys/net/core/default_qdisc").read_text(),
-    }
-
-
 @contextmanager
 def nothing_of_the_lab_left(folder: Path) -> Iterator[dict[str, str]]:
     """An environment whose TMPDIR must be empty again, with the host and its networks as before."""
     temporary = folder / "tmp"
     temporary.mkdir()
-    before, settings = namespaces(left=True), host_settings()
+    left, host = namespaces(left=True), snapshot(temporary)
     yield {**os.environ, "TMPDIR": str(temporary)}
-    assert list(temporary.iterdir()) == []
-    assert namespaces(left=True) <= before
-    assert host_settings() == settings
+    # What an earlier one had left is gone, which is no harm.
+    gone = {f"namespace {name}" for name in left - namespaces(left=True)}
+    before = {what: value for what, value in host.items() if what not in gone}
+    assert lasting_differences(before, temporary, seconds=3) == []
     assert processes_with(str(folder)) == []
 
 

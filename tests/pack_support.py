@@ -70,24 +70,25 @@ def make_bundle(tmp_path: Path) -> Path:
     return folder
 
 
-def members(archive: Path) -> dict[str, bytes]:
+def members(archive: Path, first: str = "manifest.json", owners: bool = False) -> dict[str, bytes]:
     """What is in it, in order; checked against the sums in it."""
     if archive.suffix == ".zst":
         unpacked = archive.with_suffix("")
         subprocess.run(["zstd", "-q", "-d", "-f", archive, "-o", unpacked], check=True)
         archive = unpacked
     held = {}
-    with tarfile.open(archive) as tar:
+    with tarfile.open(archive, errors="surrogateescape") as tar:
         for member in tar:
             assert member.isfile()
-            assert (member.uid, member.gid, member.uname, member.gname) == (0, 0, "", "")
+            owner = (member.uid, member.gid, member.uname, member.gname)
+            assert owners or owner == (0, 0, "", "")
             file = tar.extractfile(member)
             assert file is not None
             held[member.name] = file.read()
     names = list(held)
     top = names[0].partition("/")[0]
-    assert names[:2] == [f"{top}/SHA256SUMS", f"{top}/manifest.json"]
-    lines = held[f"{top}/SHA256SUMS"].decode().splitlines()
+    assert names[:2] == [f"{top}/SHA256SUMS", f"{top}/{first}"]
+    lines = held[f"{top}/SHA256SUMS"].decode(errors="surrogateescape").splitlines()
     sums = {line[66:]: line[:64] for line in lines}
     files = {name.partition("/")[2]: data for name, data in held.items()}
     del files["SHA256SUMS"]
@@ -111,3 +112,45 @@ def masked(
     lines = [line.split("\t") for line in table.read_text().splitlines()]
     held = {name: data.decode() for name, data in members(archive).items()}
     return held, {(kind, one): other for kind, one, other in lines}
+
+
+def snapshot(folder: Path) -> dict[str, tuple[int, str]]:
+    """Everything below a folder: its mode, and what is in it or where it leads."""
+    held = {}
+    for path in sorted(folder.rglob("*")):
+        state = path.lstat()
+        if path.is_symlink():
+            what = f"leads to {path.readlink()}"
+        elif path.is_file():
+            what = hashlib.sha256(path.read_bytes()).hexdigest()
+        else:
+            what = "other"
+        held[str(path.relative_to(folder))] = (state.st_mode, what)
+    return held
+
+
+def make_experiment(folder: Path, names: tuple[str, ...] = ("acme 1", "base-1")) -> Path:
+    """An experiment of bundles full of names."""
+    folder.mkdir()
+    for name in names:
+        make_bundle(folder).rename(folder / name)
+    rows = "".join(f"{name}\t{at}\tyes\tgreg\n" for at, name in enumerate(names, 1))
+    told = {
+        "netcost_experiment": 1,
+        "experiment": "repeat",
+        "command": "netcost-record --repeat 2 --load 'iperf3 -c tarkus7' -o /home/greg/e",
+        "kernel": "6.18.0",
+        "started": "2026-11-20T14:24:23Z",
+        "ended": "2026-11-20T14:25:49Z",
+        "victim_cpu": 1,
+        "table": "steps.tsv",
+        "notes": ["the rack by Greg's window"],
+    }
+    write(
+        folder,
+        {
+            "steps.tsv": f"folder\trepeat\tload\twhere\n{rows}",
+            "experiment.json": json.dumps(told, indent=1),
+        },
+    )
+    return folder

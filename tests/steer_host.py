@@ -128,20 +128,22 @@ class Host:
         paths += [path for path in (self.root / "run").rglob("*") if path.is_file()]
         return {str(path.relative_to(self.root)): path.read_text().strip() for path in paths}
 
-    def steer(self, *words: str) -> subprocess.CompletedProcess[str]:
-        path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
+    def environment(self) -> dict[str, str]:
         temporary = self.root / "tmp"
         temporary.mkdir(exist_ok=True)
+        return {
+            **os.environ,
+            "NETCOST_ROOT": str(self.root),
+            "PATH": f"{self.bin}{os.pathsep}{os.environ['PATH']}",
+            "TMPDIR": str(temporary),
+        }
+
+    def steer(self, *words: str) -> subprocess.CompletedProcess[str]:
+        environment = self.environment()
+        temporary = Path(environment["TMPDIR"])
         left = set(temporary.iterdir())
-        done = ended(
-            ["sh", STEER, *words],
-            env={
-                **os.environ,
-                "NETCOST_ROOT": str(self.root),
-                "PATH": path,
-                "TMPDIR": str(temporary),
-            },
-        )
+        done = ended(["sh", STEER, *words], env=environment)
         if done.returncode >= 0:
-            assert set(temporary.iterdir()) == left
+            # What is older may be of one that was killed, which this one removes.
+            assert set(temporary.iterdir()) <= left
         return done

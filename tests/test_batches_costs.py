@@ -7,6 +7,8 @@ import pytest
 from netcost_analysis.batches.economics import Gathered, costs_from, packets_from
 from netcost_analysis.batches.line import fit
 from netcost_analysis.batches.rates import curve_from, summed
+from netcost_analysis.batches.story import _saves
+from netcost_analysis.explain import batch_text
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
 
@@ -49,6 +51,28 @@ def test_a_line_without_scatter_comes_back_exactly() -> None:
     assert (row["polls"], row["packets"], row["distinct_batches"]) == (640, 640 * 32.5, 64)
     assert pd.isna(row["refused"])
     assert pd.isna(row["doubt"])
+
+
+# Twice nothing, 3, 5, 10, 2: 5.0, whoever says it.
+def test_a_mean_batch_is_of_polls_that_received_any() -> None:
+    work = [0, 3, 5, 0, 10, 2]
+    costs = costs_from(gathered(work))
+    assert costs["batch_mean"].tolist() == [5.0]
+    polls = gathered(work).polls.assign(budget=pd.array([64] * 6, dtype="Int64"))
+    assert "20 packets: 5.0 in the mean of those that received any" in batch_text("eth0", polls)
+    step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
+    sums = summed(gathered(work)).assign(bundle="b")
+    assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch"].tolist() == [5.0]
+
+
+# (300 + 120 + 1500) / size + 400, in the table and in the sentence.
+def test_a_packet_has_one_price() -> None:
+    work = gathered(list(range(1, 65)) * 10)
+    prices = packets_from(work, sizes=(1, 64)).set_index("batch")
+    assert prices["packet_ns"].tolist() == pytest.approx([2_320, 430])
+    assert prices["fixed_share"].tolist() == pytest.approx([1_920 / 2_320, 30 / 430])
+    said = _saves(costs_from(work).iloc[0])
+    assert "alone costs 2.32 µs; one of 64 that come together 430 ns" in said
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
@@ -161,6 +185,34 @@ def test_a_cost_below_zero_is_doubted_and_costs_no_packet() -> None:
     assert row["fixed_high_ns"] < 0
     assert "below 0" in row["doubt"]
     assert packets_from(curved).empty
+
+
+# 600 ns a packet, and neighbouring polls alike: what they share moves the fixed part about.
+def stretches(fixed: float, spread: float) -> Gathered:
+    draw = np.random.default_rng(3)
+    work = draw.integers(1, 33, 800)
+    level = np.repeat(draw.normal(0, spread, 40), 20)
+    return gathered(list(work), list(600 * work + fixed + level + draw.normal(0, 50, 800)))
+
+
+def test_an_estimate_below_zero_is_doubted_however_wide_its_interval() -> None:
+    work = stretches(-1_500, 3_000)
+    row = costs_from(work).iloc[0]
+    assert row["fixed_ns"] < 0 < row["fixed_high_ns"]
+    assert row["marginal_low_ns"] > 0
+    assert "below 0" in row["doubt"]
+    assert packets_from(work).empty
+
+
+# A fixed part that may be below 0 and is not: a price cannot be.
+def test_no_price_reaches_below_zero() -> None:
+    work = stretches(-1_700, 6_000)
+    row = costs_from(work).iloc[0]
+    assert row["fixed_low_ns"] < -1_020
+    assert row["fixed_ns"] > 0
+    prices = packets_from(work, sizes=(1, 64))
+    assert prices["packet_low_ns"].min() == 0
+    assert (prices["packet_low_ns"] <= prices["packet_ns"]).all()
 
 
 def test_a_packet_shares_what_surrounds_its_batch() -> None:

@@ -96,11 +96,32 @@ def test_the_notebook_itself_tells_the_series() -> None:
     assert "From here on not the capture above but the series" in text
 
 
+# Given is not the default, whatever the folder is called.
+def test_a_series_that_is_given_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "datapath-sweep"
+    mine.mkdir()
+    (mine / "experiment.json").write_text('{"netcost_experiment": 1}')
+    (mine / "steps.tsv").write_text("bundle\tpps\na\t1\n")
+    path = written(tmp_path, robbed())
+    for given, says, silent in (
+        (str(mine), f"no step of {mine} was recorded with", story_costs.NO_SERIES),
+        (None, story_costs.NO_SERIES, "no step of"),
+    ):
+        source = SCRIPT.read_text().replace("series = None ", f"series = {given!r} ", 1)
+        monkeypatch.setattr(told_notebook, "SCRIPT", Source(source + "\nvictim = None\n"))
+        text = tell(path, monkeypatch).text
+        assert says in text
+        assert silent not in text
+
+
 def test_a_whole_small_capture(tmp_path: Path, told: pytest.MonkeyPatch) -> None:
     shown = tell(written(tmp_path, robbed()), told)
     text = words(shown.text)
     # Twelve softirqs of 12.5 us, with a poll of 8 packets and one of none.
-    assert "12 NET_RX softirqs polled 24 times, received 96 packets, 4.0 in a poll" in text
+    assert (
+        "12 NET_RX softirqs polled 24 times, received 96 packets, 8.0 in a poll of eth0 that"
+        in text
+    )
     assert "took 150 µs" in text
     assert "12 (50.0 %), 24.0 µs, received nothing" in text
     assert "eth0-rx-0 12" in text

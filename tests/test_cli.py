@@ -10,6 +10,10 @@ from run_cli import Netcost
 from told import NET_RX, OPENSSL, TIMER
 from told_cli import one_interrupt
 
+from netcost_analysis.stolen_time.closing import KNOWN
+from netcost_analysis.tables import between
+from netcost_analysis.units import duration
+
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -38,7 +42,7 @@ def test_info_json_has_the_documented_fields(netcost: Netcost, path: str) -> Non
     assert info["cpus"] == [0]
     assert info["events"]["irq:softirq_entry"] == 2
     assert info["lost_events"] == 0
-    assert info["covered"] == 1.0
+    assert info["recorded"] == 1.0
 
 
 def test_info_text_says_the_same(netcost: Netcost, path: str) -> None:
@@ -87,7 +91,8 @@ def test_ledger_json(netcost: Netcost, path: str) -> None:
     assert victim["on_cpu_ns"] == 19_000
     assert answer["by"] == "comm"
     assert (answer["start_ns"], answer["end_ns"], answer["cpus"]) == (1_000, 30_000, [0])
-    for name in ("has_switches", "lost_events", "lost_unplaced", "notes", "covered", "elsewhere"):
+    coverages = ("recorded", "owned")
+    for name in ("has_switches", "lost_events", "lost_unplaced", "notes", *coverages, "elsewhere"):
         assert name in answer
 
 
@@ -112,7 +117,8 @@ def test_stolen_json_has_the_documented_columns(netcost: Netcost, path: str) -> 
 def test_one_victim_in_full(netcost: Netcost, path: str) -> None:
     text = netcost("stolen", path, "--victim", "openssl").out
     assert re.search(r"by softirq NET_RX +5.00 µs", text)
-    assert "udpsink" not in text
+    # No row is of another task; one that it waited for is named.
+    assert not re.search(r"^udpsink", text, re.MULTILINE)
     run = netcost("stolen", path, "--victim", "openss")
     assert run.code == 1
     assert "openssl" in run.err
@@ -184,6 +190,8 @@ def test_bad_input_is_one_line_and_exit_1(
         ["events", "x", "y", "-o", "out.txt"],
         ["report", "x"],
         ["report", "-", "-o", "x.html"],
+        ["report", "x", "-o", "x.md"],
+        ["report", "x", "-o", "x"],
         ["info", "x", "--nonsense"],
     ],
 )
@@ -199,6 +207,64 @@ def test_help_and_version(netcost: Netcost) -> None:
         assert command in netcost("--help").out
         assert "Usage" in netcost(command, "--help").out
     assert re.match(r"netcost, version \d", netcost("--version").out)
+
+
+# What the text says beside the table of victims, in the words of the questions that answer it.
+@pytest.mark.parametrize("name", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])
+def test_stolen_as_json_has_all_that_it_prints(netcost: Netcost, name: str) -> None:
+    sample = str(ROOT / "sample-data" / name)
+    answer = netcost("stolen", sample, "--json").json
+    asked = {
+        question: netcost("ask", question, sample, "--json").json
+        for question in ("network_cost", "lifetimes", "waited_for")
+    }
+    assert {question: answer[question] for question in asked} == asked
+    for life in answer["lifetimes"]:
+        assert sum(life[part] for part in (*KNOWN, "unknown_ns")) == life["lifetime_max_ns"]
+    one = netcost("stolen", sample, "--json", "--victim", "openssl").json
+    assert one["network_cost"] == answer["network_cost"]
+    (life,) = one["lifetimes"]
+    assert life in answer["lifetimes"]
+    assert one["waited_for"] == [row for row in asked["waited_for"] if row["comm"] == "openssl"]
+    # The text's figures are these.
+    out = netcost("stolen", sample, "--victim", "openssl").out
+    cost = one["network_cost"]
+    words = between(cost["network_cpu_ns"], cost["network_cpu_max_ns"])
+    assert f"{words} of {duration(cost['cpu_ns'])}" in out.splitlines()[0]
+    assert f"Its lifetime: {between(life['lifetime_ns'], life['lifetime_max_ns'])}; " in out
+    first = one["waited_for"][0]
+    assert re.search(rf"of its waits: for {first['holder_comm']} +{duration(first['ns'])} ", out)
+
+
+def test_stolen_as_json_without_switches(netcost: Netcost, tmp_path: Path) -> None:
+    text = tmp_path / "trace.txt"
+    text.write_text(
+        "sh 7 [000] 1.000001: irq:softirq_entry: vec=3 [action=NET_RX]\n"
+        "sh 7 [000] 1.000005: irq:softirq_exit: vec=3 [action=NET_RX]\n"
+    )
+    answer = netcost("stolen", str(text), "--json").json
+    assert (answer["lifetimes"], answer["waited_for"]) == (None, None)
+    assert answer["network_cost"]["network_cpu_ns"] == 4_000
+    assert "sched:sched_switch" in answer["network_cost"]["not_recorded"]
+
+
+def test_what_a_name_does_not_say_is_not_written(
+    netcost: Netcost, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tables = ".parquet or .csv"
+    for words, known in (
+        (("report", path, "-o", "x.md"), ".html or .htm"),
+        (("ask", "stolen", path, "-o", "x.html"), tables),
+        (("events", path, "napi:napi_poll", "-o", "x.html"), tables),
+    ):
+        run = netcost(*words)
+        said = f"Error: -o takes a file ending in {known}, not {words[-1]!r}"
+        assert (run.code, run.err.splitlines()[-1]) == (2, said)
+    for words in (("ask", "stolen", path), ("events", path, "napi:napi_poll")):
+        run = netcost(*words, "-o", "no/where.csv")
+        assert (run.code, run.err) == (1, "netcost: no is no directory\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_report_refuses_before_it_starts_a_kernel(

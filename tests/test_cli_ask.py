@@ -46,6 +46,21 @@ def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
     assert set(one) == {"ns"}
 
 
+# An answer's part that has parts of its own is no Python object to a reader.
+def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
+    sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
+    said = netcost("ask", "squeezes", sample).out
+    assert said.startswith(
+        "limits: netdev_budget 300; netdev_budget_usecs 8000; dev_weight 64; hz 250; "
+        "source before/settings/sysctl_net_core\n"
+    )
+    told = netcost("ask", "squeezes", sample, "--json").json["limits"]
+    assert (told["netdev_budget"], told["hz"]) == (300, 250)
+    # Of a bare recording nothing is known of them.
+    bare = netcost("ask", "squeezes", f"{NIC}/trace.perf.data").out
+    assert bare.startswith("limits: netdev_budget unknown; netdev_budget_usecs unknown; ")
+
+
 def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
     for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
         kept = tmp_path / f"stolen{suffix}"

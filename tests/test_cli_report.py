@@ -2,6 +2,7 @@
 
 import os
 import re
+from html import escape
 from pathlib import Path
 
 import nbformat
@@ -86,6 +87,31 @@ def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -
 )
 def test_a_notebook_by_its_name(name: str) -> None:
     assert find_notebook(name).name == "01-stolen-time.ipynb"
+
+
+# A file of the default's name is read where it is named, and not else.
+def test_the_default_is_no_file_that_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stolen-time").write_text("none")
+    assert find_notebook().name == "01-stolen-time.ipynb"
+    assert find_notebook("stolen-time") == Path("stolen-time")
+
+
+def test_the_page_names_the_command_that_was_given(netcost: Netcost, tmp_path: Path) -> None:
+    one = recording(cpu(0, h.SoftirqEntry(1_000, 3), h.SoftirqExit(1_500, 3)))
+    path, page = str(write_trace_dat(one, tmp_path / "a trace.dat", Dress())), tmp_path / "r.html"
+    book = notebook(tmp_path, "print(len(victim))", parameters="path = None\nvictim = 'default'")
+    mine = book.rename(tmp_path / "my-stolen-time.ipynb")
+    words = ("report", path, "-o", str(page), "--notebook", str(mine))
+    assert netcost(*words).code == 0
+    assert "<pre>7\n</pre>" in page.read_text()
+    assert netcost(*words, "--victim", "").code == 0
+    text = page.read_text()
+    assert "<pre>0\n</pre>" in text
+    command = f"netcost report '{path}' --notebook {mine} --victim ''"
+    assert escape(command) in text
 
 
 def test_a_notebook_that_is_not_there() -> None:

@@ -14,6 +14,7 @@ from told import NET_RX, OPENSSL, UDPSINK
 import netcost_analysis as netcost
 from netcost_analysis.devices.cost import joined, lacking
 from netcost_analysis.devices.shares import over_time
+from netcost_analysis.devices.story import cost_text
 
 SAMPLES = ROOT / "sample-data"
 NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))
@@ -109,7 +110,7 @@ def test_a_name_of_two_namespaces_has_no_traffic() -> None:
     times = pd.DataFrame(
         {"device": ["eth0", "eth1"], "hardirq_ns": 1, "poll_ns": 1, "ns": 2, "interrupts": 1,
          "polls": 1, "packets": 1, "timed_packets": 1, "start_ns": 0, "end_ns": 10,
-         "covered_share": 1.0}
+         "unknown_cpu_share": 0.0}
     )  # fmt: skip
     traffic = pd.DataFrame(
         {"namespace": ["a", "b", "a"], "device": ["eth0", "eth0", "eth1"], "rx_packets": 1,
@@ -206,3 +207,22 @@ def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
     row = netcost.device_cost(capture.timeline()).set_index("device").loc["eth0"]
     rate = row["rx_packets"] / (row["end_ns"] - row["start_ns"])
     assert abs(row["packets"] - row["rx_packets"]) <= rate * row["window_error_ns"]
+
+
+# Read at 2900 and 5900: 30 packets in three polls that were seen, 40 counted; so the polls of ten
+# were not. 1500 ns are the price of 30.
+def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None:
+    timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 45, 0)})
+    rows = netcost.device_cost(timeline).set_index("device")
+    eth0 = rows.loc["eth0"]
+    assert (eth0["packets"], eth0["rx_packets"], eth0["work_share"]) == (30, 40, 0.75)
+    assert eth0[["ns_per_packet", "ns_per_byte"]].isna().all()
+    assert eth0["ns_per_work"] == 50
+    assert "told of the polled ones alone" in cost_text(rows.reset_index())
+
+
+# The same, but the readings took a third of the stretch: what lies beside them explains ten.
+def test_packets_beside_the_readings_are_no_polls_unseen(tmp_path: Path) -> None:
+    text = counted(2900, 5, 0, took=500) + counted(5900, 45, 0, took=500)
+    rows = netcost.device_cost(made(tmp_path, **{"samples/net_dev": text})).set_index("device")
+    assert rows.loc["eth0", "ns_per_packet"] == rows.loc["eth0", "ns"] / 40

@@ -13,6 +13,7 @@ from doctored import counters, doctored, mpstat
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
+from netcost_analysis.doctor import story
 
 SAMPLES = ROOT / "sample-data"
 
@@ -26,7 +27,9 @@ def rows(frame: pd.DataFrame) -> dict[Any, dict[str, Any]]:
 
 
 def got(table: pd.DataFrame) -> dict[str, float]:
-    return {str(name): float(value) for name, value in table["got_share"].items()}
+    # System time says what was lost, and nothing of what was had.
+    had = table["got_share"].drop(index="system")
+    return {str(name): float(value) for name, value in had.items()}
 
 
 def test_each_account_has_its_own(tmp_path: Path) -> None:
@@ -43,7 +46,10 @@ def test_each_account_has_its_own(tmp_path: Path) -> None:
             "work": 0.6,
         }
     )
-    assert (table["got_share"] + table["lost_share"]).tolist() == pytest.approx([1.0] * 8)
+    assert math.isnan(rows(table)["system"]["got_share"])
+    assert math.isnan(rows(table)["system"]["residual_share"])
+    every = table.drop(index="system")
+    assert (every["got_share"] + every["lost_share"]).tolist() == pytest.approx([1.0] * 8)
     assert rows(table)["traced"]["residual_share"] == pytest.approx(0.25)
     assert rows(table)["work"]["residual_share"] == 0
     steps = table["resolution_share"].to_dict()
@@ -55,6 +61,47 @@ def test_each_account_has_its_own(tmp_path: Path) -> None:
     assert steps["mpstat"] == pytest.approx(10)
     assert steps["work"] == pytest.approx(1 / 600)
     assert math.isnan(steps["traced_and_hidden"])
+
+
+# 48 ticks of 2 s; of a bundle without them, what times(2) told netcost-record: 0.4 s.
+def test_system_time_has_a_row_of_its_own(tmp_path: Path) -> None:
+    folder = doctored(tmp_path / "b")
+    row = rows(accounts(folder))["system"]
+    assert (row["lost_share"], row["resolution_share"]) == pytest.approx((0.24, 0.005))
+    assert row["source"] == "stime of /proc/PID/stat over wall time"
+    assert "or an interrupt on top of it" in row["why"]
+    (folder / "kernel_config").write_text("CONFIG_IRQ_TIME_ACCOUNTING=y\n")
+    assert "interrupts are measured and left out" in rows(accounts(folder))["system"]["why"]
+    (folder / "victim_stat").unlink()
+    assert rows(accounts(folder))["system"]["lost_share"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ("TICK_CPU_ACCOUNTING", "there, interrupts on top of it show"),
+        ("IRQ_TIME_ACCOUNTING", "this kernel keeps interrupts out of it"),
+        ("NONE", "Its system time is 24.0 % of a CPU.</p>"),
+    ],
+)
+def test_system_time_is_told(tmp_path: Path, config: str, said: str) -> None:
+    folder = doctored(tmp_path / "b")
+    (folder / "kernel_config").write_text(f"CONFIG_{config}=y\n")
+    capture = netcost.open_capture(folder)
+    table = netcost.accounts(capture)
+    told = story.answer(capture, table)
+    assert "Its system time is 24.0 % of a CPU" in told
+    assert said in told
+    assert "<td>of it system time, charged</td><td>lost 24.0 %</td>" in story.accounts_html(table)
+
+
+# Of the samples it is what is in their files.
+def test_system_time_of_a_sample() -> None:
+    capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
+    table = netcost.accounts(capture)
+    assert rows(table)["system"]["lost_share"] == pytest.approx(0.49 / 2.007249)
+    shown = rows(table)["task_stat"]["got_share"]
+    assert shown == pytest.approx((1.51 + 0.49) / 2.007249)
 
 
 def test_steal_is_beside_every_account_and_said_with_it(tmp_path: Path) -> None:
@@ -260,6 +307,7 @@ def test_what_the_trace_does_not_hold_the_others_tell(
     assert got(table)["work"] == pytest.approx(0.6)
     assert said in rows(table)["traced"]["why"]
     assert math.isnan(got(table)["traced"]) == bool(said)
+    table = table.drop(index="system")
     assert table["resolution_share"].isna()[table["got_share"].isna()].all()
 
 

@@ -82,7 +82,8 @@ ROBBED = {
     "stolen_vector_ns": 3_000,
     "stolen_softirq_NET_RX_ns": 33_000,
     "stolen_softirq_TIMER_ns": 6_000,
-    "stolen_network_ns": 35_000,
+    # The TIMER softirq raised NET_RX.
+    "stolen_network_ns": 41_000,
     "stolen_device_eth0_ns": 32_000,
     "synchronous_ns": 0,
     "unknown_ns": 0,
@@ -105,7 +106,7 @@ def test_the_command_says_the_same(path: Path) -> None:
     said = command("stolen", path)
     victims = {one["comm"]: one for one in said["victims"]}
     assert {name: victims["openssl"][name] for name in ROBBED} == ROBBED
-    assert (said["lost_events"], said["covered"]) == (0, 1.0)
+    assert (said["lost_events"], said["recorded"]) == (0, 1.0)
 
 
 def test_the_ledger_is_the_same_time_by_thief(path: Path) -> None:

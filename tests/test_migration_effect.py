@@ -13,8 +13,8 @@ from netcost_analysis.migration.counted import bare_name, counted
 from netcost_analysis.migration.effect import migration_effect_from, wakes_of
 from netcost_analysis.migration.lives import Counts as Occurrences
 from netcost_analysis.migration.lives import lives_from
-from netcost_analysis.migration.spans import Spans, merged
 from netcost_analysis.migration.verdict import judged
+from netcost_analysis.spans import Spans, merged
 
 MS = 1_000_000
 TASK = 100

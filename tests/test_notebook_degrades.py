@@ -44,7 +44,7 @@ def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Packet processing took <b>15.0 %</b> of openssl&#x27;s time on CPU: 174 µs" in told.text
     assert "eth0 (168 µs)" in told.text
     assert "12 used" not in told.text
-    assert "<b>eth0</b>: 24 polls handled 96 packets: 4.0 in the mean" in told.text
+    assert "<b>eth0</b>: 24 polls handled 96 packets: 8.0 in the mean" in told.text
     assert "12 polls (50.0 %) received nothing" in told.text
     assert "neither a victim&#x27;s output nor a baseline" in told.text
     assert len(told.pictures) == 8

@@ -3,8 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from perfdata import cpu, recording
+from perfdata import happenings as h
 
-from netcost_analysis import Bundle, CaptureError
+from netcost_analysis import Bundle, CaptureError, open_capture
 
 
 def bundle(folder: Path, **manifest: Any) -> Bundle:
@@ -66,6 +68,63 @@ def test_a_manifest_that_is_none(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(CaptureError, match=says) as caught:
         Bundle(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+# As mawk wrote it under a locale with a decimal comma.
+COMMAS = """{"netcost_bundle": 1,
+  "trace": null, "duration_s": 2.500000,
+  "record_command": "netcost-record --note '\\"user_s\\": 1,000000'",
+  "victim": {"command": "openssl", "cpu": 1, "pid": 7,
+    "user_s": 1,980000, "system_s": 0,000000, "wall_s": 2.000000,
+    "output": "victim.txt"}, "baseline": "baseline/"}
+"""
+
+
+def test_decimal_commas_of_an_old_recorder_are_mended(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(COMMAS)
+    made = Bundle(tmp_path)
+    assert made.victim is not None
+    assert (made.victim["user_s"], made.victim["system_s"]) == (1.98, 0.0)
+    # What somebody wrote is nobody's number.
+    assert "1,000000" in made.manifest["record_command"]
+    assert made.notes == [
+        "manifest.json: decimal commas in user_s, system_s were read as points: recorded under such"
+        " a locale; system_s may be up to a second more, for its decimals are gone"
+    ]
+
+
+def test_a_run_beside_it_is_mended_as_well(tmp_path: Path) -> None:
+    (tmp_path / "baseline").mkdir()
+    (tmp_path / "baseline" / "manifest.json").write_text(COMMAS)
+    made = bundle(tmp_path, trace="t", baseline="baseline/", calibration={"load": "gone/"})
+    assert made.baseline is not None
+    assert made.baseline.victim is not None
+    assert made.baseline.victim["user_s"] == 1.98
+    assert [note[:23] for note in made.notes] == ["baseline/manifest.json:"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        # Five decimals, another field, a number among others: not what mawk wrote.
+        ('"user_s": 1,980000', '"user_s": 1,98000'),
+        ('"user_s": 1,980000', '"user_s": 1,980000,'),
+        ('"pid": 7', '"pid": 7,000000'),
+        ('"cpu": 1', '"cpu": '),
+    ],
+)
+def test_any_other_damage_is_refused(tmp_path: Path, damage: tuple[str, str]) -> None:
+    (tmp_path / "manifest.json").write_text(COMMAS.replace(*damage))
+    with pytest.raises(CaptureError, match=r"manifest\.json is no JSON"):
+        Bundle(tmp_path)
+
+
+def test_what_was_mended_is_a_note_of_the_capture(tmp_path: Path) -> None:
+    recording(cpu(0, h.Waking(5, h.Task(7, "a")))).write(tmp_path / "trace.perf.data")
+    text = COMMAS.replace('"trace": null', '"trace": "trace.perf.data"')
+    (tmp_path / "manifest.json").write_text(text)
+    info = open_capture(tmp_path).info
+    assert any(note.startswith("manifest.json: decimal commas") for note in info["notes"])
 
 
 @pytest.mark.parametrize("value", ["", 7, ["trace"]])

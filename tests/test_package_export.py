@@ -38,6 +38,11 @@ def test_rows_are_plain(frame: pd.DataFrame) -> None:
     assert json.loads(json.dumps(first)) == first
 
 
+def test_what_json_has_not_is_none() -> None:
+    frame = pd.DataFrame({"share": [0.5, float("inf"), float("-inf"), float("nan")]})
+    assert rows(frame) == [{"share": 0.5}, *[{"share": None}] * 3]
+
+
 def test_parquet(frame: pd.DataFrame, tmp_path: Path) -> None:
     write_parquet(frame, tmp_path / "x.parquet")
     made = pd.read_parquet(tmp_path / "x.parquet")

@@ -52,6 +52,16 @@ ROWS = [
 ON_CPU = 600 + 250 + 50 + 10 + 7 + 5 + 20 + 2 + 4 + 1 + 3 + 8 + 11
 
 
+COMPLETE = {"verdict": "complete", "state": "complete", "lost_events": 0, "rows": []}
+
+
+class Recorded:  # no packets, no sockets
+    def __init__(self, config: dict[str, str] | None) -> None:
+        beside = SimpleNamespace(kernel_config=config, manifest={"completeness": COMPLETE})
+        self.bundle = None if config is None else beside
+        self.info: dict[str, Any] = {"events": {}}
+
+
 def timeline(
     rows: list[tuple[Any, ...]] = ROWS, switches: bool = True, config: dict[str, str] | None = None
 ) -> Any:
@@ -59,17 +69,19 @@ def timeline(
     displaced = pd.DataFrame(
         {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
     )
-    bundle = None if config is None else SimpleNamespace(kernel_config=config)
     return SimpleNamespace(
         sums=lambda: sums,
         displaced=displaced.astype({"comm": "category"}),
         summary={"cpus": [0, 1]},
         has_switches=switches,
         across_cpus=True,
+        displaced_known=switches,
         duration_ns=800,
-        covered=0.98,
+        recorded=1.0,
+        owned=0.98,
+        lives=pd.DataFrame({"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}),
         notes=["a note"],
-        capture=SimpleNamespace(bundle=bundle),
+        capture=Recorded(config),
     )
 
 
@@ -227,7 +239,7 @@ def test_a_monitor_is_unknown_where_the_accounting_is(config: dict[str, str] | N
 def test_a_window_without_anything() -> None:
     empty = timeline([])
     assert ledger(empty).ns.empty
-    assert "stolen in all" in repr(ledger(empty))
+    assert "No task was seen in the window." in repr(ledger(empty))
     assert list(stolen(empty).index) == ["openssl", "cron"]
 
 

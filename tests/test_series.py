@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from run_cli import Netcost
 
 from netcost_analysis import CaptureError
 from netcost_analysis.series import is_series, open_series
@@ -27,6 +28,35 @@ def test_each_step_of_a_sample_has_its_recording() -> None:
     assert sweep.capture(name).info["duration_ns"] > 1e9
     assert sweep.bundle(name).kernel_config["CONFIG_HZ"]
     assert "datapath-sweep, 20 steps" in repr(sweep)
+
+
+def test_repeats_that_were_not_traced_stand_beside_the_recording_of_their_condition(
+    netcost: Netcost,
+) -> None:
+    # Its table has a folder for each repeat, and no bundle.
+    path = ROOT / "sample-data" / "local-regression-traced"
+    series = open_series(path)
+    there = {one.name.partition(".")[0] for one in path.glob("*.netcost.tar.zst")}
+    assert set(series.recordings) == there
+    for name in series.recordings:
+        assert series.capture(name).info["duration_ns"] > 0
+    steps = netcost("info", str(path), "--json").json["steps"]
+    assert {one["name"] for one in steps} == there
+    assert all(one["is"].startswith("trace.tracefs, ") and one["repeats"] == 1 for one in steps)
+    out = netcost("info", str(path)).out
+    assert "no recording" not in out
+    assert out.count("; 1 repeat without tracing") == len(there)
+    # What is proposed in place of the series can be opened.
+    refused = netcost("ask", "stolen", str(path)).err
+    assert Path(refused.split(" as ")[-1].strip()).is_file()
+
+
+def test_an_experiment_that_only_measured(netcost: Netcost) -> None:
+    path = ROOT / "sample-data" / "local-regression"
+    steps = netcost("info", str(path), "--json").json["steps"]
+    assert len(steps) == 32
+    assert all(one["is"] == "no recording" and one["repeats"] == 10 for one in steps)
+    assert "none of its steps has one" in netcost("ask", "stolen", str(path)).err
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
 
 import netcost_analysis as netcost
 from netcost_analysis.stolen_time import chunks, story
-from netcost_analysis.stolen_time.calls import calls_of, limit_ns, why_ended
 
 SAMPLES = ROOT / "sample-data"
 MS = 1_000_000
@@ -124,68 +123,20 @@ def test_none(tmp_path: Path) -> None:
     assert (len(got.handovers), len(got.displaced)) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("rounds", "ns", "hertz", "why"),
-    [
-        (10, 100, 250, "rounds"),
-        (3, 4 * MS, 250, "time"),
-        (3, 3 * MS, 250, "time or need_resched"),
-        (3, 100, 250, "time or need_resched"),
-        # Two ticks of 1 ms: from anywhere in one to the end of the next.
-        (3, 999_999, 1000, "need_resched"),
-        (3, MS, 1000, "time or need_resched"),
-        (3, 2 * MS, 1000, "time"),
-        # Any rate from 100 to 1000 Hz.
-        (3, 9 * MS, None, "time or need_resched"),
-        (3, 10 * MS, None, "time"),
-    ],
-)
-def test_why(rounds: int, ns: int, hertz: int | None, why: str) -> None:
-    assert why_ended(rounds, ns, hertz) == why
-
-
-def test_the_limit_is_counted_in_jiffies() -> None:
-    assert limit_ns(100) == (0, 10 * MS)
-    assert limit_ns(250) == (0, 4 * MS)
-    assert limit_ns(1000) == (MS, 2 * MS)
-
-
-def softirq(
-    entry: int, exit_: int, vec: int, raised: int | None, tid: int = 5
-) -> dict[str, object]:
-    return {
-        "cpu": 0,
-        "tid": tid,
-        "comm": "openssl",
-        "vec": vec,
-        "entry_ns": entry,
-        "exit_ns": exit_,
-        "raise_ns": raised,
-    }
-
-
-def test_rounds() -> None:
-    rows = [
-        # TIMER, NET_RX and RCU were pending: one round. NET_RX raised itself: a second one.
-        softirq(100, 200, 1, 50),
-        softirq(210, 300, 3, 60),
-        softirq(310, 400, 9, None),
-        softirq(410, 500, 3, 280),
-        # Raised after the last one's exit, and on another task.
-        softirq(600, 700, 3, 550),
-        softirq(710, 800, 9, 650, tid=6),
-    ]
-    frame = pd.DataFrame(rows).astype(dict.fromkeys(("entry_ns", "exit_ns", "raise_ns"), "Int64"))
-    got = calls_of(frame, 10_000)
-    assert got[["entry_ns", "exit_ns", "softirqs", "rounds"]].to_numpy().tolist() == [
-        [100, 500, 4, 2],
-        [600, 700, 1, 1],
-        [710, 800, 1, 1],
-    ]
-
-
 TOP = "stolen-time-top.netcost.tar.zst"
 BUSY = ["nic-stolen-time", TOP, "veth-stolen-time"]
+
+
+# A run of the kernel's has ten rounds at most, and both questions count the same.
+@pytest.mark.parametrize("sample", BUSY)
+def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
+    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    rows = netcost.handovers(timeline).handovers
+    rows = rows[rows["rounds"].notna()]
+    runs = netcost.softirq_runs(timeline)
+    mine = set(zip(rows["call_ns"], rows["rounds"], rows["on_comm"], strict=True))
+    assert mine <= set(zip(runs["ns"], runs["rounds_made"], runs["comm"], strict=True))
+    assert sample != TOP or rows["rounds"].max() == 10
 
 
 @pytest.mark.parametrize("sample", BUSY)

@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from netcost_analysis.plots import style
+from netcost_analysis.plots import style, thieves
 from netcost_analysis.stolen_time import plots
 
 LONG = "a-name-that-is-far-too-long-for-an-axis"
@@ -60,6 +60,8 @@ def test_monitor_draws_shown_and_had(ax: Axes) -> None:
     frame = pd.DataFrame(
         {
             "monitor_share": [0.2, 0.9, np.nan],
+            "monitor_from": "traced",
+            "monitor_of_ns": pd.array([4_000_000_000, 4_000_000_000, pd.NA], dtype="Int64"),
             "effective_share": [0.2, 0.4, 0.1],
             "on_cpu_ns": pd.array([2, 9, 1], dtype="Int64"),
         },
@@ -68,6 +70,22 @@ def test_monitor_draws_shown_and_had(ax: Axes) -> None:
     plots.monitor(ax, frame)
     assert rows(ax) == ["openssl", "cat", "sh"]
     assert words(ax) == ["90.0 shown, 40.0 had"]
+
+
+# What the kernel counted is of the run, of which the recording may be a part.
+def test_monitor_says_what_a_counted_figure_is_of(ax: Axes) -> None:
+    frame = pd.DataFrame(
+        {
+            "monitor_share": [0.9],
+            "monitor_from": "counted",
+            "monitor_of_ns": pd.array([4_000_000_000], dtype="Int64"),
+            "effective_share": [0.4],
+            "on_cpu_ns": pd.array([9], dtype="Int64"),
+        },
+        index=pd.Index(["openssl"], name="comm"),
+    )
+    plots.monitor(ax, frame)
+    assert words(ax) == ["90.0 shown of its run of 4.00 s, 40.0 had"]
 
 
 def episode(ns: int, packets: int | None) -> dict[str, object]:
@@ -112,3 +130,11 @@ def test_nothing_to_draw(ax: Axes) -> None:
     plots.longest(ax, pd.DataFrame([episode(1, 0)]).head(0), 0)
     plots.waited(ax, pd.DataFrame({"comm": [], "ns": []}))
     assert widths(ax) == []
+
+
+def test_a_thief_listed_twice_says_which_of_its_runs_are_the_networks(ax: Axes) -> None:
+    names = ["local_timer", "irq 32", "local_timer"]
+    rows = pd.DataFrame({"thief": names, "kind": "vector", "max_ns": [30, 20, 10]})
+    thieves(ax, rows.assign(is_network=["no", "yes", "yes"]))
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["local_timer, no network", "irq 32", "local_timer, network"]

@@ -9,15 +9,18 @@ from hypothesis import given, settings
 from live import EVENTS
 from narrator import recordings
 from native_tables import Answer, assert_conserved, rows
-from perfdata import MACHINES, Machine, Recording, cpu, recording
+from perfdata import MACHINES, Cpu, Machine, Recording, cpu, recording
 from perfdata import happenings as h
+from perfdata import tracepoints as t
 from test_byte_orders import narrowed
 from test_tracedat_told import LOSSES, assert_same, losing, tables, without_repeats
 from test_writer import story
-from tracedat import Dress, Style, write_trace_dat, write_tracefs
+from told import OPENSSL, UDPSINK
+from tracedat import Dress, Style, options, version6, version7, write_trace_dat, write_tracefs
 from tracedat.dresses import dresses, machines
 from tracedat.live import load, tracefs_folder
 
+import netcost_analysis
 from netcost_analysis._native import Capture, CaptureError
 
 S = 1_000_000_000
@@ -54,6 +57,38 @@ def test_the_header_says_what_it_was(tmp_path: Path, machine: Machine, size: int
     ]
     assert header["uname"] == "Linux described 6.18.0 x86_64"
     assert {one["name"] for one in header["events"]} >= {one.event for one in story().formats}
+
+
+# CPU 1 alone was recorded. The folder has what was recorded, and says nothing of other CPUs.
+def test_a_folder_does_not_say_how_many_cpus_the_host_had(tmp_path: Path) -> None:
+    formats = tuple(one for one in t.FORMATS if one is not t.SCHED_PROCESS_EXIT)
+    folder = write_tracefs(recording(slept(), formats=formats), tmp_path / "folder")
+    capture = netcost_analysis.open_capture(folder)
+    assert (capture.info["cpus"], capture.info["nr_cpus"]) == ([1], None)
+    # So who went to sleep may have ended elsewhere.
+    life = netcost_analysis.lifetimes(capture.timeline()).loc["openssl"]
+    assert life[["lifetime_ns", "lifetime_max_ns"]].tolist() == [1_000, 4_000]
+    assert life[["asleep_ns", "unknown_ns"]].tolist() == [0, 3_000]
+
+
+# Version 6 counts its CPUs, those without data too; version 7 where it has the option.
+@pytest.mark.parametrize(("version", "stated", "count"), [(6, (), 2), (7, (2,), 2), (7, (), None)])
+def test_a_trace_dat_says_how_many_cpus_there_were_or_nothing(
+    tmp_path: Path, version: int, stated: tuple[int, ...], count: int | None
+) -> None:
+    contents = Dress(version).contents(recording(slept()))
+    others = tuple(one for one in contents.options if one.id != options.CPUCOUNT)
+    contents = replace(contents, options=others + tuple(map(options.cpu_count, stated)))
+    data = version6.write(contents) if version == 6 else version7.write(contents, Dress().packing)
+    (tmp_path / "trace.dat").write_bytes(data)
+    assert Capture(str(tmp_path / "trace.dat")).header()["nr_cpus"] == count
+    info = netcost_analysis.open_capture(tmp_path / "trace.dat").info
+    assert (info["cpus"], info["nr_cpus"]) == ([1], count)
+
+
+def slept() -> Cpu:
+    told = (h.Waking(S, UDPSINK), h.Switch(S + 1_000, h.idle(1), 1), h.Waking(S + 4_000, UDPSINK))
+    return cpu(1, *told, task=OPENSSL)
 
 
 # A CPU whose file is empty or absent, one whose last page is cut, files beside.

@@ -23,6 +23,7 @@ from perfdata import (
 from perfdata import happenings as h
 from perfdata import tracepoints as t
 from perfdata.machine import X86_64
+from run_cli import Netcost
 from told import OPENSSL, UDPSINK, answer
 
 INTERRUPT = (h.IrqEntry(100, 32), h.IrqExit(110, 32))
@@ -173,3 +174,26 @@ def test_episodes_are_the_segments(tmp_path: Path, window: dict[str, Any]) -> No
     assert_conserved(got)
     wanted = by(got.segments, SUM_KEY, lambda row: 1)
     assert by(got.sums, SUM_KEY, lambda row: row["episodes"]) == wanted
+
+
+# However far a window reaches, it is the capture's: 64 bits of nanoseconds end at 9.2e9 s.
+@pytest.mark.parametrize("far", [1e9, 9.3e9, 1e10, 1e300])
+@pytest.mark.parametrize("word", ["stolen", "ledger"])
+def test_a_window_far_beyond_the_capture(
+    netcost: Netcost, tmp_path: Path, word: str, far: float
+) -> None:
+    path = tmp_path / "perf.data"
+    told = recording(cpu(0, *INTERRUPT, h.Switch(500, UDPSINK), task=OPENSSL))
+    path.write_bytes(write_file(told.attrs(), told.formats, list(told.records())))
+    whole = netcost(word, str(path), "--json").json
+    assert netcost(word, str(path), "--end", str(far), "--json").json == whole
+    window = ("--start", str(-far), "--end", str(far))
+    assert netcost(word, str(path), *window, "--json").json == whole
+    for bounds, why in (
+        (("--start", str(far)), f"the window begins at {far:g} s, and the capture is over after"),
+        (("--end", str(-far)), f"the window ends at {-far:g} s: seconds count from the capture's"),
+    ):
+        for words in ((word, str(path)), ("events", str(path), "irq:irq_handler_entry")):
+            run = netcost(*words, *bounds)
+            assert (run.code, run.err.count("\n")) == (1, 1)
+            assert run.err.startswith(f"netcost: {path}: {why}")

@@ -23,6 +23,8 @@ class Field:
     signed: bool = False
     count: int | None = None
     loc: str | None = None
+    # How long an array is said to be, where that is not how long it is.
+    declared: int | None = None
 
     @property
     def is_text(self) -> bool:
@@ -44,7 +46,8 @@ class Field:
     def declaration(self) -> str:
         if self.loc:
             return f"__{self.loc}_loc {self.type}[] {self.name}"
-        return f"{self.type} {self.name}" + (f"[{self.count}]" if self.count is not None else "")
+        count = self.declared or self.count
+        return f"{self.type} {self.name}" + (f"[{count}]" if count is not None else "")
 
 
 def c_int(name: str) -> Field:

@@ -89,6 +89,12 @@ class NapiPoll(Happening):
     napi: int = 0xFF11000102B14008
 
 
+# A socket's owner is told that there is data; which socket is its address.
+@dataclass(frozen=True)
+class DataReady(Happening):
+    socket: int
+
+
 @dataclass(frozen=True)
 class Wakeup(Happening):
     task: Task

@@ -125,6 +125,8 @@ class SimulatedCpu:
                     "work": work,
                     "budget": budget,
                 }
+            case h.DataReady(_, socket):
+                return t.SK_DATA_READY, {"skaddr": socket, "family": 2}
             case h.Switch(_, to, state):
                 previous = {
                     "prev_comm": task.comm,

@@ -147,6 +147,14 @@ VECTOR_ENTRY = {
 }
 VECTOR_EXIT = {name: _vector(f"{name}_exit", 150 + 2 * place) for place, name in enumerate(VECTORS)}
 
+# Of the profile anatomy only: not in FORMATS.
+SK_DATA_READY = Format(
+    "sock",
+    "sk_data_ready",
+    401,
+    (Field("const void *", "skaddr", 8), c_int("family")),
+    '"skaddr=%p family=%d", REC->skaddr, REC->family',
+)
 IRQ_FORMATS = (SOFTIRQ_RAISE, SOFTIRQ_EXIT, SOFTIRQ_ENTRY, IRQ_HANDLER_EXIT, IRQ_HANDLER_ENTRY)
 SCHED_FORMATS = (
     *(SCHED_SWITCH, SCHED_WAKEUP, SCHED_WAKEUP_NEW, SCHED_WAKING, SCHED_MIGRATE_TASK),

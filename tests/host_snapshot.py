@@ -1,0 +1,209 @@
+# What a command of the kit must leave as it was: files, tracing, sysctls, interfaces, namespaces,
+# mounts, processes. Others may use the host meanwhile: what is theirs is told by its process.
+
+import hashlib
+import json
+import os
+import re
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+TRACING = Path("/sys/kernel/tracing")
+RUN = Path("/run")
+
+# They change by themselves: the kernel lowers the rate of samples, counts pids and gathers entropy.
+RESTLESS = re.compile(
+    r"kernel/(ns_last_pid|random/|perf_event_max_sample_rate|perf_cpu_time_max_percent|tainted|"
+    r"keys/|pty/)|net/netfilter/nf_conntrack_(count|buckets)"
+)
+# Of a device that iproute2 shows, what changes by itself.
+COUNTS = {"stats", "stats64", "operstate", "ifindex", "link_index", "link_netnsid"}
+# The kernel loads them itself for a device of the kind, and keeps them.
+KERNELS_OWN = {"veth", "bridge", "stp", "llc", "tun", "tap"}
+
+
+def snapshot(*folders: Path, buffer: bool = False) -> dict[str, str]:
+    """The host as it is: what (`"sysctl net/core/skb_defer_max"`) and how (`"64"`).
+
+    :param folders: are told with all that is in them; processes are told that name the first in
+        their command, their environment or as the folder they are in
+    :param buffer: the kernel's own trace buffer, too, which others may be using meanwhile
+    """
+    found: dict[str, str] = {}
+    if buffer:
+        found.update(own_buffer())
+    for part in (instances, sysctls, devices, links, names, modules):
+        found.update(part())
+    found.update(mounts(folders))
+    for folder in folders:
+        found.update(files(folder))
+    if folders:
+        found.update(processes(folders[0]))
+    return found
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """What is not as it was, a line each; empty where all is."""
+    said = []
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name), after.get(name)
+        if was is None:
+            said.append(f"{name}: new ({now})")
+        elif now is None:
+            said.append(f"{name}: gone (was {was})")
+        elif was != now:
+            said.append(f"{name}: {now} (was {was})")
+    return said
+
+
+def lasting_differences(
+    before: dict[str, str], *folders: Path, buffer: bool = False, seconds: float = 10
+) -> list[str]:
+    """What is still not as it was after so many seconds: what others do comes and goes."""
+    deadline = time.monotonic() + seconds
+    while said := differences(before, snapshot(*folders, buffer=buffer)):
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    return said
+
+
+def files(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in [folder, *folder.rglob("*")]:
+        try:
+            status = path.lstat()
+            head = f"{stat.filemode(status.st_mode)} {status.st_uid}:{status.st_gid}"
+            if path.is_symlink():
+                head += f" to {path.readlink()}"
+            elif path.is_file():
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+                head += f" {status.st_size} bytes {digest}"
+        except OSError:
+            continue
+        yield f"file {path}", head
+
+
+def own_buffer() -> Iterator[tuple[str, str]]:
+    names = ["current_tracer", "tracing_on", "trace_clock", "tracing_cpumask", "trace_options"]
+    names += ["set_event", "set_event_pid", "set_ftrace_filter", "kprobe_events", "uprobe_events"]
+    paths = [TRACING / name for name in [*names, "buffer_percent"]]
+    for path in [*paths, *TRACING.glob("per_cpu/cpu*/buffer_size_kb")]:
+        if (text := text_of(path)) is not None:
+            # A buffer that was not used yet has a size it will have.
+            value = re.sub(r"^\d+ \(expanded: (\d+)\)", r"\1", text)
+            yield f"tracing {path.relative_to(TRACING)}", " ".join(value.split())
+
+
+def instances() -> Iterator[tuple[str, str]]:
+    if (TRACING / "instances").is_dir():
+        for path in (TRACING / "instances").iterdir():
+            # netcost-record calls its instance by its pid.
+            if not of_a_process(path.name):
+                yield f"tracing instance {path.name}", "there"
+
+
+def sysctls() -> Iterator[tuple[str, str]]:
+    root = Path("/proc/sys")
+    for top in ("net", "kernel", "vm"):
+        for folder, _, files_here in os.walk(root / top):
+            for name in files_here:
+                path = Path(folder, name)
+                short = str(path.relative_to(root))
+                if RESTLESS.match(short) or not path.stat().st_mode & stat.S_IWUSR:
+                    continue
+                if (text := text_of(path)) is not None:
+                    yield f"sysctl {short}", " ".join(text.split())
+
+
+def devices() -> Iterator[tuple[str, str]]:
+    """Whose CPU interrupts and packets come to."""
+    paths = [*Path("/proc/irq").glob("*/smp_affinity_list"), Path("/proc/irq/default_smp_affinity")]
+    paths += Path("/sys/class/net").glob("*/queues/*/[rx]ps_cpus")
+    for path in paths:
+        if (text := text_of(path)) is not None:
+            yield f"setting {path}", text.strip()
+
+
+def links() -> Iterator[tuple[str, str]]:
+    done = subprocess.run(["ip", "-d", "-j", "link"], capture_output=True, text=True)
+    for link in json.loads(done.stdout or "[]"):
+        kept = {name: value for name, value in link.items() if name not in COUNTS}
+        kept.pop("linkinfo", None)
+        yield f"interface {link.get('ifname')}", json.dumps(kept, sort_keys=True)
+
+
+def names() -> Iterator[tuple[str, str]]:
+    """The namespaces that have a name, and what the kit keeps under /run."""
+    if (RUN / "netns").is_dir():
+        for path in (RUN / "netns").iterdir():
+            if not of_a_process(path.name):
+                yield f"namespace {path.name}", "there"
+    for top in RUN.glob("netcost*"):
+        for path in [top, *top.rglob("*")]:
+            # A folder comes and goes with what is in it, which may be another's.
+            if path.is_file() and not of_a_process(str(path.relative_to(RUN))) and not is_held(top):
+                yield f"file {path}", (text_of(path) or "").strip()
+
+
+def mounts(folders: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    for line in (text_of(Path("/proc/self/mountinfo")) or "").splitlines():
+        here, _, there = line.partition(" - ")
+        _, _, _, root, point, options, *_ = here.split()
+        # iproute2 makes it one, once, and it stays.
+        if point.startswith("/run/netns"):
+            continue
+        # What else is mounted among what is temporary is of other tests.
+        inside = any(point.startswith(str(folder)) for folder in folders)
+        if point.startswith(tempfile.gettempdir()) and not inside:
+            continue
+        yield f"mount {point}", f"{root} {options} {there}"
+
+
+def modules() -> Iterator[tuple[str, str]]:
+    for line in (text_of(Path("/proc/modules")) or "").splitlines():
+        if (name := line.split()[0]) not in KERNELS_OWN:
+            yield f"module {name}", "loaded"
+
+
+def processes(folder: Path) -> Iterator[tuple[str, str]]:
+    word = os.fsencode(folder)
+    for path in Path("/proc").glob("[0-9]*"):
+        if path.name == str(os.getpid()):
+            continue
+        try:
+            command = (path / "cmdline").read_bytes()
+            inside = word in os.fsencode(os.readlink(path / "cwd"))
+            if word in command or inside or word in (path / "environ").read_bytes():
+                said = command.replace(b"\0", b" ").decode(errors="replace").strip()
+                yield f"process {path.name}", said[:200]
+        except OSError:
+            continue
+
+
+def text_of(path: Path) -> str | None:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return None
+
+
+def of_a_process(name: str) -> bool:
+    """Is it called by a process that is still there: netcost-PID, netcost-lab-PID-START-WORD?"""
+    found = re.search(r"(\d+)(?:-(\d+))?", name)
+    return found is not None and lives(found[1], found[2])
+
+
+def lives(pid: str, began: str | None = None) -> bool:
+    """Is there a process of that number, which began then, in ticks since boot?"""
+    status = text_of(Path("/proc", pid, "stat"))
+    return status is not None and began in (None, status.rpartition(") ")[2].split()[19])
+
+
+def is_held(lock: Path) -> bool:
+    """Has a lock of the kit an owner that is still there?"""
+    owner = text_of(lock / "owner")
+    return owner is not None and lives(*owner.split("\t")[:2])

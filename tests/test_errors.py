@@ -1,0 +1,185 @@
+# What a user is told of what goes wrong: one line, in which a refusal has its own words and a bug
+# is called one. No exception of Python's reaches anybody.
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bad_readers import PanicException
+from conftest import ROOT, require_shared
+from nbformat.v4 import new_code_cell, new_notebook
+from run_cli import Netcost
+from told_notebook import tell
+
+from netcost_analysis import CaptureError, open_capture
+from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions import questions
+from netcost_analysis.report import NotebookError, execute
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+# As an article about the cost of networking shows it: an idle CPU's interrupts, and no task.
+LISTING = """\
+swapper     0 [005] 176146.491879: irq:irq_handler_entry: irq=152 name=mlx5_comp2@pci:0000:d8:00.0
+swapper     0 [005] 176146.491880:  irq:irq_handler_exit: irq=152 ret=handled
+swapper     0 [005] 176146.491880:     irq:softirq_entry: vec=3 [action=NET_RX]
+swapper     0 [005] 176146.491942:        napi:napi_poll: napi poll on napi struct \
+0xffff9d3d53863e88 for device eth0 work 64 budget 64
+swapper     0 [005] 176146.491943:      irq:softirq_exit: vec=3 [action=NET_RX]
+swapper     0 [005] 176146.492200: irq:irq_handler_entry: irq=152 name=mlx5_comp2@pci:0000:d8:00.0
+"""
+
+
+@pytest.fixture
+def listing(tmp_path: Path) -> Path:
+    path = tmp_path / "listing.txt"
+    path.write_text(LISTING)
+    return path
+
+
+def test_a_capture_without_a_task(netcost: Netcost, listing: Path) -> None:
+    for word in ("stolen", "ledger"):
+        run = netcost(word, str(listing))
+        assert (run.code, run.err) == (0, "")
+        assert "\nNo task was seen in the window." in run.out
+    assert "from idle: 64.0 µs (eth0 poll 62.0 µs" in run.out
+    assert netcost("stolen", str(listing), "--json").json["victims"] == []
+    assert "No task was seen" in repr(open_capture(listing).timeline()) + run.out
+
+
+def test_no_page_names_none(listing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tell(listing, monkeypatch)
+    assert re.findall(r"\b(?:None|nan|NaN|NaT|<NA>)\b", told.text) == []
+    assert "a network softirq in the context of swapper on CPU 5" in told.text
+    assert "The window is empty" not in told.text
+
+
+def test_the_documents_own_listing(netcost: Netcost, tmp_path: Path) -> None:
+    [document] = require_shared("seeds").glob("000_*")
+    path = tmp_path / "pasted.txt"
+    path.write_text("".join(re.findall(r"^swapper.*\n", document.read_text(), re.MULTILINE)))
+    assert sum(netcost("info", str(path), "--json").json["events"].values()) == 9
+    for words in (("stolen",), ("ledger",), *(("ask", name) for name in questions())):
+        run = netcost(*words, str(path))
+        assert (run.code, run.err.count("\n")) in ((0, 0), (1, 1)), words
+        assert "bug" not in run.err
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (ArgumentError("by='x': one of comm"), f"{NIC}: by='x': one of comm"),
+        (CaptureError("cut\nshort"), f"{NIC}: cut short"),
+        (ValueError("list.remove(x): x not in list"), "ValueError: list.remove(x): x not in list"),
+        (KeyError("bin"), "KeyError: 'bin'"),
+        (AssertionError(), "AssertionError"),
+        (PanicException("index out of bounds"), "PanicException: index out of bounds"),
+        (OSError(28, "No space left on device", "/x"), "/x: No space left on device"),
+        (MemoryError(), "there is not enough memory for this"),
+    ],
+)
+def test_a_bug_is_called_a_bug(
+    netcost: Netcost, monkeypatch: pytest.MonkeyPatch, error: BaseException, line: str
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("netcost_analysis.losses.stolen", broken)
+    run = netcost("stolen", NIC)
+    ours = isinstance(error, ArgumentError | CaptureError | OSError | MemoryError)
+    bug = "" if ours else " (a bug; NETCOST_TRACEBACK=1 shows where)"
+    assert (run.code, run.out, run.err) == (1, "", f"netcost: {line}{bug}\n")
+    monkeypatch.setenv("NETCOST_TRACEBACK", "1")
+    with pytest.raises(type(error)):
+        netcost("stolen", NIC)
+
+
+@pytest.mark.parametrize(
+    ("cell", "ours", "line"),
+    [
+        ("{}['bin']", True, "KeyError: 'bin' (a bug; NETCOST_TRACEBACK=1 shows where)"),
+        ("{}['bin']", False, "KeyError: 'bin'"),
+        ("import netcost_analysis as n; n.open_capture('/nodir/x')", False, "FileNotFoundError:"),
+    ],
+)
+def test_a_cell_that_fails(tmp_path: Path, cell: str, ours: bool, line: str) -> None:
+    book = new_notebook(cells=[new_code_cell(cell)])
+    with pytest.raises(NotebookError, match=rf"^the notebook stopped: {re.escape(line)}"):
+        execute(book, tmp_path, ours)
+
+
+@pytest.mark.parametrize("ours", [True, False])
+def test_a_cell_that_is_refused_something(tmp_path: Path, ours: bool) -> None:
+    cell = new_code_cell("from netcost_analysis import CaptureError as E; raise E('cut short')")
+    with pytest.raises(CaptureError, match=r"^cut short$"):
+        execute(new_notebook(cells=[cell]), tmp_path, ours)
+
+
+# Which command it is asked of makes no difference.
+def test_a_victim_that_nobody_saw(netcost: Netcost, tmp_path: Path) -> None:
+    page = str(tmp_path / "x.html")
+    lines = {
+        netcost(*words).err
+        for words in (
+            ("stolen", NIC, "--victim", "opensl"),
+            ("ask", "rolling_stolen", NIC, "--with", "victim=opensl"),
+            *(
+                ("report", NIC, "-o", page, "--notebook", name, "--victim", "opensl")
+                for name in ("stolen-time", "local-traffic-processes-and-migrations")
+            ),
+        )
+    }
+    (line,) = lines
+    begin = f"netcost: {NIC}: no task 'opensl' in the window; there are openssl and "
+    assert re.fullmatch(re.escape(begin) + r"\d+ more\n", line)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_notebook(netcost: Netcost, listing: Path, tmp_path: Path) -> None:
+    for number, text in enumerate(("", "{", "[]", '{"cells": 7}', "\0\xff")):
+        book = tmp_path / f"{number}.ipynb"
+        book.write_text(text)
+        run = netcost(
+            "report", str(listing), "-o", str(tmp_path / "x.html"), "--notebook", str(book)
+        )
+        assert (run.code, run.err) == (1, f"netcost: {book} is no notebook that can be read\n")
+
+
+# Every argument of every question, with what does not fit it.
+OF_RECORDINGS = [name for name, one in questions().items() if one.sources != ("Series",)]
+WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)", "[1]", "{}")
+
+
+@pytest.mark.parametrize(
+    "name", [n for n, one in questions().items() if one.sources != ("Series",)]
+)
+def test_arguments_that_do_not_fit(netcost: Netcost, name: str) -> None:
+    for option in questions()[name].options:
+        for value in WRONG:
+            run = netcost("ask", name, NIC, "--with", f"{option}={value}", "--json")
+            assert run.code in (0, 1, 2)
+            assert "bug" not in run.err, (option, value)
+            assert run.code != 1 or run.err.count("\n") == 1
+
+
+def test_a_width_beyond_any_window(netcost: Netcost) -> None:
+    wide = str(2**61)
+    [row] = netcost("ask", "rolling_stolen", NIC, "--with", f"step_ns={wide}", "--json").json
+    frame = open_capture(NIC).timeline()
+    assert (row["start_ns"], row["end_ns"]) == (frame.summary["start_ns"], frame.summary["end_ns"])
+
+
+def test_names_and_terminals_that_are_no_utf8(listing: Path) -> None:
+    command = [sys.executable, "-m", "netcost_analysis"]
+    strange = os.fsencode(listing.parent) + b"/bad\xff.txt"
+    os.rename(listing, strange)
+    done = subprocess.run([*command, "info", strange], capture_output=True)
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+    assert b"bad\\xdcff.txt: a path that is no UTF-8: rename it" in done.stderr
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*command, "stolen", NIC], env=environment, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"809 ms on CPUs 0-1" in done.stdout
+    assert b"\\xb5s" in done.stdout
