@@ -276,6 +276,8 @@ def test_a_life_closes(name: str, by: str) -> None:
     assert (got >= 0).all().all()
     assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
     assert (got["lifetime_ns"] <= got["lifetime_max_ns"]).all()
+    # Of a time in which nobody knows whether it was there nothing is known.
+    assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
     # Time on CPU is that of the sums, to the nanosecond, but for what a task is shown on two CPUs
     # at once: no life is longer than the window.
     twice = line.lives.groupby(list(got.index.names))["twice_ns"].sum().reindex(got.index)
@@ -297,6 +299,7 @@ def test_windows_close_too(name: str) -> None:
         got = netcost_analysis.lifetimes(capture.timeline(*ends))
         assert (got >= 0).all().all()
         assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
+        assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
 
 
 # What top shows is one figure: the kernel's own count of the bundle's victim.

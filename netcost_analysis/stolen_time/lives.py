@@ -166,8 +166,9 @@ def away_from(stays: pd.DataFrame, facts: Facts) -> tuple[pd.DataFrame, pd.DataF
     lost = lost_from < asleep_until
     slept_first = np.append(False, stays["asleep"].to_numpy()[:-1]) & ~fresh & known & lost
     slept_before = np.where(slept_first, np.maximum(lost_from - since, 0), 0)
-    whole = np.maximum(asleep_until - since, 0) - unseen
-    slept_last = np.where(known, np.where(lost, asleep_until - lost_until, whole), 0)
+    # Who was not there yet did not sleep.
+    slept_from = np.maximum(surely_since, np.where(lost, lost_until, since + unseen))
+    slept_last = np.where(known, np.maximum(asleep_until - slept_from, 0), 0)
     names, own = facts.names_before(stays, birth, fresh), stays["comm"]
     renamed = lost & (names != own).to_numpy()
     two = renamed & names.notna().to_numpy()
