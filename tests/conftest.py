@@ -20,6 +20,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 REQUIRED = os.environ.get("NETCOST_REQUIRE_TOOLS") == "1"
 
+# What a helper asserts is shown with its values, as what a test asserts.
+pytest.register_assert_rewrite(
+    *(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem[:5] != "test_")
+)
+
 # Writing and reading a file per example is slow beside what hypothesis expects, and steady seeds
 # keep CI quiet.
 settings.register_profile(
