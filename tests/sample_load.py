@@ -1,6 +1,6 @@
-# Tenths of a second of processor time, however long others keep it waiting, in which a task computes,
-# calls the kernel, starts another task and faults pages in: something of everything for a sampling
-# recorder.
+# Tenths of a second of processor time, however long others keep it waiting, in which a task
+# computes, calls the kernel, starts another task and faults pages in: something of everything for a
+# sampling recorder.
 
 import hashlib
 import mmap

@@ -36,7 +36,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "group with times": (*GROUP, "--running-time", "-g"),
     "compressed": (*CLOCK, "-z", "-g"),
     "build ids": (*CLOCK, "--buildid-mmap"),
-    # One that names no task itself: what it would say of names given on other CPUs perf does not know.
+    # It names no task itself: what a switch says of names given on other CPUs perf does not know.
     "tracepoint": ("-e", "irq:softirq_entry", "-c", "1", "-g", "-a", "-C", "0"),
     "overwritten": (*CLOCK, "-a", "-C", "0", "--overwrite"),
     "everything": (*FAULTS, *("-g", "-d", "-W", "--phys-data", "--data-page-size", "--sample-cpu")),
