@@ -140,8 +140,7 @@ def test_instances(folder: Path, version: str) -> None:
     assert set(assert_same(path, names[1])) == {"napi_poll"}
 
 
-# The same tasks' names as trace-cmd's, where no event tells one. Each of three senders runs softirqs
-# of its own.
+# The same tasks' names as trace-cmd's, where no event tells one: of three senders at the least.
 def test_saved_names(folder: Path) -> None:
     senders = ["sh", "-c", f"{' & '.join([shlex.join(load(0.3))] * 3)} & wait"]
     path = trace_cmd_record(
