@@ -62,16 +62,21 @@ def ended_once(command: Sequence[object], **options: Any) -> subprocess.Complete
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def processes_with(word: str) -> list[str]:
-    found = []
+def commands_with(word: str) -> dict[int, str]:
+    """The processes with the word in their command line, by pid; they come and go meanwhile."""
+    found = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
         if word in line and path.parent.name != str(os.getpid()):
-            found.append(line)
+            found[int(path.parent.name)] = line
     return found
+
+
+def processes_with(word: str) -> list[str]:
+    return list(commands_with(word).values())
 
 
 def manifest_of(bundle: Path) -> dict[str, Any]:
@@ -127,10 +132,10 @@ def host_state(tool: str) -> dict[str, str]:
         paths = [TRACING / name for name in names] + sizes
         state = {str(path): path.read_text() for path in paths}
     # An instance is called by the process it is of; what another test is recording is no concern.
-    names = sorted(path.name for path in (TRACING / "instances").glob("netcost-*"))
-    state["instances"] = " ".join(
-        name for name in names if not Path(f"/proc/{name.split('-')[1]}").exists()
-    )
+    # It may end while this looks, its instance first.
+    paths = sorted((TRACING / "instances").glob("netcost-*"))
+    gone = [one for one in paths if not Path(f"/proc/{one.name.split('-')[1]}").exists()]
+    state["instances"] = " ".join(one.name for one in gone if one.exists())
     return state
 
 

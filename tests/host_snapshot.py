@@ -101,8 +101,8 @@ def own_buffer() -> Iterator[tuple[str, str]]:
 def instances() -> Iterator[tuple[str, str]]:
     if (TRACING / "instances").is_dir():
         for path in (TRACING / "instances").iterdir():
-            # netcost-record calls its instance by its pid.
-            if not of_a_process(path.name):
+            # netcost-record calls its instance by its pid, and may end while this looks.
+            if not of_a_process(path.name) and path.exists():
                 yield f"tracing instance {path.name}", "there"
 
 
@@ -140,7 +140,7 @@ def names() -> Iterator[tuple[str, str]]:
     """The namespaces that have a name, and what the kit keeps under /run."""
     if (RUN / "netns").is_dir():
         for path in (RUN / "netns").iterdir():
-            if not of_a_process(path.name):
+            if not of_a_process(path.name) and path.exists():
                 yield f"namespace {path.name}", "there"
     for top in RUN.glob("netcost*"):
         for path in [top, *top.rglob("*")]:

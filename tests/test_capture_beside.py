@@ -23,7 +23,8 @@ from conftest import missing, require_tool
 
 pytestmark = pytest.mark.live
 
-SPACES = ("netcost-beside-a", "netcost-beside-b")
+# Told by its process from what a command under test leaves: another test looks meanwhile.
+SPACES = (f"netcost-beside-{os.getpid()}-a", f"netcost-beside-{os.getpid()}-b")
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import pytest
 from capture_support import (
     RECORD,
     SHORT,
+    commands_with,
     ended,
     manifest_of,
     nothing_left,
@@ -128,12 +129,8 @@ def test_an_instance_that_all_were_killed_over_is_removed_by_the_next(
         assert process.poll() is None
     time.sleep(0.3)
     # As the end of a container does: all at once.
-    group = [
-        path.parent.name
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if str(tmp_path).encode() in path.read_bytes()
-    ]
-    subprocess.run(["kill", "-KILL", *group], check=False)
+    group = commands_with(str(tmp_path))
+    subprocess.run(["kill", "-KILL", *map(str, group)], check=False)
     process.wait()
     process.stderr.close()
     for path in Path(temporary["TMPDIR"]).iterdir():

@@ -87,15 +87,19 @@ JOULES = (
 
 def test_turbostat_is_told_to_finish(tmp_path: Path, temporary: dict[str, str]) -> None:
     # SIGINT is ignored in what a shell starts in the background, and a shell cannot undo that.
-    script = tmp_path / "turbostat.py"
+    script, begun = tmp_path / "turbostat.py", tmp_path / "begun"
     script.write_text(
-        "import signal, sys, time\n"
+        "import pathlib, signal, sys, time\n"
         "signal.signal(signal.SIGINT, lambda *_: (print('12.5 2400 61', flush=True), sys.exit()))\n"
         "print('Busy% Bzy_MHz PkgWatt', flush=True)\n"
-        "while 'num_iterations' not in ' '.join(sys.argv): time.sleep(0.1)\n"
+        "if 'num_iterations' in ' '.join(sys.argv): sys.exit()\n"
+        f"pathlib.Path({str(begun)!r}).touch()\n"
+        "while True: time.sleep(0.1)\n"
     )
     path = stub(tmp_path / "bin", "turbostat", f'exec python3 {script} "$@"')
-    options = ["--profile", "none", "--duration", "0.5", "--sidecars", "turbostat"]
+    # However long it takes to begin.
+    victim = f"while [ ! -e {begun} ]; do sleep 0.05; done"
+    options = ["--profile", "none", "--victim", victim, "--sidecars", "turbostat"]
     done = ended([RECORD, "-o", tmp_path / "b", *options], env={**temporary, "PATH": path})
     assert done.returncode == 0, done.stderr
     said = (tmp_path / "b" / "turbostat.txt").read_text().splitlines()

@@ -3,6 +3,7 @@
 
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from capture_support import (
     stub,
 )
 from conftest import require_tool
+from host_snapshot import text_of
 
 from netcost_analysis import open_capture
 
@@ -123,7 +125,9 @@ def recount(bundle: Path, row: dict[str, Any]) -> tuple[int, int]:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_the_verdict_is_what_the_bundle_says(tool: str, tmp_path: Path) -> None:
     require_recorder(tool)
+    before = switches_of_process_1()
     bundle, said = recorded(tmp_path, "--tool", tool, "--load", DATAGRAMS)
+    unseen = (switches_of_process_1() - before).total()
     found = completeness(bundle)
     kinds = {row["what"] for row in found["rows"]}
     assert {"softirq", "packets", "switches"} <= kinds
@@ -141,11 +145,21 @@ def test_the_verdict_is_what_the_bundle_says(tool: str, tmp_path: Path) -> None:
     # The rings of ftrace miss no interrupt and no softirq, on whatever CPU, idle or not.
     if tool != "perf":
         assert {row["what"] for row in missing} <= {"switches"}
-        assert sum(row["missing_least"] for row in missing) <= breaks(bundle)
+        assert sum(row["missing_least"] for row in missing) <= breaks(bundle) + 2 * unseen
+
+
+# On some hosts no switch from an idle task or a thread of process 1 is recorded (docs/capture.md).
+# Several that are missing one after the other are one break: at least every second is process 1's.
+def switches_of_process_1() -> Counter[Path]:
+    found: Counter[Path] = Counter()
+    for path in Path("/proc/1/task").glob("*/status"):
+        for count in re.findall(r"voluntary_ctxt_switches:\s*(\d+)", text_of(path) or ""):
+            found[path] += int(count)
+    return found
 
 
 def breaks(bundle: Path) -> int:
-    """Switches away from a task to which none had switched: one for each that is missing."""
+    """Switches away from a task to which none had switched."""
     table = open_capture(bundle).events("sched:sched_switch").sort_values("time_ns")
     return sum(
         int((one.prev_pid.to_numpy()[1:] != one.next_pid.to_numpy()[:-1]).sum())

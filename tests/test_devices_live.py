@@ -1,5 +1,6 @@
 # Frames for another host on an interface of this kernel, counted by capture/lib and flagged.
 
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +25,9 @@ for _ in range(250):
 
 
 @pytest.fixture
-def namespace(tmp_path: Path) -> Iterator[str]:
-    ip, name = require_tool("ip"), f"netcost-test-{tmp_path.stat().st_ino}"
+def namespace() -> Iterator[str]:
+    # Told by its process from what a command under test leaves: another test looks meanwhile.
+    ip, name = require_tool("ip"), f"netcost-test-{os.getpid()}"
     if subprocess.run([ip, "netns", "add", name], capture_output=True).returncode:
         pytest.skip("needs root to make a network namespace")
     try:

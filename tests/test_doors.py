@@ -33,6 +33,8 @@ class Doors:
     perf: Path
     trace_cmd: Path
     tracefs: Path
+    # Tasks of which perf records nothing on some hosts (docs/capture.md, What perf can miss).
+    unseen: frozenset[int]
 
 
 PERF = ("-a", "-k", "CLOCK_MONOTONIC", "-c", "1", "-m", "4096", "-B", "-N")
@@ -44,12 +46,17 @@ PERF = ("-a", "-k", "CLOCK_MONOTONIC", "-c", "1", "-m", "4096", "-B", "-N")
 def doors(tmp_path_factory: pytest.TempPathFactory) -> Doors:
     perf = require_root_tracing()
     folder = tmp_path_factory.mktemp("doors")
-    found = Doors(folder / "perf.data", folder / "trace.dat", folder / "trace.tracefs")
-    inner = [perf, "record", "-q", *PERF, "-o", str(found.perf), "-e", ",".join(EVENTS), "--"]
+    paths = [folder / name for name in ("perf.data", "trace.dat", "trace.tracefs")]
+    inner = [perf, "record", "-q", *PERF, "-o", str(paths[0]), "-e", ",".join(EVENTS), "--"]
     options = ("-C", "mono", "-b", "20000", *events(EVENTS))
-    with tracefs_folder(found.tracefs, EVENTS):
-        trace_cmd_record(found.trace_cmd, *options, load=[*inner, *load(0.8)], worth=busy)
-    return found
+    unseen = idle_and_process_1()
+    with tracefs_folder(paths[2], EVENTS):
+        trace_cmd_record(paths[1], *options, load=[*inner, *load(0.8)], worth=busy)
+    return Doors(*paths, unseen | idle_and_process_1())
+
+
+def idle_and_process_1() -> frozenset[int]:
+    return frozenset({0, *(int(path.name) for path in Path("/proc/1/task").iterdir())})
 
 
 def busy(path: Path) -> bool:
@@ -127,12 +134,12 @@ def test_every_event_of_perf_is_there(doors: Doors, other: Path) -> None:
     assert few(missing(doors.perf, other, *window(doors.perf)), doors.perf)
 
 
-# On some hosts perf records nothing while one CPU's idle task is current, and on all it leaves out
-# what happens while it writes an event in the same context.
+# On all hosts perf leaves out what happens while it writes an event in the same context.
 def test_every_event_is_in_perfs(doors: Doors, other: Path) -> None:
     found = missing(other, doors.perf, *window(doors.perf))
-    tasks = sum(len(times) for key, times in happened(other).items() if key[2] != 0)
-    assert len([key for key in found if key[3] != 0]) < 0.005 * tasks
+    counts = {key: len(times) for key, times in happened(other).items()}
+    tasks = sum(count for key, count in counts.items() if key[2] not in doors.unseen)
+    assert len([key for key in found if key[3] not in doors.unseen]) < 0.005 * tasks
 
 
 # Two rings of one tracer: nothing is left out of either.
@@ -150,7 +157,7 @@ def test_the_order_on_each_cpu_is_the_same(doors: Doors, other: Path) -> None:
     for path in (doors.perf, other):
         order: defaultdict[int, list[tuple[int, str, int]]] = defaultdict(list)
         for key, times in happened(path).items():
-            if key[2] != 0:
+            if key[2] not in doors.unseen:
                 order[key[0]] += ((at, key[1], key[2]) for at in times if start <= at <= end)
         orders.append({cpu: [one[1:] for one in sorted(lane)] for cpu, lane in order.items()})
     compared = 0
@@ -186,23 +193,29 @@ def test_the_ledgers_agree(doors: Doors, other: Path) -> None:
         assert_conserved(one)
     # Softirqs and interrupts, by CPU and number: as many, and as long.
     for table, key in (("softirqs", "vec"), ("hardirqs", "irq")):
-        mine, theirs = (spent(one, table, key) for one in answers)
+        mine, theirs = (spent(one, table, key, doors.unseen) for one in answers)
         for which, (count, total) in mine.items():
             other_count, other_total = theirs[which]
             # perf leaves out, and does not say so, what happens while it writes an event itself.
             assert abs(count - other_count) <= 5 + 0.05 * count, (table, which)
             # Each entry and exit is seen up to microseconds apart.
             assert abs(total - other_total) <= 5_000 * count + APART_NS, (table, which)
-    packets = [sum(row["work"] or 0 for row in one.polls) for one in answers]
+    packets = [
+        sum(row["work"] or 0 for row in one.polls if row["tid"] not in doors.unseen)
+        for one in answers
+    ]
     assert packets[0] > 0
     assert abs(packets[0] - packets[1]) <= 64 + 0.01 * packets[0]
 
 
-# Where idle was current, perf may have seen less.
-def spent(one: Answer, table: str, key: str) -> dict[tuple[int, int], tuple[int, int]]:
+def spent(
+    one: Answer, table: str, key: str, unseen: frozenset[int]
+) -> dict[tuple[int, int], tuple[int, int]]:
     found: defaultdict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0])
     for row in one.tables[table]:
-        if row["entry_ns"] is not None and row["exit_ns"] is not None and row["tid"]:
+        whole = row["entry_ns"] is not None and row["exit_ns"] is not None
+        # Nor whose it was, where that is not known.
+        if whole and row["tid"] is not None and row["tid"] not in unseen:
             cell = found[(row["cpu"], row[key])]
             cell[0] += 1
             cell[1] += row["exit_ns"] - row["entry_ns"]

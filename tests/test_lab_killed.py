@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from capture_support import TOOLS, ended, require_recorder, started
+from capture_support import TOOLS, commands_with, ended, require_recorder, started
 from host_snapshot import lasting_differences, snapshot
 from killed import killed, left, moment_of, none_runs
 from lab_support import DEFER, LAB, namespaces, require_lab
@@ -183,12 +183,8 @@ def test_a_changed_value_is_not_taken_for_the_hosts(tmp_path: Path) -> None:
 def test_processes_end_even_if_the_guard_was_killed_too(tmp_path: Path) -> None:
     host = snapshot()
     process, folder = regression(tmp_path)
-    guards = [
-        int(path.parent.name)
-        for path in Path("/proc").glob("[0-9]*/cmdline")
-        if (words := path.read_bytes().split(b"\0"))[1:2] == [os.fsencode(LAB / "lib/guard.sh")]
-        and os.fsencode(folder) in words[2]
-    ]
+    guard = f"sh {LAB}/lib/guard.sh {folder}/"
+    guards = [pid for pid, line in commands_with(str(folder)).items() if line.startswith(guard)]
     assert len(guards) == 1
     os.kill(guards[0], signal.SIGKILL)
     process.kill()

@@ -95,8 +95,12 @@ def test_local_traffic_is_repeated_in_turns(traced: bool, tmp_path: Path) -> Non
     assert [row["skb_defer_max"] for row in rows] == ["64", "0", "0", "64"]
     for row in rows:
         assert float(row["received_bits_per_second"]) > 1e6
-        assert float(row["sent_bits_per_second"]) >= float(row["received_bits_per_second"])
         result = json.loads((folder / row["folder"] / "iperf3.json").read_text())
+        # Rates are of each side's own seconds: where little is lost either may be the higher.
+        assert result["end"]["sum_sent"]["bytes"] >= result["end"]["sum_received"]["bytes"]
+        assert result["end"]["sum_sent"]["bits_per_second"] == pytest.approx(
+            float(row["sent_bits_per_second"])
+        )
         assert result["end"]["sum_received"]["bits_per_second"] == pytest.approx(
             float(row["received_bits_per_second"])
         )

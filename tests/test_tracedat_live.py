@@ -1,6 +1,7 @@
 # This machine, recorded by trace-cmd in every way it allows, against what trace-cmd reads from the
 # same file: every event, every field, every loss.
 
+import shlex
 from pathlib import Path
 
 import pytest
@@ -139,10 +140,11 @@ def test_instances(folder: Path, version: str) -> None:
     assert set(assert_same(path, names[1])) == {"napi_poll"}
 
 
-# The same tasks' names as trace-cmd's, where no event tells one.
+# The same tasks' names as trace-cmd's, where no event tells one: of three senders at the least.
 def test_saved_names(folder: Path) -> None:
+    senders = ["sh", "-c", f"{' & '.join([shlex.join(load(0.3))] * 3)} & wait"]
     path = trace_cmd_record(
-        folder / "names.dat", "-C", "mono", "-e", "irq", load=load(0.3), worth=interrupted
+        folder / "names.dat", "-C", "mono", "-e", "irq", load=senders, worth=interrupted
     )
     theirs = {one.pid: one.comm for one in report(path, {})}
     mine = {

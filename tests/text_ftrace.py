@@ -1,6 +1,7 @@
 # ftrace's own text: an instance of its own, recorded and stopped, then printed in every format that
 # its options allow, and at last copied out in pages.
 
+import os
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,8 @@ from pathlib import Path
 from conftest import missing
 
 TRACING = Path("/sys/kernel/tracing")
-NAME = "netcost_text"
+# One that was killed leaves its instance: it is in nobody's way.
+NAME = f"netcost_text_{os.getpid()}"
 
 
 class Instance:
