@@ -38,8 +38,6 @@ pub struct Cpu {
     pub sight: Sight,
     pub head: Option<Head>,
     pub last_ns: i64,
-    /// The last event's time as it was told: `last_ns` runs never backwards.
-    pub told_ns: i64,
     pub since: i64,
     pub tid: i32,
     pub victim: u32,
@@ -79,7 +77,6 @@ impl Cpu {
             sight: Sight::Never,
             head: None,
             last_ns: i64::MIN,
-            told_ns: i64::MIN,
             since: i64::MIN,
             tid: -1,
             victim: NOBODY,
@@ -112,9 +109,6 @@ impl Cpu {
     #[inline(always)]
     pub fn step(&mut self, kind: Kind, event: &Event, world: &mut World) {
         let mut event = *event;
-        world.counters.falls += u64::from(event.time_ns < self.told_ns);
-        world.counters.rises += u64::from(event.time_ns > self.told_ns && self.told_ns != i64::MIN);
-        self.told_ns = event.time_ns;
         if event.time_ns < self.last_ns {
             world.counters.backwards += 1;
             event.time_ns = self.last_ns;

@@ -108,7 +108,7 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     };
     let tally = recording.walk(&mut ledger)?;
     ledger.settle_present();
-    refuse::refuse_reversed(recording, &ledger.world.counters)?;
+    refuse::refuse_reversed(&tally)?;
     let (start, end) = ledger.window;
     if start > end {
         return Err(bad!(

@@ -41,10 +41,6 @@ pub struct Counters {
     pub repeats: u64,
     /// Timestamps earlier than the ring's previous one.
     pub backwards: u64,
-    /// Timestamps earlier than the one before on their CPU, and later than it.
-    pub falls: u64,
-    /// See `falls`.
-    pub rises: u64,
     /// Polls outside softirqs and NAPI threads.
     pub polls_without_begin: u64,
     /// Samples of the ledger's events that are cut short or name no possible CPU or vector.

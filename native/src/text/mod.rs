@@ -27,6 +27,7 @@ mod latency;
 pub(crate) mod line;
 pub(crate) mod lines;
 mod notes;
+mod order;
 mod passed;
 #[allow(missing_docs)]
 mod preamble;
