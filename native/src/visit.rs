@@ -127,6 +127,8 @@ pub struct Tally {
     pub records: std::collections::BTreeMap<String, u64>,
     /// Samples whose event or fields could not be found.
     pub unreadable: u64,
+    /// Times mostly fall from sample to sample of a CPU: only lines can be in such an order.
+    pub reversed: bool,
     /// Where and why reading stopped early. Without a note, all records were read.
     pub notes: Vec<String>,
 }

@@ -18,7 +18,7 @@ use crate::ledger::raise::Raises;
 use crate::ledger::rows::CpuRows;
 use crate::ledger::segment::{Finished, Segment, Tail};
 use crate::ledger::shape::Kind;
-pub use crate::ledger::state::{Hardirq, Head, Parked, Sight, Softirq, Stay, ThreadPoll};
+pub use crate::ledger::state::{Hardirq, Head, Parked, Sight, Softirq, Spare, Stay, ThreadPoll};
 use crate::ledger::task::{Role, NOBODY};
 use crate::ledger::thief::{Class, IDLE, NET_RX, TASK, UNKNOWN};
 use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
@@ -38,8 +38,6 @@ pub struct Cpu {
     pub sight: Sight,
     pub head: Option<Head>,
     pub last_ns: i64,
-    /// The last event's time as it was told: `last_ns` runs never backwards.
-    pub told_ns: i64,
     pub since: i64,
     pub tid: i32,
     pub victim: u32,
@@ -49,6 +47,7 @@ pub struct Cpu {
     /// Tracepoint pairs whose exit has been seen here.
     pub exits_seen: u64,
     pub softirq: Option<Softirq>,
+    pub spare: Spare,
     pub thread_poll: Option<ThreadPoll>,
     pub parked: FxHashMap<i32, Parked>,
     pub raises: [Raises; SOFTIRQ_VECTORS],
@@ -79,7 +78,6 @@ impl Cpu {
             sight: Sight::Never,
             head: None,
             last_ns: i64::MIN,
-            told_ns: i64::MIN,
             since: i64::MIN,
             tid: -1,
             victim: NOBODY,
@@ -88,6 +86,7 @@ impl Cpu {
             hardirqs: Vec::new(),
             exits_seen: 0,
             softirq: None,
+            spare: Spare::default(),
             thread_poll: None,
             parked: FxHashMap::default(),
             raises: [Raises::default(); SOFTIRQ_VECTORS],
@@ -110,11 +109,7 @@ impl Cpu {
 
     /// One event of this CPU's ring.
     #[inline(always)]
-    pub fn step(&mut self, kind: Kind, event: &Event, world: &mut World) {
-        let mut event = *event;
-        world.counters.falls += u64::from(event.time_ns < self.told_ns);
-        world.counters.rises += u64::from(event.time_ns > self.told_ns && self.told_ns != i64::MIN);
-        self.told_ns = event.time_ns;
+    pub fn step(&mut self, kind: Kind, event: &mut Event, world: &mut World) {
         if event.time_ns < self.last_ns {
             world.counters.backwards += 1;
             event.time_ns = self.last_ns;
@@ -124,7 +119,7 @@ impl Cpu {
             return;
         }
         if self.sight != Sight::Clear {
-            self.first_sight(&event, world);
+            self.first_sight(event, world);
         } else if self.named.is_some() {
             self.apply_name(now, world);
         }
@@ -136,17 +131,17 @@ impl Cpu {
             self.last_ns = now;
             return;
         }
-        self.check(kind, &event, world);
+        self.check(kind, event, world);
         match kind {
-            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, &event, world),
-            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, &event, world),
-            Kind::SoftirqRaise => self.softirq_raise(&event, world),
-            Kind::SoftirqEntry => self.softirq_entry(&event, world),
-            Kind::SoftirqExit => self.softirq_exit(&event, world),
-            Kind::NapiPoll => self.napi_poll(&event, world),
-            Kind::Switch => self.switch(&event, world),
-            Kind::Wakeup | Kind::Waking => self.wakeup(kind, &event, world),
-            Kind::Migrate => self.migrate(&event, world),
+            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, event, world),
+            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, event, world),
+            Kind::SoftirqRaise => self.softirq_raise(event, world),
+            Kind::SoftirqEntry => self.softirq_entry(event, world),
+            Kind::SoftirqExit => self.softirq_exit(event, world),
+            Kind::NapiPoll => self.napi_poll(event, world),
+            Kind::Switch => self.switch(event, world),
+            Kind::Wakeup | Kind::Waking => self.wakeup(kind, event, world),
+            Kind::Migrate => self.migrate(event, world),
             Kind::Exec => world.rows.execs.push((now, event.pid)),
             Kind::Witness | Kind::Ignored => {}
         }

@@ -2,9 +2,9 @@
 
 use crate::error::{bad, Result};
 use crate::ledger::shape::{Kind, Shapes};
-use crate::ledger::world::Counters;
 use crate::recording::Recording;
 use crate::ring::Unit;
+use crate::visit::Tally;
 
 /// Interrupts take microseconds; ftrace's uptime counts ticks.
 const COARSEST_NS: u64 = 1_000_000;
@@ -79,8 +79,8 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
 }
 
 /// A text whose times mostly fall from line to line: held times would let nothing take any time.
-pub fn refuse_reversed(recording: &Recording, counters: &Counters) -> Result<()> {
-    if recording.format == "text" && counters.falls > counters.rises {
+pub fn refuse_reversed(tally: &Tally) -> Result<()> {
+    if tally.reversed {
         return Err(bad!(
             "no ledger: the times of most lines are earlier than those of the line before, as in a text with its newest lines first: turn it round (tac FILE > NEW)"
         ));

@@ -41,10 +41,6 @@ pub struct Counters {
     pub repeats: u64,
     /// Timestamps earlier than the ring's previous one.
     pub backwards: u64,
-    /// Timestamps earlier than the one before on their CPU, and later than it.
-    pub falls: u64,
-    /// See `falls`.
-    pub rises: u64,
     /// Polls outside softirqs and NAPI threads.
     pub polls_without_begin: u64,
     /// Samples of the ledger's events that are cut short or name no possible CPU or vector.
@@ -54,7 +50,7 @@ pub struct Counters {
 }
 
 /// One event, its fields read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Event {
     /// Time.
     pub time_ns: i64,
@@ -81,6 +77,8 @@ pub struct Event {
 pub struct World {
     /// Every string.
     pub strings: Interner,
+    /// The last handler's name, and the last device's.
+    pub likely: [u32; 2],
     /// Fast path to task names.
     pub comms: CommCache,
     /// Tasks.
@@ -128,6 +126,7 @@ impl World {
             .collect();
         World {
             strings,
+            likely: [NONE; 2],
             comms: CommCache::default(),
             tasks: Tasks::default(),
             thieves,

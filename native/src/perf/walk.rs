@@ -39,6 +39,7 @@ impl PerfData {
         Ok(Tally {
             records: counted.map(|(kind, &count)| (record::name(kind as u32), count)).collect(),
             unreadable: walk.unreadable,
+            reversed: false,
             notes: walk.notes,
         })
     }

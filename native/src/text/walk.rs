@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::blanks::Blanks;
 use super::buffers::Selection;
 use super::comms::Comms;
 use super::head::Head;
 use super::known::Role;
 use super::line::{what, Line};
 use super::lines::{each, Blocks};
+use super::order::Order;
 use super::passed::Passed;
 use super::row::{Row, FLAGS_AT, PID_AT, PREEMPT_AT};
 use super::sched::{CHILD_AT, PARENT_AT};
@@ -43,6 +45,7 @@ impl Text {
             comms: Comms::default(),
             losses: Vec::new(),
             running: Vec::new(),
+            order: Order::default(),
             passed: Passed::default(),
             places: 0,
             sure: Vec::new(),
@@ -110,6 +113,7 @@ struct Walk<'t> {
     losses: Vec<Loss>,
     /// The task on each CPU.
     running: Vec<i32>,
+    order: Order,
     passed: Passed,
     /// Places where lines were passed over, and how many of them each CPU has behind it.
     places: u64,
@@ -140,9 +144,9 @@ impl Loss {
 
 impl Walk<'_> {
     fn lines<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> ControlFlow<()> {
-        let (text, mut room) = (self.text, Vec::new());
+        let (text, mut blanks) = (self.text, Blanks::of(block));
         for line in each(block) {
-            let line = text.prefix.strip(line, &mut room);
+            let line = text.prefix.strip(line, &mut blanks);
             let kind = match Line::of(line) {
                 Line::Event(head) if !self.selection.takes(&head) => {
                     self.places += u64::from(self.passed.event(head.name) > 0);
@@ -189,6 +193,7 @@ impl Walk<'_> {
         }
         let (number, reading, mut row) = text.row(head)?;
         let tid = self.runs(head, &row, reading.known.role);
+        self.order.event(head.cpu.unwrap_or(0), head.stamp.time);
         row.int(PID_AT, tid);
         if head.context.has_flags() {
             let (flags, preempt) = text.columns.of(head.context);
@@ -315,6 +320,6 @@ impl Walk<'_> {
         let counted = COUNTED.iter().zip(self.counts).filter(|&(_, count)| count > 0);
         let mut records = self.records;
         records.extend(counted.map(|(name, count)| ((*name).to_owned(), count)));
-        Tally { records, unreadable: 0, notes: Vec::new() }
+        Tally { records, unreadable: 0, reversed: self.order.is_reversed(), notes: Vec::new() }
     }
 }
