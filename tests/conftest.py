@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,6 +142,35 @@ def require_shared(folder: str) -> Path:
     if not path.is_dir():
         pytest.skip(f"needs ../shared/{folder} beside the repository")
     return path
+
+
+Fresh = Callable[[], Path]
+
+
+# A folder for one of hypothesis' examples. mktemp() and tmp_path look at all that were ever made
+# before they make one: beside thousands of these that takes longer than many a test.
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
+    folder = tmp_path_factory.mktemp("examples")
+    return lambda: Path(tempfile.mkdtemp(dir=folder))
+
+
+# The samples stay unpacked while tests run. Where a test says where to unpack, it looks there.
+@pytest.fixture(scope="session", autouse=True)
+def samples_unpacked() -> Iterator[None]:
+    from netcost_analysis.packed import Unpacked
+
+    make, place, held = Unpacked.__init__, tempfile.gettempdir(), []
+
+    def keep(self: Unpacked, source: Path) -> None:
+        make(self, source)
+        if source.resolve().is_relative_to(ROOT / "sample-data") and tempfile.gettempdir() == place:
+            held.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Unpacked, "__init__", keep)
+        yield
+    held.clear()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -89,15 +90,14 @@ def slice_parts(row: Row) -> int:
     return sum(row[name] for name in fixed)
 
 
-# What of a stay its CPU's segments call unknown. Segments of a CPU are in order and do not overlap.
-def unknown_within(lane: list[Row], stay: Row) -> int:
-    first = bisect_right(lane, stay["in_ns"], key=lambda row: row["end_ns"])
+# What of a stay its CPU's unknown segments hold. They are in order and do not overlap.
+def unknown_within(unknown: list[Row], stay: Row) -> int:
     total = 0
-    for row in lane[first:]:
+    for at in range(bisect_right(unknown, stay["in_ns"], key=itemgetter("end_ns")), len(unknown)):
+        row = unknown[at]
         if row["start_ns"] >= stay["out_ns"]:
             break
-        if row["context"] == "unknown":
-            total += min(row["end_ns"], stay["out_ns"]) - max(row["start_ns"], stay["in_ns"])
+        total += min(row["end_ns"], stay["out_ns"]) - max(row["start_ns"], stay["in_ns"])
     return total
 
 
@@ -120,10 +120,13 @@ def assert_conserved(answer: Answer) -> None:
     assert sum(row["ns"] for row in answer.sums) == cpus * (end - start)
     wanted = by(answer.segments, SUM_KEY, duration)
     assert by(answer.sums, SUM_KEY, lambda row: row["ns"]) == wanted
+    unknown = {
+        cpu: [row for row in lane if row["context"] == "unknown"] for cpu, lane in per_cpu.items()
+    }
     for row in answer.tables.get("slices", []):
         # A stay may reach beyond the window; what is booked is what lies in it.
         length = max(0, min(row["out_ns"], end) - max(row["in_ns"], start))
         assert slice_parts(row) == length, f"parts make {slice_parts(row)} of {length}: {row}"
-        assert unknown_within(per_cpu[row["cpu"]], row) == row["unknown_ns"], row
+        assert unknown_within(unknown[row["cpu"]], row) == row["unknown_ns"], row
     for row in (*answer.tables.get("softirqs", []), *answer.tables.get("hardirqs", [])):
         assert (row["self_ns"] or 0) >= 0, row

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from narrator import recordings
@@ -119,9 +120,9 @@ def dresses(draw: st.DrawFn) -> Dress:
 @settings(max_examples=120)
 @given(recordings(), dresses())
 def test_a_timeline_is_the_same_whoever_tells_it(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, dress: Dress
+    fresh: Fresh, told: Recording, dress: Dress
 ) -> None:
-    folder = tmp_path_factory.mktemp("told")
+    folder = fresh()
     told = replace(narrowed(told), beside=BESIDE)
     wanted = tables(told.write(folder / "plain.data"))
     found = tables(dress.on(told).write(folder / "perf.data", *dress.container))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from kit_awk import AWKS, every_awk, run
 from narrator import recordings
@@ -115,9 +116,9 @@ def windows(told: Recording) -> tuple[int, int, int, int]:
 @settings(max_examples=40)
 @given(recordings(), dresses(), machines())
 def test_pages_of_any_kernel_count_as_they_are_read(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, dress: Dress, machine: Machine
+    fresh: Fresh, told: Recording, dress: Dress, machine: Machine
 ) -> None:
-    folder = tmp_path_factory.mktemp("told")
+    folder = fresh()
     told = replace(narrowed(without_repeats(told)), machine=machine)
     write_tracefs(told, folder, replace(dress, instances={}, options=(), clock="mono"))
     window = windows(told)

@@ -4,7 +4,7 @@
 import itertools
 from typing import Any
 
-import pytest
+from conftest import Fresh
 from hypothesis import given
 from hypothesis import strategies as st
 from native_tables import Answer, assert_conserved, by
@@ -100,9 +100,9 @@ def rings(draw: st.DrawFn) -> list[Record]:
 
 @given(rings(), st.booleans(), st.lists(st.integers(0, 12_000), max_size=2))
 def test_any_sequence_conserves(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Record], pipe: bool, cuts: list[int]
+    fresh: Fresh, records: list[Record], pipe: bool, cuts: list[int]
 ) -> None:
-    path = tmp_path_factory.mktemp("any") / "perf.data"
+    path = fresh() / "perf.data"
     path.write_bytes(
         (write_pipe if pipe else write_file)(ATTRS, FORMATS, [*records, FinishedRound()])
     )

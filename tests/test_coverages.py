@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from kept import kept
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -90,7 +91,7 @@ def test_packets_whose_time_is_not_known(tmp_path: Path) -> None:
 
 # Contradictions: recorded, and not owned.
 def test_what_is_recorded_need_not_be_owned() -> None:
-    line = netcost_analysis.open_capture(SAMPLES / "veth-stolen-time").timeline()
+    line = kept("veth-stolen-time").timeline()
     got = netcost_analysis.coverages(line)
     assert got.recorded_share == 1
     assert got.owned_share == pytest.approx(1 - line.unknown_cpu_share)
@@ -161,7 +162,7 @@ def test_what_networking_cost(tmp_path: Path) -> None:
     "name", ["stolen-time-tcp.netcost.tar.zst", "stolen-time-top.netcost.tar.zst"]
 )
 def test_what_networking_cost_is_a_sum_of_classes(name: str) -> None:
-    line = netcost_analysis.open_capture(SAMPLES / name).timeline()
+    line = kept(name).timeline()
     got, classes = netcost_analysis.network_cost(line), netcost_analysis.cost_classes(line)
     paid = classes[~classes["cost_class"].isin(["own", "idle", "unknown", "displaced"])]
     by = paid.groupby("is_network")["ns"].sum()
@@ -261,7 +262,7 @@ def test_counted_and_not_recorded_is_not_at_least_nothing(tmp_path: Path) -> Non
 
 # perf's doubtful stretches overlap there: they add up to 779 us, and make up 604.
 def test_the_page_counts_gaps_that_overlap_once() -> None:
-    line = netcost_analysis.open_capture(SAMPLES / "nic-stolen-time").timeline().load("coverage")
+    line = kept("nic-stolen-time").timeline().load("coverage")
     sums, gaps = line.sums(), line.coverage
     unknown = int(sums.loc[sums["context"] == "unknown", "ns"].sum())
     assert int((gaps["end_ns"] - gaps["start_ns"]).sum()) > unknown

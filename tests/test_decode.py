@@ -3,7 +3,7 @@
 
 from typing import Any
 
-import pytest
+from conftest import Fresh
 from hypothesis import given
 from hypothesis import strategies as st
 from native_tables import events
@@ -123,7 +123,7 @@ def plain(value: Any) -> Any:
 
 @given(captures(), st.booleans())
 def test_decoding_what_was_written_gives_what_was_described(
-    tmp_path_factory: pytest.TempPathFactory, described: Any, pipe: bool
+    fresh: Fresh, described: Any, pipe: bool
 ) -> None:
     machine, made, told = described
     attrs = [Attr(one.event, one.id, (10 * one.id,)) for one in made]
@@ -133,7 +133,7 @@ def test_decoding_what_was_written_gives_what_was_described(
     ]
     # perf never leaves the data of a finished recording empty.
     records.append(FinishedRound())
-    path = tmp_path_factory.mktemp("decode") / "perf.data"
+    path = fresh() / "perf.data"
     write = write_pipe if pipe else write_file
     path.write_bytes(write(attrs, made, records, machine=machine))
     for place, one in enumerate(made):

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from conftest import ROOT
+from kept import kept
 
 import netcost_analysis as netcost
 from netcost_analysis.questions import ask, parts, questions
@@ -80,7 +81,7 @@ def names_in(answer: Any) -> set[str]:
 
 @pytest.mark.parametrize("name", asked())
 def test_every_column_is_defined(name: str) -> None:
-    answer = ask(questions()[name], sample_for(name))
+    answer = ask(questions()[name], sample_for(name), opened=kept)
     unknown = {one for one in names_in(answer) if not is_defined(one)}
     assert not unknown, f"docs/definitions.md defines no {', '.join(sorted(unknown))}"
 

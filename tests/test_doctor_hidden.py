@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from kept import kept_hidden_cost
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
@@ -155,7 +156,7 @@ def test_too_few_runs_have_no_interval_and_no_prediction() -> None:
 
 @pytest.fixture(scope="module")
 def hidden() -> netcost.HiddenCost:
-    return netcost.hidden_cost(open_series(SAMPLE))
+    return kept_hidden_cost()
 
 
 def test_the_runs_of_the_sample_are_those_of_its_files(hidden: netcost.HiddenCost) -> None:

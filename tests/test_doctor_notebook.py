@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT
 from doctored import doctored
 from IPython import display
+from kept import kept_hidden_cost
 from perfdata import recording
 from perfdata import tracepoints as t
 from test_notebook import report
@@ -37,7 +38,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def hidden() -> netcost.HiddenCost:
-    return netcost.hidden_cost(open_series(ROOT / "sample-data" / "hidden-cost"))
+    return kept_hidden_cost()
 
 
 def test_the_figures_are_the_functions(page: str, hidden: netcost.HiddenCost) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from bad_readers import PanicException
 from conftest import ROOT, require_shared
+from kept import kept
 from nbformat.v4 import new_code_cell, new_notebook
 from run_cli import Netcost
 from told_notebook import tell
@@ -155,7 +156,10 @@ WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)
 @pytest.mark.parametrize(
     "name", [n for n, one in questions().items() if one.sources != ("Series",)]
 )
-def test_arguments_that_do_not_fit(netcost: Netcost, name: str) -> None:
+def test_arguments_that_do_not_fit(
+    netcost: Netcost, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("netcost_analysis.cli_ask.opened", kept)
     for option in questions()[name].options:
         for value in WRONG:
             run = netcost("ask", name, NIC, "--with", f"{option}={value}", "--json")

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from narrator import BASE, recordings
@@ -60,7 +61,7 @@ def ns(row: Row) -> int:
 @settings(max_examples=30)
 @given(data=st.data(), steps=st.lists(st.integers(1, 800), max_size=40))
 def test_rounds_change_nothing(
-    tmp_path_factory: pytest.TempPathFactory,
+    fresh: Fresh,
     realtime: bool,
     data: st.DataObject,
     steps: list[int],
@@ -70,7 +71,7 @@ def test_rounds_change_nothing(
     rounds = [BASE]
     for step in steps:
         rounds.append(rounds[-1] + step)
-    folder = tmp_path_factory.mktemp("rounds")
+    folder = fresh()
     whole = Answer(in_rounds(told, []).write(folder / "whole"))
     same(Answer(in_rounds(told, rounds).write(folder / "rounds")), whole)
     # A folder of `perf record --threads`: each ring whole, in a file of its own, without rounds.

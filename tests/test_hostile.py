@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutation_worker import lay_out
@@ -25,17 +26,17 @@ def assert_conserved_or_refused(one: Mutant, folder: Path) -> None:
 
 @settings(max_examples=1500)
 @given(st.integers(0, 1 << 40))
-def test_damage(tmp_path_factory: pytest.TempPathFactory, number: int) -> None:
-    assert_conserved_or_refused(mutant(number), tmp_path_factory.mktemp("damaged") / "perf.data")
+def test_damage(fresh: Fresh, number: int) -> None:
+    assert_conserved_or_refused(mutant(number), fresh() / "perf.data")
 
 
 @settings(max_examples=300)
 @given(st.sampled_from(sorted(small_captures())), st.floats(0, 1))
-def test_truncation(tmp_path_factory: pytest.TempPathFactory, kind: str, share: float) -> None:
+def test_truncation(fresh: Fresh, kind: str, share: float) -> None:
     files = dict(small_captures()[kind].files)
     name = max(files, key=lambda name: len(files[name]))
     files[name] = files[name][: int(share * len(files[name]))]
-    folder = tmp_path_factory.mktemp("cut") / "perf.data"
+    folder = fresh() / "perf.data"
     assert_conserved_or_refused(Mutant(0, kind, ("cut",), files), folder)
 
 

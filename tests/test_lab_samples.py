@@ -5,6 +5,7 @@ import itertools
 import json
 import re
 import tarfile
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def folder_of(path: Path) -> str:
     return path.relative_to(SAMPLES).parts[0]
 
 
+# A test asks of one again and again, then of the next.
+@lru_cache(maxsize=1)
 def files_of(packed: Path) -> dict[str, bytes]:
     with pa.input_stream(packed, compression="zstd") as stream:
         text = stream.read()

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
+from conftest import Fresh
 from hypothesis import given
 from hypothesis import strategies as st
 from narrator import recordings
@@ -87,17 +87,15 @@ def check(told: Recording, path: Path, mode: str = "file") -> None:
 
 
 @given(recordings(), st.sampled_from(["file", "pipe"]))
-def test_the_ledger_agrees_with_the_reference(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, mode: str
-) -> None:
-    check(told, tmp_path_factory.mktemp("told") / "perf.data", mode)
+def test_the_ledger_agrees_with_the_reference(fresh: Fresh, told: Recording, mode: str) -> None:
+    check(told, fresh() / "perf.data", mode)
 
 
 @given(recordings(realtime=True))
 def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording
+    fresh: Fresh, told: Recording
 ) -> None:
-    check(told, tmp_path_factory.mktemp("told") / "perf.data")
+    check(told, fresh() / "perf.data")
 
 
 # (cpu, tid, context, id) of the reference's cells from start to end.
@@ -114,12 +112,12 @@ SUM_OWNER = ("cpu", "tid", "context", "id")
 
 @given(recordings(), st.floats(0, 1), st.floats(0, 1))
 def test_a_window_is_the_reference_cut_out(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, one: float, other: float
+    fresh: Fresh, told: Recording, one: float, other: float
 ) -> None:
     wanted = reference(told)
     length = wanted.end_ns - wanted.start_ns
     start, end = sorted(wanted.start_ns + round(share * length) for share in (one, other))
-    path = told.write(tmp_path_factory.mktemp("window") / "perf.data")
+    path = told.write(fresh() / "perf.data")
     got = Answer(path, start_ns=start, end_ns=end)
     assert got.window == (start, end)
     assert_conserved(got)
@@ -127,11 +125,9 @@ def test_a_window_is_the_reference_cut_out(
 
 
 @given(recordings(), st.sampled_from([1, 7, 100, 1000, 10**9]))
-def test_bins_are_the_reference_cut_up(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, width: int
-) -> None:
+def test_bins_are_the_reference_cut_up(fresh: Fresh, told: Recording, width: int) -> None:
     wanted = reference(told)
-    path = told.write(tmp_path_factory.mktemp("bins") / "perf.data")
+    path = told.write(fresh() / "perf.data")
     got = Answer(path, [], bin_ns=width)
     bins = {row["bin_ns"] for row in got.sums}
     for start in bins:
@@ -144,10 +140,8 @@ def test_bins_are_the_reference_cut_up(
 
 
 @given(recordings(), st.integers(0, 2))
-def test_one_cpu_alone_is_its_part_of_the_whole(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, number: int
-) -> None:
-    path = told.write(tmp_path_factory.mktemp("cpus") / "perf.data")
+def test_one_cpu_alone_is_its_part_of_the_whole(fresh: Fresh, told: Recording, number: int) -> None:
+    path = told.write(fresh() / "perf.data")
     if number not in {one.number for one in told.cpus}:
         number = 0
     whole, alone = Answer(path), Answer(path, cpus=[number])

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 from doctored import doctored
+from kept import kept
 from perfdata import Cpu, Header, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -115,7 +116,7 @@ def test_for_whom_it_waited(tmp_path: Path) -> None:
 # Waits are the same time as in a life: but for those under another name and those that go on.
 @pytest.mark.parametrize("name", ALL)
 def test_holders_add_up_to_the_waits(name: str) -> None:
-    line = netcost_analysis.open_capture(SAMPLES / name).timeline()
+    line = kept(name).timeline()
     got = netcost_analysis.waited_for(line, "tid").groupby("tid")["ns"].sum()
     lived = netcost_analysis.lifetimes(line, "tid").groupby("tid")
     waited = lived[["displaced_ns", "waited_others_ns"]].sum().sum(axis=1)
@@ -271,7 +272,7 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("by", ["comm", "tid"])
 def test_a_life_closes(name: str, by: str) -> None:
-    line = netcost_analysis.open_capture(SAMPLES / name).timeline()
+    line = kept(name).timeline()
     got, losses = netcost_analysis.lifetimes(line, by), netcost_analysis.stolen(line, by)
     assert (got >= 0).all().all()
     assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
@@ -293,7 +294,7 @@ def test_a_life_closes(name: str, by: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_windows_close_too(name: str) -> None:
-    capture = netcost_analysis.open_capture(SAMPLES / name)
+    capture = kept(name)
     half = capture.info["duration_ns"] / 2e9
     for ends in ((None, half), (half, None)):
         got = netcost_analysis.lifetimes(capture.timeline(*ends))
@@ -305,7 +306,7 @@ def test_windows_close_too(name: str) -> None:
 # What top shows is one figure: the kernel's own count of the bundle's victim.
 @pytest.mark.parametrize("name", [one for one in ALL if "stolen-time" in one])
 def test_what_top_shows_is_one_figure(name: str) -> None:
-    capture = netcost_analysis.open_capture(SAMPLES / name)
+    capture = kept(name)
     shown = netcost_analysis.accounts(capture).loc["task_stat", "got_share"]
     row = netcost_analysis.effective_share(capture.timeline()).loc["openssl"]
     assert row["monitor_share"] == row["monitor_max_share"] == shown
@@ -383,7 +384,7 @@ def test_time_without_an_owner_and_a_life_that_is_not_known_have_two_words(
 
 # Recorded on CPU 1 alone of a host of two: who was elsewhere may have ended there.
 def test_one_cpu_of_a_host_is_not_all_of_it() -> None:
-    capture = netcost_analysis.open_capture(SAMPLES / "hidden-cost" / "40000-pps-1.netcost.tar.zst")
+    capture = kept("hidden-cost/40000-pps-1.netcost.tar.zst")
     assert (capture.info["cpus"], capture.info["nr_cpus"]) == ([1], 2)
     lived = netcost_analysis.lifetimes(capture.timeline()).loc["netcost-record"]
     assert lived["lifetime_ns"] < lived["lifetime_max_ns"]
@@ -391,9 +392,7 @@ def test_one_cpu_of_a_host_is_not_all_of_it() -> None:
 
 @pytest.mark.parametrize("name", ["stolen-time-tcp.netcost.tar.zst", "nic-stolen-time"])
 def test_a_share_is_at_most_one_and_its_ends_are_in_order(name: str) -> None:
-    shares = netcost_analysis.effective_share(
-        netcost_analysis.open_capture(SAMPLES / name).timeline()
-    )
+    shares = netcost_analysis.effective_share(kept(name).timeline())
     for share in ("monitor", "effective", "overcharged"):
         low, high = shares[f"{share}_share"], shares[f"{share}_max_share"]
         assert (low <= high + 1e-12).all()

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
+from kept import kept
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -364,7 +365,7 @@ def test_calibrations_of_a_sample_agree_with_what_was_measured_there() -> None:
 
 @pytest.mark.parametrize("name", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_events_are_those_that_perf_prints(name: str) -> None:
-    line = netcost.open_capture(SAMPLES / name).timeline()
+    line = kept(name).timeline()
     assert line.capture.bundle
     lines = printed(name)
     by_cpu = netcost.tracing_cost(line)["events"]
@@ -379,7 +380,7 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
 
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
 def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
-    line = netcost.open_capture(SAMPLES / "stolen-time-top.netcost.tar.zst").timeline()
+    line = kept("stolen-time-top.netcost.tar.zst").timeline()
     got = netcost.corrected_stolen(line, by)  # type: ignore[arg-type]
     losses = netcost.stolen(line, by)  # type: ignore[arg-type]
     keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
@@ -396,7 +397,7 @@ def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
 
 def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     # 88,000 events a second on openssl: at 0.3 us each a sixth of what they measure.
-    line = netcost.open_capture(SAMPLES / "veth-stolen-time").timeline()
+    line = kept("veth-stolen-time").timeline()
     got = netcost.corrected_stolen(line)
     own = got[got["comm"] == "openssl"].set_index("figure")
     assert own.loc["stolen_ns", "much"] == "yes"
@@ -414,7 +415,7 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
 
 # Its interrupts are perhaps network, and none surely.
 def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
-    line = netcost.open_capture(SAMPLES / "local-migrations.netcost.tar.zst").timeline()
+    line = kept("local-migrations.netcost.tar.zst").timeline()
     got = netcost.corrected_stolen(line)
     own = got[got["comm"] == "openssl"].set_index("figure")
     assert "stolen_network_ns" not in own.index
@@ -426,7 +427,7 @@ def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
 
 
 def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
-    line = netcost.open_capture(SAMPLES / "stolen-time-top.netcost.tar.zst").timeline()
+    line = kept("stolen-time-top.netcost.tar.zst").timeline()
     assert looking_story.beside_answer(line, "openssl") == ""
     assert "beware of it" not in looking_story.looking_text(line, "openssl")
 

@@ -4,7 +4,7 @@
 
 from dataclasses import dataclass, replace
 
-import pytest
+from conftest import Fresh
 from hypothesis import given
 from hypothesis import strategies as st
 from narrator import recordings
@@ -120,10 +120,10 @@ def assert_nothing_invented(told: Recording, degraded: Recording, got: Answer) -
 
 @given(recordings(), st.lists(st.integers(0, 400), min_size=8, max_size=8))
 def test_nothing_is_invented_while_events_are_switched_on(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, delays: list[int]
+    fresh: Fresh, told: Recording, delays: list[int]
 ) -> None:
     degraded = switched_on_one_by_one(told, delays)
-    path = degraded.write(tmp_path_factory.mktemp("edge") / "perf.data")
+    path = degraded.write(fresh() / "perf.data")
     if not degraded.events():
         return
     assert_nothing_invented(told, degraded, Answer(path))
@@ -133,12 +133,12 @@ def test_nothing_is_invented_while_events_are_switched_on(
     recordings() | recordings(realtime=True), st.integers(0, 2), st.floats(0, 1), st.integers(2, 40)
 )
 def test_nothing_is_invented_across_a_loss(
-    tmp_path_factory: pytest.TempPathFactory,
+    fresh: Fresh,
     told: Recording,
     number: int,
     first: float,
     length: int,
 ) -> None:
     degraded = with_a_loss(told, number, first, length)
-    path = degraded.write(tmp_path_factory.mktemp("loss") / "perf.data")
+    path = degraded.write(fresh() / "perf.data")
     assert_nothing_invented(told, degraded, Answer(path))

@@ -3,6 +3,7 @@
 import itertools
 from pathlib import Path
 
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_tables import Answer, assert_conserved, by, duration
@@ -88,8 +89,8 @@ def test_softirqs_and_polls_add_up_to_the_segments(tmp_path: Path) -> None:
 # A window clips, with the state carried from before it.
 @settings(max_examples=60)
 @given(st.lists(st.integers(90, 410), min_size=1, max_size=4))
-def test_adjacent_windows_add_up_to_the_whole(tmp_path_factory: object, cuts: list[int]) -> None:
-    path = tmp_path_factory.mktemp("cut") / "perf.data"  # type: ignore[attr-defined]
+def test_adjacent_windows_add_up_to_the_whole(fresh: Fresh, cuts: list[int]) -> None:
+    path = fresh() / "perf.data"
     recording(
         cpu(
             0,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_tables import rows
@@ -102,10 +102,8 @@ def read(path: Path, attrs: tuple[Attr, ...]) -> dict[str, list[dict[str, Any]]]
 
 @settings(max_examples=250)
 @given(sampled(), st.booleans())
-def test_samples_say_what_was_described(
-    tmp_path_factory: pytest.TempPathFactory, told: Sampled, pipe: bool
-) -> None:
-    path = tmp_path_factory.mktemp("samples") / "perf.data"
+def test_samples_say_what_was_described(fresh: Fresh, told: Sampled, pipe: bool) -> None:
+    path = fresh() / "perf.data"
     path.write_bytes(told.write(pipe))
     wanted: dict[str, list[dict[str, Any]]] = {attr.name: [] for attr in told.attrs}
     for one in told.samples:
@@ -119,10 +117,8 @@ def test_samples_say_what_was_described(
 # on which machine wrote it.
 @settings(max_examples=50)
 @given(sampled(machines=st.just(X86_64)))
-def test_every_machine_says_the_same(
-    tmp_path_factory: pytest.TempPathFactory, told: Sampled
-) -> None:
-    path = tmp_path_factory.mktemp("machines") / "perf.data"
+def test_every_machine_says_the_same(fresh: Fresh, told: Sampled) -> None:
+    path = fresh() / "perf.data"
     found = []
     for machine in MACHINES.values():
         path.write_bytes(replace(told, machine=machine).write())
@@ -180,11 +176,9 @@ def for_perf(one: Attr) -> Attr:
 
 @settings(max_examples=60)
 @given(sampled(without=T.AUX, largest=PERFS))
-def test_perf_reads_what_was_described(
-    tmp_path_factory: pytest.TempPathFactory, told: Sampled
-) -> None:
+def test_perf_reads_what_was_described(fresh: Fresh, told: Sampled) -> None:
     told = replace(told, attrs=tuple(for_perf(one) for one in told.attrs))
-    path = tmp_path_factory.mktemp("perf") / "perf.data"
+    path = fresh() / "perf.data"
     path.write_bytes(told.write())
     wanted = [printed(one, told) for one in told.samples]
     found = [

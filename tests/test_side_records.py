@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import require_tool
+from conftest import Fresh, require_tool
 from hypothesis import given
 from hypothesis import strategies as st
 from native_tables import rows
@@ -220,10 +220,8 @@ NAME = st.text(st.characters(min_codepoint=32, max_codepoint=0x2FF), max_size=30
 
 # The tail's place is found whatever the name's length.
 @given(NAME, st.sampled_from(list(MACHINES.values())), st.booleans())
-def test_names_of_any_length(
-    tmp_path_factory: pytest.TempPathFactory, name: str, machine: Machine, id_all: bool
-) -> None:
-    path = tmp_path_factory.mktemp("names")
+def test_names_of_any_length(fresh: Fresh, name: str, machine: Machine, id_all: bool) -> None:
+    path = fresh()
     told: tuple[Record, ...] = (
         Mmap(500, 1, 2, name, HERE),
         Mmap2(500, 1, 2, name, HERE),

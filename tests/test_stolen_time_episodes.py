@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT, require_tool
+from kept import kept
 from oracle import run
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
@@ -118,7 +119,7 @@ def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
 def test_parts_add_up(sample: str) -> None:
-    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    timeline = kept(sample).timeline()
     got = netcost.episodes(timeline, "openssl", most=10**6)
     assert got.total == len(got.episodes)
     losses = netcost.stolen(timeline).loc["openssl"]
@@ -184,7 +185,7 @@ def walked(sample: str, wanted: int) -> set[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_a_walk_over_perf_script_finds_the_same(sample: str) -> None:
-    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    timeline = kept(sample).timeline()
     got = netcost.episodes(timeline, "openssl", most=10**6).episodes
     got = got[~got["cut"]]
     [tid] = got["tid"].unique()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from kept import kept
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -130,7 +131,7 @@ BUSY = ["nic-stolen-time", TOP, "veth-stolen-time"]
 # A run of the kernel's has ten rounds at most, and both questions count the same.
 @pytest.mark.parametrize("sample", BUSY)
 def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
-    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    timeline = kept(sample).timeline()
     rows = netcost.handovers(timeline).handovers
     rows = rows[rows["rounds"].notna()]
     runs = netcost.softirq_runs(timeline)
@@ -141,7 +142,7 @@ def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
 
 @pytest.mark.parametrize("sample", BUSY)
 def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
-    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    timeline = kept(sample).timeline()
     got = netcost.handovers(timeline)
     mine = got.displaced.groupby("tid")["ns"].sum()
     theirs = timeline.displaced.groupby("tid")["ns"].sum()
@@ -160,7 +161,7 @@ def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize("sample", BUSY)
 def test_parts_of_a_hand_over(sample: str) -> None:
-    timeline = netcost.open_capture(SAMPLES / sample).timeline()
+    timeline = kept(sample).timeline()
     rows = netcost.handovers(timeline).handovers
     assert (rows["network_ns"] <= rows["softirq_ns"]).all()
     assert (rows["softirq_ns"] <= rows["on_cpu_ns"]).all()
@@ -178,7 +179,7 @@ SWITCH = re.compile(
 
 # From the lines of perf script: ksoftirqd's stays up to the one it ends asleep.
 def test_perf_script_has_the_same_stretches() -> None:
-    rows = netcost.handovers(netcost.open_capture(SAMPLES / TOP).timeline()).handovers
+    rows = netcost.handovers(kept(TOP).timeline()).handovers
     [ksoftirqd] = rows["tid"].unique()
     stretches: list[list[int]] = []
     current: list[int] | None = None
@@ -213,7 +214,7 @@ def test_perf_script_has_the_same_stretches() -> None:
 
 # The kernel wakes ksoftirqd for its limits before it leaves the softirq: the flag 0x10 is set.
 def test_the_wakers_context_agrees() -> None:
-    capture = netcost.open_capture(SAMPLES / TOP)
+    capture = kept(TOP)
     rows = netcost.handovers(capture.timeline()).handovers
     waking = capture.events("sched:sched_wakeup")
     waking = waking[waking["comm"].astype(str) == "ksoftirqd/1"].set_index("time_ns")

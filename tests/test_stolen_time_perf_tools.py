@@ -5,6 +5,7 @@ import re
 
 import pytest
 from conftest import ROOT, require_tool
+from kept import kept
 from oracle import perf_kwork, run
 
 import netcost_analysis as netcost
@@ -75,7 +76,7 @@ def test_network_softirqs_take_as_long_by_perf_kwork(top: netcost.Timeline) -> N
     ["nic-stolen-time", "quiet-interface.netcost.tar.zst", TCP],
 )
 def test_displaced_is_the_ledgers_task_by_task(name: str, cpus: list[int] | None) -> None:
-    line = netcost.open_capture(SAMPLES / name).timeline(cpus=cpus)
+    line = kept(name).timeline(cpus=cpus)
     found = netcost.handovers(line).displaced.groupby("tid")["ns"].sum()
     known = netcost.stolen(line, by="tid")["displaced_ns"].groupby("tid").sum()
     assert found.to_dict() == {tid: ns for tid, ns in known.items() if ns}

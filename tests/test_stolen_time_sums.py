@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import ROOT
+from kept import kept
 from perfdata import Cpu, cpu, recording
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -29,7 +30,7 @@ def timeline(path: Path, *cpus: Cpu, **settings: object) -> netcost.Timeline:
 
 @pytest.fixture(scope="module", params=ALL)
 def sample(request: pytest.FixtureRequest) -> netcost.Timeline:
-    return netcost.open_capture(SAMPLES / request.param).timeline()
+    return kept(request.param).timeline()
 
 
 # openssl |irq 32 10..30, NET_RX eth0 40..90|          |irq 33 230..250|     | udpsink | openssl
@@ -219,7 +220,7 @@ def test_thieves_add_up(sample: netcost.Timeline) -> None:
 
 
 def test_queues_of_the_nic() -> None:
-    line = netcost.open_capture(SAMPLES / "nic-stolen-time").timeline()
+    line = kept("nic-stolen-time").timeline()
     got = netcost.thieves(line).set_index(["comm", "context", "queue"])
     named = line.irqs.set_index("irq")["name"].astype(str)
     for irq, name in named.items():
@@ -257,7 +258,7 @@ def test_perf_script_pairs_the_same_lines_and_instances() -> None:
             if len(whom) == 1 and line not in (None, "none"):
                 key = (str(line), next(iter(whom)))
                 seen[key] = seen.get(key, 0) + 1
-    got = netcost.queues(netcost.open_capture(SAMPLES / "nic-stolen-time").timeline())
+    got = netcost.queues(kept("nic-stolen-time").timeline())
     assert len(got) == 2
     for row in got.itertuples():
         counts = {napi: n for (line, napi), n in seen.items() if line == str(row.irq)}
@@ -309,7 +310,7 @@ def test_lines_that_are_shared_stay_unnamed() -> None:
 def test_lines_are_the_same_without_raises(name: str) -> None:
     from netcost_analysis.stolen_time.by_queue import lines_of
 
-    line = netcost.open_capture(SAMPLES / name).timeline()
+    line = kept(name).timeline()
     softirqs = line.softirqs.assign(raise_ns=pd.array([pd.NA] * len(line.softirqs), dtype="Int64"))
     got = lines_of(softirqs, line.hardirqs, line.polls)
     known = netcost.queues(line)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import thinned
 from conftest import ROOT
+from kept import Kept
 from thinned import Row, without
 
 import netcost_analysis as netcost
@@ -57,7 +58,7 @@ def test_conservation_holds_and_every_question_answers(
     rows = REMOVED[removed](rows_of(name))
     assert removed == "nothing" or rows != rows_of(name)
     path = thinned.written(SAMPLES[name], rows, tmp_path / "bundle")
-    capture = netcost.open_capture(path)
+    capture = Kept(path)
     timeline = capture.timeline()
     assert sum(capture.info["events"].values()) == len(rows)
     cpus = len({row["common_cpu"] for row in rows})

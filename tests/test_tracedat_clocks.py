@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_tables import ALL_TABLES, Answer, assert_conserved, rows
@@ -181,7 +182,7 @@ def compared(draw: st.DrawFn) -> list[o.Compared]:
     st.sampled_from(list(MACHINES.values())),
 )
 def test_a_guests_clock(
-    tmp_path_factory: pytest.TempPathFactory,
+    fresh: Fresh,
     cpus: list[list[o.Compared]],
     interpolate: bool,
     fractions: bool,
@@ -190,7 +191,7 @@ def test_a_guests_clock(
     moments = {one.at + step for samples in cpus for one in samples for step in (-1, 0, 1)}
     told = recording(*steps(*sorted(moments | {S - 300, S + 6000})).cpus, machine=machine)
     shift = o.time_shift(7, cpus, o.INTERPOLATE * interpolate, fractions)
-    path = tmp_path_factory.mktemp("guest") / "trace.dat"
+    path = fresh() / "trace.dat"
     write_trace_dat(told, path, Dress(options=(shift, o.offset(10**12))))
     assert sorted(times(path)) == shown(path)
 

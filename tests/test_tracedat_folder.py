@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from live import EVENTS
 from narrator import recordings
@@ -30,13 +31,13 @@ every_machine = pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHIN
 @settings(max_examples=80)
 @given(recordings(), dresses(), machines(), LOSSES)
 def test_a_timeline_is_the_same_from_tracefs_and_from_trace_cmd(
-    tmp_path_factory: pytest.TempPathFactory,
+    fresh: Fresh,
     told: Recording,
     dress: Dress,
     machine: Machine,
     losses: list[tuple[int, int]],
 ) -> None:
-    folder = tmp_path_factory.mktemp("told")
+    folder = fresh()
     told = narrowed(without_repeats(told))
     told = replace(told, cpus=tuple(losing(one, losses) for one in told.cpus), machine=machine)
     dress = replace(dress, instances={}, options=())

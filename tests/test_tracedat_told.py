@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from narrator import recordings
@@ -91,14 +92,14 @@ LOSSES = st.lists(st.tuples(st.integers(0, 200), st.integers(1, 9)), max_size=3)
 @settings(max_examples=150)
 @given(recordings(), dresses(), machines(), LOSSES, st.sampled_from([1, 1, 3]))
 def test_a_timeline_is_the_same_from_perf_and_from_trace_cmd(
-    tmp_path_factory: pytest.TempPathFactory,
+    fresh: Fresh,
     told: Recording,
     dress: Dress,
     machine: Machine,
     losses: list[tuple[int, int]],
     step: int,
 ) -> None:
-    folder = tmp_path_factory.mktemp("told")
+    folder = fresh()
     told = with_gaps(narrowed(without_repeats(told)), step)
     told = replace(told, cpus=tuple(losing(one, losses) for one in told.cpus))
     wanted = tables(told.write(folder / "perf.data"))
@@ -170,9 +171,9 @@ def checks(told: Recording, path: Path) -> Iterator[None]:
 
 @given(recordings(), dresses(), machines())
 def test_the_ledger_agrees_with_the_reference(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, dress: Dress, machine: Machine
+    fresh: Fresh, told: Recording, dress: Dress, machine: Machine
 ) -> None:
-    folder = tmp_path_factory.mktemp("reference")
+    folder = fresh()
     told = replace(narrowed(told), machine=machine)
     assert all(
         one is None for one in checks(told, write_trace_dat(told, folder / "trace.dat", dress))
@@ -181,7 +182,7 @@ def test_the_ledger_agrees_with_the_reference(
 
 @given(recordings(realtime=True), dresses())
 def test_the_ledger_agrees_with_the_reference_under_preempt_rt(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, dress: Dress
+    fresh: Fresh, told: Recording, dress: Dress
 ) -> None:
-    path = write_trace_dat(told, tmp_path_factory.mktemp("realtime") / "trace.dat", dress)
+    path = write_trace_dat(told, fresh() / "trace.dat", dress)
     assert all(one is None for one in checks(told, path))

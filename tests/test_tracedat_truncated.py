@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 from bounded import bounded
+from conftest import Fresh
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native_tables import rows
@@ -56,11 +57,11 @@ def counted(data: bytes, folder: Path) -> tuple[int, list[str]]:
 @settings(max_examples=150)
 @given(st.sampled_from(sorted(MACHINES)), st.floats(0, 1))
 def test_whole_sub_buffers_before_the_cut_are_kept(
-    tmp_path_factory: pytest.TempPathFactory, machine: str, share: float
+    fresh: Fresh, machine: str, share: float
 ) -> None:
     data = whole(6, machine)
     size = int(share * len(data))
-    folder = tmp_path_factory.mktemp("cut")
+    folder = fresh()
     total, notes = counted(data, folder)
     assert (total, notes) == (4000, [])
     try:
@@ -96,13 +97,11 @@ def kept(data: bytes, machine: str, size: int) -> int:
 # In version 7 what says where everything is stands at the end.
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(MACHINES)), st.floats(0, 1))
-def test_version_7_is_read_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, machine: str, share: float
-) -> None:
+def test_version_7_is_read_or_refused(fresh: Fresh, machine: str, share: float) -> None:
     data = whole(7, machine)
     size = int(share * len(data))
     try:
-        found, _ = counted(data[:size], tmp_path_factory.mktemp("cut"))
+        found, _ = counted(data[:size], fresh())
     except CaptureError as refused:
         if "\n" in str(refused):
             raise

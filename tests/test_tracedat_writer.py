@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Fresh
 from hypothesis import given
 from narrator import recordings
 from perfdata import MACHINES, Machine, Recording, cpu, recording
@@ -107,10 +108,10 @@ def readable(dress: Dress) -> Dress:
 
 @given(recordings(), dresses().map(readable), machines())
 def test_trace_cmd_reads_any_timeline_in_any_dress(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording, dress: Dress, machine: Machine
+    fresh: Fresh, told: Recording, dress: Dress, machine: Machine
 ) -> None:
     told = replace(narrowed(told), machine=machine)
-    path = write_trace_dat(told, tmp_path_factory.mktemp("told") / "trace.dat", dress)
+    path = write_trace_dat(told, fresh() / "trace.dat", dress)
     found = [one for one in report(path, names(told.formats)) if not one.buffer]
     assert seen(found, told) == described(told)
 

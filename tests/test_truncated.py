@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import Fresh
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from native_tables import rows
@@ -68,11 +69,11 @@ def whole(name: str, pipe: bool) -> Whole:
 @example("x86_64", False, 0.99999)
 @example("ppc", True, 0.99999)
 def test_whole_records_before_the_cut_are_kept(
-    tmp_path_factory: pytest.TempPathFactory, name: str, pipe: bool, share: float
+    fresh: Fresh, name: str, pipe: bool, share: float
 ) -> None:
     one = whole(name, pipe)
     size = int(share * len(one.data))
-    path = tmp_path_factory.mktemp("cut") / "perf.data"
+    path = fresh() / "perf.data"
     path.write_bytes(one.data[:size])
     try:
         scan = Capture(str(path)).scan()

@@ -7,6 +7,7 @@ import pytest
 from conftest import ROOT
 from counted_beside import beside
 from device_bundles import bundle
+from kept import kept
 from perfdata import Cpu, cpu
 from perfdata import happenings as h
 from perfdata import tracepoints as t
@@ -165,7 +166,7 @@ def test_without_switches_all_the_time_is_the_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu"])
 @pytest.mark.parametrize("sample", ["veth-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_every_answer_has_the_same_range(sample: str, by: Any) -> None:
-    line = netcost.open_capture(SAMPLES / sample).timeline()
+    line = kept(sample).timeline()
     losses = netcost.stolen(line, by)
     assert losses["stolen_unrecorded_ns"].any()
     parts = ["stolen_ns", "stolen_or_synchronous_ns", "stolen_unrecorded_ns"]
@@ -207,7 +208,7 @@ def test_what_has_no_range_says_that_it_is_a_lower_end(
 
 
 def test_counts_of_a_cpu_have_an_upper_end() -> None:
-    line = netcost.open_capture(SAMPLES / "veth-stolen-time").timeline()
+    line = kept("veth-stolen-time").timeline()
     for table in (netcost.squeezes(line).by_cpu, netcost.rps_dispatch(line)):
         table = table.set_index("cpu")
         assert (table["net_rx_max"] - table["net_rx"]).to_dict() == {0: 0, 1: 42}
@@ -232,7 +233,7 @@ def test_vectors_are_missing_only_where_they_were_recorded(tmp_path: Path, recor
 
 # The pinned victim of a recording made here with perf: what is missing there is a thousandth.
 def test_the_victims_range_is_narrow_in_a_sample() -> None:
-    line = netcost.open_capture(SAMPLES / "veth-stolen-time").timeline()
+    line = kept("veth-stolen-time").timeline()
     row = netcost.stolen(line).loc["openssl"]
     assert 0 < row["stolen_unrecorded_ns"] < 0.01 * row["on_cpu_ns"]
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from conftest import Fresh
 from hypothesis import given, settings
 from narrator import recordings
 from native_tables import Answer
@@ -146,10 +147,8 @@ def test_who_left_for_a_cpu_that_was_not_recorded_is_not_displaced(
 
 @settings(max_examples=40)
 @given(recordings())
-def test_wake_up_and_wait_end_at_the_switch_in(
-    tmp_path_factory: pytest.TempPathFactory, told: Recording
-) -> None:
-    got = Answer(told.write(tmp_path_factory.mktemp("waits") / "perf.data"))
+def test_wake_up_and_wait_end_at_the_switch_in(fresh: Fresh, told: Recording) -> None:
+    got = Answer(told.write(fresh() / "perf.data"))
     woken = [row for row in got.slices if row["wake_ns"] is not None]
     assert all(row["wake_ns"] + row["wait_ns"] == row["in_ns"] for row in woken)
     assert all(row["wait_ns"] >= 0 for row in woken)

@@ -8,6 +8,7 @@ import pandas as pd
 from .._native import CaptureError
 from ..bundle import Bundle, is_bundle
 from ..capture import Capture
+from ..looking.counts import event_times
 from ..victim import ticks_share, traced_share, work_against
 from .counts import NAN, counted
 from .side_by_side import wall_s
@@ -111,14 +112,7 @@ def _of_trace(capture: Capture | None, run: Bundle) -> dict[str, float]:
 
 def _events_per_s(capture: Capture, window: dict[str, Any]) -> float:
     # Of the CPU and the window that the timeline is of.
-    count = 0
-    for name, events in capture.info["events"].items():
-        if not events:
-            continue
-        frame = capture.events(name)
-        if "time_ns" not in frame:
-            return NAN
-        inside = frame["time_ns"].between(window["start_ns"], window["end_ns"])
-        count += int((inside & frame["common_cpu"].isin(window["cpus"])).sum())
-    seconds = (window["end_ns"] - window["start_ns"]) / 1e9
+    start_ns, end_ns = window["start_ns"], window["end_ns"]
+    count = len(event_times(capture, start_ns, end_ns, window["cpus"]))
+    seconds = (end_ns - start_ns) / 1e9
     return count / seconds if seconds else NAN

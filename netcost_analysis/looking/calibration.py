@@ -5,7 +5,6 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from ..bundle import Bundle, is_bundle
 from .loads import Compared, compared, load_of
@@ -126,6 +125,9 @@ def judged(
     each = 1e9 * seconds / events
     mean = float(lost.mean())
     if len(lost) > 1:
+        # Whoever only counts events would wait a second for it.
+        from scipy import stats
+
         spread = float(lost.std(ddof=1)) / sqrt(len(lost))
         width = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(lost) - 1)) * spread
         how = f"95 % interval of {len(lost)} block sizes"

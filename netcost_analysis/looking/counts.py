@@ -1,14 +1,19 @@
 # How many events happened while whom had a CPU. A segment's events are those from its start on:
 # what an event costs comes after its time was taken, for the most part.
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 
 from .. import moment
 from .._native import CaptureError
+from ..event_names import require_event
+from ..progress import progress
+from ..recorder import is_perf
 
 if TYPE_CHECKING:
     from ..capture import Capture
@@ -22,26 +27,36 @@ _OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class",
 
 def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> pd.DataFrame:
     # A row per event of a tracepoint in the window, ends included: cpu, time_ns (int64).
-    counts = capture.info["events"]
-    names = [name for name, number in counts.items() if number]
-    together = sum(counts.values()) <= _MOST_EVENTS
-    frames = capture.all_events().items() if together else ((name, None) for name in names)
-    parts = [pd.DataFrame({"cpu": [], "time_ns": []}, dtype="int64")]
-    for name, frame in frames:
-        rows = _events(capture, name) if frame is None else frame
-        if rows is None or "time_ns" not in rows or not len(rows):
+    parts = [np.empty((0, 2), dtype="int64")]
+    for table in _tables(capture):
+        if "time_ns" not in table.column_names:
             continue
-        rows = rows[rows["time_ns"].notna() & rows["common_cpu"].isin(cpus)]
-        inside = (rows["time_ns"] >= start_ns) & (rows["time_ns"] <= end_ns)
-        some = rows[inside.astype(bool)][["common_cpu", "time_ns"]].astype("int64")
-        parts.append(some.rename(columns={"common_cpu": "cpu"}))
-    return pd.concat(parts, ignore_index=True)
+        # Only these columns: names and flags as pandas has them take longer than decoding.
+        table = table.select(["common_cpu", "time_ns"]).drop_null()
+        on, at = (column.to_numpy().astype("int64", copy=False) for column in table.columns)
+        inside = (at >= start_ns) & (at <= end_ns) & np.isin(on, cpus)
+        parts.append(np.column_stack((on[inside], at[inside])))
+    return pd.DataFrame(np.concatenate(parts), columns=["cpu", "time_ns"])
 
 
-def _events(capture: "Capture", name: str) -> pd.DataFrame | None:
+def _tables(capture: "Capture") -> Iterator[pa.Table]:
+    counts = capture.info["events"]
+    if sum(counts.values()) <= _MOST_EVENTS:
+        with progress("decoding") as advance:
+            tables = capture.native.all_events(advance)
+        yield from map(pa.table, tables.values())
+        return
+    for name, number in counts.items():
+        if number and (table := _events(capture, name)) is not None:
+            yield table
+
+
+def _events(capture: "Capture", name: str) -> "pa.Table | None":
     # Without fields, so no tracepoint: what it costs is not an event's.
     try:
-        return capture.events(name)
+        require_event(name, capture.header.get("events", ()), fields=is_perf(capture.header))
+        with progress(f"decoding {name}") as advance:
+            return pa.table(capture.native.events(name, None, advance))
     except CaptureError:
         return None
 

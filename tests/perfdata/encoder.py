@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .attr import Attr
 from .machine import X86_64, Machine
@@ -17,8 +18,12 @@ class Encoder:
     attrs: Sequence[Attr]
     machine: Machine = X86_64
 
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.attrs, self.machine)
+
     def encode(self, record: Record | Sample) -> bytes:
-        layout = Layout(self.attrs, self.machine)
+        layout = self.layout
         if isinstance(record, Sample):
             return self.framed(SAMPLE, layout.sample(record), CPU_MODES[record.mode])
         if isinstance(record, Bytes):

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from .machine import X86_64, Machine
 
@@ -140,13 +141,12 @@ class Format:
             "common_preempt_count": common.preempt_count,
             "common_pid": common.pid,
         }
-        placed = self.offsets(machine)
-        end = max(offset + one.stored for one, offset in placed)
-        # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
-        end += 0 if self.packed else -end % max(one.alignment(machine) for one, _ in placed)
+        if machine not in self._plans:
+            self._plans[machine] = self._plan(machine)
+        end, placed = self._plans[machine]
         fixed, dynamic = bytearray(end), b""
-        for one, offset in placed:
-            value = stated.get(one.name, 0) if one in self.common else values[one.name]
+        for one, offset, stored, in_common in placed:
+            value = stated.get(one.name, 0) if in_common else values[one.name]
             data = element_bytes(one, value, machine)
             if one.loc:
                 start = len(fixed) + len(dynamic)
@@ -154,15 +154,28 @@ class Format:
                 fixed[offset : offset + 4] = machine.pack("I", len(data) << 16 | where)
                 dynamic += data
             else:
-                fixed[offset : offset + one.stored] = data[: one.stored].ljust(one.stored, b"\0")
+                fixed[offset : offset + stored] = data[:stored].ljust(stored, b"\0")
         return bytes(fixed) + dynamic
+
+    # Worked out once for a machine: it takes longer than to write an event.
+    @cached_property
+    def _plans(self) -> dict[Machine, tuple[int, list[tuple[Field, int, int, bool]]]]:
+        return {}
+
+    # The size of the fixed part, and of each field: itself, offset, size, whether it is common.
+    def _plan(self, machine: Machine) -> tuple[int, list[tuple[Field, int, int, bool]]]:
+        placed = self.offsets(machine)
+        end = max(offset + one.stored for one, offset in placed)
+        # The kernel's fixed part is a C struct, whose size is a multiple of its widest member.
+        end += 0 if self.packed else -end % max(one.alignment(machine) for one, _ in placed)
+        return end, [(one, offset, one.stored, one in self.common) for one, offset in placed]
 
 
 def element_bytes(one: Field, value: Value, machine: Machine) -> bytes:
+    if isinstance(value, int):
+        return machine.integer(value, one.size)
     if isinstance(value, str):
         value = value.encode()
     if isinstance(value, bytes):
         return value + b"\0" if one.loc and one.is_text else value
-    if isinstance(value, int):
-        value = [value]
     return b"".join(machine.integer(int(item), one.size) for item in value)

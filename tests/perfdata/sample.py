@@ -1,8 +1,9 @@
 # PERF_RECORD_SAMPLE, and the sample_id that ends every other record: what stands there, in which
 # order, follows from the event's attr (perf_output_sample in kernel/events/core.c).
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from .attr import (
     BRANCH_HW_INDEX,
@@ -89,9 +90,16 @@ class Layout:
         return ids[cpu % len(ids)] if ids else 0
 
     def sample(self, one: Sample) -> bytes:
-        wanted = self.attrs[one.where.event].sample_type
-        parts = [*self._fixed(one), *self._counted(one), *self._after_raw(one)]
-        return padded(b"".join(part for bit, part in parts if bit & wanted), 8)
+        event = one.where.event
+        if event not in self._wanted:
+            wanted = self.attrs[event].sample_type
+            self._wanted[event] = [part for bit, part in PARTS if bit & wanted]
+        return padded(b"".join(part(self, one) for part in self._wanted[event]), 8)
+
+    # By event: its parts, for to look at every bit takes longer than to write them.
+    @cached_property
+    def _wanted(self) -> "dict[int, list[Part]]":
+        return {}
 
     def tail(self, where: Where) -> bytes:
         if not self.attrs:
@@ -135,55 +143,54 @@ class Layout:
     def _ids(self, where: Where) -> bytes:
         return self.machine.integer(where.pid, 4) + self.machine.integer(where.tid, 4)
 
-    def _fixed(self, one: Sample) -> Iterator[tuple[SampleType, bytes]]:
-        identity = self.id(one.where.cpu, one.where.event)
-        yield SampleType.IDENTIFIER, self._word(identity)
-        yield SampleType.IP, self._word(one.ip)
-        yield SampleType.TID, self._ids(one.where)
-        yield SampleType.TIME, self._word(one.where.time)
-        yield SampleType.ADDR, self._word(one.addr)
-        yield SampleType.ID, self._word(identity)
-        yield SampleType.STREAM_ID, self._word(identity + 1000)
-        yield SampleType.CPU, self.machine.pack("II", one.where.cpu, 0)
-        yield SampleType.PERIOD, self._word(one.period)
+    def _identity(self, one: Sample) -> bytes:
+        return self._word(self.id(one.where.cpu, one.where.event))
 
-    def _counted(self, one: Sample) -> Iterator[tuple[SampleType, bytes]]:
-        attr, where, machine = self.attrs[one.where.event], one.where, self.machine
-        # perf reports how far the count moved since the event's previous sample and drops a sample
-        # that did not: the time moves.
+    def _stream(self, one: Sample) -> bytes:
+        return self._word(self.id(one.where.cpu, one.where.event) + 1000)
+
+    # perf reports how far the count moved since the event's previous sample and drops a sample that
+    # did not: the time moves.
+    def _counts(self, one: Sample) -> bytes:
+        where = one.where
         counts = one.counts or Counts(((where.event, where.time, 0),))
-        yield SampleType.READ, self.read(attr, counts, where.cpu)
-        yield SampleType.CALLCHAIN, machine.words([len(one.callchain), *one.callchain])
-        # The kernel rounds so that the payload and its size end on 8 bytes, and counts the padding.
+        return self.read(self.attrs[where.event], counts, where.cpu)
+
+    # The kernel rounds so that the payload and its size end on 8 bytes, and counts the padding.
+    def _raw(self, one: Sample) -> bytes:
         raw = one.raw + bytes(-(len(one.raw) + 4) % 8)
-        yield SampleType.RAW, machine.pack("I", len(raw)) + raw
+        return self.machine.pack("I", len(raw)) + raw
+
+    def _branches(self, one: Sample) -> bytes:
+        machine, attr = self.machine, self.attrs[one.where.event]
         index = [2**64 - 1] if attr.branch_sample_type & BRANCH_HW_INDEX else []
         branches = machine.words([len(one.branches), *index])
         for branch in one.branches:
             branches += machine.words([branch.source, branch.target])
             branches += machine.bitfields([(int(not branch.mispredicted), 1, 1)])
-        yield SampleType.BRANCH_STACK, branches
+        return branches
 
-    def _after_raw(self, one: Sample) -> Iterator[tuple[SampleType, bytes]]:
-        attr, machine = self.attrs[one.where.event], self.machine
-        yield SampleType.REGS_USER, self._registers(one.user_registers, attr.user_registers)
-        # A copied stack is followed by how much of it is real; nothing follows where nothing was
-        # copied.
+    def _user_registers(self, one: Sample) -> bytes:
+        return self._registers(one.user_registers, self.attrs[one.where.event].user_registers)
+
+    def _interrupt_registers(self, one: Sample) -> bytes:
+        mask = self.attrs[one.where.event].interrupt_registers
+        return self._registers(one.interrupt_registers, mask)
+
+    # A copied stack is followed by how much of it is real; nothing follows where nothing was
+    # copied.
+    def _user_stack(self, one: Sample) -> bytes:
         stack = padded(one.user_stack, 8)
-        dynamic = machine.words([len(one.user_stack)]) if stack else b""
-        yield SampleType.STACK_USER, machine.words([len(stack)]) + stack + dynamic
+        dynamic = self.machine.words([len(one.user_stack)]) if stack else b""
+        return self.machine.words([len(stack)]) + stack + dynamic
+
+    def _weight(self, one: Sample) -> bytes:
         first, second, third = one.weight
-        packed = third << 48 | second << 32 | first
-        yield SampleType.WEIGHT | SampleType.WEIGHT_STRUCT, self._word(packed)
-        yield SampleType.DATA_SRC, self._word(one.data_src)
-        yield SampleType.TRANSACTION, self._word(one.transaction)
-        registers = self._registers(one.interrupt_registers, attr.interrupt_registers)
-        yield SampleType.REGS_INTR, registers
-        yield SampleType.PHYS_ADDR, self._word(one.phys_addr)
-        yield SampleType.CGROUP, self._word(one.cgroup)
-        yield SampleType.DATA_PAGE_SIZE, self._word(one.data_page_size)
-        yield SampleType.CODE_PAGE_SIZE, self._word(one.code_page_size)
-        yield SampleType.AUX, machine.words([len(padded(one.aux, 8))]) + padded(one.aux, 8)
+        return self._word(third << 48 | second << 32 | first)
+
+    def _aux(self, one: Sample) -> bytes:
+        aux = padded(one.aux, 8)
+        return self.machine.words([len(aux)]) + aux
 
     # PERF_SAMPLE_REGS_ABI_NONE (0): the task had no registers to show, and none follow.
     def _registers(self, values: tuple[int, ...] | None, mask: int) -> bytes:
@@ -191,3 +198,33 @@ class Layout:
             return self.machine.words([0])
         assert len(values) == mask.bit_count(), "a value for every register that the attr asks for"
         return self.machine.words([2 if self.machine.word == 8 else 1, *values])
+
+
+Part = Callable[[Layout, Sample], bytes]
+# In the order in which they are written.
+PARTS: tuple[tuple[SampleType, Part], ...] = (
+    (SampleType.IDENTIFIER, Layout._identity),
+    (SampleType.IP, lambda to, one: to._word(one.ip)),
+    (SampleType.TID, lambda to, one: to._ids(one.where)),
+    (SampleType.TIME, lambda to, one: to._word(one.where.time)),
+    (SampleType.ADDR, lambda to, one: to._word(one.addr)),
+    (SampleType.ID, Layout._identity),
+    (SampleType.STREAM_ID, Layout._stream),
+    (SampleType.CPU, lambda to, one: to.machine.pack("II", one.where.cpu, 0)),
+    (SampleType.PERIOD, lambda to, one: to._word(one.period)),
+    (SampleType.READ, Layout._counts),
+    (SampleType.CALLCHAIN, lambda to, one: to.machine.words([len(one.callchain), *one.callchain])),
+    (SampleType.RAW, Layout._raw),
+    (SampleType.BRANCH_STACK, Layout._branches),
+    (SampleType.REGS_USER, Layout._user_registers),
+    (SampleType.STACK_USER, Layout._user_stack),
+    (SampleType.WEIGHT | SampleType.WEIGHT_STRUCT, Layout._weight),
+    (SampleType.DATA_SRC, lambda to, one: to._word(one.data_src)),
+    (SampleType.TRANSACTION, lambda to, one: to._word(one.transaction)),
+    (SampleType.REGS_INTR, Layout._interrupt_registers),
+    (SampleType.PHYS_ADDR, lambda to, one: to._word(one.phys_addr)),
+    (SampleType.CGROUP, lambda to, one: to._word(one.cgroup)),
+    (SampleType.DATA_PAGE_SIZE, lambda to, one: to._word(one.data_page_size)),
+    (SampleType.CODE_PAGE_SIZE, lambda to, one: to._word(one.code_page_size)),
+    (SampleType.AUX, Layout._aux),
+)
