@@ -20,8 +20,9 @@ from capture_support import (
     processes_with,
     require_recorder,
     started,
+    stub,
 )
-from conftest import missing
+from conftest import missing, require_tool
 
 pytestmark = pytest.mark.live
 
@@ -182,6 +183,22 @@ def test_a_victim_that_does_not_end_is_ended(
     assert 0.4 < manifest["victim"]["wall_s"] < 3
     assert (tmp_path / "b" / "victim.txt").read_text() == "begun\n"
     assert (manifest["cpus"], manifest["victim"]["cpu"]) == ("0", 0)
+    assert processes_with(MARK) == []
+
+
+# As on a busy host: the time is over before the victim has begun.
+def test_a_victim_that_begins_late_is_ended(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    late = 'case "$*" in *run-victim.sh*) sleep 3 ;; esac'
+    path = stub(tmp_path / "bin", "setsid", f'{late}\nexec {require_tool("setsid")} "$@"')
+    command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "0.2"]
+    command += ["--victim", f"echo begun; sleep 60; : {MARK}"]
+    done = ended(command, env={**temporary, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert "the victim was ended by the recorder after 0.2 s" in manifest["notes"]
+    assert manifest["victim"]["wall_s"] < 3
     assert processes_with(MARK) == []
 
 

@@ -65,7 +65,7 @@ stop_limit() {
 # run_victim OUTPUT: runs the victim to its end, or to the limit; sets victim_id, victim_started_ns,
 # victim_ended_ns, victim_user, victim_system.
 run_victim() {
-	victim_limited=''
+	victim_limited='' victim_id='' victim_told=''
 	NETCOST_FILES=$destination/files setsid sh "$library/guard.sh" "$workspace/alive" "$run" sh "$library/run-victim.sh" "$library" "$run" \
 		"$victim_cpu" "$1" "$victim" </dev/null &
 	victim_pid=$! guards="$guards $!"
@@ -78,6 +78,7 @@ run_victim() {
 				$report
 			REPORT
 			echo "$victim_id" >"$workspace/victim_pid"
+			[ -z "$victim_limited" ] || { victim_told=0 && tell_victim; }
 			;;
 		'victim ended '*)
 			read -r _ _ victim_status victim_ended_ns victim_user victim_system <<-REPORT
@@ -90,14 +91,13 @@ run_victim() {
 			;;
 		limit | 'disk low '*)
 			# The disk runs low once, and the victim may be ending already.
-			case $report,$victim_limited in
-			*,) victim_limited=$report ;;
-			limit,*) die "the victim does not end when it is told to (TERM)" ;;
+			case $report,$victim_limited,$victim_told in
+			*,,) victim_limited=$report ;;
+			limit,*,2) die "the victim does not end when it is told to (TERM)" ;;
+			limit,*) ;;
 			*) continue ;;
 			esac
-			stop_limit
-			kill -TERM "-$victim_pid" 2>/dev/null
-			start_limit 5
+			tell_victim
 			;;
 		*) other_report ;;
 		esac
@@ -109,6 +109,15 @@ run_victim() {
 	if [ -z "$victim_limited" ] && [ "$victim_status" != 0 ]; then
 		die "the victim failed with exit status $victim_status$(last_words "$1")"
 	fi
+}
+
+# tell_victim: tells it to end, twice at most: what is only forked can miss the first. What has not started yet is told
+# then, for nothing would report its end.
+tell_victim() {
+	stop_limit
+	victim_told=$((victim_told + 1))
+	[ -z "$victim_id" ] || kill -TERM "-$victim_pid" 2>/dev/null
+	start_limit 5
 }
 
 # run_load_alone: the window of a recording without a victim.
