@@ -28,6 +28,9 @@ class Capture:
     def events(
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...
+    def events_of(
+        self, names: Sequence[str], progress: Progress | None = None
+    ) -> dict[str, ArrowTable]: ...
     def all_events(self, progress: Progress | None = None) -> dict[str, ArrowTable]: ...
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None

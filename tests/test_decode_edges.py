@@ -114,3 +114,16 @@ def test_actions_come_from_the_recorded_print_format(tmp_path: Path) -> None:
     path = told.write(tmp_path / "perf.data")
     [row] = rows(Capture(str(path)).timeline(["softirqs"])["tables"]["softirqs"])
     assert (row["vec"], row["action"]) == (5, "BLOCK_IOPOLL")
+
+
+def test_several_events_come_in_one_pass(tmp_path: Path) -> None:
+    happened = (h.SoftirqEntry(1_000, 3), h.SoftirqExit(2_000, 3), h.Waking(3_000, UDPSINK))
+    recording(cpu(0, *happened, task=OPENSSL)).write(tmp_path / "perf.data")
+    capture = Capture(str(tmp_path / "perf.data"))
+    wanted = ["irq:softirq_entry", "sched:sched_waking"]
+    found = capture.events_of([*wanted, "no:such_event"])
+    assert set(found) == set(wanted)
+    for name, table in found.items():
+        assert rows(table) == rows(capture.events(name)) == rows(capture.all_events()[name])
+        assert len(rows(capture.events(name))) == 1
+    assert capture.events_of([]) == {}

@@ -266,3 +266,30 @@ def test_a_record_that_is_none_is_computed_anew(tmp_path: Path, record: Any) -> 
     manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "completeness": record}
     files = beside(1, softirqs={("NET_RX", 0): 4}) | {"manifest.json": manifest}
     assert known(tmp_path, files, busy(0, 2)).verdict == "misses 50 % of NET_RX on CPU 0"
+
+
+def test_only_what_counters_count_is_decoded_and_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = beside(2, softirqs={("NET_RX", 0): 10, ("NET_RX", 1): 20})
+    made = bundle(tmp_path, files, busy(0, 10), busy(1, 8))
+    capture = netcost.open_capture(made.path)
+    passes: list[list[str]] = []
+
+    class Native:
+        def __init__(self, native: Any) -> None:
+            self.native = native
+
+        def __getattr__(self, name: str) -> Any:
+            assert name not in ("events", "all_events")
+            return getattr(self.native, name)
+
+        def events_of(self, names: list[str]) -> Any:
+            passes.append(names)
+            return self.native.events_of(names)
+
+    monkeypatch.setattr(capture, "native", Native(capture.native))
+    assert netcost.completeness(capture).state == "incomplete"
+    assert len(passes) == 1
+    assert "irq:softirq_entry" in passes[0]
+    assert not {"irq:softirq_exit", "sched:sched_waking", "sched:sched_switch"} & set(passes[0])

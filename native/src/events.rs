@@ -189,11 +189,11 @@ impl Visitor for Decoder<'_> {
     }
 }
 
-/// The events of these names as tables, in file order; every tracepoint where `wanted` is `None`.
-/// A name recorded by several events gives one table.
+/// The events of these names as tables, in file order, as far as they can be shown; every tracepoint
+/// where `wanted` is `None`. A name recorded by several events gives one table.
 pub fn tables(
     recording: &Recording,
-    wanted: Option<&str>,
+    wanted: Option<&[String]>,
     limit: Option<usize>,
     progress: Progress<'_>,
 ) -> Result<Vec<(String, RecordBatch)>> {
@@ -210,7 +210,7 @@ pub fn tables(
         *guest |= event.guest.is_some();
     }
     for event in recording.events.iter() {
-        let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted == event.name));
+        let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted.contains(&event.name)));
         let Some(format) = chosen.filter(|_| event.attr.has_raw()) else {
             slots.push(None);
             continue;
@@ -223,8 +223,8 @@ pub fn tables(
         });
         slots.push(Some(slot));
     }
-    if let (Some(wanted), true) = (wanted, names.is_empty()) {
-        return Err(missing(recording, wanted));
+    if wanted.is_some() && names.is_empty() {
+        return Ok(Vec::new());
     }
     let mut decoder = Decoder {
         slots,
@@ -258,7 +258,8 @@ fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bo
     }
 }
 
-fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {
+/// Why there is no table of an event.
+pub fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {
     if let Some(event) = recording.events.iter().find(|event| event.name == wanted) {
         let why = if event.format.is_none() { "no format was recorded for it" } else { "its samples carry no payload" };
         return bad!("event '{wanted}' cannot be shown as a table: {why}");

@@ -38,6 +38,9 @@ VECTORS = {
     "RES": ("irq_vectors:reschedule_entry",),
     "CAL": ("irq_vectors:call_function_entry", "irq_vectors:call_function_single_entry"),
 }
+_SOFTIRQ, _HANDLER = "irq:softirq_entry", "irq:irq_handler_entry"
+_POLL, _SWITCH = "napi:napi_poll", "sched:sched_switch"
+_INTERRUPTS = (_SOFTIRQ, _HANDLER, *(name for names in VECTORS.values() for name in names))
 # By capture, all of it and interrupts alone: several figures of one page ask.
 _known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
 _interrupts_known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
@@ -162,17 +165,19 @@ def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
 
 
 def _everything(side: Beside) -> list[list[Row] | None]:
-    events, bundle = Events(side.capture, together=True), side.bundle
+    bundle = side.bundle
+    # Of all CPUs together, so of no use where some were not recorded.
+    switches = side.within(counted.switches(bundle)) if side.cpus is None else None
+    events = Events(side.capture, (*_INTERRUPTS, _POLL, *((_SWITCH,) if switches else ())))
     return [
         *_of_interrupts(side, events),
         _packets(side.within(counted.packets(bundle)), events),
-        # Of all CPUs together, so of no use where some were not recorded.
-        _switches(side.within(counted.switches(bundle)), events) if side.cpus is None else None,
+        _switches(switches, events),
     ]
 
 
 def _interrupts_alone(side: Beside) -> list[list[Row] | None]:
-    return _of_interrupts(side, Events(side.capture, together=True))
+    return _of_interrupts(side, Events(side.capture, _INTERRUPTS))
 
 
 def _of_interrupts(side: Beside, events: Events) -> list[list[Row] | None]:
@@ -186,7 +191,7 @@ def _of_interrupts(side: Beside, events: Events) -> list[list[Row] | None]:
 
 def _softirqs(side: Beside, events: Events) -> list[Row] | None:
     count = side.within(counted.softirqs(side.bundle))
-    seen = events.seen(["irq:softirq_entry"], count.window, key="vec") if count else None
+    seen = events.seen([_SOFTIRQ], count.window, key="vec") if count else None
     if count is None or seen is None:
         return None
     return [
@@ -197,7 +202,7 @@ def _softirqs(side: Beside, events: Events) -> list[Row] | None:
 
 
 def _interrupts(count: Counted | None, events: Events) -> list[Row] | None:
-    seen = events.seen(["irq:irq_handler_entry"], count.window, key="irq") if count else None
+    seen = events.seen([_HANDLER], count.window, key="irq") if count else None
     if count is None or seen is None:
         return None
     return [
@@ -220,14 +225,14 @@ def _vector(line: str, count: Counted | None, events: Events) -> list[Row] | Non
 
 def _packets(count: Counted | None, events: Events) -> list[Row] | None:
     # Before 4.8 polls do not say how many packets they took.
-    seen = events.seen(["napi:napi_poll"], count.window, sum_of="work") if count else None
+    seen = events.seen([_POLL], count.window, sum_of="work") if count else None
     if count is None or seen is None:
         return None
     return [_row("packets", of, cpu, grown, seen) for (of, cpu), grown in count.growth.items()]
 
 
 def _switches(count: Counted | None, events: Events) -> list[Row] | None:
-    seen = events.seen(["sched:sched_switch"], count.window) if count else None
+    seen = events.seen([_SWITCH], count.window) if count else None
     if count is None or seen is None:
         return None
     outer, inner = (sum(side.values()) for side in seen)

@@ -3,6 +3,7 @@
 # knows its verdict needs neither.
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .counted import Window
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from .._native import ArrowTable
     from ..capture import Capture
 
 Counts = dict[tuple[int, int], int]
@@ -28,14 +30,20 @@ class Seen(NamedTuple):
 
 
 class Events:
-    # The events of a capture that counters count. together: decode all of a small capture in one
-    # pass, for several tracepoints are wanted.
+    # The events of a capture that counters count. names: the tracepoints that will be asked for.
 
-    def __init__(self, capture: "Capture", together: bool = False) -> None:
+    def __init__(self, capture: "Capture", names: Sequence[str]) -> None:
         self._capture = capture
         self._known = {event["name"]: event for event in capture.header.get("events") or ()}
-        small = together and sum(capture.info["events"].values()) <= _MOST_EVENTS
-        self._tables = capture.native.all_events() if small else {}
+        self._names = [name for name in names if self.whole(name)]
+
+    @cached_property
+    def _tables(self) -> "dict[str, ArrowTable]":
+        # In one pass.
+        counts = self._capture.info["events"]
+        if sum(counts.get(name, 0) for name in self._names) > _MOST_EVENTS:
+            return {}
+        return self._capture.native.events_of(self._names)
 
     def whole(self, *names: str) -> bool:
         # Whether every occurrence of them was recorded, as far as the headers know.

@@ -138,24 +138,29 @@ impl Capture {
         limit: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyTable>> {
-        let mut tables = pass(py, progress, |progress| events::tables(&self.recording, Some(name), limit, progress))?;
-        match tables.pop() {
-            Some((_, found)) => {
-                let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
-                table(py, found.slice(0, rows))
-            }
-            None => Err(CaptureError::new_err(format!("no event '{name}'"))),
-        }
+        let wanted = [name.to_owned()];
+        let mut tables =
+            pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, progress))?;
+        let (_, found) = tables.pop().ok_or_else(|| events::missing(&self.recording, name))?;
+        let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
+        table(py, found.slice(0, rows))
+    }
+
+    /// Several tracepoints' events, in one pass: of those that can be shown as tables.
+    #[pyo3(signature = (names, progress=None))]
+    fn events_of<'py>(
+        &self,
+        py: Python<'py>,
+        names: Vec<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.tables_of(py, Some(&names), progress)
     }
 
     /// Every tracepoint's events, in one pass.
     #[pyo3(signature = (progress=None))]
     fn all_events<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        let all = PyDict::new(py);
-        for (name, found) in pass(py, progress, |progress| events::tables(&self.recording, None, None, progress))? {
-            all.set_item(name, table(py, found)?)?;
-        }
-        Ok(all)
+        self.tables_of(py, None, progress)
     }
 
     /// The ledger, in one pass.
@@ -210,6 +215,19 @@ impl Capture {
 }
 
 impl Capture {
+    fn tables_of<'py>(
+        &self,
+        py: Python<'py>,
+        wanted: Option<&[String]>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, wanted, None, progress))? {
+            found.set_item(name, table(py, batch)?)?;
+        }
+        Ok(found)
+    }
+
     /// The absolute window of a request; bins must not be so narrow that they outnumber events.
     fn window(
         &self,
