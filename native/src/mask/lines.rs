@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Mask;
 use crate::error::Result;
+use crate::text::blanks::Blanks;
 use crate::text::head::Head;
 use crate::text::line::Line;
 use crate::text::lines::{each, Blocks};
@@ -17,12 +18,12 @@ impl Mask<'_> {
         let mut out = BufWriter::new(out);
         let prefix = Prefix::find(file, from, to)?;
         let mut blocks = Blocks::of(file, from, to);
-        let mut room = Vec::new();
         while let Some(block) = blocks.next()? {
             let is_whole = block.ends_with(b"\n");
             let mut masked = Vec::with_capacity(block.len());
+            let mut blanks = Blanks::of(block);
             for line in each(block) {
-                self.line(prefix.strip(line, &mut room), &mut masked)?;
+                self.line(prefix.strip(line, &mut blanks), &mut masked)?;
                 masked.push(b'\n');
             }
             if !is_whole {

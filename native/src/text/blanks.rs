@@ -8,10 +8,31 @@ use super::known::{full_name, known, Role};
 use super::line::Line;
 use super::row::Row;
 
-/// Whether anything but a space may separate fields in a line, behind what indents it.
-#[inline(always)]
-pub fn has_others(line: &[u8]) -> bool {
-    let rest = line.trim_ascii_start();
+/// The blanks of a block of lines.
+#[derive(Debug)]
+pub struct Blanks {
+    /// Some line may have others than spaces: hardly any block has, and to look in each line takes longer.
+    others: bool,
+    /// For a line without them.
+    pub room: Vec<u8>,
+}
+
+impl Blanks {
+    /// Looks at all lines at once.
+    pub fn of(block: &[u8]) -> Blanks {
+        Blanks { others: has_others(block), room: Vec::new() }
+    }
+
+    /// Whether a line of the block has others than spaces.
+    #[inline(always)]
+    pub fn has_others(&self, line: &[u8]) -> bool {
+        self.others && has_others(line)
+    }
+}
+
+/// Whether anything but a space may separate fields, behind what indents the first of them.
+fn has_others(bytes: &[u8]) -> bool {
+    let rest = bytes.trim_ascii_start();
     memchr::memchr(b'\t', rest).is_some() || !rest.is_ascii()
 }
 
@@ -91,6 +112,16 @@ mod tests {
         assert_eq!(read(format!("\t{}", line.replace(' ', "\t")).as_bytes()), Some(format!("\t{line}").into_bytes()));
         assert_eq!(read(b"CPU:1\t[LOST\t7\tEVENTS]"), Some(b"CPU:1 [LOST 7 EVENTS]".to_vec()));
         assert_eq!(read(b"\tffffffff821f8b58\ta+0x6\t(/x)"), Some(b"\tffffffff821f8b58 a+0x6 (/x)".to_vec()));
+    }
+
+    #[test]
+    fn a_block_has_what_any_of_its_lines_has() {
+        for line in ["a b", "\t a b", "", "a\tb", "a\u{a0}b"] {
+            for block in [format!("{line}\nc d\n"), format!("c d\n{line}\n"), format!("\n\t c\n{line}\n c")] {
+                let blanks = Blanks::of(block.as_bytes());
+                assert_eq!(blanks.has_others(line.as_bytes()), has_others(line.as_bytes()), "{block:?}");
+            }
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, LargeListArray, RecordBatch, UInt64Array};
 use arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{Field, Int32Type, Int64Type, UInt64Type};
 
+use super::blanks::Blanks;
 use super::buffers::Selection;
 use super::comms::is_no_name;
 use super::frame::Frame;
@@ -50,10 +51,10 @@ impl Text {
         let mut columns = Columns::default();
         let mut in_chain = false;
         let mut blocks = Blocks::of(&self.file, self.from, self.end);
-        let mut room = Vec::new();
         'blocks: while let Some(lines) = blocks.next()? {
+            let mut blanks = Blanks::of(lines);
             for line in each(lines) {
-                let line = self.prefix.strip(line, &mut room);
+                let line = self.prefix.strip(line, &mut blanks);
                 match Line::of(line) {
                     Line::Event(head) => {
                         let taken = selection.takes(&head).then(|| self.row(&head)).flatten();

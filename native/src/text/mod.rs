@@ -7,7 +7,7 @@
 //! Known tracepoints get the fields and types that the kernel gives them, in formats built here, so
 //! that tables and ledger read them as they read any recording's. What a text does not show is absent.
 
-mod blanks;
+pub(crate) mod blanks;
 #[allow(missing_docs)]
 mod buffers;
 mod chains;
@@ -115,8 +115,9 @@ pub fn looks_like(start: &[u8]) -> bool {
     let start = &start[..start.len().min(LOOKED_AT)];
     let control = start.iter().filter(|&&byte| byte < b' ' && !byte.is_ascii_whitespace() && byte != 0x1b);
     let plain = !start.contains(&0) && control.count() * 64 <= start.len();
-    let mut room = Vec::new();
-    let mut is_event = |line| matches!(line::Line::of(Prefix::default().strip(line, &mut room)), line::Line::Event(_));
+    let mut blanks = blanks::Blanks::of(start);
+    let mut is_event =
+        |line| matches!(line::Line::of(Prefix::default().strip(line, &mut blanks)), line::Line::Event(_));
     (!start.is_empty() && plain) || lines::each(start).any(&mut is_event)
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::FxHashMap;
 
-use super::blanks;
+use super::blanks::{self, Blanks};
 use super::graph;
 use super::head::Head;
 use super::line::Line;
@@ -58,11 +58,11 @@ impl Prefix {
     pub fn find(file: &Arc<File>, from: u64, end: u64) -> io::Result<Prefix> {
         let mut votes = Votes::default();
         let mut blocks = Blocks::of(file, from, end);
-        let mut room = Vec::new();
         'blocks: while let Some(block) = blocks.next()? {
+            let mut blanks = Blanks::of(block);
             for line in each(block) {
-                let has_others = blanks::has_others(line);
-                votes.line(if has_others { blanks::all_spaces(line, &mut room) } else { line });
+                let others = blanks.has_others(line);
+                votes.line(if others { blanks::all_spaces(line, &mut blanks.room) } else { line });
                 if votes.judged == ENOUGH || votes.lines == MOST_LINES {
                     break 'blocks;
                 }
@@ -81,10 +81,11 @@ impl Prefix {
         })
     }
 
-    /// A line without it, where the line has it; `room` is for one whose blanks are no spaces.
+    /// A line of the block with these blanks without it, where the line has it.
     #[inline(always)]
-    pub fn strip<'a>(&self, line: &'a [u8], room: &'a mut Vec<u8>) -> &'a [u8] {
-        let spaced = blanks::has_others(line).then(|| blanks::spaced(line, |line| self.without(line), room));
+    pub fn strip<'a>(&self, line: &'a [u8], blanks: &'a mut Blanks) -> &'a [u8] {
+        let others = blanks.has_others(line);
+        let spaced = others.then(|| blanks::spaced(line, |line| self.without(line), &mut blanks.room));
         spaced.flatten().unwrap_or_else(|| self.without(line))
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::blanks::Blanks;
 use super::buffers::{Selection, Share};
 use super::found::Found;
 use super::head::{Head, Style};
@@ -79,11 +80,11 @@ impl Survey {
             ..Survey::default()
         };
         let mut blocks = Blocks::of(file, from, end);
-        let mut room = Vec::new();
         while let Some((block, overlong)) = blocks.next_counted()? {
             survey.passed.overlong(overlong);
+            let mut blanks = Blanks::of(block);
             for line in each(block) {
-                survey.line(prefix.strip(line, &mut room));
+                survey.line(prefix.strip(line, &mut blanks));
             }
         }
         survey.overlong += blocks.overlong;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use super::blanks::Blanks;
 use super::buffers::Selection;
 use super::comms::Comms;
 use super::head::Head;
@@ -143,9 +144,9 @@ impl Loss {
 
 impl Walk<'_> {
     fn lines<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> ControlFlow<()> {
-        let (text, mut room) = (self.text, Vec::new());
+        let (text, mut blanks) = (self.text, Blanks::of(block));
         for line in each(block) {
-            let line = text.prefix.strip(line, &mut room);
+            let line = text.prefix.strip(line, &mut blanks);
             let kind = match Line::of(line) {
                 Line::Event(head) if !self.selection.takes(&head) => {
                     self.places += u64::from(self.passed.event(head.name) > 0);
