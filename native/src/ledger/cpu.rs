@@ -18,7 +18,7 @@ use crate::ledger::raise::Raises;
 use crate::ledger::rows::CpuRows;
 use crate::ledger::segment::{Finished, Segment, Tail};
 use crate::ledger::shape::Kind;
-pub use crate::ledger::state::{Hardirq, Head, Parked, Sight, Softirq, Stay, ThreadPoll};
+pub use crate::ledger::state::{Hardirq, Head, Parked, Sight, Softirq, Spare, Stay, ThreadPoll};
 use crate::ledger::task::{Role, NOBODY};
 use crate::ledger::thief::{Class, IDLE, NET_RX, TASK, UNKNOWN};
 use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
@@ -47,6 +47,7 @@ pub struct Cpu {
     /// Tracepoint pairs whose exit has been seen here.
     pub exits_seen: u64,
     pub softirq: Option<Softirq>,
+    pub spare: Spare,
     pub thread_poll: Option<ThreadPoll>,
     pub parked: FxHashMap<i32, Parked>,
     pub raises: [Raises; SOFTIRQ_VECTORS],
@@ -85,6 +86,7 @@ impl Cpu {
             hardirqs: Vec::new(),
             exits_seen: 0,
             softirq: None,
+            spare: Spare::default(),
             thread_poll: None,
             parked: FxHashMap::default(),
             raises: [Raises::default(); SOFTIRQ_VECTORS],
@@ -107,8 +109,7 @@ impl Cpu {
 
     /// One event of this CPU's ring.
     #[inline(always)]
-    pub fn step(&mut self, kind: Kind, event: &Event, world: &mut World) {
-        let mut event = *event;
+    pub fn step(&mut self, kind: Kind, event: &mut Event, world: &mut World) {
         if event.time_ns < self.last_ns {
             world.counters.backwards += 1;
             event.time_ns = self.last_ns;
@@ -118,7 +119,7 @@ impl Cpu {
             return;
         }
         if self.sight != Sight::Clear {
-            self.first_sight(&event, world);
+            self.first_sight(event, world);
         } else if self.named.is_some() {
             self.apply_name(now, world);
         }
@@ -130,17 +131,17 @@ impl Cpu {
             self.last_ns = now;
             return;
         }
-        self.check(kind, &event, world);
+        self.check(kind, event, world);
         match kind {
-            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, &event, world),
-            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, &event, world),
-            Kind::SoftirqRaise => self.softirq_raise(&event, world),
-            Kind::SoftirqEntry => self.softirq_entry(&event, world),
-            Kind::SoftirqExit => self.softirq_exit(&event, world),
-            Kind::NapiPoll => self.napi_poll(&event, world),
-            Kind::Switch => self.switch(&event, world),
-            Kind::Wakeup | Kind::Waking => self.wakeup(kind, &event, world),
-            Kind::Migrate => self.migrate(&event, world),
+            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, event, world),
+            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, event, world),
+            Kind::SoftirqRaise => self.softirq_raise(event, world),
+            Kind::SoftirqEntry => self.softirq_entry(event, world),
+            Kind::SoftirqExit => self.softirq_exit(event, world),
+            Kind::NapiPoll => self.napi_poll(event, world),
+            Kind::Switch => self.switch(event, world),
+            Kind::Wakeup | Kind::Waking => self.wakeup(kind, event, world),
+            Kind::Migrate => self.migrate(event, world),
             Kind::Exec => world.rows.execs.push((now, event.pid)),
             Kind::Witness | Kind::Ignored => {}
         }

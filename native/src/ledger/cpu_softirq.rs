@@ -1,6 +1,6 @@
 //! Softirqs, their raises, and the polls in them.
 
-use crate::ledger::cpu::{Cpu, Softirq, FLAG_HARDIRQ, FLAG_SOFTIRQ};
+use crate::ledger::cpu::{Cpu, Softirq, Spare, FLAG_HARDIRQ, FLAG_SOFTIRQ};
 use crate::ledger::raise::Origin;
 use crate::ledger::rows::{known, PollRow, SoftirqRow, ABSENT};
 use crate::ledger::task::Role;
@@ -103,6 +103,7 @@ impl Cpu {
             (class, _) => class,
         };
         self.ordinal += 1;
+        let Spare { pending, lines, polled } = std::mem::take(&mut self.spare);
         self.softirq = Some(Softirq {
             vec,
             thief: world.softirq_thief(vec),
@@ -117,12 +118,12 @@ impl Cpu {
             polls: 0,
             packets: 0,
             poll_from: now,
-            pending: Vec::new(),
+            pending,
             pending_ns: 0,
             turned: None,
             flagged: event.flags & FLAG_SOFTIRQ != 0,
-            lines: if vec == NET_RX { std::mem::take(&mut self.net_irqs) } else { Vec::new() },
-            polled: Vec::new(),
+            lines: if vec == NET_RX { std::mem::replace(&mut self.net_irqs, lines) } else { lines },
+            polled,
         });
     }
 
@@ -211,6 +212,8 @@ impl Cpu {
                 packets: softirq.packets,
             });
         }
+        let Softirq { pending, lines, polled, .. } = softirq;
+        self.spare = Spare { pending: emptied(pending), lines: emptied(lines), polled: emptied(polled) };
     }
 
     /// Gives pending segments to another thief; those that have become unknown stay so.
@@ -260,7 +263,7 @@ impl Cpu {
             }
             self.relabel(&pending, from, thief);
             if let Some(softirq) = &mut self.softirq {
-                softirq.pending = reuse(pending);
+                softirq.pending = emptied(pending);
             }
         } else if self.softirq.is_none() && !in_hardirq && event.flags & FLAG_SOFTIRQ == 0 && self.thread_poll.is_some()
         {
@@ -290,7 +293,7 @@ impl Cpu {
 }
 
 /// The same allocation, emptied.
-fn reuse(mut pending: Vec<u64>) -> Vec<u64> {
-    pending.clear();
-    pending
+fn emptied<T>(mut list: Vec<T>) -> Vec<T> {
+    list.clear();
+    list
 }

@@ -179,20 +179,22 @@ impl Ledger<'_> {
         if shape.kind == Kind::Ignored {
             return;
         }
-        let Some(event) = read(&shape, sample, block, &mut self.world) else {
+        let mut event = Event::default();
+        if read(&shape, sample, block, &mut self.world, &mut event).is_none() {
             self.world.counters.unreadable += 1;
             return;
-        };
+        }
         self.world.tasks.now_ns = event.time_ns;
-        self.lanes[lane].cpu.step(shape.kind, &event, &mut self.world);
+        self.lanes[lane].cpu.step(shape.kind, &mut event, &mut self.world);
     }
 }
 
-/// The fields the ledger needs; `None` where the payload is too short for them.
+/// The fields the ledger needs; `None` where the payload is too short for them. Where they are is where
+/// they stay: a copy of what has just been written in parts makes the processor wait.
 #[inline(always)]
-fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Option<Event> {
+fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World, event: &mut Event) -> Option<()> {
     let payload = sample.payload(block);
-    let mut event = Event {
+    *event = Event {
         time_ns: sample.time_ns,
         flags: shape.flags.read(payload).or((!world.shapes.has_flags).then_some(0))? as u8,
         preempt: shape.preempt.read(payload).map(|count| count as u8),
@@ -212,7 +214,9 @@ fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Opti
             }
         }
         Kind::IrqEntry | Kind::NapiPoll => {
-            event.text = Shape::string(shape.text, payload).map_or(NONE, |text| world.strings.code(text));
+            let likely = &mut world.likely[usize::from(shape.kind == Kind::NapiPoll)];
+            event.text =
+                Shape::string(shape.text, payload).map_or(NONE, |text| world.strings.code_likely(text, likely));
         }
         Kind::SoftirqRaise | Kind::SoftirqEntry | Kind::SoftirqExit
             if !(0..SOFTIRQ_VECTORS as i64).contains(&event.a) =>
@@ -221,7 +225,7 @@ fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World) -> Opti
         }
         _ => {}
     }
-    Some(event)
+    Some(())
 }
 
 impl Visitor for Ledger<'_> {

@@ -54,6 +54,14 @@ pub struct Softirq {
     pub polled: Vec<u32>,
 }
 
+/// Lists of the softirq that ended last, emptied, for the next one: every packet may be one.
+#[derive(Debug, Default)]
+pub struct Spare {
+    pub pending: Vec<u64>,
+    pub lines: Vec<i64>,
+    pub polled: Vec<u32>,
+}
+
 /// A NAPI thread's poll in the making.
 #[derive(Debug, Clone, Default)]
 pub struct ThreadPoll {

@@ -50,7 +50,7 @@ pub struct Counters {
 }
 
 /// One event, its fields read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Event {
     /// Time.
     pub time_ns: i64,
@@ -77,6 +77,8 @@ pub struct Event {
 pub struct World {
     /// Every string.
     pub strings: Interner,
+    /// The last handler's name, and the last device's.
+    pub likely: [u32; 2],
     /// Fast path to task names.
     pub comms: CommCache,
     /// Tasks.
@@ -124,6 +126,7 @@ impl World {
             .collect();
         World {
             strings,
+            likely: [NONE; 2],
             comms: CommCache::default(),
             tasks: Tasks::default(),
             thieves,
