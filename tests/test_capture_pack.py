@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from capture_support import ended, path_without, started, stub
+from capture_support import busybox_alone, ended, path_without, started, stub
 from conftest import missing, require_tool
 from pack_support import PACK, make_bundle, members, packed
 
@@ -30,6 +30,32 @@ def test_all_of_a_bundle_is_in_one_file(
     assert {path.name for path in tmp_path.iterdir()} <= {
         *("quiet", "tmp", "out.netcost.tar", archive.name)
     }
+
+
+# Whatever it is called, and whoever's tools look at it.
+@pytest.mark.parametrize("shell", ["sh", "busybox"])
+def test_a_trace_is_known_by_what_it_begins_with(
+    shell: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    traces = {
+        "a": b"PERFILE2\0",
+        "b c": b"2ELIFREP\0",
+        "-d": b"PERFFILE",
+        "e": b"\x17\x08Dtracing\0",
+    }
+    others = {"f": b"a PERFILE2", "g": b"\0PERFILE2", "h": b"Dtracing"}
+    (bundle / "sub").mkdir()
+    for name, data in {**traces, **others}.items():
+        (bundle / "sub" / name).write_bytes(data)
+    env, shells = temporary, []
+    if shell == "busybox":
+        env = {**temporary, "PATH": str(busybox_alone(tmp_path))}
+        shells = [Path(env["PATH"], "sh")]
+    archive = tmp_path / "out.tar.gz"
+    done = ended([*shells, PACK, bundle, "-o", archive, "--trace", "omit"], env=env)
+    assert (done.returncode, done.stderr) == (0, "")
+    held = {name for name in members(archive, owners=True) if name.startswith("sub/")}
+    assert held == {f"sub/{name}" for name in others}
 
 
 def test_without_zstd_it_is_gzip(bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from native_tables import rows
 from perfdata import MACHINES, X86_64, Recording, cpu, recording
 from perfdata import happenings as h
-from tracedat import Buffer, Dress, Packing, Style, version6, version7, write_trace_dat
+from tracedat import Buffer, Contents, Dress, Packing, Style, version6, version7, write_trace_dat
 from tracedat import options as o
 from tracedat.spots import spots
 
@@ -26,12 +26,23 @@ PAGE = 4096
 NONE = Packing("none")
 
 
+@cache
 def long_story() -> Recording:
     lanes = [
         cpu(number, *(h.SoftirqRaise(S + 10 * step + number, 1) for step in range(2000)))
         for number in range(2)
     ]
     return recording(*lanes)
+
+
+@cache
+def long_contents() -> Contents:
+    return Dress().contents(long_story())
+
+
+@cache
+def long_file(algorithm: str) -> bytes:
+    return version7.write(long_contents(), Packing(algorithm))
 
 
 @cache
@@ -139,10 +150,9 @@ def chunks_of(data: bytes) -> list[int]:
 
 
 # A number in its place: (what it is, the new value).
-def changed(identity: int, place: int, width: int, value: int) -> Callable[[Path], bytes]:
-    def make(folder: Path) -> bytes:
-        path = write_trace_dat(long_story(), folder / "trace.dat", Dress(7, NONE))
-        data = bytearray(path.read_bytes())
+def changed(identity: int, place: int, width: int, value: int) -> Callable[[], bytes]:
+    def make() -> bytes:
+        data = bytearray(long_file("none"))
         at = option_at(bytes(data), identity) + place
         data[at : at + width] = (value % 2 ** (8 * width)).to_bytes(width, "little")
         return bytes(data)
@@ -186,7 +196,7 @@ BROKEN = {
 @pytest.mark.parametrize("kind", BROKEN)
 def test_broken_descriptions_are_read_or_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "broken"
-    path.write_bytes(BROKEN[kind](tmp_path))
+    path.write_bytes(BROKEN[kind]())
     said = bounded(path, "capture().all_events()", megabytes=256)
     assert said == "read" or said.startswith("CaptureError")
 
@@ -194,7 +204,7 @@ def test_broken_descriptions_are_read_or_refused(tmp_path: Path, kind: str) -> N
 # Each options section says where the next one is; here, that it is the next one itself.
 @pytest.mark.parametrize("packed", [False, True])
 def test_options_in_a_circle_end(tmp_path: Path, packed: bool) -> None:
-    contents = Dress().contents(long_story())
+    contents = long_contents()
     data = version7.write(contents, Packing("none"))
     at = option_at(data, o.DONE)
     first = data.index(b"none\0\0") + 6
@@ -208,10 +218,9 @@ def test_options_in_a_circle_end(tmp_path: Path, packed: bool) -> None:
 @pytest.mark.parametrize("algorithm", ["zstd", "zlib"])
 @pytest.mark.parametrize("claimed", [1 << 16, (1 << 32) - 1])
 def test_bombs_are_refused(tmp_path: Path, algorithm: str, claimed: int) -> None:
-    packing = Packing(algorithm)
-    bomb = packing.pack(bytes(1 << 28)) if algorithm == "zlib" else zstd_bomb()
+    bomb = bomb_of(algorithm)
     block = X86_64.pack("II", len(bomb), claimed) + bomb
-    contents = Dress().contents(long_story())
+    contents = long_contents()
     plain = version7.write(contents, Packing(algorithm, headers=False))
     path = tmp_path / "bomb"
     for target in (o.EVENT_FORMATS, o.BUFFER):
@@ -220,7 +229,10 @@ def test_bombs_are_refused(tmp_path: Path, algorithm: str, claimed: int) -> None
         assert said == "read" or said.startswith("CaptureError")
 
 
-def zstd_bomb() -> bytes:
+@cache
+def bomb_of(algorithm: str) -> bytes:
+    if algorithm == "zlib":
+        return Packing(algorithm).pack(bytes(1 << 28))
     packer = zstandard.ZstdCompressor(level=19, write_content_size=False).compressobj()
     return b"".join(packer.compress(bytes(1 << 20)) for _ in range(1024)) + packer.flush()
 
@@ -242,8 +254,8 @@ def with_bomb(plain: bytes, target: int, block: bytes) -> bytes:
 @pytest.mark.parametrize("count", [0, 2, 1 << 31, (1 << 32) - 1])
 @pytest.mark.parametrize("sizes", [(0, 0), (1, 4096), (1 << 31, 4096), (100, 0), (100, 1 << 31)])
 def test_impossible_chunks(tmp_path: Path, count: int, sizes: tuple[int, int]) -> None:
-    path = write_trace_dat(long_story(), tmp_path / "trace.dat", Dress())
-    data = bytearray(path.read_bytes())
+    path = tmp_path / "trace.dat"
+    data = bytearray(long_file("zstd"))
     at = option_at(bytes(data), o.BUFFER) + FIRST + 4
     place = int.from_bytes(data[at : at + 8], "little")
     data[place : place + 4] = count.to_bytes(4, "little")
@@ -255,7 +267,7 @@ def test_impossible_chunks(tmp_path: Path, count: int, sizes: tuple[int, int]) -
 
 # A file that ends where its data does, and one of no data at all.
 def test_no_events(tmp_path: Path) -> None:
-    contents = Dress().contents(long_story())
+    contents = long_contents()
     path = tmp_path / "empty"
     nothing: list[Buffer] = [Buffer("", "mono", {}), Buffer("", "mono", {0: b"", 1: b""})]
     for one in nothing:

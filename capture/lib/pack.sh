@@ -85,7 +85,8 @@ is_trace() {
 	*"$newline./$1$newline"*) ;;
 	*) return 1 ;;
 	esac
-	case $(head -c 10 "$bundle/$1" 2>/dev/null | tr -c '[:print:]' .) in
+	# BusyBox's tr knows no [:print:].
+	case $(head -c 10 "$bundle/$1" 2>/dev/null | LC_ALL=C tr -c ' -~' .) in
 	PERFILE2* | 2ELIFREP* | PERFFILE* | ..Dtracing*) return 0 ;;
 	esac
 	return 1

@@ -27,7 +27,7 @@ _OWNER = ["cpu", "tid", "comm", "context", "id", "name", "device", "cost_class",
 
 def event_times(capture: "Capture", start_ns: int, end_ns: int, cpus: list[int]) -> pd.DataFrame:
     # A row per event of a tracepoint in the window, ends included: cpu, time_ns (int64).
-    parts = [np.empty((0, 2), dtype="int64")]
+    parts: list[npt.NDArray[np.int64]] = [np.empty((0, 2), dtype="int64")]
     for table in _tables(capture):
         if "time_ns" not in table.column_names:
             continue
