@@ -50,6 +50,15 @@ def ranges(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
+def plural(number: int, noun: str) -> str:
+    # 1, "sample" -> "1 sample"; 2, "CPU" -> "2 CPUs".
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
 def not_recorded(cpu: int, recorded: Iterable[int]) -> str:
     return f"CPU {cpu} was not recorded; the capture has {ranges(recorded) or 'none'}"
 
