@@ -183,7 +183,9 @@ class _Seconds(click.FloatRange):
         return seconds
 
 
-_SECONDS = _Seconds(min=0, max=float("inf"), max_open=True)
+_FROM = _Seconds(min=0, max=float("inf"), max_open=True)
+# A window that ends where it starts is none.
+_UNTIL = _Seconds(min=0, min_open=True, max=float("inf"), max_open=True)
 
 
 def window_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -199,13 +201,13 @@ def window_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--end",
-            type=_SECONDS,
+            type=_UNTIL,
             metavar="S",
             help="Stop at this many seconds from the capture's start.",
         ),
         click.option(
             "--start",
-            type=_SECONDS,
+            type=_FROM,
             metavar="S",
             help="Begin at this many seconds from the capture's start.",
         ),

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _ON_A_TERMINAL = 40
 _NOTES = "notes"
+# Parts whose columns are named for things; of what, their own name says.
+_MATRICES = ("cpu_share", "interrupts_per_s")
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -229,7 +231,7 @@ def _print_table(
     if len(frame) or not name:
         # By their own names, which docs/definitions.md defines; a matrix has names of things, and
         # what they are in its own.
-        unit = name.rpartition("_")[2] if frame.columns.name else None
+        unit = name.rpartition("_")[2] if frame.columns.name and name in _MATRICES else None
         kept = [*frame.index.names, *(() if unit else frame.columns)]
         names = {str(one): str(one) for one in kept}
         table = figures(frame, start_ns, most, names, unit, question.shares)

@@ -35,11 +35,11 @@ def by_importance(table: "Table", main: Sequence[str] = ()) -> list[int]:
     """
 
     def rank(place: int) -> tuple[int, int]:
-        name = table.header[place]
+        name, cells = table.header[place], {row[place] for row in table.rows}
+        if cells <= {""} or (name not in main and not _ID.search(name) and cells <= _NOTHING):
+            return 3, place
         if name in main:
             return 0, main.index(name)
-        if not _ID.search(name) and all(row[place] in _NOTHING for row in table.rows):
-            return 3, place
         return (2 if _BOUND.search(name) else 1), place
 
     return sorted(range(len(table.header)), key=rank)
@@ -100,7 +100,7 @@ def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False)
         rich.add_row(*(row[i] for i in places), style="bold" if number in table.strong else None)
     # As wide as what cannot be wrapped: a terminal that is narrower wraps it, where rich would cut.
     size = _width if wide else _needed
-    least = sum(size(table, i) + _GAP for i in places)
+    least = sum(size(table, i) + _GAP for i in places) - _GAP
     # A name such as "[napi]" is text, not markup.
     console = Console(markup=False, highlight=False, emoji=False, width=max(least, width()))
     console.print(rich)
@@ -108,17 +108,17 @@ def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False)
 
 
 def left_out(columns: int, of: int, rows: str = "", names: bool = True) -> None:
-    """Say in a line what a terminal did not show.
+    """Say what a terminal did not show: a line for rows, one for columns.
 
     columns: how many, of so many. rows: what to say of the rows. names: there is --columns too.
     """
-    parts = [rows] if rows else []
+    lines = [rows] if rows else []
     if columns:
         how = "--wide shows all" + (", --columns A,B,... those named" if names else "")
-        parts.append(f"{columns} of {of} columns left out: {how}")
-    if parts:
-        sys.stdout.flush()
-        print(f"({'; '.join(parts)})", file=sys.stderr)
+        lines.append(f"{columns} of {of} columns left out: {how}")
+    sys.stdout.flush()
+    for line in lines:
+        print(f"({line})", file=sys.stderr)
 
 
 def say(text: str) -> None:

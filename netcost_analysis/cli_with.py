@@ -52,12 +52,13 @@ def _value(given: str, text: str, kind: str) -> Any:
 _MANY = re.compile(r"(?:tuple|Sequence)\[(\w+)(?:, (.*?))?\]")
 _TAKES: dict[str, Callable[[Any], bool]] = {
     "bool": lambda value: isinstance(value, bool),
-    # Times have 64 bits, and are added to others.
-    "int": lambda value: type(value) is int and abs(value) < 2**62,
-    "float": lambda value: type(value) in (int, float) and isfinite(value),
+    # Counts and lengths. Times have 64 bits, and are added to others.
+    "int": lambda value: type(value) is int and 0 <= value < 2**62,
+    "float": lambda value: type(value) in (int, float) and isfinite(value) and value >= 0,
     "str": lambda value: isinstance(value, str),
 }
 
 
 def _said(kind: str) -> str:
-    return re.sub(r"<class '(\w+)'>", r"\1", kind).removeprefix("collections.abc.")
+    plain = re.sub(r"<class '(\w+)'>", r"\1", kind).removeprefix("collections.abc.")
+    return plain + (" (0 or more)" if re.search("int|float", plain) else "")

@@ -50,9 +50,9 @@ def ranges(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
-def plural(number: int, noun: str) -> str:
-    # 1, "sample" -> "1 sample"; 2, "CPU" -> "2 CPUs".
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 poll", "2,939 polls"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def were(number: int) -> str:
