@@ -107,6 +107,7 @@ def command(
     of_victim = "Bundle" in one.sources and whole
     answer = ask(one, path, None if of_victim else windowed, opened, **given)
     answers = parts(answer)
+    own_notes = answers.get(_NOTES)
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
@@ -122,10 +123,9 @@ def command(
     else:
         start_ns = 0 if one.sources == ("Series",) else opened(path).start_ns
         _print(one, answers, start_ns, wide or columns is not None)
-        notes = list(answers.get(_NOTES, ()))
-        for timeline in timelines[:1]:
-            notes += [*timeline.notes, *lower_ends_of(timeline)]
-        for note in dict.fromkeys(notes):
+        # An answer's own have the timeline's, and say what its figures lack.
+        notes = [*timelines[0].notes, *lower_ends_of(timelines[0])] if timelines else []
+        for note in dict.fromkeys(notes if own_notes is None else own_notes):
             say(f"note: {printable(note)}")
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _GAP = 2
 # Sentences are wrapped: a column of them takes no more than this from the others.
 _SENTENCE = 40
-_BOUND = re.compile(r"_(low|high|max|min|least|most)(_|$)|(window|interval)_error")
+_BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|interval)_error")
 # Of these a 0 is a name, not nothing.
 _ID = re.compile(r"(^|_)(cpu|tid|irq|vec|episode|handover|call|ordinal)$")
 _NOTHING = {"", "0", "0.0 %"}

@@ -157,9 +157,12 @@ def test_what_says_nothing_goes_first_and_the_first_column_last() -> None:
 
 
 def test_notes_come_once(netcost: Netcost) -> None:
-    for words in (("ask", "ledger"), ("ask", "stolen"), ("stolen",), ("ledger",)):
-        lines = [line for line in netcost(*words, NIC).out.splitlines() if "irq_vectors" in line]
-        assert len(lines) == 1, words
+    veth = str(ROOT / "sample-data" / "veth-stolen-time")
+    for path, said in ((NIC, "irq_vectors"), (veth, "the kernel counted")):
+        for words in (("ask", "ledger"), ("ask", "stolen"), ("stolen",), ("ledger",)):
+            lines = [line for line in netcost(*words, path).out.splitlines() if said in line]
+            assert len(lines) == 1, words
+            assert lines[0].startswith("note: ")
 
 
 def test_shares_are_percent_and_fractions_to_programs(netcost: Netcost) -> None:
