@@ -2,6 +2,7 @@
 # command works on each, says who recorded it, and with which clock.
 
 import csv
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -243,6 +244,25 @@ def test_a_bundle_of_any_recorder(netcost: Netcost, tmp_path: Path, door: str) -
     info = netcost("info", str(bundle), "--json").json
     assert (info["bundle"], info["format"]) == (True, door.split()[0])
     assert "eth0 poll" in netcost("ledger", str(bundle)).out
+
+
+# One of each thing: no command says "1 events".
+def test_numbers_agree_with_what_they_count(netcost: Netcost, tmp_path: Path) -> None:
+    told = recording(cpu(0, h.SoftirqRaise(1_000, 1), h.Lost(1_500, 1), h.SoftirqRaise(2_000, 1)))
+    table = str(tmp_path / "events.csv")
+    for dress in ({}, {"count_losses": False}, {"instances": {"other": OTHER}}):
+        path = trace_dat(tmp_path, told, **dress)
+        for words in (
+            ("info", path),
+            ("events", path, "irq:softirq_raise", "--limit", "1", "-o", table),
+            ("ask", "coverages", path, "-o", table),
+            ("ledger", path),
+        ):
+            run = netcost(*words)
+            assert run.code == 0, run.err
+            # Notes are the native module's.
+            ours = [line for line in run.out.splitlines() if not line.startswith("note")]
+            assert re.findall(r"\b1 [a-z]+s\b", "\n".join(ours)) == [], words
 
 
 def test_so_many_events_are_not_listed_in_an_error(netcost: Netcost, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_info_says_so(netcost: Netcost, tmp_path: Path) -> None:
 def test_info_of_a_text_that_is_read(netcost: Netcost, tmp_path: Path) -> None:
     capture(tmp_path, "\n".join(lines("perf")))
     info = netcost("info", str(tmp_path / "trace.txt"), "--json").json
-    assert info["recorded"] == 1.0
+    assert 0.99 < info["recorded"] < 1
     assert not [note for note in info["notes"] if "no ledger" in note]
 
 
