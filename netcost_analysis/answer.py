@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from .errors import ArgumentError, no_task
+from .errors import AbsentError, no_task
 from .tally import INTERRUPT_CONTEXTS, of_tasks, tally
 from .timeline import Timeline
 
@@ -32,7 +32,7 @@ def choose_victim(
     if wanted is not None:
         if wanted in names:
             return wanted
-        raise ArgumentError(no_task(wanted, names))
+        raise AbsentError(no_task(wanted, names))
     return _recorded_victim(timeline, names) or (names[0] if names else None)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from .plots_palette import PART
 from .tables import NO_TASK, between, label, ledger_elsewhere, plain_key, share_between
-from .units import absent, duration
+from .units import absent, duration, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +75,7 @@ def _summed(frame: "pd.DataFrame", victims: int, thieves: int) -> "pd.DataFrame"
     columns = {
         " / ".join(str(frame.columns[place]) for place in group)
         if len(group) == 1
-        else f"{len(group)} others": frame.iloc[:, group].sum(axis=1)
+        else plural(len(group), "other"): frame.iloc[:, group].sum(axis=1)
         for group in _groups(frame.shape[1], thieves)
     }
     narrow = pd.DataFrame(columns, index=frame.index)
@@ -90,7 +90,7 @@ def _total(ns: "pd.Series[int]", group: list[int]) -> int | None:
 
 def _name(ledger: "Ledger", group: list[int]) -> str:
     if len(group) > 1:
-        return f"{len(group)} others"
+        return plural(len(group), "other")
     return label(plain_key(ledger.max_ns.index[group[0]]))
 
 

@@ -17,7 +17,7 @@ from .plots_palette import (
     printable,
     time_unit,
 )
-from .units import absent, duration, share
+from .units import absent, duration, plural, share
 
 # Of the axis; a label in a narrower piece would leave it.
 _LABEL_WIDTH = 0.085
@@ -121,7 +121,7 @@ def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: in
     values = [int(ns) for ns in head["max_ns"]]
     colors = [KIND[kind] for kind in head["kind"]]
     if len(rest):
-        names.append(f"{len(rest)} others")
+        names.append(plural(len(rest), "other"))
         values.append(int(rest["max_ns"].sum()))
         colors.append("white")
     largest = max(values, default=0)

@@ -1,5 +1,4 @@
-# Tables for a reader: plain text when piped, rich on a terminal, HTML in a notebook. One
-# description for the three.
+# Tables for a reader: text and HTML from one description; a terminal's are in cli_table.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .covering import coverage_words
-from .units import duration, printable, ranges, share
+from .units import duration, plural, printable, ranges, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,27 +77,6 @@ def summary_text(lines: Sequence[tuple[str, str]]) -> str:
     return "\n".join([printable(title), *(f"{name:<9} {printable(text)}" for name, text in rest)])
 
 
-def show(table: Table) -> None:
-    # Onto standard output: rich where a person reads it, plain text where a program does.
-    import sys
-
-    if not sys.stdout.isatty():
-        print(table.text())
-        return
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
-    rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for i, name in enumerate(table.header):
-        rich.add_column(name, justify="left" if i in table.left else "right", no_wrap=True)
-    for i, row in enumerate(table.rows):
-        rich.add_row(*row, style="bold" if i in table.strong else None)
-    # A name such as "[napi]" is text, not markup. As wide as the table is: a terminal that is
-    # narrower wraps it, where rich would cut the figures.
-    width = max(map(len, table.text().splitlines())) + 2
-    Console(markup=False, highlight=False, emoji=False, width=width).print(rich)
-
-
 def between(low_ns: Any, high_ns: Any) -> str:
     # A cell whose truth lies between two values; nothing for nothing.
     if not high_ns:
@@ -155,7 +133,7 @@ def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
         header = ["thief", *(cell for name in victims[:count] for cell in (name, ""))]
         if count < len(victims):
             groups.append(list(range(count, len(victims))))
-            header += [f"{len(victims) - count} others" if count else "all tasks", ""]
+            header += [plural(len(victims) - count, "other") if count else "all tasks", ""]
         columns = [
             _cells(
                 [sum(low[i][row] for i in group) for row in range(len(names))],

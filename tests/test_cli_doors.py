@@ -2,6 +2,7 @@
 # command works on each, says who recorded it, and with which clock.
 
 import csv
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -179,9 +180,9 @@ def test_buffers_are_listed_and_chosen(netcost: Netcost, tmp_path: Path) -> None
     path = trace_dat(tmp_path, instances={"other": OTHER})
     said = netcost("info", path).out.splitlines()
     at = next(number for number, line in enumerate(said) if line.startswith("buffers"))
-    assert "the top one: 1 CPUs" in said[at]
+    assert "the top one: 1 CPU, " in said[at]
     assert said[at].endswith("(read here)")
-    assert said[at + 1].split()[:3] == ["other:", "1", "CPUs,"]
+    assert said[at + 1].split()[:3] == ["other:", "1", "CPU,"]
     assert not said[at + 1].endswith("(read here)")
     info = netcost("info", path, "--buffer", "other", "--json").json
     assert info["buffer"] == "other"
@@ -215,7 +216,7 @@ def test_losses_of_unknown_number_are_counted_as_places(netcost: Netcost, tmp_pa
     known = netcost("info", trace_dat(tmp_path, told)).out
     assert lines(known)["lost"] == "9 events"
     unknown = netcost("info", trace_dat(tmp_path, told, count_losses=False)).out
-    assert lines(unknown)["lost"] == "0 events, and an unknown number at 1 places"
+    assert lines(unknown)["lost"] == "0 events, and an unknown number at 1 place"
 
 
 def test_what_joins_captures_is_in_the_json(netcost: Netcost, tmp_path: Path) -> None:
@@ -243,6 +244,25 @@ def test_a_bundle_of_any_recorder(netcost: Netcost, tmp_path: Path, door: str) -
     info = netcost("info", str(bundle), "--json").json
     assert (info["bundle"], info["format"]) == (True, door.split()[0])
     assert "eth0 poll" in netcost("ledger", str(bundle)).out
+
+
+# One of each thing: no command says "1 events".
+def test_numbers_agree_with_what_they_count(netcost: Netcost, tmp_path: Path) -> None:
+    told = recording(cpu(0, h.SoftirqRaise(1_000, 1), h.Lost(1_500, 1), h.SoftirqRaise(2_000, 1)))
+    table = str(tmp_path / "events.csv")
+    for dress in ({}, {"count_losses": False}, {"instances": {"other": OTHER}}):
+        path = trace_dat(tmp_path, told, **dress)
+        for words in (
+            ("info", path),
+            ("events", path, "irq:softirq_raise", "--limit", "1", "-o", table),
+            ("ask", "coverages", path, "-o", table),
+            ("ledger", path),
+        ):
+            run = netcost(*words)
+            assert run.code == 0, run.err
+            # Notes are the native module's.
+            ours = [line for line in run.out.splitlines() if not line.startswith("note")]
+            assert re.findall(r"\b1 [a-z]+s\b", "\n".join(ours)) == [], words
 
 
 def test_so_many_events_are_not_listed_in_an_error(netcost: Netcost, tmp_path: Path) -> None:
@@ -309,4 +329,5 @@ def test_events_of_a_window(netcost: Netcost, tmp_path: Path, write: str) -> Non
         ),
     ):
         run = netcost("events", str(path), "irq:softirq_raise", *words)
-        assert (run.code, run.out, run.err) == (1, "", f"netcost: {path}: {why}\n")
+        status = 2 if "--end" in words else 1
+        assert (run.code, run.out, run.err) == (status, "", f"netcost: {path}: {why}\n")

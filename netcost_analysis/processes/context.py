@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..tally import plain_names
 from ..timeline import Timeline
 from .keys import TaskBy, task_keys
@@ -14,6 +14,7 @@ NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share")
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """Softirq time by the task in whose context it ran, by action and cost class.
 

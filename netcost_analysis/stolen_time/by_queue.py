@@ -4,6 +4,7 @@ import pandas as pd
 
 from .. import moment
 from ..by import By, check_by, victim_keys
+from ..requires import main_columns
 from ..tally import INTERRUPT_CONTEXTS, is_device, of_tasks, tally
 from ..timeline import Timeline
 from .stretches import GAP_NS
@@ -13,6 +14,7 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
 _LEAST_SHARE = 0.05
 
 
+@main_columns("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network")
 def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 

@@ -5,6 +5,7 @@ import pandas as pd
 
 from ..by import By, check_by, victim_keys
 from ..errors import ArgumentError
+from ..requires import main_columns
 from ..tally import of_tasks, require_task, tally, within_figures
 from ..timeline import Timeline
 
@@ -16,6 +17,7 @@ _STEPS = 120
 _STEPS_IN_WINDOW = 5
 
 
+@main_columns("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns", "on_cpu_ns")
 def rolling_stolen(
     timeline: Timeline,
     window_ns: int | None = None,
