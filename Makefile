@@ -51,6 +51,10 @@ test: cargo-test ## the tests of the crate and of the package that need neither 
 test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)
 	.ci/pytest-live $(BIN)/python "$(MARKS)" $(PYTEST_ARGS)
 
+.PHONY: test-wheel
+test-wheel: $(VENV)/.built ## the wheel in empty environments outside the repository, one of the lowest versions allowed
+	.ci/test-wheel $(BIN)
+
 .PHONY: test-all
 test-all: MARKS :=
 test-all: test test-live ## both, with the slow tests
@@ -144,10 +148,11 @@ $(VENV)/.made:
 
 $(VENV)/.deps: $(VENV)/.made pyproject.toml constraints.txt
 	@echo "installing the dependencies"
-	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	    print(*project["dependencies"], *sum(project["optional-dependencies"].values(), []), sep="\n")' \
-	    | $(BIN)/python -m pip install --quiet --requirement /dev/stdin
+	    needed = sum(project["optional-dependencies"].values(), project["dependencies"]); \
+	    print(*(one for one in needed if not one.startswith(project["name"])), sep="\n")' \
+	    | $(BIN)/python -m pip install --quiet --group dev --requirement /dev/stdin
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.deps $(NATIVE)

@@ -6,7 +6,7 @@ import click
 
 from .cli import capture_arguments, json_option, opened, output_option, print_json
 
-_EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[notebooks]'"
+_EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[report]'"
 
 
 @click.command("report", short_help="Write the report as one HTML file.")

@@ -61,8 +61,8 @@ class NotebookError(Exception):
     """A cell of the notebook raised, or it cannot do what was asked; the message is one line."""
 
 
-# The source tree's; an installed wheel has no notebooks and names one by its path.
-_NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+# In a wheel they are files of the package, in the source tree links to those that are edited.
+_NOTEBOOKS = Path(__file__).with_name("notebooks")
 DEFAULT = "stolen-time"
 
 
@@ -75,22 +75,23 @@ def find_notebook(name: str | None = None) -> Path:
     if name is not None and Path(name).is_file():
         return Path(name)
     name = DEFAULT if name is None else name
-    ours = sorted(_NOTEBOOKS.glob("[0-9]*.ipynb"))
+    ours = our_notebooks()
     for path in ours:
         number, _, short = path.stem.partition("-")
         if name.removesuffix(".ipynb") in (path.stem, short, number, number.lstrip("0")):
             return path
     known = ", ".join(path.stem.partition("-")[2] for path in ours)
-    raise NotebookError(
-        f"no notebook {name!r}: name a file, or one of {known}"
-        if known
-        else f"no notebook {name!r}, and none of the project's is installed: name a file"
-    )
+    raise NotebookError(f"no notebook {name!r}: name a file, or one of {known}")
+
+
+def our_notebooks() -> list[Path]:
+    """The project's own, in reading order."""
+    return sorted(_NOTEBOOKS.glob("[0-9]*.ipynb"))
 
 
 def is_ours(notebook: Path) -> bool:
     """Whether it is one of the project's."""
-    return notebook.resolve().parent == _NOTEBOOKS
+    return any(notebook.samefile(one) for one in our_notebooks())
 
 
 def write_report(
@@ -145,7 +146,8 @@ def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:
         if name != "path" and not re.search(rf"^{name}\s*=", known, re.MULTILINE):
             raise NotebookError(f"{notebook} has no parameter {name}")
     source = "\n".join(f"{name} = {value!r}" for name, value in values.items())
-    cell = new_code_cell(source, metadata={"tags": ["injected-parameters"]})
+    # Its id would else be drawn at random, and every page be another.
+    cell = new_code_cell(source, id="parameters", metadata={"tags": ["injected-parameters"]})
     book.cells.insert(tagged[-1] + 1 if tagged else 0, cell)
 
 

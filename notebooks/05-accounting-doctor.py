@@ -21,7 +21,7 @@
 # %% tags=["parameters"]
 path = "../sample-data/veth-stolen-time"  # what netcost.open_capture takes
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-series = None  # a calibration by capture/lab/hidden-cost; None: the project's sample
+series = None  # a calibration of capture/lab; None: the project's, beside its own capture
 
 # %%
 import netcost_analysis as netcost
@@ -36,6 +36,8 @@ say(story.facts(capture, capture.timeline()))
 # %%
 calibration = hidden = None
 matches = False
+if series is None and path == "../sample-data/veth-stolen-time":
+    series = "../sample-data/hidden-cost"
 with attempt():
     calibration = words.calibration(series)
     hidden = netcost.hidden_cost(calibration)

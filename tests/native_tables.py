@@ -127,6 +127,6 @@ def assert_conserved(answer: Answer) -> None:
         # A stay may reach beyond the window; what is booked is what lies in it.
         length = max(0, min(row["out_ns"], end) - max(row["in_ns"], start))
         assert slice_parts(row) == length, f"parts make {slice_parts(row)} of {length}: {row}"
-        assert unknown_within(unknown[row["cpu"]], row) == row["unknown_ns"], row
+        assert unknown_within(unknown.get(row["cpu"], []), row) == row["unknown_ns"], row
     for row in (*answer.tables.get("softirqs", []), *answer.tables.get("hardirqs", [])):
         assert (row["self_ns"] or 0) >= 0, row

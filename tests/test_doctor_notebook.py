@@ -30,7 +30,8 @@ SAMPLE = ROOT / "sample-data" / "veth-stolen-time"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("doctor") / "page.html"
-    done = report(SAMPLE, path, "--notebook", "accounting-doctor")
+    series = str(ROOT / "sample-data" / "hidden-cost")
+    done = report(SAMPLE, path, "--notebook", "accounting-doctor", "--series", series)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return path.read_text()

@@ -1,14 +1,13 @@
 """What the doctor says in words, every figure computed; HTML, names escaped."""
 
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from .._native import CaptureError
 from ..accounting import accounting
-from ..series import Series, is_series, open_series
+from ..series import Series, open_series
 from ..story import filled
 from ..units import absent, share
 from .predicting import AIM_SHARE
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from ..bundle import Bundle
     from ..capture import Capture
 
-# The source tree's; an installed wheel has no samples.
-_SAMPLE = Path(__file__).resolve().parents[2] / "sample-data" / "hidden-cost"
 # What two hosts have to have in common for one's price of an interrupt to be the other's.
 _SAME = ("kernel", "arch", "cpu_model", "virtualization")
 _NAMES = {
@@ -37,13 +34,13 @@ _NAMES = {
 
 
 def calibration(path: str | None) -> Series:
-    """The series at path, or the project's own sample. Raises CaptureError where there is none."""
-    if path is None and not is_series(_SAMPLE):
+    """The series at path. Raises CaptureError where there is none."""
+    if path is None:
         raise CaptureError(
-            "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and the "
-            "parameter series names it"
+            "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and "
+            "netcost report --series DIR takes it"
         )
-    return open_series(_SAMPLE if path is None else path)
+    return open_series(path)
 
 
 def same_host(bundle: "Bundle | None", series: Series) -> bool:
