@@ -113,6 +113,11 @@ class Capture:
         return {**rest, **known_of, "event_attrs": list(formats.values())}
 
     @property
+    def event_count(self) -> int:
+        """How many events of all kinds it holds."""
+        return sum(self._scan["events"].values())
+
+    @property
     def start_ns(self) -> int:
         """The first event's time on the capture's clock.
 
@@ -276,7 +281,7 @@ class Capture:
             ),
             (
                 "events",
-                f"{sum(info['events'].values()):,}: {', '.join(events)}",
+                f"{self.event_count:,}: {', '.join(events)}",
             ),
             (
                 "lost",

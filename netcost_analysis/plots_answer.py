@@ -109,7 +109,7 @@ _NETWORK = {"yes": ", network", "unknown": ", perhaps network", "no": ", no netw
 def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: int = 8) -> None:
     """Draw what took a victim's time, a bar per thief.
 
-    rows: as thieves_of returns it. on_cpu_ns: for the shares, None where unknown. most: how many
+    rows: as by_thief returns it. on_cpu_ns: for the shares, None where unknown. most: how many
     have a bar of their own; the others share the last.
     """
     head, rest = rows.iloc[:most], rows.iloc[most:]
@@ -118,11 +118,11 @@ def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: in
     for place, twice in enumerate(head["thief"].duplicated(keep=False)):
         if twice:
             names[place] += _NETWORK[head["is_network"].iloc[place]]
-    values = [int(ns) for ns in head["max_ns"]]
+    values = [int(ns) for ns in head["stolen_max_ns"]]
     colors = [KIND[kind] for kind in head["kind"]]
     if len(rest):
         names.append(f"{len(rest)} others")
-        values.append(int(rest["max_ns"].sum()))
+        values.append(int(rest["stolen_max_ns"].sum()))
         colors.append("white")
     largest = max(values, default=0)
     divisor, unit = time_unit(largest)

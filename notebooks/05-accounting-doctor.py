@@ -26,7 +26,7 @@ series = None  # a calibration by capture/lab/hidden-cost; None: the project's s
 # %%
 import netcost_analysis as netcost
 from netcost_analysis import story
-from netcost_analysis.doctor import plots, story_hidden
+from netcost_analysis.doctor import calibrations, plots, story_hidden
 from netcost_analysis.doctor import story as words
 from netcost_analysis.notebook import attempt, picture, say
 
@@ -37,9 +37,9 @@ say(story.facts(capture, capture.timeline()))
 calibration = hidden = None
 matches = False
 with attempt():
-    calibration = words.calibration(series)
+    calibration = calibrations.calibration(series)
     hidden = netcost.hidden_cost(calibration)
-    matches = words.same_host(capture.bundle, calibration)
+    matches = calibrations.same_host(capture.bundle, calibration)
 
 # %% [markdown]
 # ## The answer

@@ -34,7 +34,7 @@ class Events:
     def __init__(self, capture: "Capture", together: bool = False) -> None:
         self._capture = capture
         self._known = {event["name"]: event for event in capture.header.get("events") or ()}
-        small = together and sum(capture.info["events"].values()) <= _MOST_EVENTS
+        small = together and capture.event_count <= _MOST_EVENTS
         self._tables = capture.native.all_events() if small else {}
 
     def whole(self, *names: str) -> bool:
