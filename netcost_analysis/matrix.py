@@ -111,27 +111,27 @@ class Ledger:
         return _share(self.max_ns, self.on_cpu_ns)
 
     def gathered(self, victims: int, thieves: int | None = None) -> "Gathered":
-        """The first so many victims and thieves (None: all); the others in one more, one by name."""
+        """The first so many victims and thieves (None: all); the others in one more, one as is."""
         many = len(self.max_ns.columns)
         groups = _groups(len(self.max_ns), victims)
         kinds = _groups(many, many if thieves is None else thieves)
         names = [str(self.max_ns.columns[one[0]]) if len(one) == 1 else f"{len(one)} others"
                  for one in kinds]  # fmt: skip
+        own = [ns.to_numpy(object) for ns in (self.on_cpu_ns, self.task_min_ns, self.task_ns)]
+        lows, highs = self.ns.to_numpy(), self.max_ns.to_numpy()
         columns = []
         for group in groups:
             low, high = (
-                [int(frame.iloc[group, one].to_numpy().sum()) for one in kinds]
-                for frame in (self.ns, self.max_ns)
+                [int(ns[one].sum()) for one in kinds]
+                for ns in (lows[group].sum(axis=0), highs[group].sum(axis=0))
             )
-            own = (self.on_cpu_ns, self.task_min_ns, self.task_ns)
-            whole, least, most = (_known_sum(ns.iloc[group]) for ns in own)
-            cells = [Cell.of(whole, a, b) for a, b in zip(low, high, strict=True)]
+            whole, least, most = (_known(ns[group].sum()) for ns in own)
             columns.append(
                 Column(
                     tuple(self.max_ns.index[group]),
                     whole,
                     None if least is None or most is None else Cell.of(whole, least, most),
-                    cells,
+                    [Cell.of(whole, *ends) for ends in zip(low, high, strict=True)],
                     Cell.of(whole, sum(low), sum(high)),
                 )
             )
@@ -210,6 +210,5 @@ def _groups(count: int, most: int) -> list[list[int]]:
     return [[place] for place in range(kept)] + ([rest] if rest else [])
 
 
-def _known_sum(ns: "pd.Series[int]") -> int | None:
-    total = ns.sum(skipna=False)
-    return None if pd.isna(total) else int(total)
+def _known(ns: Any) -> int | None:
+    return None if pd.isna(ns) else int(ns)
