@@ -47,7 +47,7 @@ def estimates_text(bundle: "Bundle", timeline: "Timeline", rows: pd.DataFrame) -
     got = {name: float(value) for name, value in rows["got_share"].items()}
     windows = _windows(bundle, timeline)
     lost = {name: float(value) for name, value in rows["lost_share"].items()}
-    ticks = _ticks(tick_ms(bundle.kernel_config), rows.loc["ticks"])
+    ticks = _ticks(tick_ms(bundle.kernel_config), rows.loc[["ticks"]].iloc[0])
     found = gap(bundle, timeline, got["traced"], got["work"])
     return f"{windows}{ticks}{_gap(found, lost['work'], lost['traced'], same_run=not windows)}"
 

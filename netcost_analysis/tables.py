@@ -194,13 +194,13 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
         "synchronous": "synchronous (the tasks' own traffic)",
     }
     lines = []
-    total = ledger.elsewhere_ns
-    for cost_class, row in ledger.elsewhere.iterrows():
+    rows = zip(ledger.elsewhere.iterrows(), ledger.elsewhere_ns, strict=True)
+    for (cost_class, row), total in rows:
         largest = ", ".join(
             f"{thief} {duration(ns)}" for thief, ns in row.nlargest(3).items() if ns
         )
         name = names.get(str(cost_class), str(cost_class) or "no class")
-        lines.append(printable(f"{name}: {duration(total[cost_class])} ({largest})"))
+        lines.append(printable(f"{name}: {duration(total)} ({largest})"))
     return lines
 
 

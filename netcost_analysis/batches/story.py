@@ -198,7 +198,7 @@ def traps_text(sizes: pd.DataFrame) -> str:
     told = []
     for trap, meaning in meant.items():
         if trap in found.by_trap.index:
-            row = found.by_trap.loc[trap]
+            row = found.by_trap.loc[[trap]].iloc[0]
             number, part = f"{int(row['polls']):,}", share(row["share"])
             told.append(f"{number} ({part}), {duration(row['ns'])}, {meaning}")
     text = f"Of {count(found.polls, 'poll')}: {'; '.join(told)}." if told else ""

@@ -136,11 +136,11 @@ def matrix_text(rows: pd.DataFrame, timeline: "Timeline") -> str:
     by_kind = kinds_of(rows, timeline.duration_ns)
     parts = []
     if "backlog" in by_kind.index:
-        took = _of(by_kind.loc["backlog"])
+        took = _of(by_kind.loc[["backlog"]].iloc[0])
         parts.append(f"polls of the backlog, which have no device, took {took}")
     if "softirq" in by_kind.index:
         where = "outside their polls" if has_polls(timeline) else "in their polls and outside"
-        took = _of(by_kind.loc["softirq"])
+        took = _of(by_kind.loc[["softirq"]].iloc[0])
         parts.append(f"what network softirqs did {where} took {took}")
     listed = "; ".join(parts)
     text = filled("<p>{a}{b}.</p>", a=listed[:1].upper(), b=listed[1:]) if parts else ""

@@ -82,7 +82,7 @@ def _by_rate(table: pd.DataFrame) -> str:
         return "there is but one rate"
     rows = table.sort_values("hidden_ns", kind="stable")
     low, high = rows.iloc[0], rows.iloc[-1]
-    few = table.loc[table["cpu_interrupts_per_s"].idxmin()]
+    few = table.iloc[int(table["cpu_interrupts_per_s"].argmin())]
     return (
         f"fitted at each rate alone it goes from {duration(low['hidden_ns'])} ({low['condition']}) "
         f"to {duration(high['hidden_ns'])} ({high['condition']}); at {few['condition']}, where "

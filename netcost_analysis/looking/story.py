@@ -164,5 +164,6 @@ def _table(own: pd.DataFrame) -> str:
             [_FIGURES[row.figure], duration(row.ns), f"{row.events:,}", cost, *middle, ends]
         )
     header = ["", "as traced", "events in it", f"their share (beware above {share(MUCH)})"]
-    header += ["between"] if absent(own["corrected_ns"].iloc[0]) else ["without tracing", "between"]
+    one = absent(own["corrected_ns"].iloc[0])
+    header += ["without tracing"] if one else ["without tracing", "between"]
     return Table(header, rows).html()
