@@ -155,21 +155,22 @@ def batch_text(device: str, polls: pd.DataFrame) -> str:
         f"{found.batch_mean or 0:.1f} in the mean of those that received any, "
         f"{found.median:.0f} in the median of all."
     )
-    if found.empty:
+    traps = found.traps
+    if traps.of("empty"):
         text += (
-            f" {count(found.empty, 'poll')} ({share(found.empty_share)}) received nothing: work "
-            "does not count the transmissions that a poll completes."
+            f" {count(traps.of('empty'), 'poll')} ({share(traps.by_trap['share']['empty'])}) "
+            "received nothing: work does not count the transmissions that a poll completes."
         )
     if found.budget:
         text += (
-            f" {found.full:,} used the whole budget of {found.budget} and were polled again"
-            if found.full
+            f" {traps.of('full'):,} used the whole budget of {found.budget} and were polled again"
+            if traps.of("full")
             else f" None used the whole budget of {found.budget}"
         )
         text += (
-            f"; {found.almost_full:,} stopped at {found.almost}, which is also what a driver must "
-            "report when it used its whole budget and is done."
-            if found.almost_full
+            f"; {traps.of('almost full'):,} stopped at {found.almost}, which is also what a "
+            "driver must report when it used its whole budget and is done."
+            if traps.of("almost full")
             else "."
         )
     return filled("<p><b>{device}</b>: {text}</p>", device=device, text=text)

@@ -4,7 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from .plots_palette import shade
-from .tables import NO_TASK, between, ledger_elsewhere, share_between
+from .tables import NO_TASK, cell_text, ledger_elsewhere
 from .units import absent, duration
 
 if TYPE_CHECKING:
@@ -46,9 +46,7 @@ def _elsewhere(ledger: "Ledger") -> str:
 
 
 def _cell(cell: "Cell") -> tuple[str, str, float]:
-    if absent(cell.max_share):
-        return between(cell.ns, cell.max_ns), "", 0.0
-    return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share), cell.max_share
+    return (*cell_text(cell), 0.0 if absent(cell.max_share) else cell.max_share)
 
 
 def _row(name: str, cells: list[tuple[str, str, float]], kind: str = "") -> str:

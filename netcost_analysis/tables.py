@@ -7,10 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .covering import coverage_words
-from .units import absent, duration, printable, ranges, share
+from .units import duration, printable, ranges, share
 
 if TYPE_CHECKING:
-    from .matrix import Column, Ledger
+    from .matrix import Cell, Column, Ledger
 
 
 NO_TASK = "No task was seen in the window."
@@ -158,22 +158,16 @@ def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
 
 
 def _cells(column: "Column", known: bool) -> list[tuple[str, str]]:
-    # Times, and shares of the first, which is the time on CPU.
     cells = [*column.thieves, column.stolen]
-    head = []
-    if known and column.task is not None:
-        head = [(duration(column.on_cpu_ns) if column.on_cpu_ns else "", "")]
-        cells = [column.task, *cells]
-    return [
-        *head,
-        *(
-            (
-                between(cell.ns, cell.max_ns),
-                "" if absent(cell.max_share) else share_between(cell.share, cell.max_share),
-            )
-            for cell in cells
-        ),
-    ]
+    if not known or column.task is None:
+        return [cell_text(cell) for cell in cells]
+    head = (between(column.on_cpu_ns, column.on_cpu_ns), "")
+    return [head, *(cell_text(cell) for cell in (column.task, *cells))]
+
+
+def cell_text(cell: "Cell") -> tuple[str, str]:
+    # A time and its share of the time on CPU; no share where that is unknown.
+    return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share)
 
 
 def window_text(window_ns: int, cpus: Sequence[int]) -> str:

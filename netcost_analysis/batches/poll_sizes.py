@@ -63,46 +63,6 @@ def budget_of(polls: pd.DataFrame) -> int | None:
     return int(budgets.mode().iloc[0]) if len(budgets) else None
 
 
-class Polls(NamedTuple):
-    """Batches of some polls.
-
-    known: polls whose work is. packets; batch_mean: of polls that received any, None where none
-    did; median: of all. empty, empty_share: received nothing. budget: of most; full, almost_full:
-    polls that used all of it, and all but one, which is almost.
-    """
-
-    known: int
-    packets: int
-    batch_mean: float | None
-    median: float
-    empty: int
-    empty_share: float
-    budget: int | None
-    full: int
-    almost_full: int
-    almost: int
-
-
-def polls_of(polls: pd.DataFrame) -> Polls:
-    """The batches of polls (of one device, so that there is one budget)."""
-    work = polls["work"].dropna().astype("int64")
-    budget = budget_of(polls)
-    almost = (budget or 0) - 1
-    empty = int((work == 0).sum())
-    return Polls(
-        len(work),
-        int(work.sum()),
-        mean_batch(work),
-        float(work.median()),
-        empty,
-        empty / len(work) if len(work) else float("nan"),
-        budget,
-        int((work == budget).sum()),
-        int((work == almost).sum()),
-        almost,
-    )
-
-
 class NetRx(NamedTuple):
     """Batches of NET_RX softirqs.
 
@@ -150,6 +110,10 @@ class Traps(NamedTuple):
     of_backlog: int
     without_begin: int
 
+    def of(self, trap: str) -> int:
+        """How many polls are of that kind."""
+        return int(self.by_trap["polls"].get(trap, 0))
+
 
 def traps_of(sizes: pd.DataFrame) -> Traps:
     """What batch_sizes() says of sizes that are none."""
@@ -162,6 +126,30 @@ def traps_of(sizes: pd.DataFrame) -> Traps:
         int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
         int(sizes["without_begin"].sum()),
     )
+
+
+class Polls(NamedTuple):
+    """Batches of some polls.
+
+    known: polls whose work is. packets; batch_mean: of polls that received any, None where none
+    did; median: of all. budget: of most; almost: one less.
+    """
+
+    known: int
+    packets: int
+    batch_mean: float | None
+    median: float
+    budget: int | None
+    almost: int
+    traps: Traps
+
+
+def polls_of(polls: pd.DataFrame) -> Polls:
+    """The batches of rows of the polls table."""
+    work, budget = polls["work"].dropna().astype("int64"), budget_of(polls)
+    median, traps = float(work.median()), traps_of(sizes_from(polls))
+    packets, mean = int(work.sum()), mean_batch(work)
+    return Polls(len(work), packets, mean, median, budget, (budget or 0) - 1, traps)
 
 
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":

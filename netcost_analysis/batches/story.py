@@ -197,10 +197,10 @@ def traps_text(sizes: pd.DataFrame) -> str:
     }
     told = []
     for trap, meaning in meant.items():
-        if trap in found.by_trap.index:
-            row = found.by_trap.loc[[trap]].iloc[0]
-            number, part = f"{int(row['polls']):,}", share(row["share"])
-            told.append(f"{number} ({part}), {duration(row['ns'])}, {meaning}")
+        number, rows = found.of(trap), found.by_trap
+        if number:
+            part, took = share(rows["share"][trap]), duration(rows["ns"][trap])
+            told.append(f"{number:,} ({part}), {took}, {meaning}")
     text = f"Of {count(found.polls, 'poll')}: {'; '.join(told)}." if told else ""
     if found.of_backlog:
         text += (
