@@ -8,7 +8,7 @@ import pandas as pd
 
 from .errors import ArgumentError, no_task
 from .losses import shares_of
-from .tally import INTERRUPT_CONTEXTS, of_tasks, tally
+from .tally import INTERRUPT_CONTEXTS, of_tasks
 from .timeline import Timeline
 from .units import absent
 
@@ -80,13 +80,13 @@ def kinds_of(rows: pd.DataFrame) -> "pd.Series[str]":
     return context.where(~((context == "softirq") & ~network), "softirq_other")
 
 
-def parts_of(sums: pd.DataFrame, victim: str) -> pd.DataFrame:
+def parts_of(timeline: Timeline, victim: str) -> pd.DataFrame:
     """Where a victim's time on CPU went: a partition of it.
 
-    sums: of a timeline. Returns columns part (one of PARTS, in that order, those that occur) and ns
-    (int64); ns adds up to the victim's on_cpu_ns of stolen(), where sched_switch was recorded.
+    Returns columns part (one of PARTS, in that order, those that occur), ns (int64) and share (NaN
+    without sched_switch); ns adds up to the victim's on_cpu_ns of stolen(), where that is known.
     """
-    rows = _of(sums, victim)
+    rows = _of(timeline, victim)
     part = pd.Series("own", index=rows.index, dtype=object)
     part[rows["context"] == "unknown"] = "unknown"
     inside = rows["context"].isin(INTERRUPT_CONTEXTS)
@@ -96,18 +96,22 @@ def parts_of(sums: pd.DataFrame, victim: str) -> pd.DataFrame:
     part[inside & (rows["cost_class"] == "stolen")] = "stolen_" + network
     ns = rows.groupby(part)["ns"].sum()
     present = [name for name in PARTS if ns.get(name, 0)]
-    return pd.DataFrame({"part": present, "ns": [int(ns[name]) for name in present]})
+    frame = pd.DataFrame({"part": present, "ns": [int(ns[name]) for name in present]})
+    whole = frame["ns"].sum() if timeline.has_switches else float("nan")
+    return frame.assign(share=frame["ns"] / whole)
 
 
-def _of(sums: pd.DataFrame, victim: str | None) -> pd.DataFrame:
-    rows = of_tasks(tally(sums, "comm"))
-    return rows[rows["comm"] == victim]
+def _of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
+    # Of all tasks for None.
+    rows = of_tasks(timeline.tally())
+    return rows if victim is None else rows[rows["comm"] == victim]
 
 
-def cpus_of(sums: pd.DataFrame, victim: str | None) -> list[int]:
+def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
     """The CPUs on which a victim was seen, the one with most of its time first."""
-    rows = of_tasks(tally(sums, "comm")) if victim is None else _of(sums, victim)
-    by_cpu = rows.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    by_cpu = (
+        _of(timeline, victim).groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    )
     return [int(cpu) for cpu in by_cpu.index]
 
 

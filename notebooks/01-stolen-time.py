@@ -60,17 +60,17 @@ with attempt():
 
 # %%
 if victim:
-    parts = answer.parts_of(timeline.sums(), victim)
+    parts = answer.parts_of(timeline, victim)
     with picture(f"Where the CPU time of {victim} went", 2.6) as (_, ax):
         monitor_ns = story.known(lost["monitor_ns"])
         displaced_ns = story.known(lost["displaced_ns"]) or 0
-        plots.answer(ax, parts, victim, monitor_ns, displaced_ns, timeline.has_switches)
+        plots.answer(ax, parts, victim, monitor_ns, displaced_ns)
 
 # %%
 if len(thieves):
     rows = min(len(thieves), 9)
     with picture(f"What took time from {victim}, most first", 1.3 + 0.26 * rows) as (_, ax):
-        plots.thieves(ax, thieves, story.known(lost["on_cpu_ns"]))
+        plots.thieves(ax, thieves)
     say(stolen_story.queues_text(victim, queues))
 
 # %% [markdown]
@@ -114,7 +114,7 @@ if victim:
 
 # %%
 bin_ns = plots.bin_width(timeline.duration_ns)
-cpus = answer.cpus_of(timeline.sums(), victim)
+cpus = answer.cpus_of(timeline, victim)
 gaps = timeline.coverage[timeline.coverage["cpu"].isin(cpus)]
 bins = None
 if cpus and timeline.duration_ns:

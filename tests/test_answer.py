@@ -21,7 +21,7 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
     losses = netcost.stolen(timeline)
     assert len(losses) > 10
     for victim, row in losses.iterrows():
-        parts = answer.parts_of(timeline.sums(), str(victim)).set_index("part")["ns"]
+        parts = answer.parts_of(timeline, str(victim)).set_index("part")["ns"]
         assert parts.sum() == row["on_cpu_ns"]
         assert parts.get("own", 0) == row["task_ns"]
         assert parts.get("stolen_network", 0) == row["stolen_network_ns"]

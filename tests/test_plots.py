@@ -38,8 +38,10 @@ def words(ax: Axes) -> str:
     return " | ".join(text.get_text() for text in ax.texts)
 
 
-def parts(**ns: int) -> pd.DataFrame:
-    return pd.DataFrame({"part": list(ns), "ns": list(ns.values())})
+def parts(known: bool = True, **ns: int) -> pd.DataFrame:
+    whole = sum(ns.values()) if known else np.nan
+    shares = [one / whole for one in ns.values()]
+    return pd.DataFrame({"part": list(ns), "ns": list(ns.values()), "share": shares})
 
 
 def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> None:
@@ -54,7 +56,7 @@ def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> 
 
 
 def test_answer_without_switches_shows_no_shares(ax: Axes) -> None:
-    plots.answer(ax, parts(stolen_network=24_000), "openssl", has_switches=False)
+    plots.answer(ax, parts(known=False, stolen_network=24_000), "openssl")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["from openssl"]
     assert words(ax) == "24.0 µs"
 
@@ -66,12 +68,12 @@ def test_answer_without_a_monitor_or_any_time(ax: Axes) -> None:
 
 
 def thief(name: str, kind: str, ns: int) -> dict[str, object]:
-    return {"thief": name, "kind": kind, "stolen_max_ns": ns}
+    return {"thief": name, "kind": kind, "stolen_max_ns": ns, "stolen_max_share": ns / 100_000}
 
 
 def test_thieves_beyond_the_last_row_are_summed(ax: Axes) -> None:
     rows = pd.DataFrame([thief(f"irq {n}", "hardirq", 10_000 - n) for n in range(11)])
-    plots.thieves(ax, rows, on_cpu_ns=100_000, most=8)
+    plots.thieves(ax, rows, most=8)
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels[-1] == "3 others"
     assert widths(ax)[-1] == pytest.approx((3 * 10_000 - 8 - 9 - 10) / 1e3)
@@ -79,7 +81,7 @@ def test_thieves_beyond_the_last_row_are_summed(ax: Axes) -> None:
 
 
 def test_no_thieves(ax: Axes) -> None:
-    plots.thieves(ax, pd.DataFrame(columns=["thief", "kind", "stolen_max_ns"]))
+    plots.thieves(ax, pd.DataFrame(columns=list(thief("", "", 0))))
     assert widths(ax) == []
 
 

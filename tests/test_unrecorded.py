@@ -109,6 +109,7 @@ def test_what_it_ran_itself_is_the_range_that_goes_with_it(tmp_path: Path) -> No
     assert told in repr(matrix)
     assert told in ledger_page.html(matrix)
     row = netcost.stolen(line).loc["openssl"]
+    assert (row["task_min_ns"], row["task_ns"]) == (low, high)
     taken = by_thief(netcost.thieves(line), "openssl")
     assert told in story.answer(line.capture, "openssl", row, taken, line.duration_ns)
 

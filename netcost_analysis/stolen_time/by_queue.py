@@ -84,13 +84,13 @@ def by_thief(rows: pd.DataFrame, victim: str | None) -> pd.DataFrame:
     """A victim's thieves whatever their queue, most first.
 
     rows: of thieves() by comm. Returns a row per thief: thief, kind (of kinds_of), device,
-    is_network, stolen_ns, stolen_max_ns, segments.
+    is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
     """
     own = rows[rows["comm"] == victim]
     keys = ["thief", "kind", "device", "is_network"]
-    totals = ["stolen_ns", "stolen_max_ns", "segments"]
+    totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
     own = own.assign(kind=kinds_of(own))
-    frame = own.groupby(keys, dropna=False)[totals].sum().reset_index()
+    frame = own.groupby(keys, dropna=False)[totals].sum(min_count=1).reset_index()
     frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
     return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
 
