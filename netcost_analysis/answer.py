@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from .errors import ArgumentError, no_task
+from .errors import AbsentError, no_task
 from .losses import shares_of
 from .tally import INTERRUPT_CONTEXTS, of_tasks
 from .timeline import Timeline
@@ -37,7 +37,7 @@ def choose_victim(
     if wanted is not None:
         if wanted in names:
             return wanted
-        raise ArgumentError(no_task(wanted, names))
+        raise AbsentError(no_task(wanted, names))
     return _recorded_victim(timeline, names) or (names[0] if names else None)
 
 

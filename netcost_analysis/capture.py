@@ -15,7 +15,7 @@ from .packed import named
 from .progress import progress
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 from .tables import summary_html, summary_text
-from .units import duration, not_recorded, share
+from .units import duration, not_recorded, plural, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +111,21 @@ class Capture:
         formats = {event["name"]: event for event in header.get("events", ())}
         rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
         return {**rest, **known_of, "event_attrs": list(formats.values())}
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Why the lines of a text make no ledger, in native's words; None where they do.
+
+        One pass over the lines. Of other recordings always None: their headers decide, and asking
+        for the ledger says so.
+        """
+        if self.header["format"] != "text":
+            return None
+        try:
+            self.native.timeline([])
+        except CaptureError as error:
+            return str(error)
+        return None
 
     @property
     def event_count(self) -> int:
@@ -276,7 +291,8 @@ class Capture:
             ),
             (
                 "window",
-                f"{duration(info['duration_ns'])} on {len(info['cpus']) or 'unknown'} CPUs, "
+                f"{duration(info['duration_ns'])} on "
+                f"{plural(len(info['cpus']), 'CPU') if info['cpus'] else 'unknown CPUs'}, "
                 f"clock {clock(info)}",
             ),
             (
@@ -285,15 +301,16 @@ class Capture:
             ),
             (
                 "lost",
-                f"{info['lost_events']:,} events"
+                plural(info["lost_events"], "event")
                 + (", and an unknown number" if info["lost_unknown"] else "")
-                + f"; {share(info['recorded']) or 'an unknown part'} "
+                + f"; {share(None if self.refusal else info['recorded']) or 'an unknown part'} "
                 "of CPU time recorded without loss",
             ),
         ]
         if self.bundle:
             lines.append(("bundle", self.bundle.summary))
-        lines.extend(("note", note) for note in info["notes"])
+        notes = [*info["notes"], self.refusal] if self.refusal else info["notes"]
+        lines.extend(("note", note) for note in notes)
         return lines
 
 

@@ -95,10 +95,11 @@ def main() -> None:
     except BaseException as error:
         if os.environ.get("NETCOST_TRACEBACK") or isinstance(error, SystemExit):
             raise
-        from .errors import is_refusal, line_of
+        from .errors import AbsentError, ArgumentError, is_refusal, line_of
 
         line = line_of(error)
-        _fail(_of_capture(line, given.get(_PATH)) if is_refusal(error) else line)
+        usage = isinstance(error, ArgumentError) and not isinstance(error, AbsentError)
+        _fail(_of_capture(line, given.get(_PATH)) if is_refusal(error) else line, 2 if usage else 1)
 
 
 def _of_capture(message: str, path: str | None) -> str:
@@ -108,11 +109,11 @@ def _of_capture(message: str, path: str | None) -> str:
     return f"{'standard input' if path == '-' else path}: {message}"
 
 
-def _fail(message: str) -> None:
+def _fail(message: str, status: int = 1) -> None:
     from .units import printable
 
     print("netcost: " + printable(" ".join(message.split())), file=sys.stderr)
-    sys.exit(1)
+    sys.exit(status)
 
 
 def print_json(value: Any) -> None:
@@ -171,6 +172,22 @@ def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
     return click.option("-o", "--output", type=kind, callback=checked, **settings)
 
 
+class _Seconds(click.FloatRange):
+    # From the capture's start on; "nan" is in every range, and is no time.
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if seconds != seconds:
+            self.fail(f"{value} is no time.", param, ctx)
+        return seconds
+
+
+_FROM = _Seconds(min=0, max=float("inf"), max_open=True)
+# A window that ends where it starts is none.
+_UNTIL = _Seconds(min=0, min_open=True, max=float("inf"), max_open=True)
+
+
 def window_options(function: Callable[..., None]) -> Callable[..., None]:
     # --start, --end and --cpu, which every command on a timeline takes.
     for option in (
@@ -184,13 +201,13 @@ def window_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--end",
-            type=float,
+            type=_UNTIL,
             metavar="S",
             help="Stop at this many seconds from the capture's start.",
         ),
         click.option(
             "--start",
-            type=float,
+            type=_FROM,
             metavar="S",
             help="Begin at this many seconds from the capture's start.",
         ),

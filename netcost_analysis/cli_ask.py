@@ -1,10 +1,6 @@
 # netcost ask: any question of the package from the shell, as text, JSON, CSV or Parquet.
 
-import ast
-import re
 import sys
-from collections.abc import Callable
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,21 +13,36 @@ from .cli import (
     print_json,
     window_options,
 )
-from .units import printable
+from .cli_table import (
+    by_importance,
+    columns_option,
+    left_out,
+    require_columns,
+    say,
+    show,
+    wide_option,
+)
+from .cli_with import arguments
+from .units import plural, printable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .capture import Capture
     from .questions import Question
     from .timeline import Timeline
 
 _ON_A_TERMINAL = 40
+_NOTES = "notes"
+# Parts whose columns are named for things; of what, their own name says.
+_MATRICES = ("cpu_share", "interrupts_per_s")
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
     from .questions import questions
-    from .tables import Table, show
+    from .tables import Table
 
     rows: list[list[str]] = []
     heads: dict[str, int] = {}
@@ -56,6 +67,8 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")
+@columns_option
+@wide_option
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed,
     help="List the questions and exit.",
@@ -68,6 +81,8 @@ def command(
     options: tuple[str, ...],
     output: str | None,
     table: str | None,
+    columns: tuple[str, ...] | None,
+    wide: bool,
     start: float | None,
     end: float | None,
     cpus: tuple[int, ...],
@@ -81,7 +96,7 @@ def command(
     from .questions import ask, parts
 
     one = _question(question)
-    given = _options(one, options)
+    given = arguments(one, options)
     timelines: list[Timeline] = []
 
     def windowed(capture: "Capture") -> "Timeline":
@@ -92,21 +107,38 @@ def command(
     of_victim = "Bundle" in one.sources and whole
     answer = ask(one, path, None if of_victim else windowed, opened, **given)
     answers = parts(answer)
+    own_notes = answers.get(_NOTES)
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
-            raise click.ClickException(f"{one.name} has no part {table!r}; it has {named}")
+            raise click.UsageError(f"{one.name} has no part {table!r}; it has {named}")
         answers = {table: answers[table]}
+    if columns is not None:
+        answers = _chosen(answers, columns)
     if output:
         _write(answers, output)
     elif as_json:
         print_json({name: _plain(part) for name, part in answers.items()} if "" not in answers
                    else _plain(answers[""]))  # fmt: skip
     else:
-        _print(answers, 0 if one.sources == ("Series",) else opened(path).start_ns)
-        for timeline in timelines[:1]:
-            for note in [*timeline.notes, *lower_ends_of(timeline)]:
-                print(f"note: {printable(note)}")
+        start_ns = 0 if one.sources == ("Series",) else opened(path).start_ns
+        _print(one, answers, start_ns, wide or columns is not None)
+        # An answer's own have the timeline's, and say what its figures lack.
+        notes = [*timelines[0].notes, *lower_ends_of(timelines[0])] if timelines else []
+        for note in dict.fromkeys(notes if own_notes is None else own_notes):
+            say(f"note: {printable(note)}")
+
+
+def _chosen(answers: dict[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+    # The answer with these columns of its one table.
+    name = _one_table(answers, "--columns")
+    whole = answers[name]
+    frame = _with_index(whole).rename(columns=str)
+    require_columns(columns, list(frame.columns))
+    frame = frame[list(dict.fromkeys(columns))]
+    # The unit of a matrix is that of all but its keys.
+    keys = [key for key in whole.index.names if key in columns] if whole.columns.name else []
+    return {name: frame.set_index(keys) if keys else frame}
 
 
 def _question(name: str) -> "Question":
@@ -123,70 +155,25 @@ def _question(name: str) -> "Question":
     return known[name]
 
 
-def _options(question: "Question", given: tuple[str, ...]) -> dict[str, Any]:
-    values = {}
-    for one in given:
-        name, equals, text = one.partition("=")
-        if not equals or name not in question.options:
-            known = ", ".join(f"{key}={value}" for key, value in question.options.items())
-            raise click.UsageError(
-                f"--with {one!r}: {question.name} takes {known or 'nothing'} (NAME=VALUE)"
-            )
-        values[name] = _value(one, text, question.kinds[name])
-    return values
+def _one_table(answers: dict[str, Any], option: str) -> str:
+    # The name of the only table among an answer's parts.
+    import pandas as pd
 
-
-def _value(given: str, text: str, kind: str) -> Any:
-    # A value of the parameter's type, as its annotation has it: "int | None", "float", "By".
-    if text == "None" and "None" in kind:
-        return None
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        value = text
-    if many := _MANY.search(kind):
-        one, rest = many.groups()
-        length = None if rest in (None, "...") else 1 + rest.count(one)
-        values = tuple(value) if isinstance(value, list | tuple) else (value,)
-        fits = all(_TAKES[one](each) for each in values)
-        if values and fits and len(values) == (length or len(values)):
-            return values
-    elif any(name in kind and takes(value) for name, takes in _TAKES.items() if name != "str"):
-        return float(value) if "float" in kind else value
-    elif "str" in kind or "Literal" in kind:
-        return value if isinstance(value, str) else text
-    raise click.UsageError(f"--with {given!r}: it takes {_said(kind)}")
-
-
-# "tuple[int, ...]", "tuple[int, int]", "collections.abc.Sequence[int]".
-_MANY = re.compile(r"(?:tuple|Sequence)\[(\w+)(?:, (.*?))?\]")
-_TAKES: dict[str, Callable[[Any], bool]] = {
-    "bool": lambda value: isinstance(value, bool),
-    # Times have 64 bits, and are added to others.
-    "int": lambda value: type(value) is int and abs(value) < 2**62,
-    "float": lambda value: type(value) in (int, float) and isfinite(value),
-    "str": lambda value: isinstance(value, str),
-}
-
-
-def _said(kind: str) -> str:
-    return re.sub(r"<class '(\w+)'>", r"\1", kind).removeprefix("collections.abc.")
+    tables = [name for name, part in answers.items() if isinstance(part, pd.DataFrame)]
+    if len(tables) != 1:
+        named = ", ".join(tables) or "none"
+        raise click.UsageError(f"{option} takes one table: choose it with --table ({named})")
+    return tables[0]
 
 
 def _write(answers: dict[str, Any], output: str) -> None:
-    import pandas as pd
-
     from .export import write_csv, write_parquet
     from .files import replacing
 
-    frames = [part for part in answers.values() if isinstance(part, pd.DataFrame)]
-    if len(frames) != 1:
-        named = ", ".join(n for n, part in answers.items() if isinstance(part, pd.DataFrame))
-        raise click.UsageError(f"-o takes one table: choose it with --table ({named or 'none'})")
-    frame = _with_index(frames[0])
+    frame = _with_index(answers[_one_table(answers, "-o")])
     with replacing(output) as draft:
         (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
-    print(f"{len(frame):,} rows in {output}")
+    print(f"{plural(len(frame), 'row')} in {output}")
 
 
 def _with_index(frame: Any) -> Any:
@@ -218,37 +205,52 @@ def _is_scalar(part: Any) -> bool:
     return bool(pd.api.types.is_scalar(part))
 
 
-def _print(answers: dict[str, Any], start_ns: int) -> None:
+def _print(question: "Question", answers: dict[str, Any], start_ns: int, wide: bool) -> None:
     import pandas as pd
 
-    from .figures import figures
-    from .tables import show
-
-    most = _ON_A_TERMINAL if sys.stdout.isatty() else None
     for name, part in answers.items():
         if isinstance(part, pd.Series):
             part = part.to_frame(part.name or name)
-        if not isinstance(part, pd.DataFrame):
-            print(f"{name}: {printable(str(_figure(name, part)))}")
-            continue
-        if name or not len(part):
-            print(f"\n{name or 'answer'}:" if len(part) else f"{name or 'answer'}: no rows")
-        if len(part) or not name:
-            # By their own names, which docs/definitions.md defines.
-            names = {str(name): str(name) for name in [*part.index.names, *part.columns]}
-            show(figures(part, start_ns, most, names))
-        if most is not None and len(part) > most:
-            print(f"the first {most} of {len(part):,}; a pipe or -o gets all", file=sys.stderr)
+        if isinstance(part, pd.DataFrame):
+            _print_table(question, name, part, start_ns, wide)
+        # Notes stand below, with those of the timeline.
+        elif name != _NOTES:
+            say(f"{name}: {printable(str(_figure(question, name, part)))}")
 
 
-def _figure(name: str, value: Any) -> Any:
+def _print_table(
+    question: "Question", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
+) -> None:
+    from .figures import figures
+
+    most = _ON_A_TERMINAL if sys.stdout.isatty() else None
+    if name or not len(frame):
+        print(f"\n{name or 'answer'}:" if len(frame) else f"{name or 'answer'}: no rows")
+    missing = 0
+    columns = 1
+    if len(frame) or not name:
+        # By their own names, which docs/definitions.md defines; a matrix has names of things, and
+        # what they are in its own.
+        unit = name.rpartition("_")[2] if frame.columns.name and name in _MATRICES else None
+        kept = [*frame.index.names, *(() if unit else frame.columns)]
+        names = {str(one): str(one) for one in kept}
+        table = figures(frame, start_ns, most, names, unit, question.shares)
+        columns = len(table.header)
+        missing = show(table, by_importance(table, question.main_columns), wide)
+    cut = most is not None and len(frame) > most
+    rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
+    left_out(missing, columns, rows)
+
+
+def _figure(question: "Question", name: str, value: Any) -> Any:
     import pandas as pd
 
     from .figures import figures
     from .questions import parts
 
     if "" not in (named := parts(value)):
-        return "; ".join(f"{one} {_figure(one, of)}" for one, of in named.items())
+        return "; ".join(f"{one} {_figure(question, one, of)}" for one, of in named.items())
     if isinstance(value, list | tuple):
         return "; ".join(map(str, value)) or "none"
-    return figures(pd.DataFrame({name: [value]})).rows[0][0] or "unknown"
+    table = figures(pd.DataFrame({name: [value]}), shares=question.shares)
+    return table.rows[0][0] or "unknown"

@@ -15,8 +15,9 @@ from .cli import (
     print_json,
     window_options,
 )
+from .cli_table import columns_option, left_out, require_columns, show, wide_option
 from .recorder import has_samples
-from .units import not_recorded
+from .units import not_recorded, plural
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +38,8 @@ _ON_A_TERMINAL = 50
     type=click.IntRange(min=0),
     help=f"At most so many rows (on a terminal {_ON_A_TERMINAL}).",
 )
+@columns_option
+@wide_option
 @window_options
 @json_option
 def command(
@@ -44,6 +47,8 @@ def command(
     name: str,
     output: str | None,
     limit: int | None,
+    columns: tuple[str, ...] | None,
+    wide: bool,
     start: float | None,
     end: float | None,
     cpus: tuple[int, ...],
@@ -65,20 +70,25 @@ def command(
         frame = read(name, most)
     else:
         frame = _within(read(name), capture, start, end, cpus)[:most]
+    if columns is not None:
+        require_columns(columns, list(map(str, frame.columns)))
+        frame, wide = frame[list(dict.fromkeys(columns))], True
     if output:
         _write(frame, output)
         if as_json:
             print_json({"event": name, "rows": len(frame), "output": output})
             return
-        print(f"{len(frame):,} {'samples' if sampled else 'events'} of {name} in {output}")
+        print(f"{plural(len(frame), 'sample' if sampled else 'event')} of {name} in {output}")
     elif as_json:
         _print_json(frame)
     else:
         # --limit 0 or a capture without times has nothing to count seconds from.
         timed = "time_ns" in frame and frame["time_ns"].notna().any()
-        _print_text(frame[:cut], capture.start_ns if timed else 0, sampled)
-        if cut is not None and len(frame) > cut:
-            print(f"the first {cut}; --limit shows more, a pipe or -o gets all", file=sys.stderr)
+        shown = frame[:cut]
+        missing = _print_text(shown, capture.start_ns if timed else 0, sampled, wide)
+        more = cut is not None and len(frame) > cut
+        rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
+        left_out(missing, len(frame.columns), rows)
 
 
 def _is_sampled(capture: "Capture", name: str) -> bool:
@@ -138,13 +148,17 @@ def _print_json(frame: "pd.DataFrame") -> None:
     sys.stdout.write("]\n" if len(frame) else "[]\n")
 
 
-def _print_text(frame: "pd.DataFrame", start_ns: int, sampled: bool) -> None:
-    from .event_text import event_table, sample_table
+def _print_text(frame: "pd.DataFrame", start_ns: int, sampled: bool, wide: bool) -> int:
+    # Returns how many columns a terminal had no room for.
+    from .event_text import event_table, fitted, sample_table
     from .export import chunks
-    from .tables import show
 
     if sampled:
         # A column that this event has no value for says nothing to a reader.
         frame = frame.loc[:, frame.notna().any() | (frame.columns == "time_ns")]
+    missing = 0
+    if sys.stdout.isatty() and not wide:
+        frame, missing = fitted(frame, start_ns)
     for chunk in chunks(frame):
-        show((sample_table if sampled else event_table)(chunk, start_ns))
+        show((sample_table if sampled else event_table)(chunk, start_ns), wide=True)
+    return missing

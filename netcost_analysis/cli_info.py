@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from .cli import capture_arguments, json_option, opened, print_json
+from .cli_table import say
 from .recorder import clock, is_perf, mappings, recorder
-from .units import duration, elapsed, printable, ranges, share
+from .units import duration, elapsed, plural, printable, ranges, share, were
 
 _WIDTH = 89
 # Format and version that go without saying.
@@ -31,11 +32,14 @@ def command(path: str, as_json: bool) -> None:
         return
     capture = opened(path)
     info, said = capture.info, verdict(capture)
+    if capture.refusal:
+        # What no other command gives a figure of has no recorded share either.
+        info = {**info, "recorded": None, "notes": [*info["notes"], capture.refusal]}
     if as_json:
         print_json(info | {"completeness": said and said._asdict()})
         return
     for key, value in _lines(info, said.verdict if said else None):
-        click.echo(f"{key:<10} {printable(value)}")
+        say(f"{key:<10} {printable(value)}")
 
 
 def _experiment(path: str, as_json: bool) -> None:
@@ -53,14 +57,14 @@ def _experiment(path: str, as_json: bool) -> None:
     ]
     for key, value in [*lines, *(("", _step(one)) for one in told["steps"])]:
         if value:
-            click.echo(f"{key:<10} {printable(str(value))}")
+            say(f"{key:<10} {printable(str(value))}")
     for note in told["notes"]:
-        click.echo(f"{'note':<10} {printable(str(note))}")
+        say(f"{'note':<10} {printable(str(note))}")
 
 
 def _step(step: dict[str, Any]) -> str:
-    count = step["repeats"]
-    repeats = f"; {count:,} repeat{'s' if count > 1 else ''} without tracing" if count else ""
+    made = step["repeats"]
+    repeats = f"; {plural(made, 'repeat')} without tracing" if made else ""
     return f"{step['name']}: {step['is']}{repeats}"
 
 
@@ -81,14 +85,14 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
         ("window", duration(info["duration_ns"])),
         (
             "lost",
-            f"{info['lost_events']:,} events"
+            plural(info["lost_events"], "event")
             + (
                 f", {info['lost_unplaced']:,} of them at an unknown place"
                 if info["lost_unplaced"]
                 else ""
             )
             + (
-                f", and an unknown number at {info['lost_unknown']:,} places"
+                f", and an unknown number at {plural(info['lost_unknown'], 'place')}"
                 if info["lost_unknown"]
                 else ""
             ),
@@ -99,7 +103,8 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
         lines.append(("verdict", verdict))
     lines += _buffers(info) + _events(info)
     if info["guest_samples"]:
-        lines.append(("guests", f"{info['guest_samples']:,} samples were taken inside a guest"))
+        taken = info["guest_samples"]
+        lines.append(("guests", f"{plural(taken, 'sample')} {were(taken)} taken inside a guest"))
     symbols = _symbols(info)
     if symbols:
         lines.append(("symbols", symbols))
@@ -108,7 +113,7 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
             "gap",
             f"CPU {gap['cpu']}, at {elapsed(info['start_ns'], gap['start_ns'])} for "
             f"{elapsed(gap['start_ns'], gap['end_ns'])}: "
-            + (f"{gap['lost']:,} events were lost" if gap["lost"] else gap["why"]),
+            + (_lost(gap["lost"]) if gap["lost"] else gap["why"]),
         )
         for gap in info["coverage"][:10]
     ]
@@ -117,12 +122,17 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
     return lines + [("note", note) for note in info["notes"]]
 
 
+def _lost(events: int) -> str:
+    return f"{plural(events, 'event')} {were(events)} lost"
+
+
 def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:
     # Only where there is a choice.
     if len(info["buffers"]) < 2:
         return []
     lines = [
-        f"{one['name'] or 'the top one'}: {one['cpus']} CPUs, {one['bytes']:,} bytes, "
+        f"{one['name'] or 'the top one'}: {plural(one['cpus'], 'CPU')}, "
+        f"{plural(one['bytes'], 'byte')}, "
         f"clock {one['clock']}{' (read here)' if one['name'] == info['buffer'] else ''}"
         for one in info["buffers"]
     ]
@@ -155,12 +165,12 @@ def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     unasked = "dummy" if is_perf(info) else "ftrace:"
     silent = [
         name
-        for name, count in counts
-        if not count and name in attrs and not name.startswith(unasked)
+        for name, number in counts
+        if not number and name in attrs and not name.startswith(unasked)
     ]
-    counts = [(name, count) for name, count in counts if count]
-    width = max((len(f"{count:,}") for _, count in counts), default=0)
-    lines = [f"{count:>{width},}  {name}{_how(attrs.get(name))}" for name, count in counts]
+    counts = [(name, number) for name, number in counts if number]
+    width = max((len(f"{number:,}") for _, number in counts), default=0)
+    lines = [f"{number:>{width},}  {name}{_how(attrs.get(name))}" for name, number in counts]
     if silent:
         more = len(silent[_MOST_SILENT:])
         named = silent if more < 2 else [*silent[:_MOST_SILENT], f"{more:,} more (--json has all)"]
@@ -184,7 +194,7 @@ def _symbols(info: dict[str, Any]) -> str:
     # What names the addresses in samples.
     records = info["records"]
     counted = ((mappings(info), "mapping"), (records.get("KSYMBOL", 0), "kernel symbol"))
-    parts = [f"{count:,} {name}{'s' if count > 1 else ''}" for count, name in counted if count]
+    parts = [plural(number, name) for number, name in counted if number]
     if info["kallsyms"]:
         parts.append("kallsyms")
     return ", ".join(parts)

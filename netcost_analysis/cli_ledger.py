@@ -8,6 +8,7 @@ import click
 
 from .by import By
 from .cli import capture_arguments, json_option, opened, print_json, window_options
+from .cli_table import say, show
 
 
 @click.command("ledger")
@@ -27,7 +28,7 @@ def command(
     """Show who lost CPU time to what."""
     from .matrix import ledger
     from .missed.said import quick_verdict
-    from .tables import NO_TASK, ledger_footer, ledger_table, ledger_title, show
+    from .tables import NO_TASK, ledger_footer, ledger_table, ledger_title
 
     capture = opened(path)
     timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
@@ -35,13 +36,13 @@ def command(
     if as_json:
         print_json(_json(matrix, timeline.summary, verdict))
         return
-    print(ledger_title(matrix) + "\n")
+    say(ledger_title(matrix) + "\n")
     width = shutil.get_terminal_size((132, 24)).columns
     if len(matrix.ns):
         show(ledger_table(matrix, width))
     else:
         print(NO_TASK)
-    print(ledger_footer(matrix, verdict))
+    say(ledger_footer(matrix, verdict))
 
 
 def _json(matrix: Any, summary: dict[str, Any], verdict: str | None) -> dict[str, Any]:

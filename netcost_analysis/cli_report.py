@@ -47,7 +47,7 @@ def command(
     try:
         source = find_notebook(notebook)
     except NotebookError as error:
-        raise click.ClickException(str(error)) from None
+        raise click.UsageError(str(error)) from None
     if is_series(path):
         raise click.ClickException(
             f"{path} is a series: name one of its recordings, and the series with --series"

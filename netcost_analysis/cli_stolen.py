@@ -6,8 +6,9 @@ import click
 
 from .cli import capture_arguments, json_option, opened, print_json, window_options
 from .cli_ledger import victim_fields, window_fields
-from .errors import ArgumentError, no_task
-from .units import absent, duration, printable, share
+from .cli_table import by_importance, left_out, say, show, wide_option
+from .errors import AbsentError, no_task
+from .units import absent, duration, plural, printable, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,11 +25,13 @@ _THIEVES = tuple(f"stolen_{kind}_" for kind in ("hardirq", "vector", "nmi", "sof
 @click.command("stolen", short_help="Show what each task lost.")
 @capture_arguments
 @click.option("--victim", metavar="COMM", help="Only this one, in full.")
+@wide_option
 @window_options
 @json_option
 def command(
     path: str,
     victim: str | None,
+    wide: bool,
     start: float | None,
     end: float | None,
     cpus: tuple[int, ...],
@@ -41,13 +44,13 @@ def command(
     from .missed.said import quick_verdict
     from .missed.unrecorded import note_of
     from .stolen_time.network import network_cost, network_words
-    from .tables import NO_TASK, show, window_text
+    from .tables import NO_TASK, window_text
 
     capture = opened(path)
     timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
     frame = stolen(timeline)
     if victim is not None and victim not in frame.index:
-        raise ArgumentError(no_task(victim, list(frame.index)))
+        raise AbsentError(no_task(victim, list(frame.index)))
     frame = frame if victim is None else frame.loc[[victim]]
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
@@ -65,14 +68,16 @@ def command(
             }
         )
         return
-    print("\n".join(map(printable, network_words(network_cost(timeline)))))
+    say("\n".join(map(printable, network_words(network_cost(timeline)))))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
         if len(frame):
-            show(_overview(frame, timeline.nobodys_ns))
+            table = _overview(frame, timeline.nobodys_ns)
+            missing = show(table, by_importance(table, _MAIN), wide)
+            left_out(missing, len(table.header), names=False)
         else:
-            print(f"{NO_TASK} netcost ledger has what interrupts took from none.")
+            say(f"{NO_TASK} netcost ledger has what interrupts took from none.")
     else:
         print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
         show(_detail(frame.iloc[0], regime))
@@ -86,9 +91,9 @@ def command(
         print()
     for name, text in below.items():
         if text:
-            print(f"{name:<10} {printable(text)}")
-    for note in notes:
-        print(f"note: {printable(note)}")
+            say(f"{name:<10} {printable(text)}")
+    for note in dict.fromkeys(notes):
+        say(f"note: {printable(note)}")
 
 
 def _plain(row: Any) -> dict[str, Any]:
@@ -100,14 +105,14 @@ def _plain(row: Any) -> dict[str, Any]:
 def _show_life(timeline: "Timeline", victim: str) -> None:
     from .stolen_time import lifetimes
     from .stolen_time.closing import parts_of_life
-    from .tables import Table, between, show
+    from .tables import Table, between
 
     lived = lifetimes(timeline)
     if victim not in lived.index:
         return
     row = lived.loc[[victim]].iloc[0]
     there = between(row["lifetime_ns"], row["lifetime_max_ns"])
-    tasks = f" ({row['tasks']:,} tasks, their sum)" if row["tasks"] > 1 else ""
+    tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
     # Of many tasks that come and go, what they were absent for says nothing.
     absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
     every = "" if timeline.cpus is None else ", on all recorded CPUs"
@@ -141,7 +146,7 @@ def _overview(frame: "pd.DataFrame", nobodys_ns: int) -> "Table":
     rows = [[str(comm), *_cells(row)] for comm, row in frame[:_ROWS].iterrows()]
     if len(frame) > _ROWS:
         rest = frame[_ROWS:]
-        rows.append([f"{len(rest)} others", *_cells(summed(rest, nobodys_ns))])
+        rows.append([plural(len(rest), "other"), *_cells(summed(rest, nobodys_ns))])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
@@ -154,6 +159,8 @@ _COLUMNS = (
     *("on CPU", "itself", "stolen", "share", "of it network", "of it own"),
     *("own traffic", "scheduled", "displaced", "no known owner", "monitor says"),
 )
+# What a narrow terminal shows first.
+_MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it network", "scheduled")
 
 
 def _cells(row: "pd.Series[Any]") -> list[str]:

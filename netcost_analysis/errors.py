@@ -9,8 +9,12 @@ class ArgumentError(ValueError):
     """An argument that a function does not take; one line: what is wrong and what would do."""
 
 
+class AbsentError(ArgumentError):
+    """An argument that names what another capture may have and this one has not: a task, a CPU."""
+
+
 # By name, for a notebook's kernel tells no more.
-REFUSALS = (CaptureError.__name__, ArgumentError.__name__)
+REFUSALS = tuple(one.__name__ for one in (CaptureError, ArgumentError, AbsentError))
 BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 

@@ -1,9 +1,10 @@
 # Events and samples as tables for a reader.
 
-import shutil
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from .cli_table import fitting, width
 from .export import rows
 from .tables import Table
 
@@ -14,28 +15,17 @@ if TYPE_CHECKING:
 _OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos")
 # What ftrace calls the addresses of kernel_stack and user_stack.
 _STACK = "caller"
+# The first to go where a terminal is narrow.
+_SELDOM = {"common_type", "common_flags", "common_preempt_count"}
 # Addresses and bit fields; counts, sizes and ids are decimal.
 _HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
 
 
 def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
-    names = [str(name) for name in frame.columns]
     events = rows(frame)
     is_stack = any(isinstance(row.get(_STACK), list) for row in events)
     stacks = [_STACK] if is_stack else []
-    plain = [name for name in names if name not in stacks]
-    # Cycles of unknown length and places in an order stand as they were recorded.
-    timed = names[0] == "time_ns"
-    table = Table(
-        ["time (s)" if timed else names[0], *plain[1:]],
-        [
-            [
-                _seconds(row["time_ns"], start_ns) if timed else _cell(row[names[0]]),
-                *(_cell(row[name]) for name in plain[1:]),
-            ]
-            for row in events
-        ],
-    )
+    table = _table([str(name) for name in frame.columns if name not in stacks], events, start_ns)
     for name in stacks:
         table = _with_chains(table, name, [(_words(row[name] or []), 0) for row in events])
     return table
@@ -45,16 +35,7 @@ def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     # The callchain comes last: it is as long as it is.
     names = [str(name) for name in frame.columns if name not in _OF_CHAINS]
     samples = rows(frame)
-    table = Table(
-        ["time (s)", *names[1:]],
-        [
-            [
-                _seconds(row["time_ns"], start_ns),
-                *(_hex(row[name]) if name in _HEX else _cell(row[name]) for name in names[1:]),
-            ]
-            for row in samples
-        ],
-    )
+    table = _table(names, samples, start_ns, _HEX)
     if "callchain" not in frame.columns:
         return table
     return _with_chains(
@@ -64,6 +45,38 @@ def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
             (_words(row["callchain"] or [], row.get("symbols")), row.get("kernel_frames") or 0)
             for row in samples
         ],
+    )
+
+
+def fitted(frame: "pd.DataFrame", start_ns: int) -> tuple["pd.DataFrame", int]:
+    """The columns that fit a terminal beside the innermost frame of chains; how many do not."""
+    names = [name for name in frame.columns if name not in (*_OF_CHAINS, _STACK)]
+    table = _table(list(map(str, names)), rows(frame), start_ns, _HEX)
+    order = sorted(range(len(names)), key=lambda i: (_rank(names[i]), i))
+    places = fitting(table, order, width())
+    out = [name for i, name in enumerate(names) if i not in places]
+    return frame.drop(columns=out), len(out)
+
+
+def _rank(name: str) -> int:
+    # When, where and in whose context; what the event says; what all of them have and few ask for.
+    if name in ("common_pid", *_SELDOM):
+        return 2 + (name in _SELDOM)
+    return int(name not in ("time_ns", "common_cpu", "common_comm"))
+
+
+def _table(
+    names: list[str], events: list[dict[str, Any]], start_ns: int, in_hex: Collection[str] = ()
+) -> Table:
+    # Cycles of unknown length and places in an order stand as they were recorded.
+    def cell(name: str, value: Any) -> str:
+        if name == "time_ns":
+            return _seconds(value, start_ns)
+        return _hex(value) if name in in_hex else _cell(value)
+
+    return Table(
+        ["time (s)" if name == "time_ns" else name for name in names],
+        [[cell(name, row[name]) for name in names] for row in events],
     )
 
 
@@ -103,7 +116,7 @@ def _room(table: Table) -> int | None:
     if not sys.stdout.isatty():
         return None
     used = max(map(len, table.text().splitlines()))
-    return shutil.get_terminal_size().columns - used - 4
+    return width() - used - 4
 
 
 def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:

@@ -39,6 +39,22 @@ def how_to_record(capture: "Capture") -> str:
     )
 
 
+def whose_text(bundle: "Bundle", victim: str | None, recorded: str | None) -> str:
+    """Whose estimates these are, where a page is about another task; empty where it is not.
+
+    victim: the page's. recorded: the bundle's own, whose output and baseline they need.
+    """
+    if victim == recorded:
+        return ""
+    return filled(
+        "<p>These are of {recorded} (<code>{command}</code>), which was run beside this recording "
+        "and whose work was counted; of {victim} nothing was.</p>",
+        recorded=recorded or "the victim",
+        command=str((bundle.victim or {}).get("command") or "unknown"),
+        victim=victim or "others",
+    )
+
+
 def estimates_text(bundle: "Bundle", timeline: "Timeline", rows: pd.DataFrame) -> str:
     """Why the estimates differ.
 

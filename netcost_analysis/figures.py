@@ -1,6 +1,6 @@
 # Any frame of figures as a table for a reader: units from the columns' names, as all frames have.
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .tables import Table
@@ -34,19 +34,36 @@ def figures(
     start_ns: int | None = None,
     rows: int | None = None,
     names: Mapping[str, str] | None = None,
+    unit: str | None = None,
+    shares: Collection[str] = (),
 ) -> Table:
     # start_ns: what moments count from; they are left as numbers where it is None. rows: at most
-    # so many. names: headings, where the column's own will not do.
+    # so many. names: headings, where the column's own will not do. unit: of a matrix, whose columns
+    # are named for things: "ns", "share". shares: columns that are shares and not called so.
     named = any(name is not None for name in frame.index.names)
     shown = (frame if rows is None else frame[:rows]).reset_index(drop=not named)
+    keys = frame.index.nlevels if named else 0
     if frame.columns.name == "thief":
-        # A matrix of times, a column for each thief.
-        shown = shown.rename(columns={name: f"{name}_ns" for name in frame.columns})
-    cells = {str(name): _column(str(name), shown.iloc[:, i], start_ns)
-             for i, name in enumerate(shown.columns)}  # fmt: skip
-    heads = [(names or {}).get(name) or heading(name, start_ns) for name in cells]
-    left = {i for i, name in enumerate(cells) if _is_text(shown.iloc[:, i])}
-    return Table(heads, list(zip(*cells.values(), strict=True)), left=left | {0})
+        unit = unit or "ns"
+    cells, heads, left = [], [], {0}
+    for i, name in enumerate(map(str, shown.columns)):
+        values = shown.iloc[:, i]
+        thing = unit is not None and i >= keys
+        kind = f"{name}_{unit}" if thing else f"{name}_share" if name in shares else name
+        cells.append(_column(kind, values, start_ns))
+        if name in shares and "measure" in shown:
+            # Instructions per cycle are no share, and stand in the columns of those that are.
+            ratios = shown["measure"] == "ipc"
+            cells[-1] = [
+                _plain(value) if ratio else cell
+                for value, ratio, cell in zip(values, ratios, cells[-1], strict=True)
+            ]
+        # CPUs and other numbers are called what the matrix calls them.
+        called = f"{frame.columns.name} {name}" if name.isdigit() else name
+        heads.append((names or {}).get(name) or (called if thing else heading(name, start_ns)))
+        if _is_text(values):
+            left.add(i)
+    return Table(heads, list(zip(*cells, strict=True)), left=left)
 
 
 def heading(name: str, start_ns: int | None = None) -> str:

@@ -8,6 +8,7 @@ import pandas as pd
 from .accounting import Accounting, accounting
 from .by import By, check_by, victim_keys
 from .missed.unrecorded import Unrecorded, prepare, unrecorded_ns
+from .requires import main_columns
 from .tally import (
     INTERRUPT_CONTEXTS,
     is_device,
@@ -22,6 +23,9 @@ from .units import absent
 _STOLEN = ("stolen", "stolen_or_synchronous")
 
 
+@main_columns(
+    "comm", "stolen_share", "stolen_ns", "on_cpu_ns", "task_ns", "stolen_network_ns", "displaced_ns"
+)
 def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Per victim, where its time on CPU went.
 

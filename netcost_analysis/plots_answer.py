@@ -17,7 +17,7 @@ from .plots_palette import (
     printable,
     time_unit,
 )
-from .units import absent, duration, share
+from .units import absent, duration, plural, share
 
 # Of the axis; a label in a narrower piece would leave it.
 _LABEL_WIDTH = 0.085
@@ -121,7 +121,7 @@ def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     shares = list(head["stolen_max_share"])
     colors = [KIND[kind] for kind in head["kind"]]
     if len(rest):
-        names.append(f"{len(rest)} others")
+        names.append(plural(len(rest), "other"))
         values.append(int(rest["stolen_max_ns"].sum()))
         shares.append(rest["stolen_max_share"].sum(min_count=1))
         colors.append("white")

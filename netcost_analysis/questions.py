@@ -44,8 +44,10 @@ class Question:
     """One question.
 
     name; topic; function; sources: what it is asked of, in the order of its arguments; summary: the
-    first line of its documentation; needs: the tracepoints without which it has no answer; options:
-    the names of its other parameters, with what they are unless given; kinds: their types.
+    first line of its documentation; needs: the tracepoints without which it has no answer;
+    main_columns: those that a narrow table keeps, the most important first; shares: columns that
+    are shares and not called so; options: the names of its other parameters, with what they are
+    unless given; kinds: their types.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Question:
     sources: tuple[str, ...]
     summary: str
     needs: tuple[str, ...]
+    main_columns: tuple[str, ...]
+    shares: tuple[str, ...]
     options: dict[str, Any]
     kinds: dict[str, str]
 
@@ -85,6 +89,8 @@ def _question(name: str) -> Question | None:
         sources=tuple(sources),
         summary=(inspect.getdoc(function) or "").partition("\n")[0],
         needs=getattr(function, "needs", ()),
+        main_columns=getattr(function, "main_columns", ()),
+        shares=getattr(function, "shares", ()),
         kinds={one.name: str(one.annotation) for one in parameters},
         options={one.name: one.default for one in parameters if isinstance(one.default, _PLAIN)},
     )

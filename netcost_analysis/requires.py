@@ -49,6 +49,8 @@ PROFILES = {
     "stolen": (*_INTERRUPTS, *_TASKS, *_VECTORS),
     "anatomy": (*_INTERRUPTS, *_TASKS, *_VECTORS, *_PACKETS),
 }
+# So many tracepoints a line names.
+_NAMED = 3
 
 
 class MissingEventsError(CaptureError):
@@ -61,14 +63,23 @@ class MissingEventsError(CaptureError):
     def __init__(self, question: str, missing: tuple[str, ...]) -> None:
         self.missing = missing
         self.profile = profile_of(missing)
-        how = (
-            f"netcost-record --profile {self.profile} records them"
-            if self.profile
-            else "record them by name"
-        )
-        super().__init__(
-            f"{question} needs {', '.join(missing)}: not recorded in this capture; {how}"
-        )
+        named, how = ", ".join(missing), "record them by name"
+        if self.profile:
+            named, how = few(missing), f"netcost-record --profile {self.profile} records them"
+        super().__init__(f"{question} needs {named}: not recorded in this capture; {how}")
+
+
+def few(events: tuple[str, ...]) -> str:
+    """Tracepoints for a sentence: three by name, and how many more; of entry and exit the entry."""
+    entries = [
+        one
+        for one in events
+        if not one.endswith("_exit") or f"{one.removesuffix('_exit')}_entry" not in events
+    ]
+    shown = list(events if len(events) <= _NAMED else entries[:_NAMED])
+    more = len(events) - len(shown)
+    *first, last = [*shown, f"{more} more"] if more else shown
+    return " and ".join([", ".join(first), last] if first else [last])
 
 
 def profile_of(events: tuple[str, ...]) -> str | None:
@@ -111,6 +122,24 @@ def requires(
 
         asked.needs = events  # type: ignore[attr-defined]
         return asked
+
+    return declare
+
+
+def main_columns(
+    *names: str, shares: tuple[str, ...] = ()
+) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
+    """Declare which columns of a question's tables a narrow terminal shows first.
+
+    names: those that answer it and those that say what a row is, the most important first; the
+    others follow in the table's order. shares: columns that are shares of something and whose names
+    do not end in _share. The question has them as ``main_columns`` and ``shares``.
+    """
+
+    def declare(question: Callable[Given, Answer]) -> Callable[Given, Answer]:
+        question.main_columns = names  # type: ignore[attr-defined]
+        question.shares = shares  # type: ignore[attr-defined]
+        return question
 
     return declare
 

@@ -12,6 +12,7 @@ from ._native import CaptureError
 from .bundle import Bundle, is_bundle
 from .capture import Capture, open_capture
 from .packed import is_packed, is_packed_series, is_series_folder, unpacked
+from .units import plural
 
 _FORMAT = 1
 _PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
@@ -157,6 +158,7 @@ class Series:
     def __repr__(self) -> str:
         experiment = self.experiment
         return (
-            f"Series {self.path}: {experiment.get('experiment')}, {len(self.steps)} steps, "
+            f"Series {self.path}: {experiment.get('experiment')}, "
+            f"{plural(len(self.steps), 'step')}, "
             f"kernel {experiment.get('kernel')}"
         )

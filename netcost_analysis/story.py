@@ -13,11 +13,13 @@ from .missed.unrecorded import note_of
 from .recorder import clock, recorder
 from .requires import unrecorded
 from .tables import between, share_between
-from .units import absent, duration, ranges
+from .units import absent, duration, plural, ranges
 
 if TYPE_CHECKING:
     from .capture import Capture
     from .timeline import Timeline
+
+count = plural
 
 # Without these there is no interrupt time.
 _INTERRUPTS = (
@@ -29,11 +31,6 @@ _INTERRUPTS = (
 def filled(template: str, **values: Any) -> str:
     """A template of HTML with values in it, escaped: names in a capture come from strangers."""
     return template.format_map({name: escape(str(value)) for name, value in values.items()})
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: "1 poll", "2,939 polls"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def facts(capture: "Capture", timeline: "Timeline") -> str:

@@ -1,5 +1,4 @@
-# Tables for a reader: plain text when piped, rich on a terminal, HTML in a notebook. One
-# description for the three.
+# Tables for a reader: text and HTML from one description; a terminal's are in cli_table.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -74,28 +73,6 @@ def summary_html(lines: Sequence[tuple[str, str]]) -> str:
 def summary_text(lines: Sequence[tuple[str, str]]) -> str:
     (_, title), *rest = lines
     return "\n".join([printable(title), *(f"{name:<9} {printable(text)}" for name, text in rest)])
-
-
-def show(table: Table) -> None:
-    # Onto standard output: rich where a person reads it, plain text where a program does.
-    import sys
-
-    if not sys.stdout.isatty():
-        print(table.text())
-        return
-    from rich.console import Console
-    from rich.table import Table as RichTable
-
-    rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    for i, name in enumerate(table.header):
-        rich.add_column(name, justify="left" if i in table.left else "right", no_wrap=True)
-    for i, row in enumerate(table.rows):
-        rich.add_row(*row, style="bold" if i in table.strong else None)
-    # A name such as "[napi]" is text, not markup. As wide as the table is: a terminal that is
-    # narrower wraps it, where rich would cut the figures.
-    lines = table.text().splitlines()
-    width = max(len(f"{line}  ") for line in lines)
-    Console(markup=False, highlight=False, emoji=False, width=width).print(rich)
 
 
 def between(low_ns: Any, high_ns: Any) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._native import CaptureError
 from .by import By
 from .covering import coverage_words, recorded_share
-from .errors import ArgumentError
+from .errors import AbsentError, ArgumentError
 from .frames import to_frame
 from .progress import progress
 from .requires import unrecorded
@@ -103,7 +103,7 @@ class Timeline:
         self.require_inside()
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
-            raise ArgumentError(not_recorded(cpu, recorded))
+            raise AbsentError(not_recorded(cpu, recorded))
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,

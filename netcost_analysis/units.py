@@ -82,6 +82,15 @@ def ranges(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, run)) for run in runs)
 
 
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 poll", "2,939 polls"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
 def not_recorded(cpu: int, recorded: Iterable[int]) -> str:
     return f"CPU {cpu} was not recorded; the capture has {ranges(recorded) or 'none'}"
 

@@ -206,6 +206,8 @@ if capture.bundle and capture.bundle.victim:
     run = capture.victim_timeline()
     estimates = netcost.estimates(capture.bundle, run)
     if estimates["got_share"].notna().any():
+        recorded = answer.choose_victim(timeline, losses)
+        say(explain_estimates.whose_text(capture.bundle, victim, recorded))
         with picture("What the victim got by ticks, by trace, by work done", 1.7) as (_, ax):
             plots.estimates(ax, estimates)
         say(explain_estimates.estimates_text(capture.bundle, run, estimates))

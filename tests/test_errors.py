@@ -90,7 +90,8 @@ def test_a_bug_is_called_a_bug(
     run = netcost("stolen", NIC)
     ours = isinstance(error, ArgumentError | CaptureError | OSError | MemoryError)
     bug = "" if ours else " (a bug; NETCOST_TRACEBACK=1 shows where)"
-    assert (run.code, run.out, run.err) == (1, "", f"netcost: {line}{bug}\n")
+    status = 2 if isinstance(error, ArgumentError) else 1
+    assert (run.code, run.out, run.err) == (status, "", f"netcost: {line}{bug}\n")
     monkeypatch.setenv("NETCOST_TRACEBACK", "1")
     with pytest.raises(type(error)):
         netcost("stolen", NIC)

@@ -34,6 +34,16 @@ def test_without_a_baseline_two_estimates_are_left(
     assert "points more than the work" not in told.text
 
 
+# A page about another task says whose the estimates are.
+def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
+    whose = "These are of openssl (<code>openssl speed"
+    assert whose not in tell(SAMPLE, monkeypatch).text
+    told = tell(SAMPLE, monkeypatch, victim="udpsink")
+    assert whose in told.text
+    assert "of udpsink nothing was" in told.text
+    assert "What the victim got by ticks, by trace, by work done" in told.pictures
+
+
 def test_without_a_victim_the_one_who_lost_most_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,14 @@ from perfdata import tracepoints as t
 from test_notebook_degrades import robbed
 
 import netcost_analysis as netcost
-from netcost_analysis.requires import PROFILES, MissingEventsError, profile_of, requires, unrecorded
+from netcost_analysis.requires import (
+    PROFILES,
+    MissingEventsError,
+    few,
+    profile_of,
+    requires,
+    unrecorded,
+)
 
 
 @requires("napi:napi_poll", "irq:softirq_entry")
@@ -52,6 +59,20 @@ def test_a_capture_without_it_is_told(tmp_path: Path) -> None:
     )
     assert refused.value.missing == ("napi:napi_poll",)
     assert isinstance(refused.value, netcost.CaptureError)
+
+
+# Two or three names that matter: of entry and exit the entry.
+def test_many_missing_events_are_not_listed() -> None:
+    many = ("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
+    said = str(MissingEventsError("a question", (*many, "napi:napi_poll")))
+    assert said == (
+        "a question needs irq:softirq_raise, irq:softirq_entry, sched:sched_switch and 2 more: not "
+        "recorded in this capture; netcost-record --profile light records them"
+    )
+    # Nobody could record by name what is not named.
+    assert "my:event" in str(MissingEventsError("a question", (*many, "my:event")))
+    assert few(many[:2]) == "irq:softirq_raise and irq:softirq_entry"
+    assert few(many[1:]) == "irq:softirq_entry, irq:softirq_exit and sched:sched_switch"
 
 
 def test_what_it_needs_can_be_asked() -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..requires import requires, unrecorded
+from ..requires import main_columns, requires, unrecorded
 from ..timeline import Timeline
 from .common import Ints, crosses_gap, int64, net_rx, plain
 from .invocations import AT_ONCE_NS, at_an_exit, rounds_of
@@ -15,6 +15,7 @@ _NESTED = 4
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns")
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ArgumentError
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..timeline import Timeline
 from .chain_rows import chains_from
 from .common import int64, net_rx, plain
@@ -20,6 +20,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@main_columns("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused")
 def poll_costs(
     timeline: Timeline,
     per_cpu: bool = False,

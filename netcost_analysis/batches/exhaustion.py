@@ -7,7 +7,7 @@ import pandas as pd
 
 from ..counters import counters
 from ..missed.unrecorded import proved_softirqs
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..timeline import Timeline
 from .common import int64, net_rx, plain
 from .settings import KernelLimits, limits_of
@@ -34,6 +34,9 @@ class Exhaustion(NamedTuple):
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@main_columns(
+    "cpu", "squeezes_low", "squeezes_high", "net_rx", "by_budget", "softnet_squeezes", "verdict"
+)
 def squeezes(
     timeline: Timeline,
     budget: int | None = None,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ..requires import requires, unrecorded
+from ..requires import main_columns, requires, unrecorded
 from ..timeline import Timeline
 from .common import Ints, int64, plain
 from .settings import KernelLimits, limits_of
@@ -16,6 +16,7 @@ AT_ONCE_NS = 20_000
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "ended")
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 

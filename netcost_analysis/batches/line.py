@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ..units import duration
+from ..units import duration, plural
 from .common import Ints
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -109,7 +109,8 @@ def _bent(line: Line, work: Floats, ns: Floats, which: Ints, drawn: Floats) -> s
             many = str(most) if least == most else f"{least} to {most}"
             worst = surely
             said = (
-                f"polls of {many} packet{'s' * (most > 1)} take {duration(mean)} in the mean, "
+                f"polls of {many} {'packet' if most == 1 else 'packets'} take {duration(mean)} "
+                "in the mean, "
                 f"and the line says {duration(mean - beside)}"
             )
     return said
@@ -132,10 +133,9 @@ def refusal(
         return "this kernel's napi_poll has no work field"
     sizes = len(np.unique(work))
     if len(work) < min_polls:
-        return f"{len(work):,} polls with packets; it takes {min_polls:,}"
+        return f"{plural(len(work), 'poll')} with packets; it takes {min_polls:,}"
     if sizes < min_works:
-        kinds = "size" if sizes == 1 else "sizes"
-        return f"batches of {sizes} {kinds} only; it takes {min_works}"
+        return f"batches of {plural(sizes, 'size')} only; it takes {min_works}"
     spread = work.std() / work.mean()
     if spread < min_spread:
         return (

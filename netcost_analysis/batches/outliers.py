@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from ..missed.unrecorded import proved_softirqs
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..timeline import Timeline
 from .chain_rows import softirq_chains
 from .common import net_rx
@@ -12,6 +12,7 @@ from .exhaustion import readings_of, with_missing
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("cpu", "entry_ns", "ns", "packets", "device", "comm", "picked")
 def long_softirqs(
     timeline: Timeline,
     longer_ns: int = 20_000_000,

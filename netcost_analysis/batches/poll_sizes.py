@@ -5,12 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..timeline import Timeline
 from .common import net_rx, plain
 
 
 @requires("napi:napi_poll")
+@main_columns("device", "cpu", "work", "polls", "packets", "polls_share", "packets_share", "trap")
 def batch_sizes(timeline: Timeline) -> pd.DataFrame:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 

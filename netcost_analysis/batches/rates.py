@@ -5,7 +5,7 @@ import pandas as pd
 
 from .._native import CaptureError
 from ..errors import ArgumentError
-from ..requires import unrecorded
+from ..requires import main_columns, unrecorded
 from ..series import Series
 from ..timeline import Timeline
 from .economics import MIN_POLLS, MIN_SPREAD, Gathered, gathered
@@ -22,6 +22,9 @@ _SUMS = [*_LINE, "core_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
 _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
 
 
+@main_columns(
+    "curve", "device", "rate_per_s", "batch", "network_share", "poll_share", "marginal_share"
+)
 def rate_curve(series: Series, by: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 

@@ -2,12 +2,13 @@
 
 import pandas as pd
 
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..timeline import Timeline
 from .common import crosses_gap, plain, spread_of
 
 
 @requires("irq:irq_handler_entry", "irq:irq_handler_exit")
+@main_columns("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns")
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
@@ -47,6 +48,7 @@ def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) ->
 
 
 @requires("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit")
+@main_columns("action", "origin", "in_kthread", "softirqs", "median_ns", "p99_ns", "longest_ns")
 def raise_delays(timeline: Timeline) -> pd.DataFrame:
     """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
 

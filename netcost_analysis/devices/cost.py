@@ -7,6 +7,7 @@ import pandas as pd
 
 from .._native import CaptureError
 from ..counters import readings
+from ..requires import main_columns
 from .shares import device_time
 from .traffic import NoReadingsError, comparable, device_traffic
 from .upper_ends import not_all
@@ -32,6 +33,9 @@ COLUMNS = [
 ]
 
 
+@main_columns(
+    "device", "cpu_share", "ns", "packets", "ns_per_packet", "interrupts_per_s", "namespace"
+)
 def device_cost(timeline: "Timeline") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 

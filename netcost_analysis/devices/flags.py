@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from .._native import CaptureError
+from ..requires import main_columns
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .cost import device_cost, lacking
@@ -38,6 +39,7 @@ class Facts(NamedTuple):
     listed: bool
 
 
+@main_columns("device", "flag", "severity", "why", "namespace")
 def device_flags(timeline: "Timeline") -> pd.DataFrame:
     """What looks wrong about the network interfaces, and why.
 

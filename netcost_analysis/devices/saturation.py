@@ -7,6 +7,7 @@ import pandas as pd
 
 from .._native import CaptureError
 from ..counters import counters, deltas
+from ..requires import main_columns
 from .links import bundle_devices, listed_objects, whole
 from .traffic import summed
 
@@ -27,6 +28,7 @@ _DRIVER = re.compile(
 _STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 
 
+@main_columns("device", "counter", "cpu", "count", "per_s", "layer", "namespace")
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     """Every counter that says packets found no room, from before the load to after it.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..requires import MissingEventsError
+from ..requires import MissingEventsError, main_columns
 from ..tables import Table
 from ..units import share
 from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
@@ -78,6 +78,7 @@ class DeviceMatrix:
         return self.table().html()
 
 
+@main_columns("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets")
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 

@@ -8,6 +8,7 @@ import pandas as pd
 from .._native import CaptureError
 from ..counters import counters, deltas
 from ..errors import ArgumentError
+from ..requires import main_columns
 from .links import queue_settings
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def comparable(timeline: "Timeline") -> bool:
     return str(timeline.capture.header["clock"]) in _CLOCKS
 
 
+@main_columns(
+    "device", "start_ns", "rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share", "namespace"
+)
 def device_traffic(
     bundle: "Bundle",
     folder: str = "samples",
@@ -151,6 +155,9 @@ def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
     return found
 
 
+@main_columns(
+    "device", "start_ns", "overstated_share", "utilisation_share", "namespace", "interval_ns"
+)
 def assumed_rates(
     bundle: "Bundle", interval_s: float = 1.0, folder: str = "samples"
 ) -> pd.DataFrame:

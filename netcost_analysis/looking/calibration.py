@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from ..bundle import Bundle, is_bundle
+from ..units import plural
 from .loads import Compared, compared, load_of
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def judged(
     if len(lost) > 1:
         spread = float(lost.std(ddof=1)) / sqrt(len(lost))
         width = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(lost) - 1)) * spread
-        how = f"95 % interval of {len(lost)} block sizes"
+        how = f"95 % interval of {plural(len(lost), 'block size')}"
     elif noise is not None:
         width = max(noise, _LEAST_NOISE)
         how = f"one run; give or take the {100 * width:.1f} % that runs differ by anyhow"
@@ -138,7 +139,7 @@ def judged(
     low = max(mean - more - width, 0.0) * each
     # Without an end the published one must do.
     high = max(mean - less + (width if np.isfinite(width) else 0.0), 0.0) * each
-    says = f"{100 * mean:.2f} % of a CPU lost to {events:,} events; {how}"
+    says = f"{100 * mean:.2f} % of a CPU lost to {plural(events, 'event')}; {how}"
     if loads and loads[1].says and more - less >= _WORTH_SAYING:
         says += f", and {100 * (more - less):.1f} % for loads that differ ({loads[1].says})"
     doubt = loads[1].refused if loads else None

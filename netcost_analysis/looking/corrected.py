@@ -6,6 +6,7 @@ import pandas as pd
 
 from ..by import By, check_by, victim_keys
 from ..missed.unrecorded import Unrecorded, unrecorded_ns
+from ..requires import main_columns
 from ..tally import of_tasks, tally, within_figures
 from ..timeline import Timeline
 from .cost import chosen, event_cost
@@ -20,6 +21,10 @@ _CORRECTED = {
 }
 
 
+@main_columns(
+    *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
+    *("cost_low_ns", "cost_high_ns"),
+)
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     """What the tracing of events took from each CPU or victim.
 
@@ -51,6 +56,9 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     return frame.drop(columns="ns").sort_values("events", ascending=False, kind="stable")
 
 
+@main_columns(
+    "comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "much", "cost_low_share"
+)
 def corrected_stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The figures of stolen() beside what they would be without the cost of tracing.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .._native import CaptureError, mask_recording
 from ..bundle import is_bundle
+from ..errors import ArgumentError
 from ..packed import is_packed, is_series_folder
 from ..progress import progress
 from .fields import meaning
@@ -96,14 +97,15 @@ def mask(
     TARGET.masked.txt, which says what was done. map_path: a file of names and what replaces them
     (docs/mask.md#the-map): taken over where it exists, and extended; None keeps none. name: what
     the folder in a packed target is called; None for "bundle" or "experiment". Raises CaptureError
-    where the source cannot be read or the target is there already; OSError.
+    where the source cannot be read or the target is there already; ValueError for a name that is
+    none of a folder; OSError.
     """
     source, target = Path(source), Path(target)
     for path in filter(None, (source, target, map_path)):
         if "\n" in str(path) or "\r" in str(path):
             raise CaptureError("a line break in a path (IN, OUT, --map) is not taken: rename it")
     if name is not None and not _NAME.fullmatch(name):
-        raise CaptureError(
+        raise ArgumentError(
             f"--name wants letters, digits and _.+- only, and no dash or dot first, not {name!r}"
         )
     names = Names()

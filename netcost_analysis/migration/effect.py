@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from .._native import CaptureError
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..spans import Floats, Ints, Spans
 from ..tally import plain_names, require_task
 from ..timeline import Timeline
@@ -29,6 +29,11 @@ _SEED = 1
 
 
 @requires("sched:sched_migrate_task", "sched:sched_switch")
+@main_columns(
+    *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
+    # Of each measure but instructions per cycle.
+    shares=("before", "after", "change", "control_change", "effect", "effect_low", "effect_high"),
+)
 def migration_effect(
     timeline: Timeline,
     task: int | str | None = None,

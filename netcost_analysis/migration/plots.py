@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 
 from ..plots_marks import legend_above, short
 from ..plots_palette import CAUSE, FAINT, INK, KIND, PART, time_unit
+from ..units import plural
 
 _ROWS = 10
 # Colour and mark of a cause: they are told apart without colours too.
@@ -40,7 +41,7 @@ def moves(
     shown = [*on_top, *counts.index[: max(_ROWS - len(on_top), 1)]]
     if len(counts) > _ROWS - len(on_top):
         rest = ~names.isin(shown)
-        shown.append(f"{len(counts) - (_ROWS - len(on_top))} other names")
+        shown.append(plural(len(counts) - (_ROWS - len(on_top)), "other name"))
         names = names.mask(rest, shown[-1])
     place = names.map({name: row for row, name in enumerate(shown)})
     unit_ns, unit = time_unit(window[1] - window[0])

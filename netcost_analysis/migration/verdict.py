@@ -6,7 +6,7 @@ from math import isnan, nan
 import pandas as pd
 
 from ..processes.waiting import waited_within
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..tally import of_tasks, plain_names, require_task
 from ..timeline import Timeline
 from ..units import duration, share
@@ -49,6 +49,7 @@ class MigrationVerdict:
 
 
 @requires("sched:sched_migrate_task", "sched:sched_switch")
+@main_columns(shares=("effect", "effect_low", "effect_high"))
 def migration_verdict(
     timeline: Timeline, task: int | str | None = None, horizon_ns: int = HORIZON_NS
 ) -> MigrationVerdict:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..units import plural
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -76,7 +78,7 @@ def judged(rows: list[Row], lost_events: int, some_lost: bool = False) -> Comple
 
 def _lost(lost_events: int, some_lost: bool) -> list[str]:
     if lost_events:
-        return [f"lost {lost_events:,} event{'s' if lost_events > 1 else ''}"]
+        return [f"lost {plural(lost_events, 'event')}"]
     return ["lost an unknown number of events"] if some_lost else []
 
 

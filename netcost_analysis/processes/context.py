@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..tally import plain_names
 from ..timeline import Timeline
 from .keys import TaskBy, task_keys
@@ -16,6 +16,7 @@ NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share")
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """Softirq time by the task in whose context it ran, by action and cost class.
 

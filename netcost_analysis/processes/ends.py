@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .._native import CaptureError
-from ..requires import requires, unrecorded
+from ..requires import main_columns, requires, unrecorded
 from ..tally import of_tasks, plain_names
 from ..timeline import Timeline
 from .context import NETWORK, softirq_rows
@@ -26,6 +26,16 @@ _FEW = 10
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
+@main_columns(
+    "side",
+    "tid",
+    "comm",
+    "on_cpu_ns",
+    "network_softirq_ns",
+    "owned_ns",
+    "softirq_ns_per_packet",
+    "softirq_ns_per_byte",
+)
 def client_and_server(
     timeline: Timeline, client: Task | None = None, server: Task | None = None
 ) -> pd.DataFrame:

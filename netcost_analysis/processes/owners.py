@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..tally import NOBODY, plain_names
 from ..timeline import Timeline
 from . import recorded as r
@@ -17,6 +17,7 @@ _ENDS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("comm", "owner_comm", "owner_known_by", "ns", "softirq_share", "owner_tid", "tid")
 def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     """Softirq time by the process whose traffic it was, and by the process it ran in.
 
@@ -43,6 +44,7 @@ def traffic_owners(timeline: Timeline) -> pd.DataFrame:
 
 
 @requires("irq:softirq_entry", "irq:softirq_exit")
+@main_columns("sender_comm", "receiver_comm", "units", "ns", "by_packet_share")
 def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
     """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
 

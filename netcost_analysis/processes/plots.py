@@ -7,7 +7,7 @@ from matplotlib.ticker import FuncFormatter
 
 from ..plots_marks import legend_above, short
 from ..plots_palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
-from ..units import duration
+from ..units import duration, plural
 
 _ROWS = 9
 # Of a row of softirq_time, in the order they are stacked.
@@ -34,7 +34,7 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
     order = order.drop(idle)
     shown = list(order.index[:_ROWS])
     if len(order) > _ROWS:
-        shown.append(f"{len(order) - _ROWS} others")
+        shown.append(plural(len(order) - _ROWS, "other"))
         rows.loc[rows["of"].isin(order.index[_ROWS:]), "of"] = shown[-1]
     shown += idle
     unit_ns, unit = time_unit(int(rows.groupby("of")["ns"].sum().max()) if len(rows) else 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..stolen_time.lives import away_of, lived_by, names_then
 from ..tally import of_tasks, plain_names
 from ..timeline import Timeline
@@ -13,6 +13,7 @@ QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 
 @requires("sched:sched_switch")
+@main_columns("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns")
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How long tasks waited, runnable, for a CPU, and why they had to.
 

@@ -7,6 +7,7 @@ import pandas as pd
 from .. import moment
 from ..answer import kinds_of
 from ..by import By, check_by, victim_keys
+from ..requires import main_columns
 from ..tally import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ..timeline import Timeline
 from .stretches import GAP_NS
@@ -16,6 +17,7 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
 _LEAST_SHARE = 0.05
 
 
+@main_columns("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network")
 def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 

@@ -5,7 +5,7 @@ import pandas as pd
 from ..by import By, check_by, victim_keys
 from ..errors import ArgumentError
 from ..losses import stolen
-from ..requires import requires
+from ..requires import main_columns, requires
 from ..tally import of_tasks, per_victim
 from ..timeline import Timeline
 from .settling import COLUMNS, of_its_own
@@ -32,6 +32,10 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 
 
 @requires("sched:sched_switch")
+@main_columns(
+    *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
+    *("waited_others_ns", "asleep_ns"),
+)
 def lifetimes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """How long each victim lived within the window, and what it did with that time.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from ..batches.settings import kernel_limits
-from ..requires import MissingEventsError, requires, unrecorded
+from ..requires import MissingEventsError, main_columns, requires, unrecorded
 from ..timeline import Timeline
 from .chunks import chunks
 from .lives import away_of, names_then
@@ -64,6 +64,7 @@ class Handovers:
 
 
 @requires("sched:sched_switch")
+@main_columns("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets")
 def handovers(timeline: Timeline) -> Handovers:
     """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
 

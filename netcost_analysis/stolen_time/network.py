@@ -6,11 +6,11 @@ import pandas as pd
 
 from ..covering import WORTH_SAYING_FIRST, coverage_words
 from ..missed.unrecorded import missing
-from ..requires import unrecorded
+from ..requires import few, unrecorded
 from ..tables import between, share_between
 from ..tally import INTERRUPT_CONTEXTS
 from ..timeline import Timeline
-from ..units import duration, share
+from ..units import duration, plural, share, were
 
 _NAMED = 4
 _SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
@@ -118,8 +118,9 @@ def network_words(cost: NetworkCost) -> list[str]:
             f"Of {share(cost.unknown_cpu_share)} of CPU time nobody knows who had it: what is said "
             "of the rest is a lower bound."
         )
-    verb = "was" if len(cost.not_recorded) == 1 else "were"
-    lacking = f"{' and '.join(cost.not_recorded)} {verb} not recorded"
+    lacking = ""
+    if cost.not_recorded:
+        lacking = f"{few(cost.not_recorded)} {were(len(cost.not_recorded))} not recorded"
     if set(_SOFTIRQS) & set(cost.not_recorded):
         return [*lines, f"What networking cost in all this capture cannot say: {lacking}."]
     whole = "all CPU time"
@@ -159,10 +160,13 @@ def _missing(cost: NetworkCost) -> list[str]:
     # What the kernel counted and no figure has.
     said = []
     if cost.softirqs_missing:
-        said.append(f"{cost.softirqs_missing:,} network softirqs were counted and not recorded")
+        missing = cost.softirqs_missing
+        said.append(
+            f"{plural(missing, 'network softirq')} {were(missing)} counted and not recorded"
+        )
     if cost.interrupts_missing:
         said.append(
-            f"{cost.interrupts_missing:,} interrupts that may be network were counted and not "
-            "recorded"
+            f"{plural(cost.interrupts_missing, 'interrupt')} that may be network "
+            f"{were(cost.interrupts_missing)} counted and not recorded"
         )
     return said

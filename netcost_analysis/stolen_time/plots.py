@@ -20,7 +20,7 @@ from ..plots_palette import (
     printable,
     time_unit,
 )
-from ..units import absent, duration
+from ..units import absent, duration, plural
 
 _BAR = 0.66
 _NAME_LENGTH = 22
@@ -197,7 +197,7 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
     names = [short(name, _NAME_LENGTH) for name in top.index]
     values = [int(ns) for ns in top]
     if len(rest):
-        names.append(f"{len(rest)} others")
+        names.append(plural(len(rest), "other"))
         values.append(int(rest.sum()))
     largest = max(values, default=0)
     divisor, unit = time_unit(largest)

@@ -8,6 +8,7 @@ import pandas as pd
 from ..answer import KIND_COLUMNS, kinds_of
 from ..by import By, check_by, victim_keys
 from ..errors import ArgumentError
+from ..requires import main_columns
 from ..tally import of_tasks, require_task, tally, within_figures
 from ..timeline import Timeline
 from ..units import round_width
@@ -22,6 +23,7 @@ _STEPS_IN_WINDOW = 5
 _UNKNOWN = 0.1
 
 
+@main_columns("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns", "on_cpu_ns")
 def rolling_stolen(
     timeline: Timeline,
     window_ns: int | None = None,

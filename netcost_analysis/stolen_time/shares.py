@@ -4,7 +4,7 @@ import pandas as pd
 
 from ..by import By, victim_keys
 from ..losses import stolen
-from ..requires import unrecorded
+from ..requires import main_columns, unrecorded
 from ..tally import known_if, of_tasks, per_victim
 from ..timeline import Timeline
 from .chunks import chunks
@@ -14,6 +14,9 @@ from .settling import of_its_own
 _TICK = "irq_vectors:local_timer_entry"
 
 
+@main_columns(
+    "comm", "effective_share", "monitor_share", "overcharged_share", "on_cpu_ns", "task_ns"
+)
 def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The share of a CPU that each victim effectively had, against what a monitor shows.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from ..errors import ArgumentError
-from ..requires import MissingEventsError, unrecorded
+from ..requires import MissingEventsError, main_columns, unrecorded
 from ..tally import known_if, require_task
 from ..timeline import Timeline
 from .chunks import chunks
@@ -35,6 +35,7 @@ class Episodes:
     total: int
 
 
+@main_columns("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets")
 def episodes(
     timeline: Timeline, victim: str | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
