@@ -16,7 +16,7 @@ WORDS = (
 )
 MODULES = sorted({path for pattern in WORDS for path in PACKAGE.glob(pattern)})
 COMPUTING = {
-    *("sum", "fsum", "nansum", "prod", "cumsum", "diff", "groupby", "agg", "add", "sub", "mul"),
+    *("sum", "fsum", "nansum", "prod", "cumsum", "diff", "groupby", "agg", "mul"),
     *("div", "truediv", "floordiv", "mod", "pow", "divmod", "mean", "nanmean", "average", "median"),
     *("nanmedian", "mode", "std", "var", "quantile", "nanquantile", "percentile", "fit", "lstsq"),
     *("polyfit", "linregress", "curve_fit", "corr", "cov", "interp"),
