@@ -67,3 +67,9 @@ def accounting(config: dict[str, str]) -> Accounting | None:
     if config.get("CONFIG_TICK_CPU_ACCOUNTING") == "y":
         return Accounting("tick", hardirq=True, softirq=True, ksoftirqd=True)
     return None
+
+
+def tick_ms(config: dict[str, str]) -> float | None:
+    """How long a tick is, by CONFIG_HZ; None where the configuration does not say."""
+    hertz = config.get("CONFIG_HZ", "")
+    return 1000 / int(hertz) if hertz.isdigit() and 0 < int(hertz) < 10**6 else None

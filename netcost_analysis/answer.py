@@ -1,13 +1,19 @@
 """The answer of the report: whose CPU time, how much of it was taken, by what."""
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from .errors import AbsentError, no_task
-from .tally import INTERRUPT_CONTEXTS, of_tasks, tally
+from .losses import shares_of
+from .tally import INTERRUPT_CONTEXTS, of_tasks
 from .timeline import Timeline
+from .units import absent
 
+# Of the time on CPU: less than this waited is left to the tables.
+_WORTH_SAYING = 0.005
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
 # A victim's time on CPU in the order it is told: its own, then what was taken, then the rest.
@@ -15,7 +21,6 @@ PARTS = (
     *("own", "stolen_network", "stolen_maybe_network", "stolen_other", "stolen_or_synchronous"),
     *("synchronous", "scheduled", "unknown"),
 )
-_STOLEN = ("stolen", "stolen_or_synchronous")
 
 
 def choose_victim(
@@ -53,6 +58,17 @@ def _recorded_victim(timeline: Timeline, names: list[str]) -> str | None:
     return str(by_comm.idxmax()) if len(by_comm) else None
 
 
+# The kinds of kinds_of that interrupts have, and what their time is called as a column.
+KIND_COLUMNS = {
+    "hardirq": "hardirq_ns",
+    "vector": "vector_ns",
+    "poll": "poll_ns",
+    "softirq": "network_core_ns",
+    "softirq_other": "other_softirq_ns",
+    "nmi": "nmi_ns",
+}
+
+
 def kinds_of(rows: pd.DataFrame) -> "pd.Series[str]":
     """What ran in each row of segments or sums, in the classes that pictures tell apart.
 
@@ -64,13 +80,13 @@ def kinds_of(rows: pd.DataFrame) -> "pd.Series[str]":
     return context.where(~((context == "softirq") & ~network), "softirq_other")
 
 
-def parts_of(sums: pd.DataFrame, victim: str) -> pd.DataFrame:
+def parts_of(timeline: Timeline, victim: str) -> pd.DataFrame:
     """Where a victim's time on CPU went: a partition of it.
 
-    sums: of a timeline. Returns columns part (one of PARTS, in that order, those that occur) and ns
-    (int64); ns adds up to the victim's on_cpu_ns of stolen(), where sched_switch was recorded.
+    Returns columns part (one of PARTS, in that order, those that occur), ns (int64) and share (NaN
+    without sched_switch); ns adds up to the victim's on_cpu_ns of stolen(), where that is known.
     """
-    rows = _of(sums, victim)
+    rows = _of(timeline, victim)
     part = pd.Series("own", index=rows.index, dtype=object)
     part[rows["context"] == "unknown"] = "unknown"
     inside = rows["context"].isin(INTERRUPT_CONTEXTS)
@@ -80,54 +96,65 @@ def parts_of(sums: pd.DataFrame, victim: str) -> pd.DataFrame:
     part[inside & (rows["cost_class"] == "stolen")] = "stolen_" + network
     ns = rows.groupby(part)["ns"].sum()
     present = [name for name in PARTS if ns.get(name, 0)]
-    return pd.DataFrame({"part": present, "ns": [int(ns[name]) for name in present]})
+    frame = pd.DataFrame({"part": present, "ns": [int(ns[name]) for name in present]})
+    whole = frame["ns"].sum() if timeline.has_switches else float("nan")
+    return frame.assign(share=frame["ns"] / whole)
 
 
-def thieves_of(sums: pd.DataFrame, victim: str | None) -> pd.DataFrame:
-    """What took a victim's time, most first.
-
-    sums: of a timeline. victim: None for nobody. Returns a row per thief: thief (as in the ledger),
-    kind (of kinds_of), device (None where it has none), is_network (yes, no, unknown), ns (int64,
-    stolen for certain), max_ns (with what may have been the victim's own traffic), episodes
-    (stretches of time).
-    """
-    rows = _of(sums, victim)
-    taken = rows[rows["context"].isin(INTERRUPT_CONTEXTS) & rows["cost_class"].isin(_STOLEN)]
-    taken = taken.assign(
-        kind=kinds_of(taken),
-        device=taken["device"].astype(object),
-        max_ns=taken["ns"],
-        ns=taken["ns"].where(taken["cost_class"] == "stolen", 0),
-    )
-    keys = ["thief", "kind", "device", "is_network"]
-    frame = taken.groupby(keys, dropna=False)[["ns", "max_ns", "episodes"]].sum().reset_index()
-    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
-    return frame.sort_values("max_ns", ascending=False, kind="stable", ignore_index=True)
+def _of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
+    # Of all tasks for None.
+    rows = of_tasks(timeline.tally())
+    return rows if victim is None else rows[rows["comm"] == victim]
 
 
-def over_time(sums: pd.DataFrame, victim: str | None) -> pd.DataFrame:
-    """A victim's time on CPU by bin and by what ran.
-
-    sums: of a timeline, with bins. victim: None for all tasks. Returns bin_ns (start of the bin),
-    kind (of kinds_of; "synchronous" and "scheduled" for interrupt-context time that was not
-    stolen), ns (int64), one row for each pair that occurs.
-    """
-    rows = of_tasks(tally(sums, "comm")) if victim is None else _of(sums, victim)
-    kind = kinds_of(rows)
-    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
-    kept = inside & ~rows["cost_class"].isin(_STOLEN)
-    kind = kind.where(~kept, rows["cost_class"])
-    frame = pd.DataFrame({"bin_ns": sums["bin_ns"].loc[rows.index], "kind": kind, "ns": rows["ns"]})
-    return frame.groupby(["bin_ns", "kind"])["ns"].sum().reset_index()
-
-
-def _of(sums: pd.DataFrame, victim: str | None) -> pd.DataFrame:
-    rows = of_tasks(tally(sums, "comm"))
-    return rows[rows["comm"] == victim]
-
-
-def cpus_of(sums: pd.DataFrame, victim: str | None) -> list[int]:
+def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
     """The CPUs on which a victim was seen, the one with most of its time first."""
-    rows = of_tasks(tally(sums, "comm")) if victim is None else _of(sums, victim)
-    by_cpu = rows.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    by_cpu = (
+        _of(timeline, victim).groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    )
     return [int(cpu) for cpu in by_cpu.index]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """What the headline says of a victim beyond its row of stolen().
+
+    shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
+    without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
+    what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
+    little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
+    overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
+    """
+
+    shares: "pd.Series[float]"
+    devices: "pd.Series[int]"
+    backlog_ns: int
+    unseen_ns: int
+    waited_ns: int
+    unrecorded_ns: int
+    undercharged_ns: int | None
+    overcharged_ns: int | None
+
+
+def headline(row: "pd.Series[Any]", thieves: pd.DataFrame) -> Headline:
+    """The headline's figures. row: of stolen(), the victim's. thieves: of by_thief()."""
+    device = thieves["device"]
+    by_device = thieves[device.notna() & (device != "(no_device)")].groupby("device")
+    whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
+
+    def worth(ns: Any) -> int:
+        ns = 0 if absent(ns) else int(ns)
+        return ns if ns >= _WORTH_SAYING * whole else 0
+
+    shown = row["monitor_ns"]
+    known = not absent(shown)
+    return Headline(
+        shares=shares_of(row),
+        devices=by_device["stolen_max_ns"].sum().sort_values(ascending=False),
+        backlog_ns=int(thieves.loc[device == "(no_device)", "stolen_max_ns"].sum()),
+        unseen_ns=worth(row["unknown_max_ns"] - row["unknown_ns"]) if whole else 0,
+        waited_ns=worth(row["displaced_ns"]),
+        unrecorded_ns=worth(row["stolen_unrecorded_ns"]),
+        undercharged_ns=whole - int(shown) if known else None,
+        overcharged_ns=int(shown) - int(row["task_ns"]) if known else None,
+    )

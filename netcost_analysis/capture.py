@@ -128,6 +128,11 @@ class Capture:
         return None
 
     @property
+    def event_count(self) -> int:
+        """How many events of all kinds it holds."""
+        return sum(self._scan["events"].values())
+
+    @property
     def start_ns(self) -> int:
         """The first event's time on the capture's clock.
 
@@ -292,7 +297,7 @@ class Capture:
             ),
             (
                 "events",
-                f"{sum(info['events'].values()):,}: {', '.join(events)}",
+                f"{self.event_count:,}: {', '.join(events)}",
             ),
             (
                 "lost",

@@ -8,12 +8,13 @@ import click
 
 from .cli import capture_arguments, json_option, opened, print_json
 from .cli_table import say
-from .recorder import clock, is_perf, recorder
-from .units import duration, plural, printable, ranges, share, were
+from .recorder import clock, is_perf, mappings, recorder
+from .units import duration, elapsed, plural, printable, ranges, share, were
 
 _WIDTH = 89
 # Format and version that go without saying.
 _USUAL = ("perf.data", 2)
+_WORDS = {4: "32-bit", 8: "64-bit"}
 # trace-cmd record -e all describes a thousand events and more that never happened.
 _MOST_SILENT = 12
 
@@ -110,14 +111,14 @@ def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
     lines += [
         (
             "gap",
-            f"CPU {gap['cpu']}, at {duration(gap['start_ns'] - info['start_ns'])} for "
-            f"{duration(gap['end_ns'] - gap['start_ns'])}: "
+            f"CPU {gap['cpu']}, at {elapsed(info['start_ns'], gap['start_ns'])} for "
+            f"{elapsed(gap['start_ns'], gap['end_ns'])}: "
             + (_lost(gap["lost"]) if gap["lost"] else gap["why"]),
         )
         for gap in info["coverage"][:10]
     ]
     if len(info["coverage"]) > 10:
-        lines.append(("", f"and {len(info['coverage']) - 10:,} more"))
+        lines.append(("", f"and {len(info['coverage'][10:]):,} more"))
     return lines + [("note", note) for note in info["notes"]]
 
 
@@ -146,7 +147,7 @@ def _format(info: dict[str, Any]) -> str:
     if info["byte_order"] != "little":
         parts.append(f"{info['byte_order']}-endian")
     if info["word_bytes"] not in (8, None):
-        parts.append(f"{8 * info['word_bytes']}-bit")
+        parts.append(_WORDS.get(info["word_bytes"], f"{info['word_bytes']}-byte words"))
     if info["compressed"]:
         parts.append("compressed")
     if info["wrapped"]:
@@ -157,7 +158,7 @@ def _format(info: dict[str, Any]) -> str:
 
 
 def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
-    counts = sorted(info["events"].items(), key=lambda item: (-item[1], item[0]))
+    counts = sorted(sorted(info["events"].items()), key=lambda item: item[1], reverse=True)
     attrs = {event["name"]: event for event in info["event_attrs"]}
     # Events that perf adds to have something to hang its own records on are nobody's question, nor
     # are ftrace's own, which are always described, in use or not.
@@ -171,9 +172,9 @@ def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
     width = max((len(f"{number:,}") for _, number in counts), default=0)
     lines = [f"{number:>{width},}  {name}{_how(attrs.get(name))}" for name, number in counts]
     if silent:
-        more = len(silent) - _MOST_SILENT
+        more = len(silent[_MOST_SILENT:])
         named = silent if more < 2 else [*silent[:_MOST_SILENT], f"{more:,} more (--json has all)"]
-        lines += wrap("none of " + ", ".join(named), _WIDTH)
+        lines.extend(wrap(f"none of {', '.join(named)}", _WIDTH))
     return [("" if i else "events", line) for i, line in enumerate(lines)]
 
 
@@ -192,9 +193,7 @@ def _how(event: dict[str, Any] | None) -> str:
 def _symbols(info: dict[str, Any]) -> str:
     # What names the addresses in samples.
     records = info["records"]
-    mappings = records.get("MMAP", 0) + records.get("MMAP2", 0)
-    symbols = records.get("KSYMBOL", 0)
-    counted = ((mappings, "mapping"), (symbols, "kernel symbol"))
+    counted = ((mappings(info), "mapping"), (records.get("KSYMBOL", 0), "kernel symbol"))
     parts = [plural(number, name) for number, name in counted if number]
     if info["kallsyms"]:
         parts.append("kallsyms")

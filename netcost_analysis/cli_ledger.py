@@ -50,24 +50,25 @@ def _json(matrix: Any, summary: dict[str, Any], verdict: str | None) -> dict[str
 
     victims = []
     for key in matrix.max_ns.index:
-        low, high = matrix.ns.loc[key], matrix.max_ns.loc[key]
-        on_cpu_ns = plain(matrix.on_cpu_ns[key])
+        low, shares, max_shares = (
+            frame.loc[key] for frame in (matrix.ns, matrix.share, matrix.max_share)
+        )
         victims.append(
             {
                 **victim_fields(key, matrix.by),
-                "on_cpu_ns": on_cpu_ns,
+                "on_cpu_ns": plain(matrix.on_cpu_ns[key]),
                 "task_ns": plain(matrix.task_ns[key]),
-                "stolen_ns": int(low.sum()),
-                "stolen_max_ns": int(high.sum()),
+                "stolen_ns": int(matrix.stolen_ns[key]),
+                "stolen_max_ns": int(matrix.stolen_max_ns[key]),
                 "thieves": [
                     {
                         "thief": thief,
                         "ns": int(low[thief]),
                         "max_ns": int(ns),
-                        "share": low[thief] / on_cpu_ns if on_cpu_ns else None,
-                        "max_share": ns / on_cpu_ns if on_cpu_ns else None,
+                        "share": plain(shares[thief]),
+                        "max_share": plain(max_shares[thief]),
                     }
-                    for thief, ns in high.items()
+                    for thief, ns in matrix.max_ns.loc[key].items()
                     if ns
                 ],
             }

@@ -73,8 +73,7 @@ def command(
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
         if len(frame):
-            lost = timeline.sums()
-            table = _overview(frame, int(lost.loc[lost["tid"].isna(), "ns"].sum()))
+            table = _overview(frame, timeline.nobodys_ns)
             missing = show(table, by_importance(table, _MAIN), wide)
             left_out(missing, len(table.header), names=False)
         else:
@@ -140,21 +139,14 @@ def _holders(timeline: "Timeline", victim: str) -> list[list[str]]:
     ]
 
 
-def _overview(frame: "pd.DataFrame", lost_ns: int) -> "Table":
-    # lost_ns: time whose task is not known.
+def _overview(frame: "pd.DataFrame", nobodys_ns: int) -> "Table":
+    from .losses import summed
     from .tables import Table
 
     rows = [[str(comm), *_cells(row)] for comm, row in frame[:_ROWS].iterrows()]
     if len(frame) > _ROWS:
-        # A column that is unknown for one is unknown for their sum.
-        rest = frame[_ROWS:].sum(skipna=False)
-        whole = rest["on_cpu_ns"]
-        for part in ("stolen", "stolen_max"):
-            known = not absent(whole) and whole > 0
-            rest[f"{part}_share"] = rest[f"{part}_ns"] / whole if known else float("nan")
-        # Upper bounds of one stretch of time do not add up.
-        rest["unknown_max_ns"] = min(rest["unknown_max_ns"], rest["unknown_ns"] + lost_ns)
-        rows.append([plural(len(frame) - _ROWS, "other"), *_cells(rest)])
+        rest = frame[_ROWS:]
+        rows.append([plural(len(rest), "other"), *_cells(summed(rest, nobodys_ns))])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
@@ -172,7 +164,6 @@ _MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it netw
 
 
 def _cells(row: "pd.Series[Any]") -> list[str]:
-    from .losses import own_of
     from .tables import between, share_between
 
     def figure(name: str) -> str:
@@ -181,7 +172,9 @@ def _cells(row: "pd.Series[Any]") -> list[str]:
 
     return [
         figure("on_cpu_ns"),
-        figure("task_ns") if absent(row["task_ns"]) else between(*own_of(row)),
+        figure("task_ns")
+        if absent(row["task_ns"])
+        else between(row["task_min_ns"], row["task_ns"]),
         between(row["stolen_ns"], row["stolen_max_ns"]),
         share_between(row["stolen_share"], row["stolen_max_share"])
         if row["stolen_max_ns"] and not absent(row["stolen_share"])
@@ -197,40 +190,38 @@ def _cells(row: "pd.Series[Any]") -> list[str]:
 
 
 def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
-    from .losses import own_of
+    from .losses import shares_of
     from .tables import Table, between, share_between
 
-    whole = row["on_cpu_ns"]
+    shares = shares_of(row)
 
-    def part(name: str, low: Any, high: Any | None = None) -> list[str]:
-        high = low if high is None else high
-        unknown = absent(whole) or not whole
-        return [
-            name,
-            between(low, high) or "0",
-            "" if unknown else share_between(low / whole, high / whole),
-        ]
+    def part(name: str, low: str, high: str | None = None) -> list[str]:
+        high = high or low
+        of = "" if absent(shares[high]) else share_between(shares[low], shares[high])
+        return [name, between(row[f"{low}_ns"], row[f"{high}_ns"]) or "0", of]
 
     rows = []
-    if not absent(whole):
-        rows += [part("on CPU", whole), part("ran itself", *own_of(row))]
-    rows.append(part("stolen", row["stolen_ns"], row["stolen_max_ns"]))
-    rows.append(part("  network", row["stolen_network_ns"], row["stolen_network_max_ns"]))
+    if not absent(row["on_cpu_ns"]):
+        rows += [part("on CPU", "on_cpu"), part("ran itself", "task_min", "task")]
+    rows.append(part("stolen", "stolen", "stolen_max"))
+    rows.append(part("  network", "stolen_network", "stolen_network_max"))
     if not absent(row["stolen_own_ns"]):
-        own = row["stolen_own_ns"], row["stolen_own_max_ns"]
-        rows.append(part("  of its own traffic", *own))
+        rows.append(part("  of its own traffic", "stolen_own", "stolen_own_max"))
     for name in map(str, row.index):
         if name.startswith(_THIEVES) and row[name]:
             thief = name.removeprefix("stolen_").removesuffix("_ns").replace("_", " ", 1)
-            rows.append(part(f"  by {thief}", row[name]))
+            rows.append(part(f"  by {thief}", name.removesuffix("_ns")))
     if row["stolen_unrecorded_ns"]:
-        rows.append(part("  by interrupts not recorded", 0, row["stolen_unrecorded_ns"]))
+        most = between(0, row["stolen_unrecorded_ns"])
+        rows.append(
+            ["  by interrupts not recorded", most, share_between(0, shares["stolen_unrecorded"])]
+        )
     rows += [
-        part("synchronous", row["synchronous_ns"]),
-        part("scheduled (work of kernel threads, their own part too)", row["scheduled_ns"]),
-        part("no known owner", row["unknown_ns"], row["unknown_max_ns"]),
+        part("synchronous", "synchronous"),
+        part("scheduled (work of kernel threads, their own part too)", "scheduled"),
+        part("no known owner", "unknown", "unknown_max"),
         ["displaced (waited, off CPU)", duration(row["displaced_ns"]), ""],
-        part(f"a monitor says ({regime.regime})", row["monitor_ns"])
+        part(f"a monitor says ({regime.regime})", "monitor")
         if regime
         else ["a monitor says", "unknown", ""],
     ]

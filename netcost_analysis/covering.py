@@ -79,6 +79,12 @@ def lost_of_cpus(
     return lost
 
 
+def lost_in(timeline: "Timeline", cpus: list[int], gaps: "pd.DataFrame") -> int:
+    """Time without record of these CPUs in all, ns. gaps: of Timeline.coverage."""
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    return sum(lost_of_cpus(cpus, gaps.to_dict("records"), window).values())
+
+
 def recorded_share(
     cpus: list[int], gaps: list[dict[str, Any]], window: tuple[int, int]
 ) -> float | None:

@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from .answer import over_time
-from .batches.poll_sizes import mean_batch
-from .covering import lost_of_cpus
+from .batches.poll_sizes import budget_of as budget_of
+from .batches.poll_sizes import net_rx_of, polls_of
+from .covering import lost_in
+from .stolen_time.rolling import Spread, spread
 from .story import count, filled, missing
 from .tables import NO_TASK
 from .units import duration, ranges, share
@@ -23,12 +24,11 @@ def detail_text(timeline: "Timeline", detail: "Timeline") -> str:
     """Which stretch single interrupts and batches are of, where it is not all; else empty."""
     if detail is timeline:
         return ""
-    origin = timeline.capture.start_ns
     return filled(
         "<p class='missing'>This is a large capture. Single interrupts and batches, below, are of "
         "{width} from its middle, {start} after its start; every sum is of all of it.</p>",
         width=duration(detail.duration_ns),
-        start=duration(int(detail.summary["start_ns"]) - origin),
+        start=duration(detail.offset_ns),
     )
 
 
@@ -39,11 +39,6 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
             missing(capture, "irq:softirq_entry", "irq:softirq_exit")
             or "<p class='missing'>No interrupt was seen from its entry to its exit.</p>"
         )
-    inside = example.segments[
-        (example.segments["cpu"] == example.cpu)
-        & (example.segments["start_ns"] >= example.first_ns)
-        & (example.segments["end_ns"] <= example.last_ns)
-    ]
     names = {
         "hardirq": "hardirqs",
         "vector": "vectors",
@@ -52,7 +47,7 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
         "softirq_other": "other softirqs",
         "nmi": "NMIs",
     }
-    ns = (inside["end_ns"] - inside["start_ns"]).groupby(inside["kind"]).sum()
+    ns = example.parts
     parts = ", ".join(f"{name} {duration(ns[kind])}" for kind, name in names.items() if kind in ns)
     text = filled(
         "<p>Full colour is who has the CPU. The pale spans are a softirq that is open and a task "
@@ -62,8 +57,8 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
         "{taken}: {parts}.",
         what=example.what,
         cpu=example.cpu,
-        at=duration(example.first_ns - capture.start_ns),
-        span=duration(example.last_ns - example.first_ns),
+        at=duration(example.offset_ns),
+        span=duration(example.span_ns),
         taken=duration(example.interrupted_ns),
         parts=parts,
     )
@@ -82,9 +77,14 @@ def moment_text(capture: "Capture", example: "Moment | None") -> str:
 
 
 def over_time_text(
-    timeline: "Timeline", victim: str | None, cpus: list[int], gaps: pd.DataFrame, bin_ns: int
+    timeline: "Timeline",
+    victim: str | None,
+    cpus: list[int],
+    gaps: pd.DataFrame,
+    bins: pd.DataFrame | None,
+    bin_ns: int,
 ) -> str:
-    """What the picture over time shows, and the gaps in it."""
+    """What the picture over time shows, and the gaps in it. bins: of rolling_stolen()."""
     if not timeline.duration_ns:
         return "<p class='missing'>The window is empty: there is no time to show.</p>"
     if not cpus:
@@ -101,35 +101,26 @@ def over_time_text(
             " Without sched:sched_switch only interrupts are shown: nobody knows who had the CPU "
             "in between."
         )
-    elif victim:
-        text += _spread(over_time(timeline.sums(bin_ns), victim))
+    elif victim and bins is not None:
+        text += _spread(spread(bins))
     if len(gaps):
-        window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-        whole = sum(lost_of_cpus(cpus, gaps.to_dict("records"), window).values())
         why = gaps["why"].astype(object).value_counts()
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in why[:3].items())
         text += filled(
             " Gaps in the record of these CPUs: {number}, {whole} in all; {reasons}.",
             number=count(len(gaps), "stretch", "stretches"),
-            whole=duration(whole),
+            whole=duration(lost_in(timeline, cpus, gaps)),
             reasons=reasons,
         )
     return text + "</p>"
 
 
-def _spread(bins: pd.DataFrame) -> str:
-    # Of the bins in which the victim had at least half of its usual time.
-    taken = ["poll", "softirq", "hardirq", "vector", "softirq_other", "nmi"]
-    whole = bins.groupby("bin_ns")["ns"].sum()
-    lost = bins[bins["kind"].isin(taken)].groupby("bin_ns")["ns"].sum()
-    usual = whole[whole >= whole.median() / 2]
-    shares = (lost.reindex(usual.index, fill_value=0) / usual).sort_values()
-    if len(shares) < 5 or not shares.max():
+def _spread(found: Spread | None) -> str:
+    if found is None:
         return ""
-    low, high = shares.quantile(0.1), shares.quantile(0.9)
     return (
-        f" In the middle four fifths of the bins, interrupts took {share(low) or '0 %'} to "
-        f"{share(high) or '0 %'} of its time; at worst {share(shares.iloc[-1])}."
+        f" In the middle four fifths of the bins, interrupts took {share(found.low_share) or '0 %'}"
+        f" to {share(found.high_share) or '0 %'} of its time; at worst {share(found.most_share)}."
     )
 
 
@@ -144,49 +135,42 @@ def other_devices(polls: pd.DataFrame, shown: list[str]) -> str:
     devices = rest["device"].astype(object).nunique()
     if not devices:
         return ""
-    work = f" and {count(int(rest['work'].sum()), 'packet')}" if rest["work"].notna().any() else ""
+    found = polls_of(rest)
+    work = f" and {count(found.packets, 'packet')}" if found.known else ""
     return f"<p>{count(devices, 'more device')}, together {count(len(rest), 'poll')}{work}.</p>"
-
-
-def budget_of(polls: pd.DataFrame) -> int | None:
-    """The budget most polls had; None where it was not recorded."""
-    budgets = polls["budget"].dropna()
-    return int(budgets.mode().iloc[0]) if len(budgets) else None
 
 
 def batch_text(device: str, polls: pd.DataFrame) -> str:
     """What the polls of one device say."""
-    work = polls["work"].dropna().astype("int64")
-    if not len(work):
+    found = polls_of(polls)
+    if not found.known:
         return filled(
             "<p>{polls} of {device}, but this kernel's napi_poll has no work field (it came in "
             "4.8): batches are unknown.</p>",
             polls=count(len(polls), "poll"),
             device=device,
         )
-    budget = budget_of(polls)
     text = (
-        f"{count(len(work), 'poll')} handled {count(int(work.sum()), 'packet')}: "
-        f"{mean_batch(work) or 0:.1f} in the mean of those that received any, "
-        f"{work.median():.0f} in the median of all."
+        f"{count(found.known, 'poll')} handled {count(found.packets, 'packet')}: "
+        f"{found.batch_mean or 0:.1f} in the mean of those that received any, "
+        f"{found.median:.0f} in the median of all."
     )
-    empty = int((work == 0).sum())
-    if empty:
+    traps = found.traps
+    if traps.of("empty"):
         text += (
-            f" {count(empty, 'poll')} ({share(empty / len(work))}) received nothing: work does not"
-            " count the transmissions that a poll completes."
+            f" {count(traps.of('empty'), 'poll')} ({share(traps.by_trap['share']['empty'])}) "
+            "received nothing: work does not count the transmissions that a poll completes."
         )
-    if budget:
-        full, almost = int((work == budget).sum()), int((work == budget - 1).sum())
+    if found.budget:
         text += (
-            f" {full:,} used the whole budget of {budget} and were polled again"
-            if full
-            else f" None used the whole budget of {budget}"
+            f" {traps.of('full'):,} used the whole budget of {found.budget} and were polled again"
+            if traps.of("full")
+            else f" None used the whole budget of {found.budget}"
         )
         text += (
-            f"; {almost:,} stopped at {budget - 1}, which is also what a driver must report when "
-            "it used its whole budget and is done."
-            if almost
+            f"; {traps.of('almost full'):,} stopped at {found.almost}, which is also what a "
+            "driver must report when it used its whole budget and is done."
+            if traps.of("almost full")
             else "."
         )
     return filled("<p><b>{device}</b>: {text}</p>", device=device, text=text)
@@ -196,26 +180,25 @@ def softirq_text(net_rx: pd.DataFrame) -> str:
     """What the NET_RX softirqs say of batches."""
     if not len(net_rx):
         return ""
-    empty = int((net_rx["packets"] == 0).sum())
-    busy = net_rx[net_rx["packets"] > 0]
-    text = f"{count(len(net_rx), 'NET_RX softirq')}, {len(busy):,} of them with packets"
-    if len(busy):
+    found = net_rx_of(net_rx)
+    text = f"{count(found.softirqs, 'NET_RX softirq')}, {found.busy:,} of them with packets"
+    if found.busy:
         text += (
-            f": {busy['packets'].mean():.1f} each in the mean, {int(busy['packets'].max()):,} at "
-            f"most, in {busy['polls'].mean():.1f} polls"
+            f": {found.packets_mean:.1f} each in the mean, {found.packets_most:,} at most, in "
+            f"{found.polls_mean:.1f} polls"
         )
     text += "."
-    dispatch = int((net_rx["polls"] == 0).sum())
-    if dispatch:
+    if found.dispatches:
         text += (
-            f" {dispatch:,} polled nothing: they only told other CPUs that packets wait for them "
-            "(receive packet steering), or found their work done."
+            f" {found.dispatches:,} polled nothing: they only told other CPUs that packets wait "
+            "for them (receive packet steering), or found their work done."
         )
-    elif empty:
-        text += f" {empty:,} polled and received nothing."
-    kthread = int(net_rx["in_kthread"].sum())
-    if kthread:
-        text += f" {kthread:,} ran in kernel threads, {share(kthread / len(net_rx))} of all."
+    elif found.empty:
+        text += f" {found.empty:,} polled and received nothing."
+    if found.in_kthread:
+        text += (
+            f" {found.in_kthread:,} ran in kernel threads, {share(found.in_kthread_share)} of all."
+        )
     return f"<p>{text}</p>"
 
 

@@ -1,11 +1,13 @@
 """Why the three estimates of what the victim got differ, computed; HTML as in story."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from .accounting import tick_ms
+from .doctor.hidden import Gap, gap
 from .story import filled
-from .units import duration, share
+from .units import absent, duration, points, share
 
 if TYPE_CHECKING:
     from .bundle import Bundle
@@ -60,11 +62,10 @@ def estimates_text(bundle: "Bundle", timeline: "Timeline", rows: pd.DataFrame) -
     """
     got = {name: float(value) for name, value in rows["got_share"].items()}
     windows = _windows(bundle, timeline)
-    return (
-        windows
-        + _ticks(bundle, got["ticks"], got["work"])
-        + _gap(timeline, got["traced"], got["work"], same_run=not windows)
-    )
+    lost = {name: float(value) for name, value in rows["lost_share"].items()}
+    ticks = _ticks(tick_ms(bundle.kernel_config), rows.loc[["ticks"]].iloc[0])
+    found = gap(bundle, timeline, got["traced"], got["work"])
+    return f"{windows}{ticks}{_gap(found, lost['work'], lost['traced'], same_run=not windows)}"
 
 
 def _windows(bundle: "Bundle", timeline: "Timeline") -> str:
@@ -81,58 +82,46 @@ def _windows(bundle: "Bundle", timeline: "Timeline") -> str:
     )
 
 
-def _ticks(bundle: "Bundle", ticks: float, work: float) -> str:
-    if ticks != ticks:
+def _ticks(tick: float | None, row: "pd.Series[Any]") -> str:
+    if absent(row["got_share"]):
         return ""
-    hertz = bundle.kernel_config.get("CONFIG_HZ", "")
-    each = f", {1000 / int(hertz):.3g} ms," if hertz.isdigit() and int(hertz) else ""
     text = (
         "<p><b>Ticks</b> is user time by times(2). Unless the kernel measures interrupts "
         "(accounting, above), it samples: the whole tick{each} goes to whatever the timer "
         "happened to interrupt, and what runs between two ticks is not seen."
     )
-    if work == work:
-        points = 100 * abs(ticks - work)
-        side = "more" if ticks > work else "less"
-        text += f" Here it claims {points:.1f} points {side} than the work that was done."
-    return filled(text + "</p>", each=each)
+    off = row["residual_share"]
+    if not absent(off):
+        side = "more" if off > 0 else "less"
+        text += f" Here it claims {points(off)} points {side} than the work that was done."
+    return filled(f"{text}</p>", each=f", {tick:.3g} ms," if tick else "")
 
 
-def _gap(timeline: "Timeline", traced: float, work: float, same_run: bool) -> str:
-    if traced != traced or work != work:
+def _gap(found: Gap, work: float, traced: float, same_run: bool) -> str:
+    if found.share != found.share:
         return ""
-    points = 100 * (traced - work)
-    if points <= 0:
+    if found.share <= 0:
         return (
             "<p>The <b>work</b> done is more than the <b>traced</b> time allows by "
-            f"{-points:.1f} points: a baseline that was disturbed, or a window that holds more "
-            "than the victim's run.</p>"
+            f"{points(found.share)} points: a baseline that was disturbed, or a window that holds "
+            "more than the victim's run.</p>"
         )
-    what_else = ": hidden cost" if same_run else ". What is not due to that is hidden cost"
     text = (
-        f"<p><b>Work</b> is what counts: {share(1 - work)} of what the victim does undisturbed was "
-        f"not done. <b>Traced</b> accounts for {share(1 - traced)}: then an interrupt or another "
-        f"task had the CPU. The gap is {points:.1f} points"
+        f"<p><b>Work</b> is what counts: {share(work)} of what the victim does undisturbed was not "
+        f"done. <b>Traced</b> accounts for {share(traced)}: then an interrupt or another task had "
+        f"the CPU. The gap is {points(found.share)} points"
     )
     if same_run:
-        hidden_ns = round((traced - work) * timeline.duration_ns)
-        irqs, what = _interruptions(timeline)
-        each = f", {duration(hidden_ns / irqs)} for each of {irqs:,} {what}" if irqs else ""
-        text += f" or {duration(hidden_ns)}{each}"
+        each = (
+            ""
+            if absent(found.hidden_ns)
+            else f", {duration(found.hidden_ns)} for each of the {found.interrupts_per_s:,.0f} "
+            "interrupts a second that the kernel counted there"
+        )
+        text += f" or {duration(found.ns)}{each}"
+    what_else = ": hidden cost" if same_run else ". What is not due to that is hidden cost"
     return text + (
         f"{what_else}, which no pair of tracepoints brackets. Entry and exit of an interrupt, "
         "caches that it leaves cold, exits to a hypervisor and the tracing itself lie in it; this "
         "capture cannot tell them apart.</p>"
     )
-
-
-def _interruptions(timeline: "Timeline") -> tuple[int, str]:
-    # From the sums: the tables of a long run need not fit in memory. One that was interrupted
-    # itself counts twice; those are few.
-    sums = timeline.sums()
-    tasks = sums[(sums["tid"] != 0).fillna(False).astype(bool)]
-    by_context = tasks.groupby(tasks["context"].astype(object))["episodes"].sum()
-    irqs, vectors = int(by_context.get("hardirq", 0)), int(by_context.get("vector", 0))
-    if irqs + vectors:
-        return irqs + vectors, "interrupts" if vectors else "hardirqs, timers and IPIs not counted"
-    return int(by_context.get("softirq", 0)), "softirqs"

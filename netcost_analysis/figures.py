@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .tables import Table
-from .units import absent, duration, share
+from .units import absent, duration, share, since
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ def _ns(value: Any) -> str:
 def _moment(value: Any, start_ns: int | None) -> str:
     if absent(value):
         return ""
-    return f"{int(value)}" if start_ns is None else f"{(int(value) - start_ns) / 1e9:.6f}"
+    return f"{int(value)}" if start_ns is None else since(value, start_ns)
 
 
 def _plain(value: Any) -> str:

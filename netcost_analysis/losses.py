@@ -16,9 +16,9 @@ from .tally import (
     of_tasks,
     per_victim,
     per_victim_and,
-    tally,
 )
 from .timeline import Timeline
+from .units import absent
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 
@@ -30,11 +30,11 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Per victim, where its time on CPU went.
 
     by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, falling by what it
-    lost; all columns int64 ns except on_cpu_ns, task_ns, displaced_ns, monitor_ns (Int64, NA where
-    unknown) and the shares (float, NaN where unknown):
+    lost; all columns int64 ns except on_cpu_ns, task_min_ns, task_ns, displaced_ns, monitor_ns
+    (Int64, NA where unknown) and the shares (float, NaN where unknown):
 
     - on_cpu_ns: from switch-in to switch-out, whoever used it; task_ns: the part in which the task
-      itself ran.
+      itself ran; task_min_ns: without stolen_unrecorded_ns.
     - stolen_ns: interrupt-context time on top of it that came from an interrupt; stolen_max_ns adds
       stolen_or_synchronous_ns, which may have been its own, and stolen_unrecorded_ns: of the time
       that it is said to have run, what interrupts and softirqs may have had that the kernel counted
@@ -44,7 +44,7 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
       (NET_RX with its polls): with stolen_unrecorded_ns these add up to stolen_max_ns.
       stolen_device_<device>_ns: what can be laid at a device, its hardirqs and polls.
     - stolen_network_ns: of stolen_ns what is network; stolen_network_max_ns: of stolen_max_ns what
-      may be.
+      may be; stolen_network_share, stolen_network_max_share: of on_cpu_ns.
     - stolen_own_ns: of stolen_network_ns what softirqs worked on the victim's own packets, as their
       sockets or the packets name the owner; stolen_own_max_ns: all of its softirqs that may have,
       but for another's for certain. NA where neither was recorded.
@@ -67,11 +67,11 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     prepare(timeline)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
     displaced = timeline.displaced if timeline.displaced_known else None
-    rows = tally(timeline.sums(), by)
+    rows = timeline.tally(by)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
     keys = victim_keys(by)
-    missing = unrecorded_ns(timeline, rows, keys)
+    missing = unrecorded_ns(timeline, by)
     frame = stolen_from(rows, displaced, keys, timeline.has_switches, regime, missing)
     frame.insert(
         list(frame).index("unknown_ns") + 1,
@@ -81,10 +81,28 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     return _with_own(frame, timeline, by)
 
 
-def own_of(row: "pd.Series[Any]") -> tuple[Any, Any]:
-    # What a victim of stolen() ran itself, from and to: what may have been softirqs that no event
-    # shows is in the second alone, as it is in what was stolen.
-    return row["task_ns"] - row.get("stolen_unrecorded_ns", 0), row["task_ns"]
+def shares_of(row: "pd.Series[Any]") -> "pd.Series[float]":
+    """Each time of a victim of stolen() as a share of its time on CPU; NaN where that is unknown.
+
+    Returns them under the columns' names without "_ns".
+    """
+    ns = row[[name for name in map(str, row.index) if name.endswith("_ns")]].astype("Float64")
+    whole = ns["on_cpu_ns"]
+    shares = ns / whole if not absent(whole) and whole > 0 else ns * float("nan")
+    return shares.astype("float64").rename(lambda name: str(name).removesuffix("_ns"))
+
+
+def summed(rows: pd.DataFrame, nobodys_ns: int) -> "pd.Series[Any]":
+    """Several victims of stolen() as one; a column that is unknown for one is unknown for all.
+
+    nobodys_ns: time whose task is not known: upper bounds of one stretch of time do not add up.
+    """
+    total = rows.sum(skipna=False)
+    total["unknown_max_ns"] = min(total["unknown_max_ns"], total["unknown_ns"] + nobodys_ns)
+    shares = shares_of(total)
+    for name in ("stolen", "stolen_max"):
+        total[f"{name}_share"] = shares[name]
+    return total
 
 
 def _with_own(frame: pd.DataFrame, timeline: Timeline, by: By) -> pd.DataFrame:
@@ -138,19 +156,20 @@ def stolen_from(
 
     frame = pd.DataFrame(index=index)
     frame["on_cpu_ns"] = known_if(has_switches, total(tasks))
-    frame["task_ns"] = known_if(has_switches, total(tasks[tasks["context"] == "task"]))
+    own = known_if(has_switches, total(tasks[tasks["context"] == "task"]))
+    frame["task_min_ns"], frame["task_ns"] = missing.least(own), own
     frame["stolen_ns"] = total(surely)
     frame["stolen_or_synchronous_ns"] = total(taken[taken["cost_class"] == "stolen_or_synchronous"])
-    unseen = missing.ns.reindex(index, fill_value=0)
-    network = unseen[missing.network].sum(axis=1)
-    frame["stolen_unrecorded_ns"] = unseen.sum(axis=1).astype("int64")
+    frame["stolen_unrecorded_ns"] = missing.of(index)
     frame["stolen_max_ns"] = total(taken) + frame["stolen_unrecorded_ns"]
     whole = frame["on_cpu_ns"].astype("Float64").astype("float64")
     frame["stolen_share"] = frame["stolen_ns"] / whole.where(whole > 0)
     frame["stolen_max_share"] = frame["stolen_max_ns"] / whole.where(whole > 0)
     frame["stolen_network_ns"] = total(surely[surely["is_network"] == "yes"])
     perhaps = total(taken[taken["is_network"] != "no"])
-    frame["stolen_network_max_ns"] = perhaps + network.astype("int64")
+    frame["stolen_network_max_ns"] = perhaps + missing.of(index, missing.network)
+    for part in ("stolen_network", "stolen_network_max"):
+        frame[f"{part}_share"] = frame[f"{part}_ns"] / whole.where(whole > 0)
     for context in ("hardirq", "vector", "nmi"):
         frame[f"stolen_{context}_ns"] = total(taken[taken["context"] == context])
     softirqs = taken[taken["context"].isin(["softirq", "poll"])]

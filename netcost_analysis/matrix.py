@@ -1,16 +1,58 @@
 """Who lost CPU time to what: the matrix of victims and thieves."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from .by import By, check_by, victim_keys
 from .missed.unrecorded import note_of, prepare, unrecorded_ns
-from .tables import ledger_html, ledger_text
-from .tally import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and, tally
+from .tables import label, ledger_html, ledger_text, plain_key
+from .tally import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and
 from .timeline import Timeline
 
-_NOT_RECORDED = ", not recorded"
+
+class Cell(NamedTuple):
+    """A time, from and to, and both as shares of a time on CPU; NaN where that is unknown."""
+
+    ns: int
+    max_ns: int
+    share: float
+    max_share: float
+
+    @classmethod
+    def of(cls, whole_ns: int | None, low_ns: int, high_ns: int) -> "Cell":
+        """Of times and the whole that shares are of."""
+        if not whole_ns:
+            return cls(low_ns, high_ns, float("nan"), float("nan"))
+        return cls(low_ns, high_ns, low_ns / whole_ns, high_ns / whole_ns)
+
+
+class Column(NamedTuple):
+    """One victim or several: who, their time on CPU and what they ran (None where unknown).
+
+    thieves: a cell for each; stolen: all of them.
+    """
+
+    victims: tuple[Any, ...]
+    on_cpu_ns: int | None
+    task: Cell | None
+    thieves: list[Cell]
+    stolen: Cell
+
+    @property
+    def name(self) -> str:
+        """Who, in words."""
+        if len(self.victims) > 1:
+            return f"{len(self.victims)} others"
+        return label(plain_key(self.victims[0]))
+
+
+class Gathered(NamedTuple):
+    """A ledger as a table of a page's size: the thieves' names, and a column for each victim."""
+
+    thieves: list[str]
+    columns: list[Column]
 
 
 @dataclass(frozen=True)
@@ -23,7 +65,8 @@ class Ledger:
     victim's own, and, last, a column "NET_RX, not recorded" for each softirq vector and interrupt
     of which the kernel counted some that no event shows; the truth lies between. on_cpu_ns: Int64
     per victim, its time on CPU whoever used it, NA where sched_switch was not recorded. task_ns:
-    Int64, the part in which it ran itself. elsewhere: int64, a row per other cost class (from_idle,
+    Int64, the part in which it ran itself, and task_min_ns what of it surely was its own, without
+    the columns "..., not recorded". elsewhere: int64, a row per other cost class (from_idle,
     scheduled, synchronous), a column per thief. window_ns, cpus, recorded_share, owned_share (of
     the CPUs' window what was recorded without loss, and of that what has a known owner), notes: of
     the timeline.
@@ -33,6 +76,7 @@ class Ledger:
     ns: pd.DataFrame
     max_ns: pd.DataFrame
     on_cpu_ns: "pd.Series[int]"
+    task_min_ns: "pd.Series[int]"
     task_ns: "pd.Series[int]"
     elsewhere: pd.DataFrame
     window_ns: int
@@ -42,10 +86,19 @@ class Ledger:
     notes: tuple[str, ...]
 
     @property
-    def task_min_ns(self) -> "pd.Series[int]":
-        """task_ns without what of it may have been in the columns "..., not recorded"."""
-        unseen = [name for name in self.max_ns if str(name).endswith(_NOT_RECORDED)]
-        return self.task_ns - self.max_ns[unseen].sum(axis=1)
+    def stolen_ns(self) -> "pd.Series[int]":
+        """What each victim lost in all."""
+        return self.ns.sum(axis=1)
+
+    @property
+    def stolen_max_ns(self) -> "pd.Series[int]":
+        """The same with what may have been its own."""
+        return self.max_ns.sum(axis=1)
+
+    @property
+    def elsewhere_ns(self) -> "pd.Series[int]":
+        """What was stolen from no task, by cost class."""
+        return self.elsewhere.sum(axis=1)
 
     @property
     def share(self) -> pd.DataFrame:
@@ -56,6 +109,33 @@ class Ledger:
     def max_share(self) -> pd.DataFrame:
         """max_ns as a share of the victim's time on CPU."""
         return _share(self.max_ns, self.on_cpu_ns)
+
+    def gathered(self, victims: int, thieves: int | None = None) -> "Gathered":
+        """The first so many victims and thieves (None: all); the others in one more, one as is."""
+        many = len(self.max_ns.columns)
+        groups = _groups(len(self.max_ns), victims)
+        kinds = _groups(many, many if thieves is None else thieves)
+        names = [str(self.max_ns.columns[one[0]]) if len(one) == 1 else f"{len(one)} others"
+                 for one in kinds]  # fmt: skip
+        own = [ns.to_numpy(object) for ns in (self.on_cpu_ns, self.task_min_ns, self.task_ns)]
+        lows, highs = self.ns.to_numpy(), self.max_ns.to_numpy()
+        columns = []
+        for group in groups:
+            low, high = (
+                [int(ns[one].sum()) for one in kinds]
+                for ns in (lows[group].sum(axis=0), highs[group].sum(axis=0))
+            )
+            whole, least, most = (_known(ns[group].sum()) for ns in own)
+            columns.append(
+                Column(
+                    tuple(self.max_ns.index[group]),
+                    whole,
+                    None if least is None or most is None else Cell.of(whole, least, most),
+                    [Cell.of(whole, *ends) for ends in zip(low, high, strict=True)],
+                    Cell.of(whole, sum(low), sum(high)),
+                )
+            )
+        return Gathered(names, columns)
 
     def __repr__(self) -> str:
         return ledger_text(self)
@@ -80,7 +160,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     """
     check_by(by)
     prepare(timeline)
-    rows = tally(timeline.sums(), by)
+    rows = timeline.tally(by)
     keys = victim_keys(by)
     interrupts = rows[rows["context"].isin(INTERRUPT_CONTEXTS)]
     stolen = interrupts[interrupts["cost_class"] == "stolen"]
@@ -93,13 +173,14 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     )
     index = order.sort_values(["loss", "on_cpu"], ascending=False, kind="stable").index
 
-    missing = unrecorded_ns(timeline, rows, keys).ns.reindex(index, fill_value=0)
-    missing = missing.loc[:, missing.sum() > 0].add_suffix(_NOT_RECORDED)
+    unrecorded = unrecorded_ns(timeline, by)
+    missing = unrecorded.ns.reindex(index, fill_value=0)
+    missing = missing.loc[:, missing.sum() > 0].add_suffix(", not recorded")
     maximum = per_victim_and("thief", loss, keys, index).join(missing)
     maximum.columns.name = "thief"
     others = interrupts[~interrupts["cost_class"].isin(["stolen", "stolen_or_synchronous"])]
-    own = tasks[tasks["context"] == "task"]
     known = timeline.has_switches
+    own = known_if(known, per_victim(tasks[tasks["context"] == "task"], keys, index))
     return Ledger(
         by=by,
         ns=per_victim_and("thief", stolen, keys, index).reindex(
@@ -107,7 +188,8 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
         ),
         max_ns=maximum,
         on_cpu_ns=known_if(known, per_victim(tasks, keys, index)),
-        task_ns=known_if(known, per_victim(own, keys, index)),
+        task_min_ns=unrecorded.least(own),
+        task_ns=own,
         elsewhere=per_victim_and("thief", others, ["cost_class"], _classes(others)),
         window_ns=timeline.duration_ns,
         cpus=tuple(timeline.summary["cpus"]),
@@ -119,3 +201,14 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
 
 def _classes(rows: pd.DataFrame) -> "pd.Index[str]":
     return pd.Index(sorted(map(str, rows["cost_class"].unique())), name="cost_class")
+
+
+def _groups(count: int, most: int) -> list[list[int]]:
+    # A single other has a place of its own.
+    kept = count if count <= most + 1 else most
+    rest = list(range(kept, count))
+    return [[place] for place in range(kept)] + ([rest] if rest else [])
+
+
+def _known(ns: Any) -> int | None:
+    return None if pd.isna(ns) else int(ns)

@@ -24,7 +24,8 @@ class Moment:
     """A short window of one CPU.
 
     cpu; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it to the
-    softirq's exit; segments (with kind), softirqs, polls: the timeline's, in that window. others:
+    softirq's exit; offset_ns: from the capture's start to first_ns; segments (with kind), softirqs,
+    polls: the timeline's, in that window. others:
     CPUs shown beside it, busiest with interrupts first. what: which interrupt this is, in words;
     scheduled: it ran in a kernel thread of the network's, so it was taken from nobody.
     """
@@ -34,6 +35,7 @@ class Moment:
     end_ns: int
     first_ns: int
     last_ns: int
+    offset_ns: int
     segments: pd.DataFrame
     softirqs: pd.DataFrame
     polls: pd.DataFrame
@@ -59,10 +61,19 @@ class Moment:
     @property
     def interrupted_ns(self) -> int:
         """What was taken from the task between first_ns and last_ns on that CPU."""
+        return int(self.parts.drop(["task", "idle", "unknown"], errors="ignore").sum())
+
+    @property
+    def span_ns(self) -> int:
+        """From first_ns to last_ns."""
+        return self.last_ns - self.first_ns
+
+    @property
+    def parts(self) -> "pd.Series[int]":
+        """Who had that CPU between first_ns and last_ns: ns by kind."""
         rows = self.segments[self.segments["cpu"] == self.cpu]
         inside = rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
-        taken = inside[~inside["kind"].isin(["task", "idle", "unknown"])]
-        return int((taken["end_ns"] - taken["start_ns"]).sum())
+        return (inside["end_ns"] - inside["start_ns"]).groupby(inside["kind"]).sum()
 
 
 def detail(timeline: Timeline) -> Timeline:
@@ -72,7 +83,7 @@ def detail(timeline: Timeline) -> Timeline:
     its middle, with about as many events as do.
     """
     capture, span = timeline.capture, timeline.duration_ns
-    events = sum(capture.info["events"].values())
+    events = capture.event_count
     if events <= _MOST_EVENTS or not span:
         return timeline
     width = max(span * _MOST_EVENTS // events, 1)
@@ -173,6 +184,7 @@ def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> M
         end,
         first,
         last,
+        first - origin,
         segments,
         near.softirqs,
         near.polls,

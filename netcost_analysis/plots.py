@@ -8,7 +8,8 @@ from .plots_batches import batches, cost_per_packet, packets_per_softirq
 from .plots_estimates import estimates
 from .plots_lanes import lanes
 from .plots_palette import KIND, KIND_NAMES, PART, PART_NAMES, style, time_unit
-from .plots_time import bin_width, stolen_over_time
+from .plots_time import stolen_over_time
+from .units import round_width as bin_width
 
 __all__ = [
     "KIND",

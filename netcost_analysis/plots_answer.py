@@ -32,23 +32,23 @@ def answer(
     victim: str,
     monitor_ns: int | None = None,
     displaced_ns: int = 0,
-    has_switches: bool = True,
 ) -> None:
     """Draw where a victim's time on CPU went, under it what a monitor shows.
 
     parts: as parts_of returns it. monitor_ns: utime + stime, None where unknown. displaced_ns: what
     it waited off CPU for scheduled network work; drawn to the same scale where it can be seen.
-    has_switches: False where time on CPU is unknown, so that parts are shares of nothing.
     """
     total = int(parts["ns"].sum())
     extent = max(total, monitor_ns or 0, displaced_ns, 1)
     divisor, unit = time_unit(extent)
-    rows = [f"{printable(victim)} on CPU" if has_switches else f"from {printable(victim)}"]
+    # Without shares its time on CPU is not known.
+    known = bool(parts["share"].notna().all())
+    rows = [f"{printable(victim)} on CPU" if known else f"from {printable(victim)}"]
     left = 0
-    for part, ns in zip(parts["part"], map(int, parts["ns"]), strict=True):
+    for part, ns, of in zip(parts["part"], map(int, parts["ns"]), parts["share"], strict=True):
         _piece(ax, 0, left / divisor, ns / divisor, PART[part], part == "unknown")
         if ns >= _LABEL_WIDTH * extent:
-            text = duration(ns) + (f"\n{share(ns / total)}" if has_switches else "")
+            text = f"{duration(ns)}\n{share(of)}".strip()
             dark = part in ("stolen_network", "stolen_other", "synchronous", "scheduled")
             _inside(ax, (left + ns / 2) / divisor, 0, text, "white" if dark else INK)
         left += ns
@@ -106,11 +106,10 @@ def _inside(ax: Axes, x: float, row: int, text: str, color: str, left: bool = Fa
 _NETWORK = {"yes": ", network", "unknown": ", perhaps network", "no": ", no network"}
 
 
-def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: int = 8) -> None:
+def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
     """Draw what took a victim's time, a bar per thief.
 
-    rows: as thieves_of returns it. on_cpu_ns: for the shares, None where unknown. most: how many
-    have a bar of their own; the others share the last.
+    rows: as by_thief returns it. most: how many have a bar of their own; the others share the last.
     """
     head, rest = rows.iloc[:most], rows.iloc[most:]
     # A vector has a row for its runs that were the network's, and one for the others.
@@ -118,21 +117,22 @@ def thieves(ax: Axes, rows: pd.DataFrame, on_cpu_ns: int | None = None, most: in
     for place, twice in enumerate(head["thief"].duplicated(keep=False)):
         if twice:
             names[place] += _NETWORK[head["is_network"].iloc[place]]
-    values = [int(ns) for ns in head["max_ns"]]
+    values = [int(ns) for ns in head["stolen_max_ns"]]
+    shares = list(head["stolen_max_share"])
     colors = [KIND[kind] for kind in head["kind"]]
     if len(rest):
         names.append(plural(len(rest), "other"))
-        values.append(int(rest["max_ns"].sum()))
+        values.append(int(rest["stolen_max_ns"].sum()))
+        shares.append(rest["stolen_max_share"].sum(min_count=1))
         colors.append("white")
     largest = max(values, default=0)
     divisor, unit = time_unit(largest)
     places = range(len(values))
     lengths = [value / divisor for value in values]
     ax.barh(places, lengths, 0.66, color=colors, edgecolor=FAINT, linewidth=0.5)
-    for place, value in zip(places, values, strict=True):
-        of = f"  {share(value / on_cpu_ns)}" if on_cpu_ns else ""
+    for place, value, of in zip(places, values, shares, strict=True):
         ax.annotate(
-            f"{duration(value)}{of}",
+            f"{duration(value)}  {share(of)}".strip(),
             (value / divisor, place),
             xytext=(5, 0),
             textcoords="offset points",

@@ -48,6 +48,15 @@ PART = {
     "scheduled": "#7f6a3f",
     "unknown": UNKNOWN,
 }
+
+
+def shade(part: str, fraction: float) -> str:
+    # A part's colour for CSS, the denser the larger the fraction.
+    red, green, blue = (int(PART[part][at : at + 2], 16) for at in (1, 3, 5))
+    # The square root: a percent is still seen beside a half.
+    return f"rgba({red},{green},{blue},{0.6 * min(fraction, 1) ** 0.5:.2f})"
+
+
 PART_NAMES = {
     "own": "ran itself",
     "stolen_network": "stolen, network",

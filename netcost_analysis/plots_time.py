@@ -5,12 +5,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
+from .answer import KIND_COLUMNS
 from .plots_marks import legend_above
 from .plots_palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES, time_unit
 
 # From the bottom up: what was taken, what it did for its own traffic, what it had, what is unknown.
 _ORDER = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
 _REST = ("synchronous", "scheduled", "task", "unknown")
+_COLUMNS = {**KIND_COLUMNS, **{one: f"{one}_ns" for one in _REST}}
 _WIDEST_GAPS = 200
 
 
@@ -25,9 +27,9 @@ def stolen_over_time(
 ) -> None:
     """Draw a victim's time on CPU, bin by bin, as a share of one CPU.
 
-    bins: as over_time returns it. gaps: coverage of the victim's CPU (start_ns, end_ns). window:
-    from when to when, ns. bin_ns: the width of a bin; bins start on its multiples. origin_ns: what
-    the axis counts from. cpus: how many CPUs make 100 %.
+    bins: as rolling_stolen returns it, of windows of one bin. gaps: coverage of the victim's CPU
+    (start_ns, end_ns). window: from when to when, ns. bin_ns: the width of a bin; bins start on its
+    multiples. origin_ns: what the axis counts from. cpus: how many CPUs make 100 %.
     """
     start_ns, end_ns = window
     unit_ns, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
@@ -38,13 +40,18 @@ def stolen_over_time(
     edges = (
         np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1)) - origin_ns
     ) / unit_ns
+    place = bins["start_ns"] // bin_ns * bin_ns
+    others = [one for one in _COLUMNS.values() if one != "task_ns"]
+    # Of a kernel thread, what is no network work.
+    own = (bins["on_cpu_ns"] - bins[others].sum(axis=1)).fillna(0)
+    bins = bins.assign(task_ns=own).set_index(place)
     base = np.zeros(len(starts))
     handles = []
     for kind in (*_ORDER, *_REST):
-        of_kind = bins[bins["kind"] == kind].set_index("bin_ns")["ns"]
+        of_kind = bins[_COLUMNS[kind]]
         if not of_kind.sum():
             continue
-        ns = of_kind.reindex(starts, fill_value=0).to_numpy()
+        ns = of_kind.reindex(starts, fill_value=0).to_numpy("int64")
         top = base + 100 * ns / widths / cpus
         color = KIND.get(kind) or PART[kind]
         hatch = HATCH if kind == "unknown" else None
@@ -76,10 +83,3 @@ def _gaps(
         width = max(min(int(end), end_ns) - max(int(start), start_ns), least) / unit_ns
         ax.axvspan(left, left + width, 0.965, 1, facecolor="black", linewidth=0)
     return [Patch(facecolor="black", label="gap in the record")]
-
-
-def bin_width(span_ns: int, about: int = 120) -> int:
-    """A round width (1, 2 or 5 times a power of ten, in ns) that cuts a span into about so many."""
-    wanted = max(span_ns, 1) / about
-    power = 10 ** int(np.floor(np.log10(max(wanted, 1))))
-    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))

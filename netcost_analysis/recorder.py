@@ -36,6 +36,11 @@ def is_perf(header: dict[str, Any]) -> bool:
     return bool(header["format"] == "perf.data")
 
 
+def mappings(info: dict[str, Any]) -> int:
+    # How many records of mapped files it has, of either kind.
+    return int(info["records"].get("MMAP", 0)) + int(info["records"].get("MMAP2", 0))
+
+
 def require_perf(header: dict[str, Any], what: str) -> None:
     # what: samples with addresses, mappings, ...: what no other recorder keeps.
     if not is_perf(header):

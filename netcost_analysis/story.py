@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from .accounting import accounting
+from .answer import Headline, headline
 from .covering import coverage_words
-from .losses import own_of
 from .missed.said import verdict
 from .missed.unrecorded import note_of
 from .recorder import clock, recorder
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 count = plural
 
-# Of the time on CPU: less than this waited is left to the tables.
-_WORTH_SAYING = 0.005
 # Without these there is no interrupt time.
 _INTERRUPTS = (
     *("irq:irq_handler_entry", "irq:irq_handler_exit"),
@@ -40,7 +38,6 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
     info, bundle = capture.info, capture.bundle
     host = bundle.manifest.get("host") if bundle else None
     host = host if isinstance(host, dict) else {}
-    events = sum(info["events"].values())
     regime = accounting(bundle.kernel_config) if bundle else None
     said = verdict(capture)
     recorded = f"{info['format']} by {recorder(info)}"
@@ -53,7 +50,7 @@ def facts(capture: "Capture", timeline: "Timeline") -> str:
             f"{info['nr_cpus']} in the host" if info.get("nr_cpus") else None,
         ),
         "window": f"{duration(info['duration_ns'])}, clock: {clock(info)}",
-        "events": f"{events:,}, {info['lost_events']:,} lost",
+        "events": f"{capture.event_count:,}, {info['lost_events']:,} lost",
         "verdict": said.verdict if said else "",
         "coverage": coverage_words(timeline.recorded, timeline.owned),
         "accounting": regime.text if regime else "unknown: no kernel configuration was recorded",
@@ -89,7 +86,7 @@ def answer(
 ) -> str:
     """The answer in a few sentences.
 
-    row: of stolen(), the victim's. thieves: as thieves_of returns it. Where interrupts were not
+    row: of stolen(), the victim's. thieves: as by_thief returns it. Where interrupts were not
     recorded it says so: nothing seen is not nothing taken.
     """
     if victim is None or row is None:
@@ -103,10 +100,10 @@ def answer(
             victim=victim,
             events=",".join(unseen),
         )
-    known = not absent(row["on_cpu_ns"]) and int(row["on_cpu_ns"]) > 0
-    text = _taken(victim, row, known, bool(unseen), _devices(capture, thieves))
-    text += _own(victim, row) + _waited(row, known) + _unrecorded(row, known)
-    text += _unseen(victim, row, known)
+    head = headline(row, thieves)
+    known = not absent(head.shares["on_cpu"])
+    text = _taken(victim, row, bool(unseen), _devices(capture, head))
+    text += _own(victim, row) + _also(victim, head)
     if unseen:
         text += filled(
             "<p>It took more than that, if anything: {events} {verb} not recorded.</p>",
@@ -119,41 +116,27 @@ def answer(
             "was on a CPU, so there are times here but no shares.</p>",
             victim=victim,
         )
-    own = own_of(row)
     return text + filled(
         "<p>In a window of {window}, {victim} was on a CPU for {on_cpu}, and ran for {own} of "
         "it ({share}). Interrupts of every kind took {all}.{monitor}</p>",
         window=duration(window_ns),
         victim=victim,
         on_cpu=duration(row["on_cpu_ns"]),
-        own=between(*own),
-        share=share_between(*(ns / row["on_cpu_ns"] for ns in own)),
+        own=between(row["task_min_ns"], row["task_ns"]),
+        share=share_between(head.shares["task_min"], head.shares["task"]),
         all=between(row["stolen_ns"], row["stolen_max_ns"]) or "none",
-        monitor=_monitor(row),
+        monitor=_monitor(row["monitor_ns"], head),
     )
 
 
-def _unseen(victim: str, row: "pd.Series[Any]", known: bool) -> str:
-    unseen = int(row.get("unknown_max_ns", 0)) - int(row.get("unknown_ns", 0))
-    if not known or unseen < _WORTH_SAYING * row["on_cpu_ns"]:
-        return ""
-    return filled(
-        "<p>Up to {unseen} more may have been {victim}'s time on a CPU: nobody is known to have "
-        "had a CPU then, so what was taken of that nobody knows either.</p>",
-        unseen=duration(unseen),
-        victim=victim,
-    )
-
-
-def _taken(victim: str, row: "pd.Series[Any]", known: bool, partial: bool, devices: str) -> str:
+def _taken(victim: str, row: "pd.Series[Any]", partial: bool, devices: str) -> str:
     low, high = row["stolen_network_ns"], row["stolen_network_max_ns"]
     figure, rest = between(low, high) or "nothing", f" from {victim}"
-    if known and high:
+    if high and not absent(row["stolen_network_share"]):
+        rest = f" of {victim}'s time on CPU: {figure} of {duration(row['on_cpu_ns'])}"
         # Where both ends of the range print alike, so does their share.
-        most = low if duration(low) == duration(high) else high
-        whole = row["on_cpu_ns"]
-        rest = f" of {victim}'s time on CPU: {figure} of {duration(whole)}"
-        figure = share_between(low / whole, most / whole)
+        most = "stolen_network" if duration(low) == duration(high) else "stolen_network_max"
+        figure = share_between(row["stolen_network_share"], row[f"{most}_share"])
     return filled(
         "<p class='answer'>Packet processing took <b>{figure}</b>{rest}{limit}.{devices}</p>",
         figure=figure,
@@ -175,68 +158,62 @@ def _own(victim: str, row: "pd.Series[Any]") -> str:
     )
 
 
-def _waited(row: "pd.Series[Any]", known: bool) -> str:
-    waited = 0 if absent(row["displaced_ns"]) else int(row["displaced_ns"])
-    if not waited or (known and waited < _WORTH_SAYING * row["on_cpu_ns"]):
-        return ""
-    return (
-        f"<p class='answer'>For another <b>{escape(duration(waited))}</b> it waited, off CPU, "
-        "while network work in kernel threads had its CPU.</p>"
+def _also(victim: str, head: Headline) -> str:
+    told = (
+        (
+            head.waited_ns,
+            "<p class='answer'>For another <b>{ns}</b> it waited, off CPU, while network work in "
+            "kernel threads had its CPU.</p>",
+        ),
+        (
+            head.unrecorded_ns,
+            "<p>Up to {ns} of what it lost, to interrupts and softirqs of every kind, are some "
+            "that the kernel counted and this recording does not have: the end of this page says "
+            "how that is estimated.</p>",
+        ),
+        (
+            head.unseen_ns,
+            "<p>Up to {ns} more may have been {victim}'s time on a CPU: nobody is known to have "
+            "had a CPU then, so what was taken of that nobody knows either.</p>",
+        ),
     )
+    return "".join(filled(text, ns=duration(ns), victim=victim) for ns, text in told if ns)
 
 
-def _unrecorded(row: "pd.Series[Any]", known: bool) -> str:
-    unseen = int(row.get("stolen_unrecorded_ns", 0))
-    if not unseen or (known and unseen < _WORTH_SAYING * row["on_cpu_ns"]):
-        return ""
-    return filled(
-        "<p>Up to {unseen} of what it lost, to interrupts and softirqs of every kind, are some "
-        "that the kernel counted and this recording does not have: the end of this page says how "
-        "that is estimated.</p>",
-        unseen=duration(unseen),
-    )
-
-
-def _devices(capture: "Capture", thieves: pd.DataFrame) -> str:
-    named = thieves[thieves["device"].notna() & (thieves["device"] != "(no_device)")]
-    by_device = named.groupby("device")["max_ns"].sum().sort_values(ascending=False)
-    if len(by_device):
-        listed = [f"{device} ({duration(ns)})" for device, ns in by_device[:3].items()]
-        if len(by_device) > 3:
-            listed.append(f"{len(by_device) - 3} more")
+def _devices(capture: "Capture", head: Headline) -> str:
+    if len(head.devices):
+        listed = [f"{device} ({duration(ns)})" for device, ns in head.devices[:3].items()]
+        if len(head.devices[3:]):
+            listed.append(f"{len(head.devices[3:])} more")
         if len(listed) == 1:
             return f" The thief is {listed[0]}, in its interrupts and polls."
         thieves_are = f"{', '.join(listed[:-1])} and {listed[-1]}"
         return f" The thieves are {thieves_are}, in their interrupts and polls."
-    backlog = int(thieves.loc[thieves["device"] == "(no_device)", "max_ns"].sum())
-    if backlog:
+    if head.backlog_ns:
         return (
-            f" No device can be named: {duration(backlog)} of it went to polls of the backlog, "
-            "which receive packet steering, veth and loopback use and the kernel calls (no_device)."
+            f" No device can be named: {duration(head.backlog_ns)} of it went to polls of the "
+            "backlog, which receive packet steering, veth and loopback use and the kernel calls "
+            "(no_device)."
         )
     if unrecorded(capture, "napi:napi_poll"):
         return " No device can be named: napi:napi_poll, which names them, was not recorded."
     return " No device can be named: none was polled on top of it."
 
 
-def _monitor(row: "pd.Series[Any]") -> str:
-    shown = row["monitor_ns"]
-    if absent(shown):
+def _monitor(shown: Any, head: Headline) -> str:
+    if head.undercharged_ns is None or head.overcharged_ns is None:
         return (
             " What a monitor would show is unknown, for the kernel's configuration was not recorded"
             " with the capture."
         )
-    on_cpu, own = int(row["on_cpu_ns"]), int(row["task_ns"])
-    if int(shown) == on_cpu == own:
-        return f" A monitor (utime + stime, as top reads them) shows {duration(shown)}, all of it."
-    if int(shown) > own:
-        return (
-            f" A monitor (utime + stime, as top reads them) shows {duration(shown)}: "
-            f"{duration(int(shown) - own)} of that it did not run."
-        )
+    text = f" A monitor (utime + stime, as top reads them) shows {duration(shown)}"
+    if not head.undercharged_ns and not head.overcharged_ns:
+        return f"{text}, all of it."
+    if head.overcharged_ns > 0:
+        return f"{text}: {duration(head.overcharged_ns)} of that it did not run."
     return (
-        f" A monitor (utime + stime, as top reads them) shows {duration(shown)}; the other "
-        f"{duration(on_cpu - int(shown))} of its time on CPU are charged to nobody, as if it slept."
+        f"{text}; the other {duration(head.undercharged_ns)} of its time on CPU are charged to "
+        "nobody, as if it slept."
     )
 
 
@@ -260,8 +237,9 @@ def missing(capture: "Capture", *names: str) -> str | None:
     silent = [name for name in names if not counts.get(name)]
     if silent:
         return filled(
-            "<p class='missing'>Nothing to show: {listed} recorded, and did not happen.</p>",
-            listed=" and ".join(silent) + (" was" if len(silent) == 1 else " were"),
+            "<p class='missing'>Nothing to show: {listed} {verb} recorded, and did not happen.</p>",
+            listed=" and ".join(silent),
+            verb="was" if len(silent) == 1 else "were",
         )
     return None
 

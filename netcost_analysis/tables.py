@@ -6,12 +6,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .covering import coverage_words
-from .units import duration, plural, printable, ranges, share
+from .units import duration, printable, ranges, share
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from .matrix import Ledger
+    from .matrix import Cell, Column, Ledger
 
 
 NO_TASK = "No task was seen in the window."
@@ -120,53 +118,33 @@ def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
     # Thieves down, victims across: thieves have the long names. As many victims as the width takes,
     # those who lost most first; the others share the last column.
     known = bool(ledger.on_cpu_ns.notna().all())
-    names = [*(("on CPU", "the task itself") if known else ()), *map(str, ledger.max_ns.columns)]
-    names.append("stolen in all")
-    # Plain integers from here: a column per victim, a cell for each name.
-    low, high = (
-        [_column(ledger, victim, ns, own, known) for victim in range(len(ns))]
-        for ns, own in ((ledger.ns, ledger.task_min_ns), (ledger.max_ns, ledger.task_ns))
-    )
-    victims = [label(plain_key(key)) for key in ledger.max_ns.index]
-    for count in range(min(len(victims), 8), -1, -1):
-        groups = [[i] for i in range(count)]
-        header = ["thief", *(cell for name in victims[:count] for cell in (name, ""))]
-        if count < len(victims):
-            groups.append(list(range(count, len(victims))))
-            header += [plural(len(victims) - count, "other") if count else "all tasks", ""]
-        columns = [
-            _cells(
-                [sum(low[i][row] for i in group) for row in range(len(names))],
-                [sum(high[i][row] for i in group) for row in range(len(names))],
-                known,
-            )
-            for group in groups
-        ]
+    for count in range(min(len(ledger.ns), 8), -1, -1):
+        gathered = ledger.gathered(count)
+        names = [*(("on CPU", "the task itself") if known else ()), *gathered.thieves]
+        names.append("stolen in all")
+        header = ["thief", *(cell for one in gathered.columns for cell in (one.name, ""))]
+        columns = [_cells(one, known) for one in gathered.columns]
         rows = [
             [name, *(cell for column in columns for cell in column[row])]
             for row, name in enumerate(names)
         ]
-        table = Table(header, rows, strong={len(rows) - 1})
+        table = Table(header, rows, strong={names.index("stolen in all")})
         if count <= 1 or max(map(len, table.text().splitlines())) <= width:
             break
     return table
 
 
-def _column(
-    ledger: "Ledger", victim: int, ns: "pd.DataFrame", own: "pd.Series[int]", known: bool
-) -> list[int]:
-    cells: list[int] = ns.iloc[victim].tolist()
-    whole = (int(ledger.on_cpu_ns.iloc[victim]), int(own.iloc[victim])) if known else ()
-    return [*whole, *cells, sum(cells)]
+def _cells(column: "Column", known: bool) -> list[tuple[str, str]]:
+    cells = [*column.thieves, column.stolen]
+    if not known or column.task is None:
+        return [cell_text(cell) for cell in cells]
+    head = (between(column.on_cpu_ns, column.on_cpu_ns), "")
+    return [head, *(cell_text(cell) for cell in (column.task, *cells))]
 
 
-def _cells(low: list[int], high: list[int], known: bool) -> list[tuple[str, str]]:
-    # Times, and shares of the first, which is the time on CPU.
-    whole = low[0] if known else 0
-    return [
-        (between(a, b), share_between(a / whole, b / whole) if whole and row else "")
-        for row, (a, b) in enumerate(zip(low, high, strict=True))
-    ]
+def cell_text(cell: "Cell") -> tuple[str, str]:
+    # A time and its share of the time on CPU; no share where that is unknown.
+    return between(cell.ns, cell.max_ns), share_between(cell.share, cell.max_share)
 
 
 def window_text(window_ns: int, cpus: Sequence[int]) -> str:
@@ -187,12 +165,13 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
         "synchronous": "synchronous (the tasks' own traffic)",
     }
     lines = []
-    for cost_class, row in ledger.elsewhere.iterrows():
+    rows = zip(ledger.elsewhere.iterrows(), ledger.elsewhere_ns, strict=True)
+    for (cost_class, row), total in rows:
         largest = ", ".join(
             f"{thief} {duration(ns)}" for thief, ns in row.nlargest(3).items() if ns
         )
         name = names.get(str(cost_class), str(cost_class) or "no class")
-        lines.append(printable(f"{name}: {duration(row.sum())} ({largest})"))
+        lines.append(printable(f"{name}: {duration(total)} ({largest})"))
     return lines
 
 

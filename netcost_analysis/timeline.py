@@ -5,6 +5,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from ._native import CaptureError
+from .by import By
 from .covering import coverage_words, recorded_share
 from .errors import AbsentError, ArgumentError
 from .frames import to_frame
@@ -55,6 +56,7 @@ class Timeline:
         self.end = end
         self.cpus = cpus
         self._frames: dict[str, pd.DataFrame] = {}
+        self._tallies: dict[str, pd.DataFrame] = {}
         self._summary: dict[str, Any] | None = None
 
     def load(self, *tables: str) -> "Timeline":
@@ -196,6 +198,25 @@ class Timeline:
         if bin_ns <= 0:
             raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
         return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
+
+    @property
+    def offset_ns(self) -> int:
+        """From the capture's start to the window's."""
+        return int(self.summary["start_ns"]) - self.capture.start_ns
+
+    @property
+    def nobodys_ns(self) -> int:
+        """CPU time whose task is not known."""
+        sums = self.sums()
+        return int(sums.loc[sums["tid"].isna(), "ns"].sum())
+
+    def tally(self, by: By = "comm") -> "pd.DataFrame":
+        """The sums read as victims and thieves, kept: what questions about victims share."""
+        from .tally import tally
+
+        if by not in self._tallies:
+            self._tallies[by] = tally(self.sums(), by)
+        return self._tallies[by]
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -39,6 +39,38 @@ def share(fraction: Any) -> str:
     return f"{percent:.1f} %" if percent < 99.95 else "100 %"
 
 
+def points(fraction: Any, digits: int = 1, sign: bool = False) -> str:
+    # A difference of shares in percentage points: -0.0512 -> "5.1", signed "-5.1".
+    value = 100 * float(fraction)
+    return f"{value:+.{digits}f}" if sign else f"{abs(value):.{digits}f}"
+
+
+def since(time_ns: Any, origin_ns: int, digits: int = 6) -> str:
+    # A moment in seconds from an origin.
+    return f"{(int(time_ns) - origin_ns) / 1e9:.{digits}f}"
+
+
+def elapsed(start_ns: int, end_ns: int) -> str:
+    # From one time to another.
+    return duration(end_ns - start_ns)
+
+
+def thousands(value: Any) -> str:
+    # 98_765.4 -> "99 thousand".
+    return f"{value / 1e3:,.0f} thousand"
+
+
+def mbit(bytes_per_s: Any) -> str:
+    return f"{8 * float(bytes_per_s) / 1e6:,.0f} Mbit/s"
+
+
+def round_width(span_ns: int, about: int = 120) -> int:
+    # 1, 2 or 5 times a power of ten ns, of which a span has about so many at most.
+    wanted = max(-(-span_ns // about), 1)
+    power = int(10 ** (len(str(wanted)) - 1))
+    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
+
+
 def ranges(cpus: Iterable[int]) -> str:
     # CPU numbers as taskset and the kernel write them: [0, 1, 2, 5] -> "0-2,5".
     runs: list[list[int]] = []

@@ -75,7 +75,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     bundle: one whose victim is `openssl speed` (or any for which the manifest has user_s and
     wall_s). timeline: over the victim's run on its CPU,
     Capture.victim_timeline(). Returns rows ticks, work, traced; columns
-    got_share, lost_share (0 to 1, NaN where the bundle cannot say), source (text):
+    got_share, lost_share (0 to 1), residual_share (got_share less that of work; NaN where the
+    bundle cannot say), source (text):
 
     - ticks: user time by times(2) over wall time; what the kernel's accounting says.
     - work: blocks per second over blocks per second of the baseline; what the victim got done.
@@ -96,6 +97,7 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     ).rename_axis("estimate")
     frame["got_share"] = frame["got_share"].astype(float)
     frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.insert(2, "residual_share", frame["got_share"] - frame["got_share"]["work"])
     return frame
 
 

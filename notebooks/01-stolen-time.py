@@ -31,6 +31,7 @@ from netcost_analysis.looking import story as looking_story
 from netcost_analysis.notebook import attempt, picture, say
 from netcost_analysis.stolen_time import plots as stolen_plots
 from netcost_analysis.stolen_time import story as stolen_story
+from netcost_analysis.stolen_time.by_queue import by_thief
 
 capture = netcost.open_capture(path, buffer)
 timeline = capture.timeline()
@@ -45,7 +46,8 @@ say(story.facts(capture, timeline))
 losses = netcost.stolen(timeline)
 victim = answer.choose_victim(timeline, losses, victim)
 lost = losses.loc[victim] if victim else None
-thieves = answer.thieves_of(timeline.sums(), victim)
+queues = netcost.thieves(timeline)
+thieves = by_thief(queues, victim)
 say(
     stolen_story.network_text(netcost.network_cost(timeline)),
     story.answer(capture, victim, lost, thieves, timeline.duration_ns),
@@ -58,18 +60,18 @@ with attempt():
 
 # %%
 if victim:
-    parts = answer.parts_of(timeline.sums(), victim)
+    parts = answer.parts_of(timeline, victim)
     with picture(f"Where the CPU time of {victim} went", 2.6) as (_, ax):
         monitor_ns = story.known(lost["monitor_ns"])
         displaced_ns = story.known(lost["displaced_ns"]) or 0
-        plots.answer(ax, parts, victim, monitor_ns, displaced_ns, timeline.has_switches)
+        plots.answer(ax, parts, victim, monitor_ns, displaced_ns)
 
 # %%
 if len(thieves):
     rows = min(len(thieves), 9)
     with picture(f"What took time from {victim}, most first", 1.3 + 0.26 * rows) as (_, ax):
-        plots.thieves(ax, thieves, story.known(lost["on_cpu_ns"]))
-    say(stolen_story.queues_text(victim, netcost.thieves(timeline)))
+        plots.thieves(ax, thieves)
+    say(stolen_story.queues_text(victim, queues))
 
 # %% [markdown]
 # ## One interrupt
@@ -112,14 +114,15 @@ if victim:
 
 # %%
 bin_ns = plots.bin_width(timeline.duration_ns)
-cpus = answer.cpus_of(timeline.sums(), victim)
+cpus = answer.cpus_of(timeline, victim)
 gaps = timeline.coverage[timeline.coverage["cpu"].isin(cpus)]
+bins = None
 if cpus and timeline.duration_ns:
     window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
-    bins = answer.over_time(timeline.sums(bin_ns), victim)
+    bins = netcost.rolling_stolen(timeline, bin_ns, bin_ns, victim=victim)
     with picture(f"Time on CPU of {victim} by what ran, over the window", 3.0) as (_, ax):
         plots.stolen_over_time(ax, bins, gaps, window, bin_ns, capture.start_ns)
-say(explain.over_time_text(timeline, victim, cpus, gaps, bin_ns))
+say(explain.over_time_text(timeline, victim, cpus, gaps, bins, bin_ns))
 if cpus and timeline.duration_ns:
     windows = netcost.rolling_stolen(timeline, victim=victim)
     say(stolen_story.windows_text(victim, windows, capture.start_ns))

@@ -26,7 +26,7 @@ series = None  # a calibration of capture/lab; None: the project's, beside its o
 # %%
 import netcost_analysis as netcost
 from netcost_analysis import story
-from netcost_analysis.doctor import plots, story_hidden
+from netcost_analysis.doctor import calibrations, plots, story_hidden
 from netcost_analysis.doctor import story as words
 from netcost_analysis.notebook import attempt, picture, say
 
@@ -39,9 +39,9 @@ matches = False
 if series is None and path == "../sample-data/veth-stolen-time":
     series = "../sample-data/hidden-cost"
 with attempt():
-    calibration = words.calibration(series)
+    calibration = calibrations.calibration(series)
     hidden = netcost.hidden_cost(calibration)
-    matches = words.same_host(capture.bundle, calibration)
+    matches = calibrations.same_host(capture.bundle, calibration)
 
 # %% [markdown]
 # ## The answer

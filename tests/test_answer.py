@@ -7,6 +7,7 @@ from conftest import ROOT
 
 import netcost_analysis as netcost
 from netcost_analysis import answer, moment
+from netcost_analysis.stolen_time.by_queue import by_thief
 
 SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
 
@@ -20,7 +21,7 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
     losses = netcost.stolen(timeline)
     assert len(losses) > 10
     for victim, row in losses.iterrows():
-        parts = answer.parts_of(timeline.sums(), str(victim)).set_index("part")["ns"]
+        parts = answer.parts_of(timeline, str(victim)).set_index("part")["ns"]
         assert parts.sum() == row["on_cpu_ns"]
         assert parts.get("own", 0) == row["task_ns"]
         assert parts.get("stolen_network", 0) == row["stolen_network_ns"]
@@ -31,18 +32,63 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
 
 def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None:
     matrix = netcost.ledger(timeline)
-    thieves = answer.thieves_of(timeline.sums(), "openssl")
-    assert thieves["max_ns"].is_monotonic_decreasing
-    by_name = thieves.groupby("thief")["max_ns"].sum()
+    thieves = by_thief(netcost.thieves(timeline), "openssl")
+    assert thieves["stolen_max_ns"].is_monotonic_decreasing
+    by_name = thieves.groupby("thief")["stolen_max_ns"].sum()
     lost = matrix.max_ns.loc["openssl"]
     lost = lost[~lost.index.str.endswith(", not recorded")]
     assert by_name.to_dict() == lost[lost > 0].to_dict()
 
 
+# What the picture over time stacks: a partition of each bin, and of the whole.
 def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
-    bins = answer.over_time(timeline.sums(7_000_000), "openssl")
-    assert bins["ns"].sum() == netcost.stolen(timeline).loc["openssl", "on_cpu_ns"]
-    assert (bins.groupby("bin_ns")["ns"].sum() <= 7_000_000).all()
+    bins = netcost.rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
+    row = netcost.stolen(timeline).loc["openssl"]
+    kinds = bins[list(answer.KIND_COLUMNS.values())]
+    assert (kinds.sum(axis=1) == bins["stolen_max_ns"]).all()
+    rest = bins[["task_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"]].sum(axis=1)
+    assert (kinds.sum(axis=1) + rest == bins["on_cpu_ns"]).all()
+    assert bins["on_cpu_ns"].sum() == row["on_cpu_ns"]
+    assert (bins["on_cpu_ns"] <= 7_000_000).all()
+
+
+def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
+    row = netcost.stolen(timeline).loc["openssl"]
+    thieves = by_thief(netcost.thieves(timeline), "openssl")
+    head = answer.headline(row, thieves)
+    for name in ("stolen", "stolen_max", "stolen_network", "stolen_network_max"):
+        assert head.shares[name] == row[f"{name}_share"] == row[f"{name}_ns"] / row["on_cpu_ns"]
+    assert row["task_min_ns"] == row["task_ns"] - row["stolen_unrecorded_ns"]
+    named = thieves[thieves["device"].notna()]
+    assert head.devices.sum() + head.backlog_ns == named["stolen_max_ns"].sum()
+
+
+# By hand: 1,000 on CPU, of which 700 ran; 20 polls of eth0 took 200, the backlog's 100.
+def test_the_headlines_figures() -> None:
+    row = pd.Series(
+        {
+            "on_cpu_ns": 1_000,
+            "task_min_ns": 690,
+            "task_ns": 700,
+            "stolen_ns": 300,
+            "stolen_unrecorded_ns": 10,
+            "displaced_ns": 4,
+            "monitor_ns": 900,
+            "unknown_ns": 0,
+            "unknown_max_ns": 5,
+        }
+    )
+    thieves = pd.DataFrame(
+        {"device": ["eth0", None, "(no_device)"], "stolen_max_ns": [200, 0, 100]}
+    )
+    head = answer.headline(row, thieves)
+    assert head.shares[["task_min", "task", "stolen"]].tolist() == [0.69, 0.7, 0.3]
+    assert (head.devices.to_dict(), head.backlog_ns) == ({"eth0": 200}, 100)
+    # Less than half a percent is left to the tables.
+    assert (head.unrecorded_ns, head.unseen_ns, head.waited_ns) == (10, 5, 0)
+    assert (head.undercharged_ns, head.overcharged_ns) == (100, 200)
+    nobody = answer.headline(row.astype("Int64").replace({1_000: pd.NA}), thieves)
+    assert nobody.shares.isna().all()
 
 
 def test_the_victim_is_the_bundles(timeline: netcost.Timeline) -> None:

@@ -15,8 +15,9 @@ from test_unrecorded import SILENT, opened, robbed
 from told import NET_RX, OPENSSL, TIMER, UDPSINK
 
 import netcost_analysis
-from netcost_analysis import answer, explain, story
+from netcost_analysis import explain, story
 from netcost_analysis.stolen_time import story as stolen_story
+from netcost_analysis.stolen_time.by_queue import by_thief
 from netcost_analysis.stolen_time.network import network_words
 from netcost_analysis.units import duration
 
@@ -188,7 +189,7 @@ def test_a_headline_has_its_context(netcost: Netcost, tmp_path: Path) -> None:
     capture = netcost_analysis.open_capture(path)
     line = capture.timeline()
     row = netcost_analysis.stolen(line).loc["udpsink"]
-    thieves = answer.thieves_of(line.sums(), "udpsink")
+    thieves = by_thief(netcost_analysis.thieves(line), "udpsink")
     told = stolen_story.network_text(netcost_analysis.network_cost(line))
     told += story.answer(capture, "udpsink", row, thieves, line.duration_ns)
     places = [
@@ -266,5 +267,5 @@ def test_the_page_counts_gaps_that_overlap_once() -> None:
     sums, gaps = line.sums(), line.coverage
     unknown = int(sums.loc[sums["context"] == "unknown", "ns"].sum())
     assert int((gaps["end_ns"] - gaps["start_ns"]).sum()) > unknown
-    told = explain.over_time_text(line, None, [0, 1], gaps, 10_000_000)
+    told = explain.over_time_text(line, None, [0, 1], gaps, None, 10_000_000)
     assert f" {duration(unknown)} in all" in told

@@ -14,9 +14,12 @@ from kept import kept_hidden_cost
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
-from netcost_analysis.doctor.fitting import QUANTITIES, fit, intervals, wide
+from netcost_analysis.doctor.fitting import QUANTITIES, fit, hidden_ns, intervals, wide
+from netcost_analysis.doctor.hidden import gap
 from netcost_analysis.doctor.predicting import errors, predictions
+from netcost_analysis.explain_estimates import estimates_text
 from netcost_analysis.series import open_series
+from netcost_analysis.units import duration
 
 SAMPLE = ROOT / "sample-data" / "hidden-cost"
 # What the made runs are made of: ns per interrupt and packet traced, per interrupt hidden with the
@@ -82,6 +85,33 @@ def test_known_costs_are_found_again() -> None:
     error = predictions(wide(runs)).set_index("predictor")["error_share"].abs()
     assert error[["traced_and_hidden", "counted_and_hidden"]].max() < 1e-9
     assert error[["traced", "counted"]].min() > 0.02
+
+
+# By hand: 2 % of a CPU over 5,000 interrupts a second is 4 us for each. With a run that lost 1 %
+# for 1,000 a second, (5,000 x 2 % + 1,000 x 1 %) / (5,000^2 + 1,000^2), of a second.
+def test_one_run_alone_is_priced_as_several_are() -> None:
+    one = hidden_ns(np.array([0.02]), np.array([5_000.0]))
+    assert one.item() == pytest.approx(4_000)
+    two = hidden_ns(np.array([0.02, 0.01]), np.array([5_000.0, 1_000.0]))
+    assert two.item() == pytest.approx(110 / 26_000_000 * 1e9)
+    assert np.isnan(hidden_ns(np.array([0.02]), np.array([np.nan]))).all()
+
+
+# The sentence on one bundle and the calibration divide by the same interrupts: the kernel's count.
+def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.HiddenCost) -> None:
+    name = "20000-pps-2.netcost.tar.zst"
+    capture = netcost.open_capture(SAMPLE / name)
+    assert capture.bundle is not None
+    timeline = capture.victim_timeline()
+    table = netcost.estimates(capture.bundle, timeline)
+    found = gap(capture.bundle, timeline, *table["got_share"][["traced", "work"]])
+    runs = wide(hidden.runs)
+    alone = runs[[str(bundle).startswith("20000-pps-2") for bundle in runs.index]]
+    assert len(alone) == 1
+    assert found.hidden_ns == pytest.approx(fit(alone)["hidden_ns"].item())
+    assert found.interrupts_per_s == pytest.approx(alone["interrupts"].item())
+    told = estimates_text(capture.bundle, timeline, table)
+    assert f"{duration(found.hidden_ns)} for each of the {found.interrupts_per_s:,.0f}" in told
 
 
 def test_other_tasks_are_not_laid_at_interrupts() -> None:

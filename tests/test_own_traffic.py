@@ -12,7 +12,7 @@ from run_cli import Netcost
 from told import NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as analysis
-from netcost_analysis.answer import thieves_of
+from netcost_analysis.stolen_time.by_queue import by_thief
 from netcost_analysis.story import answer as headline_of
 
 MINE, THEIRS, NOBODYS = 0x1000, 0x2000, 0x3000
@@ -77,7 +77,7 @@ def test_without_sockets_and_packets_nothing_is_said_of_owners(
 
 def headline(timeline: analysis.Timeline, victim: str) -> str:
     row = analysis.stolen(timeline).loc[victim]
-    thieves = thieves_of(timeline.sums(), victim)
+    thieves = by_thief(analysis.thieves(timeline), victim)
     return headline_of(timeline.capture, victim, row, thieves, timeline.duration_ns)
 
 

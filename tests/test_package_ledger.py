@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import ledger, stolen
-from netcost_analysis.tally import thief_label
+from netcost_analysis.tally import tally, thief_label
 
 COLUMNS = {
     "cpu": "int32", "tid": "Int64", "comm": "category", "context": "category", "id": "Int64",
@@ -71,6 +71,7 @@ def timeline(
     )
     return SimpleNamespace(
         sums=lambda: sums,
+        tally=lambda by: tally(sums, by),
         displaced=displaced.astype({"comm": "category"}),
         summary={"cpus": [0, 1]},
         has_switches=switches,

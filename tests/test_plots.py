@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from netcost_analysis import plots
-from netcost_analysis.answer import PARTS
+from netcost_analysis.answer import KIND_COLUMNS, PARTS
 from netcost_analysis.plots_lanes import _write
 from netcost_analysis.plots_palette import ESTIMATE
 
@@ -38,8 +38,10 @@ def words(ax: Axes) -> str:
     return " | ".join(text.get_text() for text in ax.texts)
 
 
-def parts(**ns: int) -> pd.DataFrame:
-    return pd.DataFrame({"part": list(ns), "ns": list(ns.values())})
+def parts(known: bool = True, **ns: int) -> pd.DataFrame:
+    whole = sum(ns.values()) if known else np.nan
+    shares = [one / whole for one in ns.values()]
+    return pd.DataFrame({"part": list(ns), "ns": list(ns.values()), "share": shares})
 
 
 def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> None:
@@ -54,7 +56,7 @@ def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> 
 
 
 def test_answer_without_switches_shows_no_shares(ax: Axes) -> None:
-    plots.answer(ax, parts(stolen_network=24_000), "openssl", has_switches=False)
+    plots.answer(ax, parts(known=False, stolen_network=24_000), "openssl")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["from openssl"]
     assert words(ax) == "24.0 µs"
 
@@ -66,12 +68,12 @@ def test_answer_without_a_monitor_or_any_time(ax: Axes) -> None:
 
 
 def thief(name: str, kind: str, ns: int) -> dict[str, object]:
-    return {"thief": name, "kind": kind, "max_ns": ns}
+    return {"thief": name, "kind": kind, "stolen_max_ns": ns, "stolen_max_share": ns / 100_000}
 
 
 def test_thieves_beyond_the_last_row_are_summed(ax: Axes) -> None:
     rows = pd.DataFrame([thief(f"irq {n}", "hardirq", 10_000 - n) for n in range(11)])
-    plots.thieves(ax, rows, on_cpu_ns=100_000, most=8)
+    plots.thieves(ax, rows, most=8)
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels[-1] == "3 others"
     assert widths(ax)[-1] == pytest.approx((3 * 10_000 - 8 - 9 - 10) / 1e3)
@@ -79,7 +81,7 @@ def test_thieves_beyond_the_last_row_are_summed(ax: Axes) -> None:
 
 
 def test_no_thieves(ax: Axes) -> None:
-    plots.thieves(ax, pd.DataFrame(columns=["thief", "kind", "max_ns"]))
+    plots.thieves(ax, pd.DataFrame(columns=list(thief("", "", 0))))
     assert widths(ax) == []
 
 
@@ -88,9 +90,15 @@ def stairs(ax: Axes) -> list[list[float]]:
     return [np.round(patch.get_data().values, 6).tolist() for patch in steps]
 
 
+# Of rolling_stolen: when a window begins, for how long it was on CPU, what polls had.
+def windows(*rows: tuple[int, int, int]) -> pd.DataFrame:
+    columns = [*KIND_COLUMNS.values(), "synchronous_ns", "scheduled_ns", "unknown_ns"]
+    frame = pd.DataFrame(rows, columns=["start_ns", "on_cpu_ns", "poll_ns"], dtype="int64")
+    return frame.reindex(columns=["start_ns", "on_cpu_ns", *columns], fill_value=0)
+
+
 def test_time_is_stacked_as_shares_of_the_bin_cut_bins_too(ax: Axes) -> None:
-    rows = [(0, "poll", 30), (100, "poll", 50), (100, "task", 50), (200, "task", 25)]
-    bins = pd.DataFrame(rows, columns=["bin_ns", "kind", "ns"])
+    bins = windows((40, 30, 30), (100, 100, 50), (200, 25, 0))
     gaps = pd.DataFrame({"start_ns": [120], "end_ns": [130]})
     plots.stolen_over_time(ax, bins, gaps, (40, 250), 100)
     # The window holds 60 ns of the first bin and 50 ns of the last.
@@ -105,7 +113,7 @@ def test_time_is_stacked_as_shares_of_the_bin_cut_bins_too(ax: Axes) -> None:
 
 @pytest.mark.parametrize("window", [(0, 0), (0, 1_000_000_000)])
 def test_time_with_nothing_in_it(ax: Axes, window: tuple[int, int]) -> None:
-    empty = pd.DataFrame(columns=["bin_ns", "kind", "ns"])
+    empty = windows()
     plots.stolen_over_time(
         ax, empty, pd.DataFrame(columns=["start_ns", "end_ns"]), window, 10_000_000
     )

@@ -15,8 +15,9 @@ from test_stolen_time_episodes import printed
 from told import IDLE, KSOFTIRQD, NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as netcost
+from netcost_analysis.answer import KIND_COLUMNS
 from netcost_analysis.stolen_time import chunks
-from netcost_analysis.stolen_time.rolling import largest_change, round_width, unknown_in
+from netcost_analysis.stolen_time.rolling import largest_change, spread, unknown_in, usual
 
 SAMPLES = ROOT / "sample-data"
 ALL = ["nic-stolen-time", "stolen-time-top.netcost.tar.zst", "veth-stolen-time"]
@@ -65,6 +66,12 @@ def test_windows_roll(tmp_path: Path) -> None:
     # 20 of hardirq and 50 of softirq; 20 of the disk's.
     assert got["stolen_ns"].tolist() == [70, 20, 20]
     assert got["stolen_network_ns"].tolist() == [70, 0, 0]
+    assert got["hardirq_ns"].tolist() == [20, 20, 20]
+    # Of the softirq's 50 its poll ended after 40.
+    assert got["poll_ns"].tolist() == [40, 0, 0]
+    assert got["network_core_ns"].tolist() == [10, 0, 0]
+    kinds = got[list(KIND_COLUMNS.values())]
+    assert kinds.sum(axis=1).tolist() == got["stolen_max_ns"].tolist()
     assert got["task_ns"].tolist() == [130, 180, 180]
     assert got["stolen_cpu_share"].tolist() == pytest.approx([0.35, 0.1, 0.1])
     one = netcost.rolling_stolen(line, 200, 100, victim="openssl")
@@ -106,11 +113,23 @@ def test_windows_that_cannot_be(tmp_path: Path) -> None:
         netcost.rolling_stolen(line, by="comn")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("span", [1, 999, 10**6, 809_255_548, 3 * 10**9, 86_400 * 10**9])
-def test_steps_are_round(span: int) -> None:
-    width = round_width(span)
-    assert str(width).rstrip("0") in ("1", "2", "5")
-    assert span <= 121 * width
+# Of eleven windows a tenth, two tenths, ... of one percent; two more cannot be compared: the victim
+# came in one, and most of another is unknown.
+def test_the_spread_is_of_windows_that_can_be_compared() -> None:
+    frame = pd.DataFrame(
+        {
+            "start_ns": [100 * number for number in range(13)],
+            "end_ns": [100 * number + 100 for number in range(13)],
+            "on_cpu_ns": pd.array([100] * 12 + [40], dtype="Int64"),
+            "lived_ns": pd.array([100] * 12 + [40], dtype="Int64"),
+            "unknown_cpu_share": [0.0] * 11 + [0.5, 0.0],
+            "stolen_max_share": [number / 1000 for number in range(11)] + [0.9, 0.9],
+        }
+    )
+    assert len(usual(frame)) == 11
+    assert spread(frame) == pytest.approx((0.001, 0.009, 0.010))
+    assert spread(frame[:4]) is None
+    assert spread(frame.assign(stolen_max_share=0.0)) is None
 
 
 def test_windows_of_nothing(tmp_path: Path) -> None:

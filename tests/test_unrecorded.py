@@ -16,8 +16,8 @@ from told import NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 import netcost_analysis as netcost
 from netcost_analysis import ledger_page, story
-from netcost_analysis.answer import thieves_of
 from netcost_analysis.missed.unrecorded import note_of
+from netcost_analysis.stolen_time.by_queue import by_thief
 from netcost_analysis.tables import between
 
 SAMPLES = ROOT / "sample-data"
@@ -110,7 +110,8 @@ def test_what_it_ran_itself_is_the_range_that_goes_with_it(tmp_path: Path) -> No
     assert told in repr(matrix)
     assert told in ledger_page.html(matrix)
     row = netcost.stolen(line).loc["openssl"]
-    taken = thieves_of(line.sums(), "openssl")
+    assert (row["task_min_ns"], row["task_ns"]) == (low, high)
+    taken = by_thief(netcost.thieves(line), "openssl")
     assert told in story.answer(line.capture, "openssl", row, taken, line.duration_ns)
 
 

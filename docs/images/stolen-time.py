@@ -18,16 +18,16 @@ def main(path: str, output: str) -> None:
     example = moment.moment(timeline, victim)
     if victim is None or example is None:
         sys.exit(f"{path} has no task that lost time to an interrupt")
-    parts = answer.parts_of(timeline.sums(), victim)
+    parts = answer.parts_of(timeline, victim)
     with plots.style():
         figure, axes = plt.subplots(2, figsize=(10, 6), height_ratios=[1, 1.5])
         plots.answer(axes[0], parts, victim, story.known(losses.loc[victim, "monitor_ns"]))
         plots.lanes(
             axes[1], *example.tables, example.cpu, example.window, example.taken, example.others
         )
-        taken = parts.loc[parts["part"] == "stolen_network", "ns"].sum()
+        taken = share(losses.loc[victim, "stolen_network_share"])
         figure.suptitle(
-            f"{victim}: packet processing took {share(taken / parts['ns'].sum())} of its CPU time",
+            f"{victim}: packet processing took {taken} of its CPU time",
             x=0.01,
             ha="left",
             fontweight="bold",

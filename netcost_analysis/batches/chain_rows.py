@@ -1,5 +1,7 @@
 # Irq -> softirq -> polls, a row for each NET_RX.
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -85,6 +87,49 @@ def parts_of(chains: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame({"softirqs": groups.size(), "packets": groups["packets"].sum()})
     table = table.join(groups[list(_PARTS)].mean().fillna(0.0).astype("float64"))
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+class Totals(NamedTuple):
+    """NET_RX softirqs in all.
+
+    ns: from entry to exit, of all. polled: those with polls, of which polls, packets and own_ns
+    (without what interrupted them) are, and cpu_share (own_ns of the CPUs' time) and polls_share
+    (of own_ns, what was in polls), None where there is nothing to be a share of. dispatches,
+    dispatch_ns: those without a poll. in_kthread, in_kthread_share: in kernel threads.
+    """
+
+    ns: int
+    polled: int
+    polls: int
+    packets: int
+    own_ns: int
+    cpu_share: float | None
+    polls_share: float | None
+    dispatches: int
+    dispatch_ns: int
+    in_kthread: int
+    in_kthread_share: float
+
+
+def totals(chains: pd.DataFrame, cpu_ns: int = 0) -> Totals:
+    """Sums over softirq_chains(), which has rows. cpu_ns: the window times its CPUs."""
+    polled = chains[(chains["polls"] > 0).fillna(False)]
+    sent = chains[(chains["polls"] == 0).fillna(False)]
+    own = int((polled["poll_ns"] + polled["core_ns"]).sum())
+    in_kthread = int(chains["in_kthread"].sum())
+    return Totals(
+        int(chains["ns"].sum()),
+        len(polled),
+        int(polled["polls"].sum()),
+        int(polled["packets"].sum()),
+        own,
+        own / cpu_ns if cpu_ns else None,
+        int(polled["poll_ns"].sum()) / own if own else None,
+        len(sent),
+        int((sent["ns"] - sent["nested_ns"]).sum()),
+        in_kthread,
+        in_kthread / len(chains),
+    )
 
 
 _PARTS = ("irq_ns", "raise_delay_ns", "core_ns", "poll_ns", "nested_ns")

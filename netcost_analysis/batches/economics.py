@@ -209,6 +209,13 @@ def packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
     return (around + fixed) / size + marginal
 
 
+def even_batch(cost: Any) -> float:
+    # Of a row of poll_costs the batch from which on packets are more than half of the cost; NaN
+    # where they cost nothing.
+    own = float(cost["marginal_ns"])
+    return (around_ns(cost) + float(cost["fixed_ns"])) / own if own > 0 else float("nan")
+
+
 def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
     # packet_costs() of what was gathered.
     columns = ["device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"]

@@ -1,5 +1,7 @@
 # How many packets a poll and a softirq handle.
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
@@ -56,6 +58,101 @@ def mean_batch(work: "pd.Series[int]") -> float | None:
     return float(received.mean()) if len(received) else None
 
 
+def budget_of(polls: pd.DataFrame) -> int | None:
+    """The budget most polls had; None where it was not recorded."""
+    budgets = polls["budget"].dropna()
+    return int(budgets.mode().iloc[0]) if len(budgets) else None
+
+
+class NetRx(NamedTuple):
+    """Batches of NET_RX softirqs.
+
+    busy: those that received any, of which packets_mean, packets_most and polls_mean are;
+    dispatches: without a poll; empty: without a packet; in_kthread, in_kthread_share: in kernel
+    threads.
+    """
+
+    softirqs: int
+    busy: int
+    packets_mean: float
+    packets_most: int
+    polls_mean: float
+    dispatches: int
+    empty: int
+    in_kthread: int
+    in_kthread_share: float
+
+
+def net_rx_of(softirqs: pd.DataFrame) -> NetRx:
+    """The batches of some rows of the softirqs table."""
+    busy = softirqs[softirqs["packets"] > 0]
+    in_kthread = int(softirqs["in_kthread"].sum())
+    return NetRx(
+        len(softirqs),
+        len(busy),
+        float(busy["packets"].astype("float64").mean()),
+        int(busy["packets"].max()) if len(busy) else 0,
+        float(busy["polls"].astype("float64").mean()),
+        int((softirqs["polls"] == 0).sum()),
+        int((softirqs["packets"] == 0).sum()),
+        in_kthread,
+        in_kthread / len(softirqs) if len(softirqs) else float("nan"),
+    )
+
+
+class Traps(NamedTuple):
+    """Batch sizes by what they may mean.
+
+    polls; by_trap: polls, ns and share (of all polls) by trap; of_backlog, without_begin: polls.
+    """
+
+    polls: int
+    by_trap: pd.DataFrame
+    of_backlog: int
+    without_begin: int
+
+    def of(self, trap: str) -> int:
+        """How many polls are of that kind."""
+        return int(self.by_trap["polls"].get(trap, 0))
+
+
+def traps_of(sizes: pd.DataFrame) -> Traps:
+    """What batch_sizes() says of sizes that are none."""
+    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
+    polls = int(sizes["polls"].sum())
+    by_trap["share"] = by_trap["polls"] / polls if polls else float("nan")
+    return Traps(
+        polls,
+        by_trap,
+        int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
+        int(sizes["without_begin"].sum()),
+    )
+
+
+class Polls(NamedTuple):
+    """Batches of some polls.
+
+    known: polls whose work is. packets; batch_mean: of polls that received any, None where none
+    did; median: of all. budget: of most; almost: one less.
+    """
+
+    known: int
+    packets: int
+    batch_mean: float | None
+    median: float
+    budget: int | None
+    almost: int
+    traps: Traps
+
+
+def polls_of(polls: pd.DataFrame) -> Polls:
+    """The batches of rows of the polls table."""
+    work, budget = polls["work"].dropna().astype("int64"), budget_of(polls)
+    median, traps = float(work.median()), traps_of(sizes_from(polls))
+    packets, mean = int(work.sum()), mean_batch(work)
+    return Polls(len(work), packets, mean, median, budget, (budget or 0) - 1, traps)
+
+
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
     def is_true(condition: "pd.Series[bool]") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         return condition.fillna(False).to_numpy(dtype=bool)
@@ -98,3 +195,30 @@ def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame
             "core_ns": groups["core_ns"].sum().astype("int64"),
         }
     ).reset_index()
+
+
+class PollsPerSoftirq(NamedTuple):
+    """Over NET_RX that polled: means and most of polls and packets (NaN, 0 where unknown)."""
+
+    softirqs: int
+    polls_mean: float
+    polls_most: int
+    packets_mean: float
+    packets_most: int
+    single_share: float
+
+
+def per_softirq(sizes: pd.DataFrame) -> PollsPerSoftirq:
+    """What softirq_sizes() says in all; single_share: of NET_RX, those of one poll."""
+    number = int(sizes["softirqs"].sum())
+    known = bool(sizes["packets"].notna().all())
+    packets = sizes["packets"].astype("Float64").fillna(0)
+    single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
+    return PollsPerSoftirq(
+        number,
+        float((sizes["polls"] * sizes["softirqs"]).sum() / number),
+        int(sizes["polls"].max()),
+        float((packets * sizes["softirqs"]).sum() / number) if known else float("nan"),
+        int(packets.max()) if known else 0,
+        single / number,
+    )

@@ -45,6 +45,13 @@ class KernelLimits:
         return -(-self.netdev_budget_usecs * self.hz // 1_000_000)
 
     @property
+    def net_rx_limit_ns(self) -> tuple[int, int] | None:
+        """How long one NET_RX may take: from, and to, for its first jiffy has begun before."""
+        if self.net_rx_jiffies is None or self.tick_ns is None:
+            return None
+        return (self.net_rx_jiffies - 1) * self.tick_ns, self.net_rx_jiffies * self.tick_ns
+
+    @property
     def softirq_jiffies(self) -> int | None:
         """MAX_SOFTIRQ_TIME, msecs_to_jiffies(2)."""
         return None if self.hz is None else _softirq_jiffies(self.hz)

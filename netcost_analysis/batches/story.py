@@ -6,8 +6,10 @@ import pandas as pd
 
 from ..story import count, filled, missed
 from ..units import absent, duration, share
-from .chain_rows import parts_of
+from .chain_rows import parts_of, totals
 from .economics import around_ns, packet_ns
+from .poll_sizes import traps_of
+from .waits import clamped_raises
 
 if TYPE_CHECKING:
     from ..capture import Capture
@@ -22,35 +24,32 @@ def answer(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> str
     chains: as softirq_chains returns it. costs: as poll_costs does, None where it cannot. cpu_ns:
     the window times its CPUs.
     """
-    polled = chains[(chains["polls"] > 0).fillna(False)]
     if not len(chains):
         return "<p>No NET_RX softirq ran from entry to exit in this capture.</p>"
-    if not len(polled):
+    total = totals(chains, cpu_ns)
+    if not total.polled:
         return filled(
             "<p class='answer'>{number} ran, {ns} in all, and what they polled is not known.</p>",
             number=count(len(chains), "NET_RX softirq"),
-            ns=duration(chains["ns"].sum()),
+            ns=duration(total.ns),
         )
-    own = int((polled["poll_ns"] + polled["core_ns"]).sum())
-    packets, polls = polled["packets"].sum(), int(polled["polls"].sum())
-    received = f", received {count(int(packets), 'packet')}{_batch(costs)}"
+    received = f", received {count(total.packets, 'packet')}{_batch(costs)}"
     text = filled(
         "<p class='answer'>{number} polled {polls} times{packets} and took <b>{ns}</b>, {share} of "
         "the CPUs' time; {part} of that in polls.</p>",
-        number=count(len(polled), "NET_RX softirq"),
-        polls=f"{polls:,}",
-        packets=received if packets else "",
-        ns=duration(own),
-        share=share(own / cpu_ns) if cpu_ns else "an unknown part",
-        part=share(polled["poll_ns"].sum() / own) if own else "none",
+        number=count(total.polled, "NET_RX softirq"),
+        polls=f"{total.polls:,}",
+        packets=received if total.packets else "",
+        ns=duration(total.own_ns),
+        share="an unknown part" if total.cpu_share is None else share(total.cpu_share),
+        part="none" if total.polls_share is None else share(total.polls_share),
     )  # fmt: skip
     fitted = costs[costs["refused"].isna() & costs["doubt"].isna()] if costs is not None else None
-    dispatch = chains[(chains["polls"] == 0).fillna(False)]
-    if len(dispatch):
+    if total.dispatches:
         text += filled(
             "<p>Apart from these {number} polled nothing and took {ns} (<i>Steered away</i>).</p>",
-            number=f"{len(dispatch):,}",
-            ns=duration((dispatch["ns"] - dispatch["nested_ns"]).sum()),
+            number=f"{total.dispatches:,}",
+            ns=duration(total.dispatch_ns),
         )
     # What one says of a packet alone hangs on the fixed part: no figure of it may be noise.
     if fitted is not None and len(fitted) and fitted["fixed_low_ns"].iloc[0] > 0:
@@ -122,11 +121,11 @@ def anatomy_text(chains: pd.DataFrame) -> str:
             core=duration(first["core_ns"]),
             poll=duration(first["poll_ns"]),
         )
-    kthread = int(chains["in_kthread"].sum())
-    if kthread:
+    total = totals(chains)
+    if total.in_kthread:
         text += (
-            f" {kthread:,} ran in a kernel thread ({share(kthread / len(chains))}): there the "
-            "scheduler has its part in the delay from the raise."
+            f" {total.in_kthread:,} ran in a kernel thread ({share(total.in_kthread_share)}): "
+            "there the scheduler has its part in the delay from the raise."
         )
     return text + "</p>"
 
@@ -172,7 +171,7 @@ def delays_text(delays: pd.DataFrame) -> str:
             f"raised by {row.origin}, {where}: {duration(row.median_ns)} in the median, at most "
             f"{duration(row.longest_ns)} ({row.raises_known:,})"
         )
-    clamped = int(rows["clamped"].sum())
+    clamped = clamped_raises(rows)
     text = filled("<p>NET_RX, {told}.", told="; ".join(told))
     if clamped:
         text += (
@@ -184,8 +183,8 @@ def delays_text(delays: pd.DataFrame) -> str:
 
 def traps_text(sizes: pd.DataFrame) -> str:
     """Which batch sizes mean something else than packets that came together."""
-    polls = int(sizes["polls"].sum())
-    if not polls:
+    found = traps_of(sizes)
+    if not found.polls:
         return "<p class='missing'>No poll was seen.</p>"
     meant = {
         "empty": "received nothing: they completed transmissions, which work does not count, or "
@@ -198,21 +197,21 @@ def traps_text(sizes: pd.DataFrame) -> str:
     }
     told = []
     for trap, meaning in meant.items():
-        rows = sizes[sizes["trap"] == trap]
-        number = int(rows["polls"].sum())
+        number, rows = found.of(trap), found.by_trap
         if number:
-            taken = duration(rows["ns"].sum())
-            told.append(f"{number:,} ({share(number / polls)}), {taken}, {meaning}")
-    text = f"Of {count(polls, 'poll')}: " + "; ".join(told) + "." if told else ""
-    backlog = int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum())
-    if backlog:
+            part, took = share(rows["share"][trap]), duration(rows["ns"][trap])
+            told.append(f"{number:,} ({part}), {took}, {meaning}")
+    text = f"Of {count(found.polls, 'poll')}: {'; '.join(told)}." if told else ""
+    if found.of_backlog:
         text += (
-            f" {count(backlog, 'poll')} were of a CPU's backlog, which has no device: packets that "
-            "receive packet steering, a veth pair or the loopback handed over."
+            f" {count(found.of_backlog, 'poll')} were of a CPU's backlog, which has no device: "
+            "packets that receive packet steering, a veth pair or the loopback handed over."
         )
-    begun = int(sizes["without_begin"].sum())
-    if begun:
-        text += f" {count(begun, 'poll')} had no known begin (busy polling, netpoll): no time."
+    if found.without_begin:
+        text += (
+            f" {count(found.without_begin, 'poll')} had no known begin (busy polling, netpoll): no "
+            "time."
+        )
     return filled("<p>{text}</p>", text=text) if text else ""
 
 
@@ -236,7 +235,7 @@ def caveats(capture: "Capture", timeline: "Timeline") -> str:
     manifest = capture.bundle.manifest if capture.bundle else {}
     notes = manifest.get("notes")
     lines = [*timeline.notes, *capture.info["notes"], *(notes if isinstance(notes, list) else ())]
-    lines += missed(capture, timeline)
+    lines.extend(missed(capture, timeline))
     if capture.info["lost_events"]:
         lost = capture.info["lost_events"]
         lines.append(f"{lost:,} events were lost; what happened then is unknown")

@@ -7,7 +7,9 @@ import pandas as pd
 
 from ..series import Series
 from ..story import count, filled
-from ..units import absent, duration, share
+from ..units import absent, duration, share, thousands
+from .curves import FULL, SEEN, Bend, Condition, bend, condition, misses
+from .economics import even_batch
 from .story import called
 
 NO_SERIES = (
@@ -16,11 +18,6 @@ NO_SERIES = (
     "one recording. <code>capture/lab/datapath-sweep -o DIR</code> records such a series, and "
     "<code>netcost report --series DIR</code> takes it.</p>"
 )
-
-# A step is called flat where the share grows by less than the fifth root of the rate's growth.
-_FLAT = 0.8
-# Batches grew; many polls were followed by another at once.
-_GREW, _AGAIN = 1.3, 0.25
 
 
 def costs_text(cost: "pd.Series[Any]") -> str:
@@ -43,7 +40,7 @@ def costs_text(cost: "pd.Series[Any]") -> str:
         core=duration(cost["core_per_poll_ns"]),
     )
     if not absent(cost["refused"]):
-        return text + filled(" <b>No line</b>: {why}.</p>", why=cost["refused"])
+        return f"{text}{filled(' <b>No line</b>: {why}.</p>', why=cost['refused'])}"
     text += filled(
         " A poll takes <b>{fixed}</b> ({fixed_low} to {fixed_high}) whatever it receives, and "
         "<b>{marginal}</b> ({marginal_low} to {marginal_high}) for each packet; packets explain "
@@ -72,10 +69,9 @@ def costs_text(cost: "pd.Series[Any]") -> str:
 
 
 def _even(cost: "pd.Series[Any]") -> str:
-    around = cost["irq_per_poll_ns"] + cost["core_per_poll_ns"] + cost["fixed_ns"]
-    if not cost["marginal_ns"] > 0:
+    size = even_batch(cost)
+    if absent(size):
         return ""
-    size = around / cost["marginal_ns"]
     if size < 1:
         return " Even a packet that comes alone costs more by itself than its poll does."
     return (
@@ -111,59 +107,57 @@ def curve_text(curve: pd.DataFrame) -> str:
     text = filled("<p><b>{name}</b>: ", name=curve["curve"].iloc[0])
     steps = [step for step in curve.to_dict("records") if not absent(step["share_growth"])]
     told = [
-        f"to {step['rate_per_s'] / 1e3:,.0f} thousand packets/s the rate grew "
+        f"to {thousands(step['rate_per_s'])} packets/s the rate grew "
         f"{step['rate_growth']:.1f} times, batches {step['batch_growth']:.1f} times, the share of "
         f"the CPU {step['share_growth']:.1f} times ({share(step['network_share'])})"
         for step in steps
     ]
     text += filled("{told}.", told="; ".join(told))
-    known = curve[curve["expected_share"].notna()]
-    if len(known):
-        error = (known["expected_share"] / known["network_share"] - 1).abs()
-        worst = known.iloc[int(error.argmax())]
+    found = misses(curve)
+    if found:
+        worst = found.worst
         text += (
             " From the costs in the other steps each share is predicted within "
-            f"{share(error.median())} "
-            f"of itself in the median; worst at {worst['rate_per_s'] / 1e3:,.0f} thousand, "
-            f"{share(worst['expected_share'])} for {share(worst['network_share'])}."
+            f"{share(found.median_share)} of itself in the median; worst at "
+            f"{thousands(worst['rate_per_s'])}, {share(worst['expected_share'])} for "
+            f"{share(worst['network_share'])}."
         )
-        most = curve.loc[curve["bundle"] != worst["bundle"], "batch"].max()
-        if worst["batch"] > 2 * most:
+        if found.others_batch is not None:
             text += (
-                f" Its batches, of {worst['batch']:.0f}, are far beyond the {most:.0f} of the "
-                "others."
+                f" Its batches, of {worst['batch']:.0f}, are far beyond the "
+                f"{found.others_batch:.0f} of the others."
             )
     return text + "</p>"
 
 
 def flat_text(curves: pd.DataFrame) -> str:
     """The answer to document 002's question, over all curves of a series."""
-    known = curves[curves["flatness"].notna()]
-    if not len(known):
+    found = bend(curves)
+    if found is None:
         return "<p class='missing'>No curve of this series has two rates.</p>"
-    full = known["scheduled_share"] > 0.5 * known["network_share"]
-    steps = known[~full]
     lines = []
-    flat = steps[steps["flatness"] >= _FLAT]
-    if len(flat):
+    if len(found.flat):
         places = ", ".join(
-            f"{row['curve']} up to {row['rate_per_s'] / 1e3:,.0f} thousand/s"
-            for row in flat.to_dict("records")
+            f"{row['curve']} up to {thousands(row['rate_per_s'])}/s"
+            for row in found.flat.to_dict("records")
         )
-        lines.append(f"The share of the CPU is flat in {count(len(flat), 'step')}: {places}.")
-    elif len(steps):
-        best = steps.iloc[int(steps["flatness"].argmax())]
+        steps = count(len(found.flat), "step")
+        lines.append(f"The share of the CPU is flat in {steps}: {places}.")
+    elif len(found.steps):
+        best = found.steps.iloc[int(found.steps["flatness"].argmax())]
         lines.append(
             "<b>No step of these curves is flat.</b> The share grows most slowly in "
-            f"{escape(str(best['curve']))} up to {best['rate_per_s'] / 1e3:,.0f} thousand "
+            f"{escape(str(best['curve']))} up to {thousands(best['rate_per_s'])} "
             f"packets/s: {best['share_growth']:.1f} times for {best['rate_growth']:.1f} times the "
             f"packets, in batches that grew {best['batch_growth']:.1f} times."
         )
-    lines += _batches(steps)
-    lines += _condition(steps)
-    if full.any():
+    lines.extend(_batches(found))
+    known = condition(found.steps)
+    if known is not None:
+        lines.append(_condition(known))
+    if len(found.full):
         lines.append(
-            f"In {count(int(full.sum()), 'step')} most of the work ran in kernel threads. There "
+            f"In {count(len(found.full), 'step')} most of the work ran in kernel threads. There "
             "the scheduler gives them a part of the CPU beside the victim, and packets that do not "
             "fit wait or are dropped: a curve that bends there says little of batches. On a "
             "machine of two CPUs the highest rate is the sender's, too."
@@ -171,79 +165,60 @@ def flat_text(curves: pd.DataFrame) -> str:
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
-def _typical(steps: pd.DataFrame) -> tuple[float, float]:
-    return float(steps["packet_part_ns"].median()), float(steps["poll_part_ns"].median())
-
-
-def _batches(steps: pd.DataFrame) -> list[str]:
+def _batches(found: Bend) -> list[str]:
     lines = []
-    still = steps[steps["batch_growth"] < _GREW]
-    if len(still):
-        growth = (still["share_growth"] / still["rate_growth"]).mean()
+    if len(found.still):
         lines.append(
-            f"Where batches hardly grow ({count(len(still), 'step')}), the share grows "
-            f"{growth:.2f} times as much as the rate: without them the curve is straight."
+            f"Where batches hardly grow ({count(len(found.still), 'step')}), the share grows "
+            f"{found.still_growth:.2f} times as much as the rate: without them the curve is "
+            "straight."
         )
-    grown = steps[(steps["batch_growth"] >= _GREW) & steps["expected_share"].gt(0)]
-    if len(grown):
-        part = (grown["marginal_share"] / grown["expected_share"]).median()
-        saved = (1 - grown["expected_share"] / grown["unbatched_share"]).median()
+    if len(found.grown):
         text = (
-            f"Where they grow ({count(len(grown), 'step')}), they save {share(saved)} of what the "
-            "same packets would have cost in batches as small as at the lowest rate. Of what is "
-            f"left {share(part)} is the packets themselves, which cost the same in any batch."
+            f"Where they grow ({count(len(found.grown), 'step')}), they save "
+            f"{share(found.saved_share)} of what the same packets would have cost in batches as "
+            f"small as at the lowest rate. Of what is left {share(found.packets_share)} is the "
+            "packets themselves, which cost the same in any batch."
         )
-        packet, around = _typical(grown)
-        if packet > 0 and around > 0:
+        prices = found.grown_prices
+        if prices:
             text += (
-                f" A packet takes {duration(packet)} of itself (all its devices together) and a "
-                f"round of polls, with interrupt and softirq, {duration(around)}: in batches of "
-                f"more than {around / packet:.0f} the packets are the larger part."
+                f" A packet takes {duration(prices.packet_ns)} of itself (all its devices "
+                "together) and a round of polls, with interrupt and softirq, "
+                f"{duration(prices.around_ns)}: in batches of more than {prices.times:.0f} the "
+                "packets are the larger part."
             )
         lines.append(text)
-    again = steps[steps["again_share"] > _AGAIN]
-    if len(again):
-        worst = again.iloc[int(again["again_share"].argmax())]
+    if len(found.again):
+        worst = found.again.iloc[int(found.again["again_share"].argmax())]
         lines.append(
-            f"In {count(len(again), 'step')} more than a quarter of the polls were followed by "
-            "another of the same device in the same softirq (at most "
+            f"In {count(len(found.again), 'step')} more than a quarter of the polls were followed "
+            "by another of the same device in the same softirq (at most "
             f"{share(worst['again_share'])}): packets still came while the CPU polled, so it took "
             "them in several smaller batches, and shared the queue with whoever filled it."
         )
     return lines
 
 
-# Document 002: the same share at these packets a second; a poll takes no more packets than that.
-_SEEN, _FULL = (50_000, 500_000), 64
-
-
-def _condition(steps: pd.DataFrame) -> list[str]:
-    # What batches would have had to do for document 002's curve, and what they do here. The share
-    # stays while packet + around / batch falls as the rate grows.
-    packet, around = _typical(steps[steps["expected_share"].gt(0)])
-    if not (packet > 0 and around > 0):
-        return []
-    grown = _SEEN[1] / _SEEN[0]
-    alone, pairs = ((grown - 1) / (1 / batch - grown / _FULL) for batch in (1, 2))
+def _condition(known: Condition) -> str:
+    grown = f"{known.growth:.0f}"
     text = (
-        f"<b>Document 002's flat part.</b> From {_SEEN[0]:,} to {_SEEN[1]:,} packets/s the rate "
-        f"grew {grown:.0f} times and the share not at all, so a packet came to cost a "
-        f"{grown:.0f}th. Batches alone do that only where they grow at least {grown:.0f} times as "
-        f"well and a packet takes little of itself. A poll takes {_FULL} at most: they must be "
-        f"below {_FULL / grown:.1f} at the lower rate, and the work around a batch (poll, softirq, "
-        f"interrupt) must be {alone:.0f} times a packet's own where packets came alone there, "
-        f"{pairs:.0f} times where they came in twos. Here it is {around / packet:.1f} times"
+        f"<b>Document 002's flat part.</b> From {SEEN[0]:,} to {SEEN[1]:,} packets/s the rate "
+        f"grew {grown} times and the share not at all, so a packet came to cost a {grown}th. "
+        f"Batches alone do that only where they grow at least {grown} times as well and a packet "
+        f"takes little of itself. A poll takes {FULL} at most: they must be below "
+        f"{known.most_batch:.1f} at the lower rate, and the work around a batch (poll, softirq, "
+        f"interrupt) must be {known.alone_times:.0f} times a packet's own where packets came alone "
+        f"there, {known.pairs_times:.0f} times where they came in twos. Here it is "
+        f"{known.here_times:.1f} times"
     )
-    near = steps.iloc[int((steps["rate_per_s"] / _SEEN[0] - 1).abs().argmin())]
-    if abs(near["rate_per_s"] / _SEEN[0] - 1) < 0.2 and near["batch"] > 0:
-        batch = float(near["batch"])
-        least = grown * (packet + around / _FULL) / (packet + around / batch)
+    if known.near is not None:
         text += (
-            f", and at {near['rate_per_s'] / 1e3:,.0f} thousand/s batches are {batch:.0f} already: "
-            f"{grown:.0f} times that rate would cost {least:.1f} times that share in batches of "
-            f"{_FULL}"
+            f", and at {thousands(known.near['rate_per_s'])}/s batches are "
+            f"{known.near['batch']:.0f} already: {grown} times that rate would cost "
+            f"{known.costs_times:.1f} times that share in batches of {FULL}"
         )
-    return [
-        text + ". A curve as flat as that document's takes dearer polls beside cheaper packets "
+    return (
+        f"{text}. A curve as flat as that document's takes dearer polls beside cheaper packets "
         "than these, or packets that become cheaper with the rate, which no batch of a poll does."
-    ]
+    )

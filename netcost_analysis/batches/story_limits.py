@@ -9,6 +9,7 @@ from ..story import count, filled
 from ..tables import Table
 from ..units import absent, duration, share
 from .exhaustion import Exhaustion
+from .poll_sizes import per_softirq
 from .settings import KernelLimits
 
 _ROWS = 12
@@ -41,13 +42,12 @@ def limits_text(limits: KernelLimits) -> str:
             "(net.core.netdev_budget, netdev_budget_usecs, CONFIG_HZ): netcost-record keeps "
             "them.</p>"
         )
-    jiffies, tick = limits.net_rx_jiffies, limits.tick_ns
+    jiffies, tick, took = limits.net_rx_jiffies, limits.tick_ns, limits.net_rx_limit_ns
     window = (
         f"{limits.netdev_budget_usecs:,} µs, which are {count(jiffies, 'jiffy', 'jiffies')} of "
-        f"{duration(tick)}: between {duration((jiffies - 1) * tick)} and "
-        f"{duration(jiffies * tick)}, "
-        "for the first of them has begun before"
-        if jiffies is not None and tick is not None and limits.netdev_budget_usecs
+        f"{duration(tick)}: between {duration(took[0])} and {duration(took[1])}, for the first of "
+        "them has begun before"
+        if jiffies is not None and took is not None and limits.netdev_budget_usecs
         else "an unknown time"
     )
     return filled(
@@ -85,7 +85,7 @@ def squeezes_text(told: Exhaustion) -> str:
         return text + filled(
             "<p class='missing'>Against softnet_stat: {why}.</p>", why=table["verdict"].iloc[0]
         )
-    return text + Table(
+    shown = Table(
         _SQUEEZES,
         [
             [
@@ -99,7 +99,8 @@ def squeezes_text(told: Exhaustion) -> str:
             for row in known.head(_ROWS).itertuples()
         ],
         left={0, 5},
-    ).html()  # fmt: skip
+    )
+    return f"{text}{shown.html()}"
 
 
 def between(low: Any, high: Any) -> str:
@@ -113,9 +114,8 @@ def runs_text(runs: pd.DataFrame, limits: KernelLimits) -> str:
     """How softirqs follow each other, and what ended them."""
     if not len(runs):
         return "<p class='missing'>No softirq was seen.</p>"
-    outside = runs[~runs["in_kthread"]]
-    again = int((outside["rounds_made"] > 1).sum())
-    threads = len(runs) - len(outside)
+    outside, threads = runs[~runs["in_kthread"]], len(runs[runs["in_kthread"]])
+    again = len(outside[outside["rounds_made"] > 1])
     text = f"{count(len(outside), 'run')} on top of whoever ran"
     most = int(outside["rounds_made"].max()) if again else 1
     if again and len(outside) == 1:
@@ -152,7 +152,7 @@ def outliers_text(rows: pd.DataFrame, longer_ns: int, fewer_packets: int) -> str
     """Whether there were long NET_RX with few packets, and the longest."""
     if not len(rows):
         return "<p class='missing'>No NET_RX was seen.</p>"
-    strange = int((rows["picked"] == "few packets").sum())
+    strange = len(rows[rows["picked"] == "few packets"])
     if rows["packets"].isna().all():
         text = "<p>How many packets each had is not known. The longest:</p>"
         return text + _longest(rows)
@@ -217,13 +217,13 @@ def sizes_text(sizes: pd.DataFrame) -> str:
     """Polls and packets per NET_RX."""
     if not len(sizes):
         return ""
-    number, polls = int(sizes["softirqs"].sum()), int((sizes["polls"] * sizes["softirqs"]).sum())
+    found = per_softirq(sizes)
     text = (
-        f"{number:,} NET_RX with polls: {polls / number:.2f} polls each in the mean, "
-        f"{int(sizes['polls'].max())} at most"
+        f"{found.softirqs:,} NET_RX with polls: {found.polls_mean:.2f} polls each in the mean, "
+        f"{found.polls_most} at most"
     )
-    if sizes["packets"].notna().all():
-        packets = int((sizes["packets"] * sizes["softirqs"]).sum())
-        text += f"; {packets / number:.1f} packets, {int(sizes['packets'].max()):,} at most"
-    single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
-    return f"<p>{text}. {share(single / number) if single else 'None'} made one poll only.</p>"
+    if not absent(found.packets_mean):
+        text += f"; {found.packets_mean:.1f} packets, {found.packets_most:,} at most"
+    return f"<p>{text}. {share(found.single_share) if found.single_share else 'None'} made one " + (
+        "poll only.</p>"
+    )

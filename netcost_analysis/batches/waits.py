@@ -77,3 +77,8 @@ def delays_from(softirqs: pd.DataFrame) -> pd.DataFrame:
         }
     ).join(spread_of(rows, keys, "delay_ns"))
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+def clamped_raises(delays: pd.DataFrame) -> int:
+    """How many raises of these rows of raise_delays() stood at or after the entry."""
+    return int(delays["clamped"].sum())

@@ -1,7 +1,7 @@
 # CPU time of devices against what they carried, both over the same stretch of time.
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -203,3 +203,30 @@ def lacking(timeline: "Timeline") -> str | None:
     except CaptureError as error:
         return str(error)
     return None
+
+
+def window_of(row: "pd.Series[Any]") -> int:
+    """What a row of device_cost() is of, ns."""
+    return int(row["end_ns"]) - int(row["start_ns"])
+
+
+def by_load(cost: pd.DataFrame) -> pd.DataFrame:
+    """Rows of device_cost() by falling time, then by falling packets."""
+    carried = cost["rx_packets"].fillna(0) + cost["tx_packets"].fillna(0)
+    order = cost.assign(time=cost["ns"].fillna(0), carried=carried)
+    return order.sort_values(["time", "carried"], ascending=False, kind="stable")
+
+
+def disagreement(row: "pd.Series[Any]") -> tuple[int, bool]:
+    """Packets polled more than counted in a row of device_cost(); whether its readings' own time
+    explains as many."""
+    off = int(row["packets"]) - int(row["rx_packets"])
+    rate = int(row["rx_packets"]) / max(1, window_of(row))
+    return off, abs(off) <= rate * int(row["window_error_ns"])
+
+
+def kinds_of(rows: pd.DataFrame, window_ns: int) -> pd.DataFrame:
+    """Rows of device_time() by kind: ns, and cpu_share of the window (NaN for none)."""
+    frame = rows.groupby("kind")["ns"].sum().to_frame()
+    frame["cpu_share"] = frame["ns"] / window_ns if window_ns else float("nan")
+    return frame[frame["ns"] > 0]

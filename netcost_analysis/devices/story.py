@@ -6,6 +6,7 @@ import pandas as pd
 
 from ..story import count, filled
 from ..units import absent, duration, share
+from .cost import by_load, disagreement, kinds_of, window_of
 from .lines import has_polls
 
 if TYPE_CHECKING:
@@ -22,10 +23,7 @@ def busy_devices(cost: pd.DataFrame | None, most: int = 3) -> list[str]:
     named = cost[cost["device"] != "(no_device)"]
     # Of namesakes in several namespaces the time is one, and nobody's traffic is beside it.
     named = named.drop_duplicates("device")
-    carried = named["rx_packets"].fillna(0) + named["tx_packets"].fillna(0)
-    order = named.assign(time=named["ns"].fillna(0), carried=carried)
-    order = order[order["device"] != "lo"]
-    order = order.sort_values(["time", "carried"], ascending=False, kind="stable")
+    order = by_load(named[named["device"] != "lo"])
     return [str(device) for device in order["device"][:most]]
 
 
@@ -52,21 +50,14 @@ def answer(
             "CPU{packets}.{rest}{backlog}</p>",
             device=first["device"],
             ns=duration(first["ns"]),
-            window=duration(first["end_ns"] - first["start_ns"]),
+            window=duration(window_of(first)),
             part=share(first["cpu_share"]),
             packets=_packets(first),
             rest=_others(timed.iloc[1:4]),
             backlog=_beside(cost, first["ns"]),
         )
-    return (
-        text
-        + _gravest(flags, state)
-        + (_p("What they carried is unknown: {}.", without) if without else "")
-    )
-
-
-def _p(template: str, *values: object) -> str:
-    return filled("<p>" + template.replace("{}", "{value}") + "</p>", value=values[0])
+    unknown = filled("<p>What they carried is unknown: {why}.</p>", why=without)
+    return f"{text}{_gravest(flags, state)}{unknown if without else ''}"
 
 
 def _packets(row: "pd.Series[Any]") -> str:
@@ -142,18 +133,17 @@ def matrix_text(rows: pd.DataFrame, timeline: "Timeline") -> str:
     """What of the time no device can be charged with."""
     if not len(rows):
         return "<p>No device took any time.</p>"
-    window = timeline.duration_ns
-    by_kind = rows.groupby("kind")["ns"].sum()
+    by_kind = kinds_of(rows, timeline.duration_ns)
     parts = []
-    if by_kind.get("backlog", 0):
-        parts.append(
-            f"polls of the backlog, which have no device, took {_of(by_kind['backlog'], window)}"
-        )
-    if by_kind.get("softirq", 0):
+    if "backlog" in by_kind.index:
+        took = _of(by_kind.loc[["backlog"]].iloc[0])
+        parts.append(f"polls of the backlog, which have no device, took {took}")
+    if "softirq" in by_kind.index:
         where = "outside their polls" if has_polls(timeline) else "in their polls and outside"
-        parts.append(f"what network softirqs did {where} took {_of(by_kind['softirq'], window)}")
+        took = _of(by_kind.loc[["softirq"]].iloc[0])
+        parts.append(f"what network softirqs did {where} took {took}")
     listed = "; ".join(parts)
-    text = filled("<p>{parts}.</p>", parts=listed[0].upper() + listed[1:]) if parts else ""
+    text = filled("<p>{a}{b}.</p>", a=listed[:1].upper(), b=listed[1:]) if parts else ""
     unknown = timeline.unknown_cpu_share
     if unknown is not None and unknown > 0.001:
         text += filled(
@@ -163,9 +153,8 @@ def matrix_text(rows: pd.DataFrame, timeline: "Timeline") -> str:
     return text
 
 
-def _of(ns: Any, window_ns: int) -> str:
-    part = share(int(ns) / window_ns) if window_ns else "an unknown share"
-    return f"{duration(ns)} ({part} of a CPU)"
+def _of(row: "pd.Series[Any]") -> str:
+    return f"{duration(row['ns'])} ({share(row['cpu_share']) or 'an unknown share'} of a CPU)"
 
 
 def lines_text(lines: pd.DataFrame) -> str:
@@ -262,12 +251,10 @@ def cost_text(cost: pd.DataFrame) -> str:
 
 
 def _agreement(row: "pd.Series[Any]") -> str:
-    off = int(row["packets"]) - int(row["rx_packets"])
+    off, explained = disagreement(row)
     if not off:
         return ", the same"
-    rate = int(row["rx_packets"]) / max(1, int(row["end_ns"]) - int(row["start_ns"]))
-    may = rate * int(row["window_error_ns"])
-    within = ", which its readings' own time explains" if abs(off) <= may else ""
+    within = ", which its readings' own time explains" if explained else ""
     return f", {abs(off):,} {'fewer' if off > 0 else 'more'}{within}"
 
 

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..story import filled
-from ..units import absent, duration, share
+from ..units import absent, duration, mbit, share
+from .traffic import in_mbit, moved
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
@@ -30,10 +31,8 @@ def totals(traffic: pd.DataFrame) -> pd.DataFrame:
 
     traffic: as device_traffic(whole=True) returns it.
     """
-    moved = (traffic["rx_packets"] + traffic["tx_packets"] > 0).fillna(False)
-    frame = traffic[moved].sort_values("rx_bytes", ascending=False, kind="stable")
-    rates = {f"{side}_mbit_per_s": frame[f"{side}_bytes_per_s"] * 8e-6 for side in ("rx", "tx")}
-    return frame.assign(**rates)[list(TOTALS)].reset_index(drop=True)
+    frame = moved(traffic).sort_values("rx_bytes", ascending=False, kind="stable")
+    return in_mbit(frame)[list(TOTALS)].reset_index(drop=True)
 
 
 def nominal_text(traffic: pd.DataFrame, known: pd.DataFrame) -> str:
@@ -43,7 +42,7 @@ def nominal_text(traffic: pd.DataFrame, known: pd.DataFrame) -> str:
     """
     nominal = known[known["speed_is_nominal"].fillna(False)]
     pairs = set(zip(nominal["namespace"], nominal["device"], strict=True))
-    of = traffic[(traffic["rx_packets"] + traffic["tx_packets"] > 0).fillna(False)]
+    of = moved(traffic)
     names = [
         str(device)
         for namespace, device in zip(of["namespace"], of["device"], strict=True)
@@ -68,12 +67,12 @@ def misread_text(rows: pd.DataFrame, interval_s: float) -> str:
 
     rows: as assumed_rates returns it.
     """
-    moved = rows[(rows["rx_bytes_per_s"] + rows["tx_bytes_per_s"] > 0).fillna(False)]
-    if not len(moved):
+    busy = moved(rows, "bytes_per_s")
+    if not len(busy):
         return "<p>Nothing was carried between two samples.</p>"
-    worst = moved.iloc[int(moved["overstated_share"].abs().to_numpy(dtype=float).argmax())]
+    worst = busy.iloc[int(busy["overstated_share"].abs().to_numpy(dtype=float).argmax())]
     true, assumed = worst["rx_bytes_per_s"], worst["assumed_rx_bytes_per_s"]
-    shown = [f"{8 * float(one) / 1e6:,.0f} Mbit/s" for one in (true, assumed)]
+    shown = [mbit(one) for one in (true, assumed)]
     if not absent(worst["utilisation_share"]):
         pair = (worst["utilisation_share"], worst["assumed_utilisation_share"])
         shown = [f"{text} ({share(one)})" for text, one in zip(shown, pair, strict=True)]

@@ -181,3 +181,14 @@ def assumed_rates(
         told[f"assumed_{name}"] = told[name] * factor
     told["overstated_share"] = factor - 1
     return told
+
+
+def moved(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
+    """Those rows of device_traffic() or assumed_rates() in which anything was carried."""
+    return rows[(rows[f"rx_{what}"] + rows[f"tx_{what}"] > 0).fillna(False)]
+
+
+def in_mbit(rows: pd.DataFrame) -> pd.DataFrame:
+    """The same with rx_mbit_per_s and tx_mbit_per_s."""
+    rates = {f"{side}_mbit_per_s": rows[f"{side}_bytes_per_s"] * 8e-6 for side in ("rx", "tx")}
+    return rows.assign(**rates)

@@ -7,6 +7,7 @@ import pandas as pd
 from .counts import NAN, counted
 from .mpstat import KINDS as PRINTED
 from .mpstat_times import intervals_within
+from .predicting import AIM_SHARE
 from .run_time import victim_cpu
 from .side_by_side import ran
 
@@ -51,6 +52,18 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     }
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(KINDS), dtype=float)
     return frame.add_suffix("_share").rename_axis("account")
+
+
+def interrupt_shares(table: pd.DataFrame) -> tuple[float, float, bool] | None:
+    """Interrupts and softirqs together by /proc/stat, and by the trace; whether the first is more.
+
+    table: as cpu_accounts returns it. More by AIM_SHARE; None where not both are known.
+    """
+    both = (table["irq_share"] + table["soft_share"]).dropna().astype(float)
+    if not {"cpu_stat", "traced"} <= set(both.index):
+        return None
+    counted, traced = float(both["cpu_stat"]), float(both["traced"])
+    return counted, traced, counted > traced + AIM_SHARE
 
 
 def _kinds(shares: dict[str, float], tasks: tuple[str, ...], irq: str, softirq: str) -> list[float]:

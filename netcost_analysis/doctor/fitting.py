@@ -63,13 +63,40 @@ def fit(table: pd.DataFrame, weights: Numbers | None = None) -> pd.DataFrame:
     events = table["events"].to_numpy(float)
     found = np.column_stack(
         [
-            1e9 * _least_squares(counts[:, :1], hidden, weights),
+            hidden_ns(hidden, counts[:, 0], weights),
             1e9 * _least_squares((events * ratio)[:, None], looked, weights),
             1e9 * _least_squares(counts, traced, weights),
             _least_squares(counts, events, weights),
         ]
     )
     return pd.DataFrame(found, columns=list(QUANTITIES))
+
+
+def hidden_ns(hidden: Numbers, interrupts: Numbers, weights: Numbers | None = None) -> Numbers:
+    """The hidden cost of an interrupt, in ns: of one run its quotient, of several their slope.
+
+    hidden: of each run what was lost beyond traced time, as a share of the victim's CPU.
+    interrupts: how many a second the kernel counted there. weights: as for fit. Returns a row per
+    fit, of one column; NaN where nothing tells.
+    """
+    weights = np.ones((1, len(hidden))) if weights is None else weights
+    return 1e9 * _least_squares(interrupts[:, None], hidden, weights)
+
+
+def by_rate(table: pd.DataFrame) -> pd.DataFrame:
+    """The hidden cost at each rate alone, where there is a load at all.
+
+    table: as wide returns it. Returns a row per condition: condition, hidden_ns,
+    cpu_interrupts_per_s (the mean), point_ns (what a percentage point of work is for each of them).
+    """
+    loaded = table[table["untraced_lost"].notna()]
+    rows = [
+        (rate, float(fit(part)["hidden_ns"].iloc[0]), float(part["interrupts"].mean()))
+        for rate, part in loaded.groupby("condition", sort=False)
+    ]
+    frame = pd.DataFrame(rows, columns=["condition", "hidden_ns", "cpu_interrupts_per_s"])
+    frame["point_ns"] = 1e7 / frame["cpu_interrupts_per_s"]
+    return frame[frame["hidden_ns"].notna()].reset_index(drop=True)
 
 
 def _least_squares(causes: Numbers, effect: Numbers, weights: Numbers) -> Numbers:

@@ -1,17 +1,33 @@
 """The hidden cost of an interrupt: estimated on a calibration, judged on what it had not seen."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from .._native import CaptureError
-from .fitting import fit, intervals, wide
+from .counts import counted
+from .fitting import by_rate, fit, hidden_ns, intervals, wide
 from .predicting import errors, predictions
+from .run_time import victim_cpu
 from .runs import calibration_runs
 
 if TYPE_CHECKING:
+    from ..bundle import Bundle
     from ..series import Series
+    from ..timeline import Timeline
+
+# What other tasks may have of a calibration's CPU before it has to be said.
+OTHERS_LIMIT = 0.03
+
+
+class Noise(NamedTuple):
+    """How far by_work_share is from 1 in traced runs without a load: how many, mean and most."""
+
+    runs: int
+    mean_share: float
+    most_share: float
 
 
 @dataclass(frozen=True)
@@ -21,7 +37,7 @@ class HiddenCost:
     runs: as calibration_runs returns them. coefficients: a row per quantity (value, low, high):
     hidden_ns, looking_ns, traced_interrupt_ns, traced_packet_ns, events_per_interrupt,
     events_per_packet. predicted, error_table: as predicting.predictions and errors return them.
-    steal_max_share: the largest steal of any run.
+    steal_max_share: the largest steal of any run. by_rate: as fitting.by_rate returns it.
     """
 
     runs: pd.DataFrame
@@ -29,6 +45,26 @@ class HiddenCost:
     predicted: pd.DataFrame
     error_table: pd.DataFrame
     steal_max_share: float
+    by_rate: pd.DataFrame
+
+    @property
+    def others_max_share(self) -> float:
+        """The most of the victim's CPU that other tasks had in a traced run; NaN if unknown."""
+        return float(self.runs["others_share"].max())
+
+    @property
+    def disturbed(self) -> int:
+        """In how many traced runs other tasks had more than OTHERS_LIMIT of it."""
+        return len(self.runs[self.runs["others_share"] > OTHERS_LIMIT])
+
+    @property
+    def noise(self) -> Noise:
+        """How far the measure itself goes from one run to the next, when nothing happens."""
+        runs = self.runs
+        idle = (runs["condition"] == "0") & (runs["run"] == "load_traced")
+        shares = runs[(runs["run"] == "idle_traced") | idle]["by_work_share"].dropna()
+        off = (shares - 1).abs()
+        return Noise(len(off), float(off.mean()), float(off.max()))
 
     @property
     def hidden_ns(self) -> float:
@@ -70,4 +106,28 @@ def hidden_cost(series: "Series") -> HiddenCost:
         predicted=predicted,
         error_table=errors(predicted),
         steal_max_share=float(runs["steal_share"].max()),
+        by_rate=by_rate(table),
     )
+
+
+class Gap(NamedTuple):
+    """What a traced run lost beyond its trace.
+
+    share: by work, beyond traced; ns: the same of the run; interrupts_per_s: of its CPU, by the
+    kernel's counters; hidden_ns: for each of them. The last two are NaN where it did not count.
+    """
+
+    share: float
+    ns: int
+    interrupts_per_s: float
+    hidden_ns: float
+
+
+def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> Gap:
+    """The hidden cost by one run alone; see hidden_cost for what several say together.
+
+    timeline: of the victim's run on its CPU. traced, work: got_share of estimates().
+    """
+    per_s = counted(bundle, victim_cpu(bundle)).interrupts_per_s
+    each = hidden_ns(np.array([traced - work]), np.array([per_s])).item()
+    return Gap(traced - work, round((traced - work) * timeline.duration_ns), per_s, each)

@@ -75,7 +75,7 @@ def errors(predicted: pd.DataFrame) -> pd.DataFrame:
 
     predicted: as predictions returns it. Returns columns held_out, run, predictor, runs (how many),
     mean_error_share (above 0 where too much is predicted), mean_absolute_error_share,
-    largest_error_share and within_5_points_share (of the runs).
+    largest_error_share, within_5_points (how many) and within_5_points_share.
     """
     keys = ["held_out", "run", "predictor"]
     size = predicted["error_share"].abs()
@@ -87,5 +87,6 @@ def errors(predicted: pd.DataFrame) -> pd.DataFrame:
         mean_error_share=("error_share", "mean"),
         mean_absolute_error_share=("size", "mean"),
         largest_error_share=("size", "max"),
+        within_5_points=("within", "sum"),
         within_5_points_share=("within", "mean"),
     ).reset_index()

@@ -3,6 +3,7 @@
 
 from typing import TYPE_CHECKING
 
+from ..accounting import tick_ms
 from ..units import share
 
 if TYPE_CHECKING:
@@ -95,8 +96,8 @@ def why(
 
 
 def _each(config: dict[str, str]) -> str:
-    hertz = config.get("CONFIG_HZ", "")
-    return f" of {1000 / int(hertz):.3g} ms" if hertz.isdigit() and 0 < int(hertz) < 10**6 else ""
+    each = tick_ms(config)
+    return f" of {each:.3g} ms" if each else ""
 
 
 def _stolen_by_others(estimate: str, steal: float) -> str:

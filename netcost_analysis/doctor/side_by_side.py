@@ -135,6 +135,12 @@ def baseline_got(bundle: "Bundle") -> float:
     return alone if alone < 1 - _DISTURBED else NAN
 
 
+def undisturbed(bundle: "Bundle", work: float) -> tuple[float, float] | None:
+    """What a disturbed baseline had, and the share of work against one that had all of its CPU."""
+    alone = baseline_got(bundle)
+    return None if math.isnan(alone) else (alone, alone * work)
+
+
 def _disturbed(bundle: "Bundle") -> str:
     if bundle.baseline is None:
         return ""

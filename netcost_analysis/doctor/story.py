@@ -5,21 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from .._native import CaptureError
 from ..accounting import accounting
-from ..series import Series, open_series
+from ..series import Series
 from ..story import filled
-from ..units import absent, share
-from .predicting import AIM_SHARE
+from ..units import absent, points, share
+from .calibrations import first_bundle
+from .cpu_kinds import interrupt_shares
 from .reasons import STEAL_LIMIT
-from .side_by_side import baseline_got
+from .side_by_side import undisturbed
 
 if TYPE_CHECKING:
     from ..bundle import Bundle
     from ..capture import Capture
 
-# What two hosts have to have in common for one's price of an interrupt to be the other's.
-_SAME = ("kernel", "arch", "cpu_model", "virtualization")
 _NAMES = {
     "times": "its own clock, times(2)",
     "system": "of it system time, charged",
@@ -31,29 +29,6 @@ _NAMES = {
     "traced_and_hidden": "trace and hidden cost",
     "work": "work done against baseline",
 }
-
-
-def calibration(path: str | None) -> Series:
-    """The series at path. Raises CaptureError where there is none."""
-    if path is None:
-        raise CaptureError(
-            "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and "
-            "netcost report --series DIR takes it"
-        )
-    return open_series(path)
-
-
-def same_host(bundle: "Bundle | None", series: Series) -> bool:
-    """Whether a bundle is of such a host as the calibration: kernel, processor, virtualization."""
-    if bundle is None or not len(series.steps):
-        return False
-    hosts = [one.manifest.get("host") for one in (bundle, _first(series))]
-    first, second = (host if isinstance(host, dict) else {} for host in hosts)
-    return all(first.get(key) and first.get(key) == second.get(key) for key in _SAME)
-
-
-def _first(series: Series) -> "Bundle":
-    return series.bundle(str(series.steps["bundle"].iloc[0]))
 
 
 def answer(capture: "Capture", table: pd.DataFrame) -> str:
@@ -89,13 +64,13 @@ def answer(capture: "Capture", table: pd.DataFrame) -> str:
     if not len(far):
         return text + _baseline_text(capture, got["work"])
     worst = str(far.abs().idxmax())
-    points = 100 * float(far.astype(float)[worst])
+    off = float(far.astype(float)[worst])
     return (
         text
         + (
             "<p>A program that only computes can be asked what it got done, and blocks are not "
             f"ticks: the others are compared with that. Farthest off is {_NAMES[worst]}, by "
-            f"{abs(points):.1f} points {'too much' if points > 0 else 'too little'}.</p>"
+            f"{points(off)} points {'too much' if off > 0 else 'too little'}.</p>"
         )
         + _baseline_text(capture, got["work"])
     )
@@ -123,13 +98,14 @@ def _system_text(capture: "Capture", table: pd.DataFrame) -> str:
 
 def _baseline_text(capture: "Capture", work: float) -> str:
     # What all is compared with is wrong where others ran beside the baseline.
-    alone = float("nan") if capture.bundle is None else baseline_got(capture.bundle)
-    if absent(alone):
+    found = None if capture.bundle is None else undisturbed(capture.bundle, work)
+    if found is None:
         return ""
+    alone, corrected = found
     return (
         f"<p><b>The baseline was disturbed</b>: it had its CPU for {share(alone)} only, so work, "
         "and with it the line that the others are compared with, is too high. Against a baseline "
-        f"that had all of its CPU it would be about {share(alone * work)}. Record it again where "
+        f"that had all of its CPU it would be about {share(corrected)}. Record it again where "
         "nothing else runs.</p>"
     )
 
@@ -166,9 +142,8 @@ def accounts_html(table: pd.DataFrame) -> str:
     )
     head = "".join(f"<th>{one}</th>" for one in heads[:-1])
     head += f"<th style='text-align: left'>{heads[-1]}</th>"
-    return (
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        + lacking * bool(missing)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>" + (
+        lacking if missing else ""
     )
 
 
@@ -176,11 +151,11 @@ _PROSE = "white-space: normal; text-align: left; min-width: 22rem"
 
 
 def _points(value: Any) -> str:
-    return "" if absent(value) else f"{100 * float(value):+.1f} points"
+    return "" if absent(value) else f"{points(value, sign=True)} points"
 
 
 def _small(value: Any) -> str:
-    return f"{100 * float(value):.1f} %" if float(value) >= 0.0005 else "<0.1 %"
+    return share(value) if value else "<0.1 %"
 
 
 def steal_text(table: pd.DataFrame) -> str:
@@ -205,18 +180,18 @@ def steal_text(table: pd.DataFrame) -> str:
 
 def cpu_text(table: pd.DataFrame) -> str:
     """What the kernel's counters call softirq against the trace. table: as cpu_accounts has it."""
-    soft = (table["irq_share"] + table["soft_share"]).dropna().astype(float)
-    if not {"cpu_stat", "traced"} <= set(soft.index):
+    found = interrupt_shares(table)
+    if found is None:
         return (
             "<p class='missing'>There is nothing to compare: /proc/stat and the trace are not both "
             "known of one CPU, to which the victim was pinned.</p>"
         )
-    counted, traced = float(soft["cpu_stat"]), float(soft["traced"])
+    counted, traced, beyond = found
     text = (
         f"<p>Interrupts and softirqs together have {share(counted) or '0'} of the CPU by "
         f"/proc/stat, and {share(traced) or '0'} by the trace."
     )
-    if counted > traced + AIM_SHARE:
+    if beyond:
         text += (
             " Ticks cannot see less than a tick, but they are not blind to what tracepoints "
             "miss: one that is due while an interrupt is entered or left, with interrupts off, is "
@@ -228,7 +203,7 @@ def cpu_text(table: pd.DataFrame) -> str:
 def whose(matches: bool, bundle: "Bundle | None", series: Series) -> str:
     """Whether the calibration's price may be used for this capture."""
     if matches:
-        tools = [one and one.manifest.get("tool") for one in (bundle, _first(series))]
+        tools = [one and one.manifest.get("tool") for one in (bundle, first_bundle(series))]
         told = filled(
             " That was recorded with {theirs}, this with {ours}, and what of an event's cost lies "
             "outside every pair is in the price: another recorder may have another.",

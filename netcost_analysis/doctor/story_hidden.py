@@ -6,14 +6,12 @@ import pandas as pd
 
 from ..series import Series
 from ..story import filled
-from ..units import absent, duration, share
-from .fitting import fit, wide
+from ..units import absent, duration, points, share
+from .hidden import OTHERS_LIMIT
 
 if TYPE_CHECKING:
     from .hidden import HiddenCost
 
-# What other tasks may have of a calibration's CPU before it has to be said.
-OTHERS_LIMIT = 0.03
 _RUNS = {"load_traced": "traced", "load": "untraced"}
 _PREDICTORS = {
     "ticks": "its clock (nothing is learnt)",
@@ -33,7 +31,7 @@ def hidden_text(hidden: "HiddenCost", series: Series, same_host: bool = True) ->
     row, looking = rows["hidden_ns"], rows["looking_ns"]
     events = float(hidden.coefficients["value"]["events_per_interrupt"])
     low, high = hidden.untraced_hidden_ns
-    others = float(hidden.runs["others_share"].max())
+    others = hidden.others_max_share
     machine = series.bundle(str(series.steps["bundle"].iloc[0])).manifest.get("host") or {}
     # Of another host it is no answer to what this capture asks.
     text = "<p class='answer'>" if same_host else "<p>"
@@ -57,19 +55,19 @@ def hidden_text(hidden: "HiddenCost", series: Series, same_host: bool = True) ->
             if one and one != "none"
         )
         or "the calibration's host",
-        runs=f"{(hidden.runs['run'] == 'load_traced').sum():,}",
+        runs=f"{len(hidden.runs[hidden.runs['run'] == 'load_traced']):,}",
         rates=hidden.runs["condition"].nunique(),
         looking=duration(looking["value"]),
         looking_interval=_interval(looking),
         events=f"{events:.1f}",
         steal=_steal(hidden.steal_max_share),
-        by_rate=_by_rate(hidden),
+        by_rate=_by_rate(hidden.by_rate),
         others="an unknown part" if absent(others) else share(others),
         low=duration(low),
         high=duration(high),
         traced=duration(hidden.coefficients["value"]["traced_interrupt_ns"]),
         packet=duration(hidden.coefficients["value"]["traced_packet_ns"]),
-    ) + _disturbed(hidden, others)
+    ) + _disturbed(hidden)
 
 
 def _steal(most: float) -> str:
@@ -78,34 +76,28 @@ def _steal(most: float) -> str:
     return f"a steal of {share(most)} in a run at most" if most else "no steal in any run"
 
 
-def _by_rate(hidden: "HiddenCost") -> str:
-    # How far the price of one rate is from another's, where there is a load at all.
-    table = wide(hidden.runs)
-    table = table[table["untraced_lost"].notna()]
-    found = {
-        str(rate): (float(fit(part)["hidden_ns"].iloc[0]), float(part["interrupts"].mean()))
-        for rate, part in table.groupby("condition", sort=False)
-    }
-    known = {rate: one for rate, one in found.items() if not absent(one[0])}
-    if len(known) < 2:
+def _by_rate(table: pd.DataFrame) -> str:
+    # How far the price of one rate is from another's.
+    if len(table) < 2:
         return "there is but one rate"
-    low, high = min(known, key=lambda one: known[one][0]), max(known, key=lambda one: known[one][0])
-    few = min(known, key=lambda one: known[one][1])
+    rows = table.sort_values("hidden_ns", kind="stable")
+    low, high = rows.iloc[0], rows.iloc[-1]
+    few = table.iloc[int(table["cpu_interrupts_per_s"].argmin())]
     return (
-        f"fitted at each rate alone it goes from {duration(known[low][0])} ({low}) to "
-        f"{duration(known[high][0])} ({high}); at {few}, where interrupts are fewest, an error of "
-        f"one point in the work is {duration(1e7 / known[few][1])} of it"
+        f"fitted at each rate alone it goes from {duration(low['hidden_ns'])} ({low['condition']}) "
+        f"to {duration(high['hidden_ns'])} ({high['condition']}); at {few['condition']}, where "
+        f"interrupts are fewest, an error of one point in the work is {duration(few['point_ns'])} "
+        "of it"
     )
 
 
-def _disturbed(hidden: "HiddenCost", others: float) -> str:
+def _disturbed(hidden: "HiddenCost") -> str:
     # The untraced runs may have had as much of others, which nothing tells.
-    if not others > OTHERS_LIMIT:
+    if not hidden.disturbed:
         return ""
-    runs = hidden.runs[hidden.runs["others_share"] > OTHERS_LIMIT]
     return (
-        f"<p><b>This calibration was disturbed.</b> In {len(runs)} of its traced runs other tasks "
-        f"had more than {share(OTHERS_LIMIT)} of the victim's CPU; how much they had of the "
+        f"<p><b>This calibration was disturbed.</b> In {hidden.disturbed} of its traced runs other "
+        f"tasks had more than {share(OTHERS_LIMIT)} of the victim's CPU; how much they had of the "
         "untraced ones, the baselines among them, nobody knows. Record it again where nothing "
         "else runs.</p>"
     )
@@ -125,9 +117,9 @@ def errors_html(hidden: "HiddenCost", held_out: str) -> str:
         cells = (
             f"{_RUNS[str(row.run)]}: {_PREDICTORS[str(row.predictor)]}",
             f"{row.runs}",
-            f"{100 * float(str(row.mean_error_share)):+.1f}",
-            f"{100 * float(str(row.mean_absolute_error_share)):.1f}",
-            f"{100 * float(str(row.largest_error_share)):.1f}",
+            points(row.mean_error_share, sign=True),
+            points(row.mean_absolute_error_share),
+            points(row.largest_error_share),
             share(row.within_5_points_share) or "0 %",
         )
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
@@ -146,11 +138,10 @@ def verdict(hidden: "HiddenCost", held_out: str) -> str:
         if not len(rows):
             continue
         row = rows.iloc[0]
-        within = round(float(row["within_5_points_share"]) * int(row["runs"]))
         texts.append(
-            f"of {int(row['runs'])} {_RUNS[run]} runs {within} are predicted within 5 points, "
-            f"{100 * float(row['mean_absolute_error_share']):.1f} off on average and "
-            f"{100 * float(row['largest_error_share']):.1f} at most"
+            f"of {int(row['runs'])} {_RUNS[run]} runs {int(row['within_5_points'])} are "
+            f"predicted within 5 points, {points(row['mean_absolute_error_share'])} off on average "
+            f"and {points(row['largest_error_share'])} at most"
         )
     if not texts:
         return "<p>There is no run with a load to predict.</p>"
@@ -181,16 +172,10 @@ def _farthest(hidden: "HiddenCost", held_out: str) -> str:
 
 
 def _noise(hidden: "HiddenCost") -> str:
-    # How far the measure itself goes from one run to the next, when nothing happens.
-    runs = hidden.runs
-    idle = runs[
-        (runs["run"] == "idle_traced")
-        | ((runs["condition"] == "0") & (runs["run"] == "load_traced"))
-    ].dropna(subset=["by_work_share"])
-    if len(idle) < 2:
+    runs, mean, most = hidden.noise
+    if runs < 2:
         return ""
-    off = 100 * (idle["by_work_share"] - 1).abs()
     return (
-        f"<p>The measure has noise of its own: with no load at all, {len(idle)} traced runs differ "
-        f"from their baseline by {off.mean():.1f} points on average, {off.max():.1f} at most.</p>"
+        f"<p>The measure has noise of its own: with no load at all, {runs} traced runs differ "
+        f"from their baseline by {points(mean)} points on average, {points(most)} at most.</p>"
     )

@@ -1,6 +1,6 @@
 """What tracing took, per CPU and per victim, and what the figures would be without it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -43,7 +43,7 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     check_by(by)
     cost, keys = chosen(event_cost(timeline.capture)), victim_keys(by)
     rows = tallied(counted(timeline, cost), by)
-    whole = tally(timeline.sums(), by)
+    whole = timeline.tally(by)
     if by != "cpu":
         rows, whole = of_tasks(rows), of_tasks(whole)
     frame = rows.groupby(keys, dropna=False)[["events", *COSTS]].sum(min_count=1)
@@ -78,8 +78,8 @@ def corrected_stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     check_by(by)
     cost = chosen(event_cost(timeline.capture))
     events = tallied(counted(timeline, cost), by)
-    rows, keys = tally(timeline.sums(), by), victim_keys(by)
-    missing = unrecorded_ns(timeline, rows, keys)
+    rows, keys = timeline.tally(by), victim_keys(by)
+    missing = unrecorded_ns(timeline, by)
     frame = corrected_from(events, rows, keys, timeline.has_switches, missing)
     named = sources(cost, of_tasks(events), keys).rename("source")
     frame = frame.join(named, on=keys)
@@ -155,3 +155,27 @@ def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
         frame[share] = frame[name] / ns.where((ns > 0) & known)
         frame[name] = frame[name].round().astype("Int64")
     return frame
+
+
+class InAll(NamedTuple):
+    """The events of all CPUs, and their cost as a share of these CPUs' time.
+
+    share: None where the cost is a range only; all NaN for no window.
+    """
+
+    events: int
+    share: float | None
+    low_share: float
+    high_share: float
+
+
+def in_all(by_cpu: pd.DataFrame, window_ns: int) -> InAll:
+    """Sums over tracing_cost() by CPU. window_ns: the timeline's length."""
+    whole = len(by_cpu) * window_ns or float("nan")
+    total = by_cpu[["cost_ns", "cost_low_ns", "cost_high_ns"]].sum().astype("float64") / whole
+    return InAll(
+        int(by_cpu["events"].sum()),
+        float(total["cost_ns"]) or None,
+        float(total["cost_low_ns"]),
+        float(total["cost_high_ns"]),
+    )

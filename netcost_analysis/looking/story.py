@@ -7,7 +7,7 @@ import pandas as pd
 from ..story import filled
 from ..tables import Table
 from ..units import absent, duration, ranges, share
-from .corrected import MUCH, corrected_stolen, tracing_cost
+from .corrected import MUCH, InAll, corrected_stolen, in_all, tracing_cost
 from .cost import chosen, event_cost
 
 if TYPE_CHECKING:
@@ -28,19 +28,20 @@ def looking_text(timeline: "Timeline", victim: str | None) -> str:
     costs = event_cost(timeline.capture)
     cost = chosen(costs)
     by_cpu = tracing_cost(timeline)
+    total = in_all(by_cpu, timeline.duration_ns)
     text = filled(
         "<p>{source}.{refused} {events} events on {cpus} are then {cost} of CPU time{worst}.</p>",
-        source=cost_text(cost) + _extrapolated(cost, by_cpu),
+        source=f"{cost_text(cost)}{_extrapolated(cost, by_cpu)}",
         refused=_refused(costs),
-        events=f"{int(by_cpu['events'].sum()):,}",
+        events=f"{total.events:,}",
         cpus=f"{len(by_cpu)} CPU{'s' if len(by_cpu) != 1 else ''}",
-        cost=_range(by_cpu.sum(numeric_only=True), len(by_cpu) * timeline.duration_ns),
+        cost=_range(total),
         worst=_worst(by_cpu),
     )
     if victim is None:
         return text
     own = _shown(timeline, victim)
-    return text + "".join(warned(own, victim)) + _table(own)
+    return f"{text}{''.join(warned(own, victim))}{_table(own)}"
 
 
 def beside_answer(timeline: "Timeline", victim: str | None) -> str:
@@ -134,13 +135,12 @@ def warned(figures: pd.DataFrame, victim: str) -> list[str]:
     return said
 
 
-def _range(total: "pd.Series[Any]", whole: float) -> str:
-    if not whole:
+def _range(total: InAll) -> str:
+    if absent(total.high_share):
         return "an unknown part"
-    if not absent(total["cost_ns"]) and total["cost_ns"]:
-        ends = (share(total[f"cost_{end}_ns"] / whole) or "0 %" for end in ("low", "high"))
-        return f"{share(total['cost_ns'] / whole)} ({' to '.join(ends)})"
-    low, high = (share(total[f"cost_{end}_ns"] / whole) or "0 %" for end in ("low", "high"))
+    low, high = (share(end) or "0 %" for end in (total.low_share, total.high_share))
+    if total.share:
+        return f"{share(total.share)} ({low} to {high})"
     return f"{low} to {high}"
 
 
@@ -164,5 +164,6 @@ def _table(own: pd.DataFrame) -> str:
             [_FIGURES[row.figure], duration(row.ns), f"{row.events:,}", cost, *middle, ends]
         )
     header = ["", "as traced", "events in it", f"their share (beware above {share(MUCH)})"]
-    header += ["without tracing", "between"][: len(rows[0]) - len(header)]
+    one = absent(own["corrected_ns"].iloc[0])
+    header += ["without tracing"] if one else ["without tracing", "between"]
     return Table(header, rows).html()

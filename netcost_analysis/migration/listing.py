@@ -1,5 +1,7 @@
 # What was migrated, why, and who held either CPU.
 
+from typing import NamedTuple
+
 import pandas as pd
 
 from ..processes.keys import TaskBy, in_window, task_keys
@@ -124,3 +126,29 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
     if len(moved) and not timeline.across_cpus:
         return "the clocks of the CPUs that it was moved between disagree"
     return None
+
+
+class Moves(NamedTuple):
+    """Migrations in all: how many a second (NaN for no window), to CPUs idle, busy and unknown.
+
+    until_run_ns: the median time until the task ran again, NaN where that is known of none.
+    """
+
+    per_s: float
+    to_idle: int
+    to_busy: int
+    to_unknown: int
+    until_run_ns: float
+
+
+def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
+    """Counts over migrations(). duration_ns: the window's."""
+    idle = rows["dest_idle"].dropna()
+    to_idle = int(idle.sum())
+    return Moves(
+        len(rows) / (duration_ns / 1e9) if duration_ns else float("nan"),
+        to_idle,
+        len(idle) - to_idle,
+        len(rows) - len(idle),
+        float(rows["until_run_ns"].dropna().astype("int64").median()),
+    )

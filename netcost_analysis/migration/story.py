@@ -3,8 +3,9 @@
 import pandas as pd
 
 from ..story import count, filled
-from ..units import duration, share
-from .verdict import HORIZON_NS, MigrationVerdict
+from ..units import absent, duration, points, share
+from .listing import moves_of
+from .verdict import MigrationVerdict, nearest
 
 _MEASURES = {"run": "ran", "wait": "waited for a CPU"}
 
@@ -15,28 +16,22 @@ def moves_text(rows: pd.DataFrame, duration_ns: int) -> str:
         return f"<p>In {duration(duration_ns)} nothing was migrated.</p>"
     causes = rows["cause"].value_counts()
     listed = ", ".join(f"{name} {number:,}" for name, number in causes.items())
-    known = rows["dest_idle"].dropna()
+    found = moves_of(rows, duration_ns)
     text = filled(
         "<p>{number} in {window}, {rate:} a second; by cause: {listed}. A <i>wake-up</i> places a "
         "task on another CPU than it slept on, <i>balance</i> moves one that waits, a "
         "<i>stopper</i> thread one that runs, most often because it executes a program.",
         number=count(len(rows), "migration"),
         window=duration(duration_ns),
-        rate=f"{len(rows) / (duration_ns / 1e9):.3g}" if duration_ns else "unknown",
+        rate="unknown" if absent(found.per_s) else f"{found.per_s:.3g}",
         listed=listed,
     )
-    if len(known):
-        idle = int(known.sum())
-        text += f" {idle:,} went to a CPU that was idle, {len(known) - idle:,} to one that was not"
-        unknown = len(rows) - len(known)
-        text += f"; of {unknown:,} it is not known." if unknown else "."
-    until = rows["until_run_ns"].dropna()
-    if len(until):
-        text += (
-            f" Until the task ran again it took {duration(until.astype('int64').median())} in the "
-            "median."
-        )
-    return text + "</p>"
+    if found.to_idle or found.to_busy:
+        text += f" {found.to_idle:,} went to a CPU that was idle, {found.to_busy:,} to one that was"
+        text += f" not; of {found.to_unknown:,} it is not known." if found.to_unknown else " not."
+    if not absent(found.until_run_ns):
+        text += f" Until the task ran again it took {duration(found.until_run_ns)} in the median."
+    return f"{text}</p>"
 
 
 def verdict_text(verdict: MigrationVerdict, name: str) -> str:
@@ -46,7 +41,7 @@ def verdict_text(verdict: MigrationVerdict, name: str) -> str:
         "{reason}.</p>",
         name=name,
         answer=verdict.explains.capitalize(),
-        reason=verdict.reason[:1].upper() + verdict.reason[1:],
+        reason=f"{verdict.reason[:1].upper()}{verdict.reason[1:]}",
     )
 
 
@@ -63,7 +58,7 @@ def effect_text(rows: pd.DataFrame, name: str) -> str:
         own = found[(found["measure"] == measure).to_numpy()]
         if not len(own):
             continue
-        row = own.iloc[(own["width_ns"] - HORIZON_NS).abs().to_numpy().argmin()]
+        row = nearest(own)
         text += _found(row, did, name)
     left = [
         f"with windows of {duration(row['width_ns'])}, {parts}"
@@ -87,10 +82,10 @@ def _found(row: "pd.Series[float]", did: str, name: str) -> str:
         did=did,
         after=share(row["after"]) or "none",
         before=share(row["before"]) or "none",
-        points=f"{100 * abs(row['effect']):.2f}",
+        points=points(row["effect"], 2),
         way=way,
-        low=f"{100 * row['effect_low']:+.2f}",
-        high=f"{100 * row['effect_high']:+.2f}",
+        low=points(row["effect_low"], 2, sign=True),
+        high=points(row["effect_high"], 2, sign=True),
         doubt="" if sure else ", which may be chance",
     )
 

@@ -188,3 +188,8 @@ def _below(fraction: float) -> str:
 def _signed(fraction: float) -> str:
     sign = "-" if fraction < 0 else "+"
     return f"{sign}{share(abs(fraction))}" if fraction else "0 %"
+
+
+def nearest(rows: pd.DataFrame) -> "pd.Series[float]":
+    """The row of migration_effect() whose window is nearest to HORIZON_NS."""
+    return rows.iloc[int((rows["width_ns"] - HORIZON_NS).abs().to_numpy().argmin())]

@@ -7,7 +7,8 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
-from ..tally import of_tasks, tally, thief_label
+from ..by import By, victim_keys
+from ..tally import of_tasks, thief_label
 from ..units import duration
 from .compare import VECTORS, of_interrupts
 
@@ -56,6 +57,15 @@ class Unrecorded(NamedTuple):
     ns: pd.DataFrame
     network: list[str]
 
+    def of(self, victims: pd.Index, thieves: list[str] | None = None) -> "pd.Series[int]":
+        """The sum over thieves (None: all) for each of the victims."""
+        each = self.ns if thieves is None else self.ns[thieves]
+        return each.sum(axis=1).reindex(victims, fill_value=0).astype("int64")
+
+    def least(self, task_ns: "pd.Series[int]") -> "pd.Series[int]":
+        """The least that each victim ran itself, of what it is said to have run."""
+        return task_ns - self.of(task_ns.index)
+
 
 def proved_softirqs(capture: "Capture") -> pd.DataFrame | None:
     # The rows of completeness() that prove softirqs missing. A bare recording has no counters.
@@ -83,26 +93,21 @@ def _tables(capture: "Capture") -> list[str]:
 
 
 def _is_small(timeline: "Timeline") -> bool:
-    return bool(sum(timeline.capture.info["events"].values()) <= _MOST_EVENTS)
+    return timeline.capture.event_count <= _MOST_EVENTS
 
 
-def missing(timeline: "Timeline", rows: pd.DataFrame | None = None) -> list[Missing]:
-    """What is proved missing on the timeline's CPUs, most first.
-
-    rows: the timeline's sums as tally() returns them for the victims that are asked for, whose
-    thieves' names are taken; by default those by name.
-    """
+def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
+    """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
     proved = _proved(timeline.capture)
     if proved is not None:
         proved = proved[proved["cpu"].isin(timeline.summary["cpus"])]
     if proved is None or not len(proved):
         return []
     longest = longest_recorded(timeline)
-    seen = tally(timeline.sums(), "comm") if rows is None else rows
     found = []
     for row in proved.to_dict("records"):
         cpu, kind, counter = int(row["cpu"]), str(row["what"]), str(row["counter"])
-        thief, network = _thief(seen, kind, counter)
+        thief, network = _thief(timeline.tally(by), kind, counter)
         each_ns = _each(longest, cpu, kind, counter)
         found.append(
             Missing(cpu, kind, counter, thief, network, int(row["missing_least"]), each_ns)
@@ -171,15 +176,15 @@ def _pieces(timeline: "Timeline", tables: list[str]) -> "Iterable[Timeline]":
     return chunks(timeline, *tables)
 
 
-def unrecorded_ns(timeline: "Timeline", rows: pd.DataFrame, keys: list[str]) -> Unrecorded:
+def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
     """How much of each victim's own time may have been interrupts that the trace has not.
 
-    rows: the timeline's sums as tally() returns them; keys: those of the victims. All that may be
-    missing on a CPU is laid on top of each victim in turn, each interrupt or softirq as long as the
-    longest of its counter recorded there, up to the time that the victim itself is said to have run
-    on that CPU.
+    All that may be missing on a CPU is laid on top of each victim in turn, each interrupt or
+    softirq as long as the longest of its counter recorded there, up to the time that the victim
+    itself is said to have run on that CPU.
     """
-    order = sorted(missing(timeline, rows), key=lambda one: not one.network)
+    rows, keys = timeline.tally(by), victim_keys(by)
+    order = sorted(missing(timeline, by), key=lambda one: not one.network)
     if not order:
         return Unrecorded(rows.iloc[:0].set_index(keys)[[]], [])
     own = of_tasks(rows)

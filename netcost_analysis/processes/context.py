@@ -1,5 +1,7 @@
 # Softirq time by the task in whose context it ran.
 
+from typing import NamedTuple
+
 import pandas as pd
 
 from ..requires import main_columns, requires
@@ -77,3 +79,39 @@ def softirq_time_from(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     whole = int(frame["ns"].sum())
     frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+
+
+class InContext(NamedTuple):
+    """Softirq time in all, and who had most of the network's in its time.
+
+    cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
+    most_ns (0 where the network had none), most_share (of the network's).
+    """
+
+    ns: int
+    cpu_share: float
+    network_share: float
+    most_tid: int | None = None
+    most_comm: str = ""
+    most_ns: int = 0
+    most_share: float = 0.0
+
+
+def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
+    """Sums over softirq_time() by task. span_ns: CPUs times window."""
+    whole = int(rows["ns"].sum())
+    network = rows[rows["action"].isin(NETWORK).to_numpy()]
+    ns = int(network["ns"].sum())
+    total = InContext(
+        whole, whole / span_ns if span_ns else float("nan"), ns / whole if whole else 0.0
+    )
+    if not ns:
+        return total
+    by_task = network.groupby(["tid", "comm"], dropna=False)["ns"].sum()
+    (tid, comm), most = by_task.nlargest(1).reset_index()[["tid", "comm"]].iloc[0], by_task.max()
+    return total._replace(
+        most_tid=None if pd.isna(tid) else int(tid),
+        most_comm=str(comm),
+        most_ns=int(most),
+        most_share=int(most) / ns,
+    )

@@ -1,6 +1,6 @@
 # Two processes that talk to each other on one host, side by side.
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -17,6 +17,10 @@ from .transferred import sent_of
 from .waiting import waited_within
 
 Task = int | str
+# Of its life: a task that slept less has no time to spare.
+_BUSY = 0.05
+# Document 003: what follows from so much more softirq time.
+_MORE = 0.1
 # Fewer packets between two tasks do not tell which of them is the client.
 _FEW = 10
 
@@ -43,8 +47,8 @@ def client_and_server(
     (Int64, NA for a name), comm, and
 
     - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of NET_RX
-      and NET_TX), owned_ns (softirq time of its traffic, whoever ran it, as traffic_owners() has
-      it);
+      and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its traffic,
+      whoever ran it, as traffic_owners() has it);
     - waited_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the
       time from its first to its last event; NA in a timeline without some CPU, on which it can have
       been);
@@ -68,6 +72,9 @@ def client_and_server(
         for side, task in zip(("client", "server"), ends, strict=True)
     ]
     frame = pd.DataFrame(rows)
+    whole = frame["on_cpu_ns"].where(frame["on_cpu_ns"] > 0).astype("float64")
+    place = list(frame).index("network_softirq_ns") + 1
+    frame.insert(place, "network_softirq_share", frame["network_softirq_ns"] / whole)
     frame["sent_packets"] = pd.array([packets] * 2, dtype="Int64")
     frame["sent_bytes"] = pd.array([bytes_sent] * 2, dtype="Int64")
     for name, unit in (("packet", "sent_packets"), ("byte", "sent_bytes")):
@@ -155,3 +162,24 @@ def _everywhere(timeline: Timeline, task: Task) -> bool:
     moved = _chosen(timeline.migrations, task)
     known = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
     return here >= set(timeline.capture.info["cpus"]) and here >= known
+
+
+class Pace(NamedTuple):
+    """What a tenth more softirq time in a task's context would do: to its work, to throughput."""
+
+    longer_share: float
+    less_share: float
+
+
+def pace_of(row: "pd.Series[Any]") -> Pace | None:
+    """Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
+
+    Document 003's arithmetic: only who has no time to spare limits the throughput.
+    """
+    if pd.isna(row["asleep_ns"]) or pd.isna(row["waited_ns"]):
+        return None
+    life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])
+    if not int(row["on_cpu_ns"]) or int(row["asleep_ns"]) / life >= _BUSY:
+        return None
+    longer = _MORE * int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
+    return Pace(longer, 1 - 1 / (1 + longer))

@@ -1,5 +1,7 @@
 # Softirq time by the process whose traffic it was, as far as the capture tells.
 
+from typing import NamedTuple
+
 import pandas as pd
 
 from ..requires import main_columns, requires
@@ -7,7 +9,7 @@ from ..tally import NOBODY, plain_names
 from ..timeline import Timeline
 from . import recorded as r
 from .context import NETWORK, softirq_rows
-from .evidence import packet_ends, units, woken_by
+from .evidence import SERVANTS, packet_ends, units, woken_by
 
 _OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 _CONTEXT = ("tid", "comm")
@@ -70,6 +72,37 @@ def pairs_of(parts: pd.DataFrame) -> pd.DataFrame:
     frame["by_packet_share"] = named.reindex(frame.index, fill_value=0) / frame["units"]
     frame = frame.reset_index()
     return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
+
+
+def by_packet_share(pairs: pd.DataFrame) -> float:
+    """Of all units of traffic_pairs(), those whose receiver the packet itself names."""
+    return float((pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum())
+
+
+class Owned(NamedTuple):
+    """The network's softirq time by how its owner is known.
+
+    known_by_share: by owner_known_by, of ns. foreign: rows in the time of a task that they were not
+    for, most first; foreign_ns: their sum.
+    """
+
+    ns: int
+    known_by_share: "pd.Series[float]"
+    foreign: pd.DataFrame
+    foreign_ns: int
+
+
+def owned(owners: pd.DataFrame) -> Owned:
+    """Sums over traffic_owners()."""
+    network = owners[(owners["is_network"] == "yes").to_numpy()]
+    ns = network.groupby("owner_known_by")["ns"].sum()
+    foreign = network[(network["owner_tid"] != network["tid"]).fillna(False).to_numpy(dtype=bool)]
+    foreign = foreign[(foreign["tid"] != 0).fillna(False).to_numpy(dtype=bool)]
+    # Kernel threads that exist to run softirqs have no time of their own to lose.
+    foreign = foreign[~foreign["comm"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
+    foreign = foreign[(foreign["ns"] > 0).to_numpy()]
+    whole = int(ns.sum())
+    return Owned(whole, ns / (whole or 1), foreign, int(foreign["ns"].sum()))
 
 
 def traffic_parts(timeline: Timeline) -> pd.DataFrame:

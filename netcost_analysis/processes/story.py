@@ -7,8 +7,9 @@ import pandas as pd
 from ..requires import unrecorded
 from ..story import count, filled
 from ..units import absent, duration, share
-from .context import NETWORK
-from .evidence import SERVANTS
+from .context import softirqs_of
+from .ends import pace_of
+from .owners import by_packet_share, owned
 from .recorded import RECEIVED, WOKEN
 
 if TYPE_CHECKING:
@@ -20,67 +21,56 @@ _HOW = {
     "socket": "on whose socket data was announced",
     "wake-up": "that the softirq woke",
 }
-# Of its life: a task that slept less has no time to spare.
-_BUSY = 0.05
+# Of the network's softirq time: above it what would tell more is named.
+_MUCH_UNKNOWN = 0.05
 
 
 def context_text(rows: pd.DataFrame, span_ns: int) -> str:
     """In whose context softirqs ran. rows: softirq_time(). span_ns: CPUs times window."""
-    whole = int(rows["ns"].sum())
-    if not whole:
+    found = softirqs_of(rows, span_ns)
+    if not found.ns:
         return "<p class='missing'>No softirq ran in the window.</p>"
-    network = rows[rows["action"].isin(NETWORK).to_numpy()]
-    ns = int(network["ns"].sum())
     text = filled(
         "<p>Softirqs had {whole} of all CPU time, {share}; those of the network {ns} of it.",
-        whole=duration(whole),
-        share=share(whole / span_ns) if span_ns else "",
-        ns=share(ns / whole) or "nothing",
+        whole=duration(found.ns),
+        share=share(found.cpu_share),
+        ns=share(found.network_share) or "nothing",
     )
-    if ns:
-        most = network.groupby(["tid", "comm"], dropna=False)["ns"].sum().nlargest(1).reset_index()
-        tid, comm = most["tid"].iloc[0], str(most["comm"].iloc[0])
-        own = int(most["ns"].iloc[0])
-        who = "an unknown task" if absent(tid) else f"{comm} ({int(tid)})" if tid else "idle CPUs"
+    if found.most_ns:
+        tid = found.most_tid
+        who = "an unknown task" if tid is None else f"{found.most_comm} ({tid})" if tid else ""
         text += filled(
             " Most of the network's, {own} or {part}, ran in the time of {who}.",
-            own=duration(own),
-            part=share(own / ns),
-            who=who,
+            own=duration(found.most_ns),
+            part=share(found.most_share),
+            who=who or "idle CPUs",
         )
-    return text + "</p>"
+    return f"{text}</p>"
 
 
 def owners_text(capture: "Capture", owners: pd.DataFrame) -> str:
     """How it is known whose traffic it was, and how much is not. owners: traffic_owners()."""
-    network = owners[(owners["is_network"] == "yes").to_numpy()]
-    whole = int(network["ns"].sum())
-    if not whole:
+    found = owned(owners)
+    if not found.ns:
         return ""
-    ns = network.groupby("owner_known_by")["ns"].sum()
     parts = [
-        f"{share(int(ns[how]) / whole)} belongs to the task {what}"
+        f"{share(found.known_by_share[how])} belongs to the task {what}"
         for how, what in _HOW.items()
-        if ns.get(how)
+        if found.known_by_share.get(how)
     ]
-    unknown = int(ns.get("unknown", 0))
+    unknown = found.known_by_share.get("unknown", 0)
     text = f"<p>Of the network's softirq time {'; '.join(parts) or 'nobody is known as owner'}"
     if unknown:
-        text += f"; of {share(unknown / whole)} it is not known whose it was"
+        text += f"; of {share(unknown)} it is not known whose it was"
     text += ".</p>"
-    if unknown > whole / 20:
+    if unknown > _MUCH_UNKNOWN:
         text += _more(capture)
-    foreign = network[(network["owner_tid"] != network["tid"]).fillna(False).to_numpy(dtype=bool)]
-    foreign = foreign[(foreign["tid"] != 0).fillna(False).to_numpy(dtype=bool)]
-    # Kernel threads that exist to run softirqs have no time of their own to lose.
-    foreign = foreign[~foreign["comm"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
-    others = int(foreign["ns"].sum())
-    if others:
-        row = foreign.iloc[0]
+    if len(found.foreign):
+        row = found.foreign.iloc[0]
         text += filled(
             "<p>{ns} ran in the time of a task that it was not for; most of that, {most}, was for "
             "{owner} and ran in the time of {comm}.</p>",
-            ns=duration(others),
+            ns=duration(found.foreign_ns),
             most=duration(row["ns"]),
             owner=row["owner_comm"],
             comm=row["comm"],
@@ -102,11 +92,10 @@ def pairs_text(capture: "Capture", pairs: pd.DataFrame) -> str:
             "task that it woke, or on whose socket it announced data. Softirqs that did neither "
             "are not in this table, so it says who talks to whom, and not how much.</p>"
         )
-    named = float((pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum())
     return text + filled(
         "A unit is a packet. Of {part} the packet itself, followed to the task that took it, tells "
         "the receiver (<i>by packet share</i>); of the others the socket does, or a wake-up.</p>",
-        part=share(named) or "none",
+        part=share(by_packet_share(pairs)) or "none",
     )
 
 
@@ -147,7 +136,7 @@ def ends_text(frame: pd.DataFrame) -> str:
             each=f"{client['softirq_ns_per_byte']:.3g}",
             other=f"{server['softirq_ns_per_byte']:.3g}",
         )
-    return text + _limits(client, server)
+    return f"{text}{_limits(client, server)}"
 
 
 def _each(ns: float) -> str:
@@ -169,35 +158,25 @@ def _end(row: "pd.Series[Any]") -> str:
         tid=tid,
         on_cpu=duration(row["on_cpu_ns"]),
         ns=duration(row["network_softirq_ns"]),
-        share=share(row["network_softirq_ns"] / row["on_cpu_ns"]) or "nothing",
+        share=share(row["network_softirq_share"]) or "nothing",
         wait=duration(row["waited_ns"]),
         asleep=duration(row["asleep_ns"]),
     )
 
 
 def _limits(client: "pd.Series[Any]", server: "pd.Series[Any]") -> str:
-    # Document 003's arithmetic: only who has no time to spare limits the throughput.
-    texts = []
-    for row in (client, server):
-        if absent(row["asleep_ns"]) or absent(row["waited_ns"]):
-            continue
-        life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])
-        if not life or not int(row["on_cpu_ns"]):
-            continue
-        slept = int(row["asleep_ns"]) / life
-        if slept >= _BUSY:
-            continue
-        part = int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
-        longer = 0.1 * part
-        texts.append(
-            filled(
-                "The {side} hardly ever slept: it sets the pace. A tenth more softirq time in its "
-                "context would make its work {longer} longer, and the throughput {less} less.",
-                side=row["side"],
-                longer=share(longer) or "no",
-                less=share(1 - 1 / (1 + longer)) or "no",
-            )
+    # Only who has no time to spare limits the throughput.
+    texts = [
+        filled(
+            "The {side} hardly ever slept: it sets the pace. A tenth more softirq time in its "
+            "context would make its work {longer} longer, and the throughput {less} less.",
+            side=row["side"],
+            longer=share(pace.longer_share) or "no",
+            less=share(pace.less_share) or "no",
         )
+        for row in (client, server)
+        if (pace := pace_of(row)) is not None
+    ]
     if not texts:
         return (
             "<p>Both slept at times: neither lacked CPU time all along, so softirq time alone does "

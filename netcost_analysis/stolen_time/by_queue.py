@@ -1,11 +1,14 @@
 """What took a victim's time, down to device and queue."""
 
+from typing import NamedTuple
+
 import pandas as pd
 
 from .. import moment
+from ..answer import kinds_of
 from ..by import By, check_by, victim_keys
 from ..requires import main_columns
-from ..tally import INTERRUPT_CONTEXTS, is_device, of_tasks, tally
+from ..tally import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ..timeline import Timeline
 from .stretches import GAP_NS
 
@@ -33,9 +36,9 @@ def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """
     check_by(by)
     lines = queues(timeline)
-    rows = tally(timeline.sums(), by)
     # Not at once: a category with nulls would become UInt64 by way of floats.
-    rows["napi"] = timeline.sums()["napi"].astype(object).astype("UInt64")
+    napi = timeline.sums()["napi"].astype(object).astype("UInt64")
+    rows = timeline.tally(by).assign(napi=napi)
     return thieves_from(rows, lines, victim_keys(by), timeline.has_switches)
 
 
@@ -77,6 +80,42 @@ def thieves_from(
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index
     return frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
+
+
+def by_thief(rows: pd.DataFrame, victim: str | None) -> pd.DataFrame:
+    """A victim's thieves whatever their queue, most first.
+
+    rows: of thieves() by comm. Returns a row per thief: thief, kind (of kinds_of), device,
+    is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
+    """
+    own = rows[rows["comm"] == victim]
+    keys = ["thief", "kind", "device", "is_network"]
+    totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
+    own = own.assign(kind=kinds_of(own))
+    frame = own.groupby(keys, dropna=False)[totals].sum(min_count=1).reset_index()
+    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
+    return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
+
+
+class ByQueue(NamedTuple):
+    """Of a victim stolen_max_ns that may be network's, most first.
+
+    queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
+    known, by device.
+    """
+
+    queues: "pd.Series[int]"
+    with_polls: bool
+    nobodys: "pd.Series[int]"
+
+
+def by_queue(rows: pd.DataFrame, victim: str) -> ByQueue:
+    """A victim's queues. rows: of thieves() by comm."""
+    network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
+    ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
+    polls = network[network["context"] == "poll"]
+    nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
+    return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
 
 
 def queues(timeline: Timeline) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ..by import By, check_by, victim_keys
-from ..tally import INTERRUPT_CONTEXTS, tally
+from ..tally import INTERRUPT_CONTEXTS
 from ..timeline import Timeline
 
 # In the order they are told: its own, what was taken, what it did for the network, the rest.
@@ -30,7 +30,7 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """
     check_by(by)
     displaced = timeline.displaced if timeline.displaced_known else None
-    rows = tally(timeline.sums(), by)
+    rows = timeline.tally(by)
     return classes_from(rows, displaced, victim_keys(by), timeline.has_switches)
 
 

@@ -6,7 +6,7 @@ from ..by import By, check_by, victim_keys
 from ..errors import ArgumentError
 from ..losses import stolen
 from ..requires import main_columns, requires
-from ..tally import of_tasks, per_victim, tally
+from ..tally import of_tasks, per_victim
 from ..timeline import Timeline
 from .settling import COLUMNS, of_its_own
 from .stays import everywhere
@@ -60,7 +60,7 @@ def lifetimes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU has no life; one of comm, tid")
     whole, keys = everywhere(timeline), victim_keys(by)
-    rows = of_tasks(tally(whole.sums(), by))
+    rows = of_tasks(whole.tally(by))
     return closed(stolen(whole, by), rows, whole.lives, keys, whole.duration_ns)
 
 

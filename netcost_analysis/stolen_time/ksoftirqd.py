@@ -1,6 +1,7 @@
 """What was handed over to kernel threads: when, why, for how long, and who waited meanwhile."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -14,6 +15,22 @@ from .threads import Gathered, stays_of, stretches_of
 from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
 
 
+class Totals(NamedTuple):
+    """Sums over hand-overs, and of one victim's waits in them.
+
+    polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
+    waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
+    """
+
+    network_ns: int
+    polls: int | None
+    packets: int | None
+    waits: int
+    waited_ns: int
+    waited_most_ns: int
+    behind_others_ns: int
+
+
 @dataclass(frozen=True)
 class Handovers:
     """Stretches in which a kernel thread had network work; columns: docs/definitions.md.
@@ -25,6 +42,25 @@ class Handovers:
 
     handovers: pd.DataFrame
     displaced: pd.DataFrame
+
+    def totals(self, victim: str | None, displaced_ns: int | None = None) -> Totals:
+        """Sums, and the victim's. displaced_ns: its waits for any kernel thread's network work."""
+        frame = self.handovers
+        known = frame[["polls", "packets"]].notna().all()
+        polls, packets = (
+            int(frame[name].sum()) if known[name] else None for name in ("polls", "packets")
+        )
+        own = self.displaced[self.displaced["comm"] == victim].groupby("handover")["ns"].sum()
+        waited = int(own.sum())
+        return Totals(
+            network_ns=int(frame["network_ns"].sum()),
+            polls=polls,
+            packets=packets,
+            waits=len(own),
+            waited_ns=waited,
+            waited_most_ns=int(own.max()) if len(own) else 0,
+            behind_others_ns=(displaced_ns or 0) - waited,
+        )
 
 
 @requires("sched:sched_switch")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..spans import Ints, Spans
-from ..tally import of_tasks, tally
+from ..tally import of_tasks
 from .facts import Bools, Facts, facts_of
 from .settling import COLUMNS, ENDS, POOLED, of_several_names, settled
 from .stays import ANY_CPU, everywhere, stays_of
@@ -59,7 +59,7 @@ def names_then(waits: pd.DataFrame, away: pd.DataFrame, at: str = "in_ns") -> "p
 def _told(timeline: "Timeline") -> tuple[pd.DataFrame, Facts, pd.DataFrame]:
     # The stays of all tasks, what their lives are cut by, and the sums.
     whole = everywhere(timeline)
-    every, rows = stays_of(whole), of_tasks(tally(whole.sums(), "tid")).astype({"tid": "int64"})
+    every, rows = stays_of(whole), of_tasks(whole.tally("tid")).astype({"tid": "int64"})
     facts, stays = facts_of(whole, every), of_tasks(every).reset_index(drop=True)
     if facts.lost:
         facts = replace(facts, mixed=of_several_names(stays, rows, facts.window))

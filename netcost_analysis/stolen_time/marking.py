@@ -5,19 +5,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ..answer import kinds_of
+from ..answer import KIND_COLUMNS, kinds_of
 from ..tally import INTERRUPT_CONTEXTS, thief_labels
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
-# Kinds of kinds_of, and what they are called as columns.
-_KINDS = {
-    "hardirq": "hardirq_ns",
-    "vector": "vector_ns",
-    "poll": "poll_ns",
-    "softirq": "network_core_ns",
-    "softirq_other": "other_softirq_ns",
-    "nmi": "nmi_ns",
-}
 Mask = npt.NDArray[np.bool_]
 
 
@@ -120,7 +111,7 @@ def describe(
         pd.MultiIndex.from_product([frame.index, ["stolen"]]), fill_value=0
     ).to_numpy()
     kinds = kinds_of(stolen)
-    for kind, name in _KINDS.items():
+    for kind, name in KIND_COLUMNS.items():
         of_kind = stolen[kinds == kind].groupby("episode")["ns"].sum()
         frame[name] = of_kind.reindex(frame.index, fill_value=0)
     frame["polls"], frame["packets"] = _polled(frame, polls)

@@ -1,20 +1,26 @@
 """How a loss changes while the capture goes on: windows that roll over it."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
+from ..answer import KIND_COLUMNS, kinds_of
 from ..by import By, check_by, victim_keys
 from ..errors import ArgumentError
 from ..requires import main_columns
 from ..tally import of_tasks, require_task, tally, within_figures
 from ..timeline import Timeline
+from ..units import round_width
 
 _MEASURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
     *("stolen_network_max_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"),
+    *KIND_COLUMNS.values(),
 )
-_STEPS = 120
 _STEPS_IN_WINDOW = 5
+# A window of which so much is unknown cannot be compared with others.
+_UNKNOWN = 0.1
 
 
 @main_columns("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns", "on_cpu_ns")
@@ -35,7 +41,9 @@ def rolling_stolen(
 
     Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
     stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
-    scheduled_ns, unknown_ns (int64; the first two Int64, NA without sched_switch), stolen_share,
+    scheduled_ns, unknown_ns, hardirq_ns, vector_ns, poll_ns, network_core_ns, other_softirq_ns,
+    nmi_ns (parts of stolen_max_ns; all int64, the first two Int64, NA without sched_switch),
+    stolen_share,
     stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of the window, one CPU
     being 1), unknown_cpu_share (of the window's CPU time, what has no known owner), lived_ns
     (Int64: how much of it the victim surely was there, of a group the sum over its tasks; NA of all
@@ -78,13 +86,6 @@ def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> t
     return step, window
 
 
-def round_width(span_ns: int, about: int = _STEPS) -> int:
-    # 1, 2 or 5 times a power of ten ns, of which a span has about so many.
-    wanted = max(span_ns // about, 1)
-    power = int(10 ** (len(str(wanted)) - 1))
-    return int(next(step * power for step in (1, 2, 5, 10) if step * power >= wanted))
-
-
 def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series[float]":
     # Of each window the CPU time without a known owner, over all of it.
     every = sums.groupby("bin_ns")["ns"].sum()
@@ -124,6 +125,8 @@ def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataF
     if victim is not None:
         rows = rows[rows["comm"] == victim]
     what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
+    kind = kinds_of(rows).where(what["stolen_max_ns"])
+    what |= {name: kind == one for one, name in KIND_COLUMNS.items()}
     return rows.assign(**{name: rows["ns"].where(mask, 0) for name, mask in what.items()})
 
 
@@ -182,3 +185,40 @@ def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
     earlier = frame[frame["start_ns"] == pair["start_ns"]].iloc[0]
     later = frame[frame["start_ns"] == pair["end_ns"]].iloc[0]
     return earlier, later
+
+
+def usual(frame: pd.DataFrame) -> pd.DataFrame:
+    """The windows that can be compared: the victim was there throughout, and most is known.
+
+    frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
+    half of its usual time; all, where nobody knows how long it was on a CPU.
+    """
+    if not len(frame) or frame["on_cpu_ns"].isna().any():
+        return frame
+    width = frame["end_ns"] - frame["start_ns"]
+    frame = frame[(frame["lived_ns"] >= width).fillna(True).astype(bool)]
+    ran = frame["on_cpu_ns"].astype("int64")
+    known = frame["unknown_cpu_share"] < _UNKNOWN
+    return frame[known & (ran >= ran[ran > 0].median() / 2)]
+
+
+def width_of(frame: pd.DataFrame) -> int:
+    """How wide windows are, in the median, ns."""
+    return int((frame["end_ns"] - frame["start_ns"]).median())
+
+
+class Spread(NamedTuple):
+    """stolen_max_share over usual windows: its 10th and 90th percentile, and the most."""
+
+    low_share: float
+    high_share: float
+    most_share: float
+
+
+def spread(frame: pd.DataFrame) -> Spread | None:
+    """How much the share taken varies from window to window; None for few, or where nothing was."""
+    shares = usual(frame)["stolen_max_share"].dropna()
+    if len(shares) < 5 or not shares.max():
+        return None
+    low, high = shares.quantile([0.1, 0.9])
+    return Spread(float(low), float(high), float(shares.max()))

@@ -5,7 +5,7 @@ import pandas as pd
 from ..by import By, victim_keys
 from ..losses import stolen
 from ..requires import main_columns, unrecorded
-from ..tally import known_if, of_tasks, per_victim, tally
+from ..tally import known_if, of_tasks, per_victim
 from ..timeline import Timeline
 from .chunks import chunks
 from .lives import lived_by, twice_of
@@ -37,7 +37,8 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
       charged for and did not have, of its lifetime; below 0 where its own softirqs are not charged.
       NaN where unknown.
     - ticks, softirq_ticks (Int64): timer interrupts that found it current, and those of them that
-      interrupted a softirq: what the kernel's sampling sees. NA where local_timer was not recorded.
+      interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of the former.
+      NA and NaN where local_timer was not recorded.
 
     Raises ValueError for another by, CaptureError as the timeline does. Source: stolen(), the sums
     and lives; hardirqs and softirqs for the ticks.
@@ -47,7 +48,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     lived = lived_by(timeline, by).reindex(frame.index)
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
     # Nobody has two CPUs at once.
-    rows = of_tasks(tally(timeline.sums(), by))
+    rows = of_tasks(timeline.tally(by))
     twice = _twice(timeline, lived, rows, keys)
     shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
     shortest, longest = shortest.where(shortest > 0), longest.where(longest > 0)
@@ -95,6 +96,8 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
         counted = counted.reindex(frame.index, fill_value=0)
     for name in ticks:
         frame[name] = known_if(known, counted[name])
+    seen = _float(frame["ticks"])
+    frame["softirq_ticks_share"] = _float(frame["softirq_ticks"]) / seen.where(seen > 0)
     return frame
 
 

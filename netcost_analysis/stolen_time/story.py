@@ -6,10 +6,11 @@ import pandas as pd
 
 from ..story import count, filled
 from ..tables import between, share_between
-from ..units import absent, duration, share
+from ..units import absent, duration, share, since
+from .by_queue import by_queue
 from .closing import parts_of_life
 from .network import NetworkCost, network_words
-from .rolling import largest_change
+from .rolling import largest_change, usual, width_of
 
 if TYPE_CHECKING:
     from .ksoftirqd import Handovers
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 _QUEUES = 4
 _HOLDERS, _WORTH_NAMING = 3, 0.001
-# Of a window, so that it can be compared with others.
-_UNKNOWN = 0.1
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
 _WHY = {
@@ -44,25 +43,21 @@ def queues_text(victim: str, rows: pd.DataFrame) -> str:
 
     rows: as thieves returns it by comm.
     """
-    network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
-    own = network[network["queue"].notna()]
-    by_queue = own.groupby("queue")["stolen_max_ns"].sum().sort_values(ascending=False)
-    if not len(by_queue):
+    found = by_queue(rows, victim)
+    if not len(found.queues):
         return ""
-    listed = [f"{queue} {duration(ns)}" for queue, ns in by_queue[:_QUEUES].items()]
-    if len(by_queue) > _QUEUES:
-        listed.append(f"{len(by_queue) - _QUEUES} more")
-    polls = network[network["context"] == "poll"]
-    what = "interrupts and polls together" if polls["queue"].notna().any() else "interrupts alone"
+    listed = [f"{queue} {duration(ns)}" for queue, ns in found.queues[:_QUEUES].items()]
+    if len(found.queues[_QUEUES:]):
+        listed.append(f"{len(found.queues[_QUEUES:])} more")
+    what = "interrupts and polls together" if found.with_polls else "interrupts alone"
     text = filled("<p>By queue, {what}: {all}.", what=what, all=", ".join(listed))
-    nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
-    if len(nobodys):
+    if len(found.nobodys):
         text += filled(
             " Polls that no line can be named for: {all}. A line is named where its handler raises "
             "the softirqs that poll one instance, and no other line does.",
-            all=", ".join(f"{device} {duration(ns)}" for device, ns in nobodys.items()),
+            all=", ".join(f"{device} {duration(ns)}" for device, ns in found.nobodys.items()),
         )
-    return text + "</p>"
+    return f"{text}</p>"
 
 
 def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str:
@@ -70,16 +65,15 @@ def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str
 
     frame: as rolling_stolen returns it, of the victim.
     """
-    rows = _usual(frame[frame["stolen_cpu_share"].notna()])
+    rows = usual(frame[frame["stolen_cpu_share"].notna()])
     if len(rows) < 2 or not rows["stolen_cpu_share"].max():
         return ""
-    width = int((rows["end_ns"] - rows["start_ns"]).median())
     most = rows.iloc[int(rows["stolen_cpu_share"].argmax())]
     least = rows.iloc[int(rows["stolen_cpu_share"].argmin())]
     text = filled(
         "<p>In windows of {width} that roll over the time in which {who} was there, between {low} "
         "and {high} of a CPU was stolen from it: most {most}, least {least}.",
-        width=duration(width),
+        width=duration(width_of(rows)),
         low=share(least["stolen_cpu_share"]) or "0 %",
         high=share(most["stolen_cpu_share"]),
         who=victim or "any task",
@@ -97,20 +91,8 @@ def windows_text(victim: str | None, frame: pd.DataFrame, origin_ns: int) -> str
     return text + "</p>"
 
 
-def _usual(frame: pd.DataFrame) -> pd.DataFrame:
-    # The windows in all of which it was there, of those in which it had at least half of its usual
-    # time and of which most is known: not before it began, nor as it ended, nor in a gap.
-    if not len(frame) or frame["on_cpu_ns"].isna().any():
-        return frame
-    width = frame["end_ns"] - frame["start_ns"]
-    frame = frame[(frame["lived_ns"] >= width).fillna(True).astype(bool)]
-    ran = frame["on_cpu_ns"].astype("int64")
-    known = frame["unknown_cpu_share"] < _UNKNOWN
-    return frame[known & (ran >= ran[ran > 0].median() / 2)]
-
-
 def _at(time_ns: Any, origin_ns: int) -> str:
-    return f"{(int(time_ns) - origin_ns) / 1e9:.3f} s"
+    return f"{since(time_ns, origin_ns, 3)} s"
 
 
 def _between(row: "pd.Series[Any]", origin_ns: int) -> str:
@@ -135,7 +117,7 @@ def episodes_text(victim: str | None, found: "Episodes", origin_ns: int) -> str:
         "it up for {wall}: {parts}.",
         many=count(found.total, "stretch", "stretches"),
         who=who,
-        at=f"{(int(first['start_ns']) - origin_ns) / 1e9:.6f} s",
+        at=f"{since(first['start_ns'], origin_ns)} s",
         cpu=first["cpu"],
         began=first["began_with"],
         victim=first["comm"],
@@ -155,9 +137,8 @@ def handovers_text(
 
     displaced_ns: how long the victim waited for network work of any kernel thread.
     """
-    frame = found.handovers
-    own = found.displaced[found.displaced["comm"] == victim]
-    others = _behind_others(victim, (displaced_ns or 0) - int(own["ns"].sum()), bool(len(own)))
+    frame, total = found.handovers, found.totals(victim, displaced_ns)
+    others = _behind_others(victim, total.behind_others_ns, bool(total.waits))
     if not len(frame):
         return (
             "<p class='missing'>Nothing was handed over: no network work was seen in ksoftirqd or "
@@ -174,28 +155,28 @@ def handovers_text(
         "{wall} in {stays}, {on_cpu} of it on the CPU.",
         threads=" and ".join(map(str, frame["comm"].value_counts().index[:3])),
         times=count(len(frame), "time"),
-        network=duration(frame["network_ns"].sum()),
-        packets=_packets(frame["packets"]),
-        polls="polls that were not recorded"
-        if frame["polls"].isna().any()
-        else count(int(frame["polls"].sum()), "poll"),
+        network=duration(total.network_ns),
+        packets="an unknown number of packets"
+        if total.packets is None
+        else count(total.packets, "packet"),
+        polls="polls that were not recorded" if total.polls is None else count(total.polls, "poll"),
         reasons=reasons,
         name=longest["comm"],
-        start=f"{(int(longest['start_ns']) - origin_ns) / 1e9:.6f}",
-        end=f"{(int(longest['end_ns']) - origin_ns) / 1e9:.6f}",
+        start=since(longest["start_ns"], origin_ns),
+        end=since(longest["end_ns"], origin_ns),
         wall=duration(longest["wall_ns"]),
         stays=count(int(longest["stays"]), "stay"),
         on_cpu=duration(longest["on_cpu_ns"]),
     )
     if frame["displaced_ns"].isna().any():
         return text + " Who waited is unknown: the CPUs' clocks disagree.</p>"
-    if len(own):
+    if total.waits:
         text += filled(
             " {victim} waited, runnable, in {number} of them, {all} in all and {most} in one.",
             victim=victim,
-            number=f"{own['handover'].nunique():,}",
-            all=duration(own["ns"].sum()),
-            most=duration(own.groupby("handover")["ns"].sum().max()),
+            number=f"{total.waits:,}",
+            all=duration(total.waited_ns),
+            most=duration(total.waited_most_ns),
         )
     return f"{text}</p>{others}"
 
@@ -211,12 +192,6 @@ def _behind_others(victim: str | None, ns: int, more: bool) -> str:
         time=duration(ns),
         victim=victim,
     )
-
-
-def _packets(packets: "pd.Series[int]") -> str:
-    if packets.isna().any():
-        return "an unknown number of packets"
-    return count(int(packets.sum()), "packet")
 
 
 def life_text(victim: str | None, lived: pd.DataFrame, window_ns: int) -> str:
@@ -291,7 +266,7 @@ def monitor_text(victim: str | None, frame: pd.DataFrame) -> str:
         text += (
             f" Of {count(int(row['ticks']), 'timer interrupt')} that found it current, "
             f"{int(row['softirq_ticks']):,} interrupted a softirq: a kernel that samples by ticks "
-            f"would book {share(row['softirq_ticks'] / row['ticks']) or '0 %'} of that time as "
+            f"would book {share(row['softirq_ticks_share']) or '0 %'} of that time as "
             "softirq."
         )
     return text + "</p>"

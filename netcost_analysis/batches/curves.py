@@ -1,0 +1,135 @@
+# What the curves of CPU share over packet rate say together; document 002's question.
+
+from typing import NamedTuple
+
+import pandas as pd
+
+# A step is called flat where the share grows by less than the fifth root of the rate's growth.
+_FLAT = 0.8
+# Batches grew; many polls were followed by another at once; most of the work ran in threads.
+_GREW, _AGAIN, _FULL_SHARE = 1.3, 0.25, 0.5
+# Document 002: the same share at these packets a second; a poll takes no more packets than that.
+SEEN, FULL = (50_000, 500_000), 64
+# A step within so much of the lower rate can be set beside that document's.
+_NEAR = 0.2
+
+
+class Misses(NamedTuple):
+    """How far a curve's shares are from those expected by its other steps.
+
+    median_share: of the share itself. worst: the step farthest off. others_batch: the largest batch
+    of the other steps, where that one's is more than twice as large; else None.
+    """
+
+    median_share: float
+    worst: "pd.Series[float]"
+    others_batch: float | None
+
+
+def misses(curve: pd.DataFrame) -> Misses | None:
+    """The errors of expected_share. curve: the rows of one, of rate_curve(); None without any."""
+    known = curve[curve["expected_share"].notna()]
+    if not len(known):
+        return None
+    error = (known["expected_share"] / known["network_share"] - 1).abs()
+    worst = known.iloc[int(error.argmax())]
+    most = float(curve.loc[curve["bundle"] != worst["bundle"], "batch"].max())
+    far = worst["batch"] > 2 * most
+    return Misses(float(error.median()), worst, most if far else None)
+
+
+class Prices(NamedTuple):
+    """Medians over steps: of packet_part_ns and poll_part_ns; times: the second by the first."""
+
+    packet_ns: float
+    around_ns: float
+    times: float
+
+
+def _prices(steps: pd.DataFrame) -> Prices | None:
+    packet, around = (float(steps[f"{part}_part_ns"].median()) for part in ("packet", "poll"))
+    return Prices(packet, around, around / packet) if packet > 0 and around > 0 else None
+
+
+class Bend(NamedTuple):
+    """Why curves bend, over the steps of a series that have a step before them.
+
+    full: steps most of whose work ran in kernel threads; steps: the others, of which flat are those
+    whose share hardly grows. still: steps whose batches hardly grow, and still_growth, how much the
+    share grows there, by the rate's growth. grown: the others; of their shares packets_share is the
+    packets' own, saved_share what batches save; grown_prices: of these. again: steps with more than
+    a quarter of the polls followed by another.
+    """
+
+    full: pd.DataFrame
+    steps: pd.DataFrame
+    flat: pd.DataFrame
+    still: pd.DataFrame
+    still_growth: float
+    grown: pd.DataFrame
+    packets_share: float
+    saved_share: float
+    grown_prices: Prices | None
+    again: pd.DataFrame
+
+
+def bend(curves: pd.DataFrame) -> Bend | None:
+    """What rate_curve() says over all its curves; None where none has two rates."""
+    known = curves[curves["flatness"].notna()]
+    if not len(known):
+        return None
+    full = known["scheduled_share"] > _FULL_SHARE * known["network_share"]
+    steps = known[~full]
+    still = steps[steps["batch_growth"] < _GREW]
+    grown = steps[(steps["batch_growth"] >= _GREW) & steps["expected_share"].gt(0)]
+    return Bend(
+        full=known[full],
+        steps=steps,
+        flat=steps[steps["flatness"] >= _FLAT],
+        still=still,
+        still_growth=float((still["share_growth"] / still["rate_growth"]).mean()),
+        grown=grown,
+        packets_share=float((grown["marginal_share"] / grown["expected_share"]).median()),
+        saved_share=float((1 - grown["expected_share"] / grown["unbatched_share"]).median()),
+        grown_prices=_prices(grown),
+        again=steps[steps["again_share"] > _AGAIN],
+    )
+
+
+class Condition(NamedTuple):
+    """What batches would have to do for document 002's flat part, and what they do here.
+
+    growth: of its rate. most_batch: packets of a poll at its lower rate, at most. alone_times,
+    pairs_times: how many times a packet's own cost the work around a batch must be, where packets
+    came alone there, and in twos; here_times: what it is here. near: the step of about that rate,
+    None without; costs_times: how many times its share growth times its rate would cost, in batches
+    of FULL.
+    """
+
+    growth: float
+    most_batch: float
+    alone_times: float
+    pairs_times: float
+    here_times: float
+    near: "pd.Series[float] | None"
+    costs_times: float
+
+
+def condition(steps: pd.DataFrame) -> Condition | None:
+    """Document 002 beside these steps (Bend.steps); None where their costs are not known.
+
+    The share stays while packet + around / batch falls as the rate grows.
+    """
+    prices = _prices(steps[steps["expected_share"].gt(0)])
+    if prices is None:
+        return None
+    packet, around, times = prices
+    growth = SEEN[1] / SEEN[0]
+    alone, pairs = ((growth - 1) / (1 / batch - growth / FULL) for batch in (1, 2))
+    off = (steps["rate_per_s"] / SEEN[0] - 1).abs()
+    near = steps.iloc[int(off.argmin())]
+    close = off.min() < _NEAR and near["batch"] > 0
+    costs = growth * (packet + around / FULL) / (packet + around / near["batch"]) if close else 0.0
+    return Condition(
+        growth, FULL / growth, alone, pairs, times, near if close else None, float(costs)
+    )

@@ -1,0 +1,132 @@
+# Words format fields of answers. A figure that is computed where it is told has a second definition
+# beside the answer's: what makes words divides, sums, averages and fits nothing.
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+PACKAGE = ROOT / "netcost_analysis"
+# What writes sentences and tables for a reader. The other commands' modules choose and write rows.
+WORDS = (
+    *("**/story*.py", "**/told.py", "**/said.py", "explain*.py", "ledger_page.py", "**/reasons.py"),
+    *("tables.py", "figures.py", "cli_info.py", "cli_ledger.py", "cli_stolen*.py", "cli_report.py"),
+)
+MODULES = sorted({path for pattern in WORDS for path in PACKAGE.glob(pattern)})
+COMPUTING = {
+    *("sum", "fsum", "nansum", "prod", "cumsum", "diff", "groupby", "agg", "mul"),
+    *("div", "truediv", "floordiv", "mod", "pow", "divmod", "mean", "nanmean", "average", "median"),
+    *("nanmedian", "mode", "std", "var", "quantile", "nanquantile", "percentile", "fit", "lstsq"),
+    *("polyfit", "linregress", "curve_fit", "corr", "cov", "interp"),
+}
+# Of units, and of str, what makes text of its arguments.
+TEXT = {
+    *("duration", "elapsed", "share", "points", "since", "thousands", "mbit", "ranges"),
+    *("printable", "filled", "count", "between", "share_between", "escape", "str", "join", "strip"),
+    *("replace", "removeprefix", "removesuffix", "ljust", "rjust", "upper", "lower", "capitalize"),
+}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def name_of(called: ast.expr) -> str:
+    return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+
+
+class Texts:
+    # Which expressions of a module are text, or lists: what "+" joins and does not add.
+    def __init__(self, tree: ast.Module) -> None:
+        functions = [one for one in ast.walk(tree) if isinstance(one, Function)]
+        self.returning = {
+            one.name
+            for one in functions
+            if one.returns is not None and ast.unparse(one.returns).startswith(("str", "list["))
+        }
+        self.names = {
+            argument.arg
+            for one in functions
+            for argument in (*one.args.args, *one.args.kwonlyargs)
+            if argument.annotation is not None and ast.unparse(argument.annotation) == "str"
+        }
+        named = [one for one in ast.walk(tree) if isinstance(one, ast.Assign)]
+        for _ in range(3):
+            for one in named:
+                if self.is_text(one.value):
+                    targets = (name for target in one.targets for name in ast.walk(target))
+                    self.names |= {name.id for name in targets if isinstance(name, ast.Name)}
+
+    def is_text(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Constant():
+                return isinstance(node.value, str)
+            case ast.JoinedStr() | ast.List() | ast.ListComp() | ast.Tuple():
+                return True
+            case ast.Name():
+                return node.id in self.names
+            case ast.IfExp():
+                return self.is_text(node.body) or self.is_text(node.orelse)
+            case ast.BoolOp():
+                return all(map(self.is_text, node.values))
+            case ast.Call():
+                return name_of(node.func) in TEXT | self.returning
+            case ast.BinOp(op=ast.Add()):
+                return self.is_text(node.left) or self.is_text(node.right)
+        return False
+
+
+def computed(source: str) -> Iterator[tuple[int, str]]:
+    tree = ast.parse(source)
+    texts = Texts(tree)
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr()):
+                continue
+            case ast.BinOp(op=ast.Add()) if texts.is_text(node):
+                continue
+            case ast.BinOp(left=ast.Constant(value=int()), right=ast.Constant(value=int())):
+                continue
+            case ast.AugAssign(op=ast.Add()) if texts.is_text(node.value):
+                continue
+            case ast.AugAssign(op=ast.BitAnd() | ast.BitOr()):
+                continue
+            case ast.UnaryOp(op=ast.USub(), operand=operand) if isinstance(operand, ast.Constant):
+                continue
+            case ast.Call() if name_of(node.func) in COMPUTING:
+                yield node.lineno, ast.unparse(node)
+            case ast.BinOp() | ast.AugAssign() | ast.UnaryOp(op=ast.USub()):
+                yield node.lineno, ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_words_compute_nothing(path: Path) -> None:
+    found = [f"{path.name}:{line}: {code}" for line, code in computed(path.read_text())]
+    assert not found, "\n".join(found)
+
+
+def test_what_makes_words_is_found() -> None:
+    names = {str(path.relative_to(PACKAGE)) for path in MODULES}
+    assert {"story.py", "batches/story_costs.py", "missed/said.py", "cli_stolen.py"} <= names
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("f'{a / b}'", "f'{100 * a:.1f} points'", "a - b", "a + b", "-a", "x = rows['ns'].sum()"),
+        *("sum(ns)", "x += 1", "np.polyfit(a, b, 1)", "rows.groupby('device')", "text % a"),
+        *("values.median()", "f'{len(rows) - 3} more'", "fit(table)", "a ** 0.5", "a // 8"),
+    ],
+)
+def test_arithmetic_is_found(code: str) -> None:
+    assert list(computed(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("f'{share(a)} of it' + rest", "text = 'a'\ntext = text + more", "(a > b) & c"),
+        *("def f() -> str: ...\nx = a + f()", "lines = [a] + rest", "rows[-1]", "duration(ns) + b"),
+    ],
+)
+def test_joining_is_none(code: str) -> None:
+    assert not list(computed(code))
