@@ -92,6 +92,7 @@ lint-python: $(VENV)/.deps
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	PYTHONPATH=. $(BIN)/lint-imports --no-cache
 
 lint-rust: $(VENV)/.deps
 	cargo fmt --check --manifest-path native/Cargo.toml

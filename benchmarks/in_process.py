@@ -61,7 +61,7 @@ def ask(name: str) -> Callable[[str], int]:
     """A question, from opening the capture to its answer."""
 
     def asked(path: str) -> int:
-        from netcost_analysis.questions import ask, parts, questions
+        from netcost_analysis.questions.catalogue import ask, parts, questions
 
         return len(parts(ask(questions()[name], path)))
 

@@ -45,7 +45,7 @@ def bug(name: str, message: str) -> str:
 
 
 def _line(text: str) -> str:
-    from .packed import named
+    from .capture.packed import named
     from .units import printable
 
     return printable(" ".join(named(text).split()))

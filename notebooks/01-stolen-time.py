@@ -26,18 +26,21 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis import answer, explain, explain_estimates, ledger_page, moment, plots, story
-from netcost_analysis.looking import story as looking_story
-from netcost_analysis.notebook import attempt, picture, say
-from netcost_analysis.stolen_time import plots as stolen_plots
-from netcost_analysis.stolen_time import story as stolen_story
-from netcost_analysis.stolen_time.by_queue import by_thief
+from netcost_analysis import plots
+from netcost_analysis.questions import answer, words
+from netcost_analysis.questions import example as example_module
+from netcost_analysis.questions.stolen_time import plots as stolen_plots
+from netcost_analysis.questions.stolen_time import words as stolen_story
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.questions.tracing_overhead import words as looking_story
+from netcost_analysis.report import explain, explain_estimates, ledger_page
+from netcost_analysis.report.notebook import attempt, picture, say
 
 capture = netcost.open_capture(path, buffer)
 timeline = capture.timeline()
-detail = moment.detail(timeline)  # all of it, unless the capture is very large
+detail = example_module.detail(timeline)  # all of it, unless the capture is very large
 detail.load("softirqs", "hardirqs", "polls", "coverage", "displaced")
-say(story.facts(capture, timeline))
+say(words.facts(capture, timeline))
 
 # %% [markdown]
 # ## The answer
@@ -50,7 +53,7 @@ queues = netcost.thieves(timeline)
 thieves = by_thief(queues, victim)
 say(
     stolen_story.network_text(netcost.network_cost(timeline)),
-    story.answer(capture, victim, lost, thieves, timeline.duration_ns),
+    words.answer(capture, victim, lost, thieves, timeline.duration_ns),
 )
 with attempt():
     say(stolen_story.life_text(victim, netcost.lifetimes(timeline), timeline.duration_ns))
@@ -62,8 +65,8 @@ with attempt():
 if victim:
     parts = answer.parts_of(timeline, victim)
     with picture(f"Where the CPU time of {victim} went", 2.6) as (_, ax):
-        monitor_ns = story.known(lost["monitor_ns"])
-        displaced_ns = story.known(lost["displaced_ns"]) or 0
+        monitor_ns = words.known(lost["monitor_ns"])
+        displaced_ns = words.known(lost["displaced_ns"]) or 0
         plots.answer(ax, parts, victim, monitor_ns, displaced_ns)
 
 # %%
@@ -77,13 +80,13 @@ if len(thieves):
 # ## One interrupt
 
 # %%
-example = moment.moment(detail, victim)
+example = example_module.moment(detail, victim)
 if example:
     caption = f"Interrupts, polls, softirqs and task on CPU {example.cpu}: {example.what}"
     with picture(caption, 3.1 + 0.55 * len(example.others)) as (_, ax):
         plots.lanes(ax, *example.tables, example.cpu, example.window, example.taken, example.others)
 say(explain.detail_text(timeline, detail))
-say(explain.moment_text(capture, example), story.missing(capture, "napi:napi_poll"))
+say(explain.moment_text(capture, example), words.missing(capture, "napi:napi_poll"))
 
 # %% [markdown]
 # ## Victims and thieves
@@ -159,7 +162,7 @@ with attempt():
             window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
             stolen_plots.when(axes[0], handed.handovers, window, capture.start_ns)
             stolen_plots.waited(axes[1], handed.displaced)
-    waited_ns = story.known(lost["displaced_ns"]) if victim else None
+    waited_ns = words.known(lost["displaced_ns"]) if victim else None
     say(stolen_story.handovers_text(victim, handed, capture.start_ns, waited_ns))
 
 # %% [markdown]
@@ -170,7 +173,7 @@ with attempt():
 # all.
 
 # %%
-lacking = story.missing(capture, "napi:napi_poll")
+lacking = words.missing(capture, "napi:napi_poll")
 devices = explain.busiest_devices(detail.polls)
 for device in devices:
     polls = detail.polls[detail.polls["device"] == device]
@@ -191,7 +194,7 @@ if len(net_rx) and not lacking:
     with picture("Packets per NET_RX softirq", 2.4) as (_, ax):
         plots.packets_per_softirq(ax, net_rx)
     say(explain.softirq_text(net_rx))
-say(story.missing(capture, "irq:softirq_entry", "irq:softirq_exit"))
+say(words.missing(capture, "irq:softirq_entry", "irq:softirq_exit"))
 
 # %% [markdown]
 # ## Three estimates of what the victim got
@@ -219,7 +222,7 @@ say(lacking)
 # %%
 with attempt():
     say(looking_story.looking_text(timeline, victim))
-say(story.caveats(capture, timeline))
+say(words.caveats(capture, timeline))
 
 # %% [markdown]
 # **Words.** *On CPU*: from switch-in to switch-out, whoever used it. *Stolen*: interrupt-context

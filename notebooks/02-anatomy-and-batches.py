@@ -26,17 +26,20 @@ series = None  # recordings at several packet rates; None: the project's, beside
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis import explain, moment, plots, story
-from netcost_analysis.batches import plots as pictures
-from netcost_analysis.batches import plots_costs, story_costs, story_limits
-from netcost_analysis.batches import story as words
-from netcost_analysis.notebook import attempt, picture, say
-from netcost_analysis.series import open_series
+from netcost_analysis import plots
+from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.questions import example
+from netcost_analysis.questions import words as shared_words
+from netcost_analysis.questions.batches import plots as pictures
+from netcost_analysis.questions.batches import plots_costs, words_costs, words_limits
+from netcost_analysis.questions.batches import words as words
+from netcost_analysis.report import explain
+from netcost_analysis.report.notebook import attempt, picture, say
 
 capture = netcost.open_capture(path, buffer)
 whole = capture.timeline()
-timeline = moment.detail(whole)  # all of it, unless the capture is very large
-say(story.facts(capture, whole), explain.detail_text(whole, timeline))
+timeline = example.detail(whole)  # all of it, unless the capture is very large
+say(shared_words.facts(capture, whole), explain.detail_text(whole, timeline))
 
 # %% [markdown]
 # ## The answer
@@ -113,14 +116,14 @@ with attempt():
 
 # %%
 limits = netcost.kernel_limits(capture)
-say(story_limits.limits_text(limits))
+say(words_limits.limits_text(limits))
 if chains is not None and (chains["polls"] > 0).fillna(False).any() and chains["packets"].sum():
     with picture("Packets and length of each NET_RX, and the limits of both", 3.4) as (_, ax):
         pictures.softirq_limits(ax, chains, limits)
 with attempt():
-    say(story_limits.sizes_text(netcost.softirq_sizes(timeline)))
+    say(words_limits.sizes_text(netcost.softirq_sizes(timeline)))
 with attempt():
-    say(story_limits.squeezes_text(netcost.squeezes(timeline)))
+    say(words_limits.squeezes_text(netcost.squeezes(timeline)))
 
 # %% [markdown]
 # ## Back to back
@@ -134,7 +137,7 @@ with attempt():
     if len(runs):
         with picture("Rounds of softirqs, back to back", 2.5) as (_, ax):
             pictures.run_rounds(ax, runs)
-    say(story_limits.runs_text(runs, limits))
+    say(words_limits.runs_text(runs, limits))
 
 # %% [markdown]
 # ## Long for few packets
@@ -145,7 +148,7 @@ with attempt():
 # %%
 with attempt():
     outliers = netcost.long_softirqs(timeline)
-    say(story_limits.outliers_text(outliers, 20_000_000, 64))
+    say(words_limits.outliers_text(outliers, 20_000_000, 64))
 
 # %% [markdown]
 # ## Steered away
@@ -155,7 +158,7 @@ with attempt():
 
 # %%
 with attempt():
-    say(story_limits.dispatch_text(netcost.rps_dispatch(timeline)))
+    say(words_limits.dispatch_text(netcost.rps_dispatch(timeline)))
 
 # %% [markdown]
 # ## What a poll costs, and what a packet
@@ -176,7 +179,7 @@ if costs is not None:
                 plots_costs.poll_cost(axes[0, 0], polls, cost)
                 if len(by_batch):
                     plots_costs.packet_cost(axes[0, 1], by_batch)
-        say(story_costs.costs_text(cost))
+        say(words_costs.costs_text(cost))
 
 # %% [markdown]
 # ## Why the curve of CPU over packet rate bends
@@ -190,11 +193,11 @@ if costs is not None:
 if series is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
     series = "../sample-data/datapath-sweep"
 if series is None:
-    say(story_costs.NO_SERIES)
+    say(words_costs.NO_SERIES)
 else:
     with attempt():
         curves = netcost.rate_curve(open_series(series))
-        say(story_costs.series_text(open_series(series)))
+        say(words_costs.series_text(open_series(series)))
         names = list(dict.fromkeys(curves["curve"]))
         for left in range(0, min(len(names), 4), 2):
             pair = names[left : left + 2]
@@ -205,8 +208,8 @@ else:
                     ax.set_title(name, pad=24 if left == 0 else 6)
         with picture("Packets per poll by packet rate", 2.6) as (_, ax):
             plots_costs.batch_by_rate(ax, curves)
-        say(story_costs.flat_text(curves))
-        say(*(story_costs.curve_text(curves[curves["curve"] == name]) for name in names))
+        say(words_costs.flat_text(curves))
+        say(*(words_costs.curve_text(curves[curves["curve"] == name]) for name in names))
 
 # %% [markdown]
 # ## Before you use these figures

@@ -26,16 +26,16 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis import answer, story
-from netcost_analysis.migration import plots as migration_plots
-from netcost_analysis.migration import story as migration_story
-from netcost_analysis.notebook import attempt, picture, say, table
-from netcost_analysis.processes import plots, waits_of
-from netcost_analysis.processes import story as process_story
+from netcost_analysis.questions import answer, words
+from netcost_analysis.questions.migration import plots as migration_plots
+from netcost_analysis.questions.migration import words as migration_story
+from netcost_analysis.questions.processes import plots, waits_of
+from netcost_analysis.questions.processes import words as process_story
+from netcost_analysis.report.notebook import attempt, picture, say, table
 
 capture = netcost.open_capture(path, buffer)
 timeline = capture.timeline()
-say(story.facts(capture, timeline))
+say(words.facts(capture, timeline))
 window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
 asked = victim is not None
 victim = answer.choose_victim(timeline, netcost.stolen(timeline), victim)
@@ -167,7 +167,7 @@ with attempt():
     measures = list(effects["measure"].unique())
     if effects["effect"].notna().any():
         say(
-            story.filled(
+            words.filled(
                 "<p>What goes with a migration of {name}. Lines are 95 % intervals; "
                 "<i>not known</i>: too few could be studied, or in too few stretches of time.</p>",
                 name=called(studied),
@@ -182,7 +182,7 @@ with attempt():
 # ## Before you use these figures
 
 # %%
-say(story.caveats(capture, timeline))
+say(words.caveats(capture, timeline))
 
 # %% [markdown]
 # **Words.** *In the time of* a task: it was current, whoever's packets were handled. *Own traffic*:

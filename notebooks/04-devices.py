@@ -27,18 +27,18 @@ interval_s = 1.0  # what a monitor would believe that its interval is
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis import story
-from netcost_analysis.devices import cost, plots, shares, story_traffic
-from netcost_analysis.devices import flags as suspicions
-from netcost_analysis.devices import story as words
-from netcost_analysis.devices.story_flags import flag_list
-from netcost_analysis.notebook import attempt, picture, say, table
+from netcost_analysis.capture.requires import unrecorded
 from netcost_analysis.plots import bin_width
-from netcost_analysis.requires import unrecorded
+from netcost_analysis.questions import words as shared_words
+from netcost_analysis.questions.devices import cost, plots, shares, words_traffic
+from netcost_analysis.questions.devices import flags as suspicions
+from netcost_analysis.questions.devices import words as words
+from netcost_analysis.questions.devices.words_flags import flag_list
+from netcost_analysis.report.notebook import attempt, picture, say, table
 
 capture = netcost.open_capture(path, buffer)
 timeline = capture.timeline()
-say(story.facts(capture, timeline))
+say(shared_words.facts(capture, timeline))
 
 # %% [markdown]
 # ## The answer
@@ -71,8 +71,8 @@ with attempt():
             plots.matrix(ax, matrix.cpu_share, matrix.interrupts_per_s)
     say(words.matrix_text(netcost.device_time(timeline), timeline))
     lines = netcost.device_lines(timeline)
-    unseen = story.missing(capture, "napi:napi_poll")
-    say(unseen or words.lines_text(lines), story.missing(capture, *shares.IRQ_EVENTS))
+    unseen = shared_words.missing(capture, "napi:napi_poll")
+    say(unseen or words.lines_text(lines), shared_words.missing(capture, *shares.IRQ_EVENTS))
 
 # %% [markdown]
 # ## What each carried, and its CPU time meanwhile
@@ -85,8 +85,8 @@ if capture.bundle:
     with attempt():
         traffic = netcost.device_traffic(capture.bundle)
         whole = netcost.device_traffic(capture.bundle, whole=True)
-        table(story_traffic.totals(whole), rows=20, names=story_traffic.TOTALS)
-        say(story_traffic.nominal_text(whole, netcost.interfaces(capture.bundle)))
+        table(words_traffic.totals(whole), rows=20, names=words_traffic.TOTALS)
+        say(words_traffic.nominal_text(whole, netcost.interfaces(capture.bundle)))
 if costs is not None and timeline.duration_ns:
     bin_ns = bin_width(timeline.duration_ns)
     window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
@@ -140,7 +140,7 @@ if costs is not None and len(costs):
 if capture.bundle:
     with attempt():
         read = netcost.assumed_rates(
-            capture.bundle, interval_s, story_traffic.folder_of(capture.bundle)
+            capture.bundle, interval_s, words_traffic.folder_of(capture.bundle)
         )
         namespaces = read.groupby("device")["namespace"].nunique()
         busy = [one for one in words.busy_devices(costs) if namespaces.get(one) == 1]
@@ -151,7 +151,7 @@ if capture.bundle:
                 plots.misread(ax, of_one, interval_s, origin_ns)
                 ax.set_title(busy[0])
                 ax.set_xlabel("time since the first sample, s")
-        say(story_traffic.misread_text(read, interval_s))
+        say(words_traffic.misread_text(read, interval_s))
 else:
     say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
 
@@ -181,7 +181,7 @@ if flags is not None:
 # ## Before you use these figures
 
 # %%
-say(story.caveats(capture, timeline))
+say(shared_words.caveats(capture, timeline))
 
 # %% [markdown]
 # **Words.** *Poll*: a device's driver taking packets, up to a budget, in a softirq. *Backlog*: the

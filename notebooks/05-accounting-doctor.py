@@ -25,13 +25,13 @@ series = None  # a calibration of capture/lab; None: the project's, beside its o
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis import story
-from netcost_analysis.doctor import calibrations, plots, story_hidden
-from netcost_analysis.doctor import story as words
-from netcost_analysis.notebook import attempt, picture, say
+from netcost_analysis.questions import words as shared_words
+from netcost_analysis.questions.accounting import calibrations, plots, words_hidden
+from netcost_analysis.questions.accounting import words as words
+from netcost_analysis.report.notebook import attempt, picture, say
 
 capture = netcost.open_capture(path, buffer)
-say(story.facts(capture, capture.timeline()))
+say(shared_words.facts(capture, capture.timeline()))
 
 # %%
 calibration = hidden = None
@@ -101,7 +101,7 @@ with attempt():
 if hidden is not None:
     with picture("Loss beyond traced time by rate of interrupts", 3.4) as (_, ax):
         plots.gap(ax, hidden.runs, hidden.coefficients)
-    say(story_hidden.hidden_text(hidden, calibration, matches))
+    say(words_hidden.hidden_text(hidden, calibration, matches))
 
 # %% [markdown]
 # ## Does it predict what it has not seen?
@@ -123,7 +123,7 @@ if hidden is not None:
                 ax.set_title(title)
         with picture("Errors of the predictions", 2.6) as (_, ax):
             plots.prediction_errors(ax, held_out)
-        say(story_hidden.verdict(hidden, "both"), story_hidden.errors_html(hidden, "both"))
+        say(words_hidden.verdict(hidden, "both"), words_hidden.errors_html(hidden, "both"))
 
 # %% [markdown]
 # **Words.** *Hidden cost*: time lost for each interrupt that no pair of tracepoints encloses.

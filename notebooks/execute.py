@@ -8,7 +8,7 @@ import jupytext
 import nbformat
 
 from netcost_analysis.files import replacing
-from netcost_analysis.report import execute
+from netcost_analysis.report.report import execute
 
 
 def main(scripts: list[str]) -> None:

@@ -158,7 +158,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Fresh:
 # The samples stay unpacked while tests run. Where a test says where to unpack, it looks there.
 @pytest.fixture(scope="session", autouse=True)
 def samples_unpacked() -> Iterator[None]:
-    from netcost_analysis.packed import Unpacked
+    from netcost_analysis.capture.packed import Unpacked
 
     make, place, held = Unpacked.__init__, tempfile.gettempdir(), []
 

@@ -8,7 +8,7 @@ from typing import Any
 from perfdata import Cpu, recording
 
 import netcost_analysis as netcost
-from netcost_analysis.bundle import Bundle
+from netcost_analysis.capture.bundle import Bundle
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets ...\n"
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from conftest import ROOT
 
 from netcost_analysis import HiddenCost, Timeline, hidden_cost
-from netcost_analysis.capture import Capture
-from netcost_analysis.series import open_series
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.capture.experiment import open_series
 
 
 class Kept(Capture):

@@ -11,9 +11,9 @@ import pandas as pd
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError, Timeline
-from netcost_analysis.by import By
-from netcost_analysis.missed.unrecorded import note_of
-from netcost_analysis.requires import unrecorded
+from netcost_analysis.capture.requires import unrecorded
+from netcost_analysis.questions.completeness.unrecorded import note_of
+from netcost_analysis.timeline.by import By
 
 Range = tuple[float, float] | None
 Ranges = dict[tuple[str, ...], Range]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis import cli
+from netcost_analysis.cli import main as cli
 
 
 class Run:

@@ -6,8 +6,9 @@ import pytest
 from conftest import ROOT
 
 import netcost_analysis as netcost
-from netcost_analysis import answer, moment
-from netcost_analysis.stolen_time.by_queue import by_thief
+from netcost_analysis.questions import answer, example
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.timeline.kinds import KIND_COLUMNS
 
 SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
 
@@ -44,7 +45,7 @@ def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None
 def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
     bins = netcost.rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
     row = netcost.stolen(timeline).loc["openssl"]
-    kinds = bins[list(answer.KIND_COLUMNS.values())]
+    kinds = bins[list(KIND_COLUMNS.values())]
     assert (kinds.sum(axis=1) == bins["stolen_max_ns"]).all()
     rest = bins[["task_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"]].sum(axis=1)
     assert (kinds.sum(axis=1) + rest == bins["on_cpu_ns"]).all()
@@ -104,7 +105,7 @@ def softirq(entry: int, length: int, **fields: object) -> dict[str, object]:
 def chosen(*rows: dict[str, object]) -> tuple[int, str] | None:
     frame = pd.DataFrame(list(rows) or [softirq(0, 0)]).iloc[: len(rows)]
     frame = frame.astype({"entry_ns": "Int64", "exit_ns": "Int64"})
-    found = moment.choose(frame, "openssl")
+    found = example.choose(frame, "openssl")
     return (int(found[0]["entry_ns"]), found[1]) if found else None
 
 

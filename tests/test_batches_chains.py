@@ -10,9 +10,9 @@ from perfdata import tracepoints as t
 from told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.batches.chain_rows import parts_of
-from netcost_analysis.batches.common import crosses_gap
-from netcost_analysis.timeline import Timeline
+from netcost_analysis.questions.batches.chain_rows import parts_of
+from netcost_analysis.questions.batches.common import crosses_gap
+from netcost_analysis.timeline.timeline import Timeline
 
 
 def told(path: Path, *cpus: Cpu, **settings: object) -> Timeline:

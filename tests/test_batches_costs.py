@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netcost_analysis.batches.economics import Gathered, costs_from, packets_from
-from netcost_analysis.batches.line import fit
-from netcost_analysis.batches.rates import curve_from, summed
-from netcost_analysis.batches.story import _saves
-from netcost_analysis.explain import batch_text
+from netcost_analysis.questions.batches.economics import Gathered, costs_from, packets_from
+from netcost_analysis.questions.batches.line import fit
+from netcost_analysis.questions.batches.rates import curve_from, summed
+from netcost_analysis.questions.batches.words import _saves
+from netcost_analysis.report.explain import batch_text
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
 
@@ -19,6 +19,7 @@ def gathered(work: list[int], ns: list[float] | None = None, device: str = "eth0
         {
             "cpu": 0,
             "device": device,
+            "start_ns": range(len(work)),
             "end_ns": range(len(work)),
             "work": pd.array(work, dtype="Int64"),
             "self_ns": pd.array(np.round(own), dtype="Int64"),

@@ -11,9 +11,9 @@ import pytest
 from conftest import ROOT
 
 import netcost_analysis as netcost
-from netcost_analysis.batches.exhaustion import by_cpu, compared, marked
-from netcost_analysis.batches.poll_sizes import sizes_from
-from netcost_analysis.batches.settings import KernelLimits, limits_of
+from netcost_analysis.questions.batches.exhaustion import by_cpu, compared, marked
+from netcost_analysis.questions.batches.poll_sizes import sizes_from
+from netcost_analysis.questions.batches.settings import KernelLimits, limits_of
 
 MS = 1_000_000
 LIMITS = KernelLimits(300, 8_000, 64, 250, "written by hand")

@@ -17,8 +17,8 @@ from told import IDLE, NET_RX, OPENSSL, UDPSINK
 from told_notebook import Told, tell
 
 import netcost_analysis as netcost
-from netcost_analysis.batches import story_costs, story_limits
-from netcost_analysis.series import open_series
+from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.questions.batches import words_costs, words_limits
 from netcost_analysis.units import duration, share
 
 SCRIPT = ROOT / "notebooks" / "02-anatomy-and-batches.py"
@@ -86,7 +86,7 @@ def test_the_figures_are_the_functions(page: str) -> None:
 
 
 def test_somebody_elses_capture_is_not_told_with_the_samples_series(page: str) -> None:
-    assert words(story_costs.NO_SERIES) in words(page)
+    assert words(words_costs.NO_SERIES) in words(page)
     assert "datapath-sweep, kernel" not in words(page)
 
 
@@ -104,8 +104,8 @@ def test_a_series_that_is_given_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     (mine / "steps.tsv").write_text("bundle\tpps\na\t1\n")
     path = written(tmp_path, robbed())
     for given, says, silent in (
-        (str(mine), f"no step of {mine} was recorded with", story_costs.NO_SERIES),
-        (None, story_costs.NO_SERIES, "no step of"),
+        (str(mine), f"no step of {mine} was recorded with", words_costs.NO_SERIES),
+        (None, words_costs.NO_SERIES, "no step of"),
     ):
         source = SCRIPT.read_text().replace("series = None ", f"series = {given!r} ", 1)
         monkeypatch.setattr(told_notebook, "SCRIPT", Source(source + "\nvictim = None\n"))
@@ -199,10 +199,10 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
 
 def test_words_of_a_flat_curve() -> None:
     curve = netcost.rate_curve(open_series(ROOT / "sample-data" / "nic-guest"))
-    assert "one step only" in story_costs.curve_text(
+    assert "one step only" in words_costs.curve_text(
         curve[curve["curve"] == curve["curve"].iloc[0]]
     )
-    assert "No curve of this series has two rates" in story_costs.flat_text(curve)
+    assert "No curve of this series has two rates" in words_costs.flat_text(curve)
     flat = curve.assign(
         curve="mine",
         flatness=[float("nan"), 0.9, 0.1, 0.2],
@@ -216,7 +216,7 @@ def test_words_of_a_flat_curve() -> None:
         packet_part_ns=100.0,
         poll_part_ns=5_000.0,
     )
-    text = story_costs.flat_text(flat)
+    text = words_costs.flat_text(flat)
     assert "The share of the CPU is flat in 1 step: mine" in text
     assert "save 75.0 %" in text
     assert "must be 11 times a packet's own where packets came alone there, 26 times" in text
@@ -224,9 +224,9 @@ def test_words_of_a_flat_curve() -> None:
     near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch=2.0)
     near["flatness"] = [0.1, 0.9, 0.1, 0.2]
     # 10 (100 + 5,000 / 64) / (100 + 5,000 / 2) = 0.69: batches of 64 would do more than enough.
-    assert "10 times that rate would cost 0.7 times that share" in story_costs.flat_text(near)
+    assert "10 times that rate would cost 0.7 times that share" in words_costs.flat_text(near)
 
 
 def test_between_is_a_range_or_one() -> None:
-    assert story_limits.between(3, 3) == "3"
-    assert story_limits.between(1_000, 2_000) == "1,000 to 2,000"
+    assert words_limits.between(3, 3) == "3"
+    assert words_limits.between(1_000, 2_000) == "1,000 to 2,000"

@@ -15,11 +15,11 @@ from conftest import ROOT, require_tool
 from oracle import run
 
 import netcost_analysis as netcost
-from netcost_analysis.batches.common import int64
-from netcost_analysis.batches.invocations import rounds_of
-from netcost_analysis.counters import counters
-from netcost_analysis.series import open_series
-from netcost_analysis.timeline import Timeline
+from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.parsers.counters import counters
+from netcost_analysis.questions.batches.common import int64
+from netcost_analysis.questions.batches.invocations import rounds_of
+from netcost_analysis.timeline.timeline import Timeline
 
 SAMPLES = ROOT / "sample-data"
 NIC = SAMPLES / "nic-stolen-time"

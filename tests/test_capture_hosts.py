@@ -23,7 +23,7 @@ from capture_support import (
 from conftest import ROOT, missing
 
 from netcost_analysis import open_capture, open_series
-from netcost_analysis.missed.said import verdict
+from netcost_analysis.questions.completeness.words import verdict
 
 pytestmark = pytest.mark.live
 

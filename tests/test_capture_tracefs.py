@@ -12,7 +12,7 @@ from conftest import require_tool
 from ring_pages import page_size, read_pages, stats
 
 from netcost_analysis import CaptureError, open_capture
-from netcost_analysis.bundle import Bundle
+from netcost_analysis.capture.bundle import Bundle
 
 # A recorder that has to share its CPU loses events; here none may be lost.
 pytestmark = pytest.mark.alone

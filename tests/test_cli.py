@@ -10,8 +10,8 @@ from run_cli import Netcost
 from told import NET_RX, OPENSSL, TIMER
 from told_cli import one_interrupt
 
-from netcost_analysis.stolen_time.closing import KNOWN
-from netcost_analysis.tables import between
+from netcost_analysis.display.tables import between
+from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
 from netcost_analysis.units import duration
 
 
@@ -139,7 +139,7 @@ def test_a_window_and_a_cpu(netcost: Netcost, path: str) -> None:
 
 def test_the_docs_name_every_column_of_every_table_in_order(path: str) -> None:
     from netcost_analysis import open_capture
-    from netcost_analysis.timeline import TABLES
+    from netcost_analysis.timeline.timeline import TABLES
 
     timeline = open_capture(path).timeline().load(*TABLES)
     text = (ROOT / "docs" / "tables.md").read_text()

@@ -8,8 +8,8 @@ from conftest import ROOT
 from run_cli import Netcost
 
 import netcost_analysis as package
-from netcost_analysis.figures import figures
-from netcost_analysis.questions import questions
+from netcost_analysis.display.figures import figures
+from netcost_analysis.questions.catalogue import questions
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")

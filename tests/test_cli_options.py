@@ -8,7 +8,7 @@ import pytest
 from conftest import ROOT
 from run_cli import Netcost
 
-from netcost_analysis.cli import cli
+from netcost_analysis.cli.main import cli
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))

@@ -36,7 +36,7 @@ def test_a_closed_pipe_is_no_error(path: str) -> None:
 def test_info_imports_nothing_heavy(path: str) -> None:
     watch = (
         "import sys; sys.argv = ['netcost', 'info', sys.argv[1]]\n"
-        "from netcost_analysis.cli import main; main()\n"
+        "from netcost_analysis.cli.main import main; main()\n"
         "print(*sorted(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", watch, path], capture_output=True, text=True)

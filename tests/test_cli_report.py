@@ -13,7 +13,7 @@ from perfdata import happenings as h
 from run_cli import Netcost
 from tracedat import Dress, write_trace_dat
 
-from netcost_analysis.report import NotebookError, find_notebook, write_report
+from netcost_analysis.report.report import NotebookError, find_notebook, write_report
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
 

@@ -29,7 +29,7 @@ from perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from run_cli import Netcost
 
 from netcost_analysis import CaptureError, open_capture
-from netcost_analysis.event_text import event_table
+from netcost_analysis.cli.event_text import event_table
 
 T = SampleType
 KINDS = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU | T.PERIOD

@@ -7,9 +7,9 @@ import pytest
 from conftest import ROOT
 from run_cli import Netcost, Run
 
-from netcost_analysis.cli_table import by_importance, fitting
-from netcost_analysis.questions import ask, questions
-from netcost_analysis.tables import Table
+from netcost_analysis.cli.table import by_importance, fitting
+from netcost_analysis.display.tables import Table
+from netcost_analysis.questions.catalogue import ask, questions
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
@@ -55,7 +55,7 @@ def test_columns_are_chosen_by_width(
 ) -> None:
     # Computed once.
     answer = ask(questions()[question], path)
-    monkeypatch.setattr("netcost_analysis.questions.ask", lambda *_, **__: answer)
+    monkeypatch.setattr("netcost_analysis.questions.catalogue.ask", lambda *_, **__: answer)
     plain = netcost("ask", question, path).out.splitlines()
     whole = plain[0].split()
     assert max(map(len, plain)) > 110

@@ -7,8 +7,8 @@ import pytest
 from conftest import ROOT
 
 import netcost_analysis as netcost
-from netcost_analysis.bundle import Bundle
-from netcost_analysis.counters import counters, deltas, readings
+from netcost_analysis.capture.bundle import Bundle
+from netcost_analysis.parsers.counters import counters, deltas, readings
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets ...\n"
 

@@ -15,10 +15,11 @@ from test_unrecorded import SILENT, opened, robbed
 from told import NET_RX, OPENSSL, TIMER, UDPSINK
 
 import netcost_analysis
-from netcost_analysis import explain, story
-from netcost_analysis.stolen_time import story as stolen_story
-from netcost_analysis.stolen_time.by_queue import by_thief
-from netcost_analysis.stolen_time.network import network_words
+from netcost_analysis.questions import words as shared_words
+from netcost_analysis.questions.stolen_time import words as stolen_story
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.questions.stolen_time.network import network_words
+from netcost_analysis.report import explain
 from netcost_analysis.units import duration
 
 SAMPLES = ROOT / "sample-data"
@@ -191,7 +192,7 @@ def test_a_headline_has_its_context(netcost: Netcost, tmp_path: Path) -> None:
     row = netcost_analysis.stolen(line).loc["udpsink"]
     thieves = by_thief(netcost_analysis.thieves(line), "udpsink")
     told = stolen_story.network_text(netcost_analysis.network_cost(line))
-    told += story.answer(capture, "udpsink", row, thieves, line.duration_ns)
+    told += shared_words.answer(capture, "udpsink", row, thieves, line.duration_ns)
     places = [
         told.index(one)
         for one in ("nobody knows who had it", "Networking used 15.0 %", "nothing</b> from udpsink")

@@ -9,22 +9,22 @@ from conftest import ROOT
 from kept import kept
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import ask, parts, questions
+from netcost_analysis.questions.catalogue import ask, parts, questions
 
 SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
-    "batches.rates": "datapath-sweep",
-    "batches": "veth-stolen-time",
-    "doctor.hidden": "hidden-cost",
-    "doctor": "stolen-time-tcp.netcost.tar.zst",
-    "migration": "local-migrations.netcost.tar.zst",
-    "processes": "local-migrations.netcost.tar.zst",
-    "devices": "quiet-interface.netcost.tar.zst",
-    "looking": "stolen-time-top.netcost.tar.zst",
-    "losses": "veth-stolen-time",
-    "stolen_time": "stolen-time-top.netcost.tar.zst",
-    "victim": "veth-stolen-time",
+    "questions.batches.rates": "datapath-sweep",
+    "questions.batches": "veth-stolen-time",
+    "questions.accounting.hidden": "hidden-cost",
+    "questions.accounting": "stolen-time-tcp.netcost.tar.zst",
+    "questions.migration": "local-migrations.netcost.tar.zst",
+    "questions.processes": "local-migrations.netcost.tar.zst",
+    "questions.devices": "quiet-interface.netcost.tar.zst",
+    "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
+    "questions.losses": "veth-stolen-time",
+    "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
+    "questions.estimates": "veth-stolen-time",
 }
 NOT_QUESTIONS: set[str] = set()
 

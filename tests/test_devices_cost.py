@@ -12,9 +12,9 @@ from perfdata import happenings as h
 from told import NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.devices.cost import joined, lacking
-from netcost_analysis.devices.shares import over_time
-from netcost_analysis.devices.story import cost_text
+from netcost_analysis.questions.devices.cost import joined, lacking
+from netcost_analysis.questions.devices.shares import over_time
+from netcost_analysis.questions.devices.words import cost_text
 
 SAMPLES = ROOT / "sample-data"
 NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))

@@ -10,11 +10,11 @@ from conftest import ROOT
 from device_bundles import opened
 
 import netcost_analysis as netcost
-from netcost_analysis.devices.checks import is_used_by
-from netcost_analysis.devices.flags import Facts, described, per_queue, suspicions
-from netcost_analysis.devices.links import empty
-from netcost_analysis.devices.saturation import tidy
-from netcost_analysis.devices.story_flags import flag_list
+from netcost_analysis.capture.links import empty
+from netcost_analysis.questions.devices.checks import is_used_by
+from netcost_analysis.questions.devices.flags import Facts, described, per_queue, suspicions
+from netcost_analysis.questions.devices.saturation import tidy
+from netcost_analysis.questions.devices.words_flags import flag_list
 
 SAMPLES = ROOT / "sample-data"
 USUAL = {

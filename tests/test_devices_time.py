@@ -15,9 +15,9 @@ from perfdata import tracepoints as t
 from told import NAPI_THREAD, NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.devices.lines import evidence, mapped
-from netcost_analysis.devices.shares import over_time
-from netcost_analysis.requires import MissingEventsError
+from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.devices.lines import evidence, mapped
+from netcost_analysis.questions.devices.shares import over_time
 
 SAMPLES = ROOT / "sample-data"
 NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))

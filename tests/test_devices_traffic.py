@@ -12,8 +12,8 @@ from conftest import ROOT
 from device_bundles import addressed, bundle, link, net_dev, opened
 
 import netcost_analysis as netcost
-from netcost_analysis.bundle import Bundle
-from netcost_analysis.devices.saturation import qdiscs, statistics
+from netcost_analysis.capture.bundle import Bundle
+from netcost_analysis.questions.devices.saturation import qdiscs, statistics
 
 SAMPLE = ROOT / "sample-data" / "quiet-interface.netcost.tar.zst"
 S = 1_000_000_000

@@ -17,8 +17,8 @@ from told_notebook import tell
 
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions import questions
-from netcost_analysis.report import NotebookError, execute
+from netcost_analysis.questions.catalogue import questions
+from netcost_analysis.report.report import NotebookError, execute
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 # As an article about the cost of networking shows it: an idle CPU's interrupts, and no task.
@@ -87,7 +87,7 @@ def test_a_bug_is_called_a_bug(
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("netcost_analysis.losses.stolen", broken)
+    monkeypatch.setattr("netcost_analysis.questions.losses.stolen", broken)
     run = netcost("stolen", NIC)
     ours = isinstance(error, ArgumentError | CaptureError | OSError | MemoryError)
     bug = "" if ours else " (a bug; NETCOST_TRACEBACK=1 shows where)"
@@ -160,7 +160,7 @@ WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)
 def test_arguments_that_do_not_fit(
     netcost: Netcost, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr("netcost_analysis.cli_ask.opened", kept)
+    monkeypatch.setattr("netcost_analysis.cli.ask.opened", kept)
     for option in questions()[name].options:
         for value in WRONG:
             run = netcost("ask", name, NIC, "--with", f"{option}={value}", "--json")

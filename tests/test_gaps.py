@@ -12,7 +12,7 @@ from told import NET_RX, OPENSSL, UDPSINK, answer
 
 import netcost_analysis
 from netcost_analysis._native import Capture
-from netcost_analysis.covering import recorded_share
+from netcost_analysis.coverage import recorded_share
 
 RANGES = ((0, 100, 400), (0, 200, 300), (0, 350, 500), (1, 450, 2_000), (1, 450, 460))
 NEIGHBOUR = cpu(1, h.Waking(100, OPENSSL), h.Waking(1_100, OPENSSL), task=UDPSINK)

@@ -16,11 +16,11 @@ from run_cli import Netcost
 from told import IDLE, OPENSSL, UDPSINK
 
 import netcost_analysis
-from netcost_analysis.stolen_time.births import witnessed
-from netcost_analysis.stolen_time.closing import KNOWN, parts_of_life
-from netcost_analysis.stolen_time.facts import Facts
-from netcost_analysis.stolen_time.lives import lives_from
-from netcost_analysis.stolen_time.stays import ownerless, stays_of
+from netcost_analysis.questions.stolen_time.births import witnessed
+from netcost_analysis.questions.stolen_time.facts import Facts
+from netcost_analysis.questions.stolen_time.lifetimes import KNOWN, parts_of_life
+from netcost_analysis.questions.stolen_time.lives import lives_from
+from netcost_analysis.questions.stolen_time.stays import ownerless, stays_of
 
 SAMPLES = ROOT / "sample-data"
 ALL = [

@@ -14,8 +14,8 @@ from test_nic_captures import CASES, Case, unpacked
 from told import NAPI_THREAD, NET_RX, OPENSSL, UDPSINK, answer
 
 import netcost_analysis as netcost
-from netcost_analysis.devices.lines import evidence
-from netcost_analysis.devices.naming import bundle_lines
+from netcost_analysis.capture.naming import bundle_lines
+from netcost_analysis.questions.devices.lines import evidence
 
 __all__ = ["unpacked"]
 SAMPLES = ROOT / "sample-data"

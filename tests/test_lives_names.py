@@ -8,9 +8,9 @@ import pytest
 from test_lifetimes import ALL, SAMPLES
 
 import netcost_analysis
-from netcost_analysis.stolen_time.facts import facts_of
-from netcost_analysis.stolen_time.lives import lives_from
-from netcost_analysis.stolen_time.stays import stays_of
+from netcost_analysis.questions.stolen_time.facts import facts_of
+from netcost_analysis.questions.stolen_time.lives import lives_from
+from netcost_analysis.questions.stolen_time.stays import stays_of
 
 PEER = "comm=x pid=9 prio=120"
 

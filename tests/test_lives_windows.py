@@ -14,7 +14,7 @@ from test_stolen_time_sums import timeline
 from told import OPENSSL, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.stolen_time.story import monitor_text, windows_text
+from netcost_analysis.questions.stolen_time.words import monitor_text, windows_text
 from netcost_analysis.units import duration
 
 SAMPLES = ROOT / "sample-data"

@@ -17,7 +17,7 @@ from pack_support import PACK, make_bundle, masked, members, write
 from packed_bundles import small_trace
 
 from netcost_analysis import Bundle, CaptureError, mask
-from netcost_analysis.cli_mask import command as mask_command
+from netcost_analysis.cli.mask import command as mask_command
 from netcost_analysis.masking.experiment import Experiments
 from netcost_analysis.masking.names import Names
 from netcost_analysis.masking.paths import Paths

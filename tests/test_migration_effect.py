@@ -9,11 +9,11 @@ from perfdata import Attr, Counts, FinishedRound, Sample, SampleType, Where, wri
 from perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE
 
 import netcost_analysis as netcost
-from netcost_analysis.migration.counted import bare_name, counted
-from netcost_analysis.migration.effect import migration_effect_from, wakes_of
-from netcost_analysis.migration.lives import Counts as Occurrences
-from netcost_analysis.migration.lives import lives_from
-from netcost_analysis.migration.verdict import judged
+from netcost_analysis.questions.migration.counted import bare_name, counted
+from netcost_analysis.questions.migration.effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.lives import Counts as Occurrences
+from netcost_analysis.questions.migration.lives import lives_from
+from netcost_analysis.questions.migration.verdict import judged
 from netcost_analysis.spans import Spans, merged
 
 MS = 1_000_000

@@ -7,11 +7,11 @@ import pytest
 from conftest import ROOT
 
 import netcost_analysis as netcost
-from netcost_analysis.migration.effect import migration_effect_from, wakes_of
-from netcost_analysis.migration.interval import Compared, interval
-from netcost_analysis.migration.lives import Lives, lives_from, lives_of
-from netcost_analysis.migration.matching import Flags
-from netcost_analysis.migration.verdict import MigrationVerdict, judged
+from netcost_analysis.questions.migration.effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.interval import Compared, interval
+from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of
+from netcost_analysis.questions.migration.matching import Flags
+from netcost_analysis.questions.migration.verdict import MigrationVerdict, judged
 
 LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
 MS = 1_000_000

@@ -13,7 +13,7 @@ from perfdata import tracepoints as t
 from told import OPENSSL, RCU, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.requires import MissingEventsError
+from netcost_analysis.capture.requires import MissingEventsError
 
 LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
 GUEST = ROOT / "sample-data" / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst"

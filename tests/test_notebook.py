@@ -17,7 +17,7 @@ from perfdata import tracepoints as t
 from test_notebook_degrades import robbed
 
 import netcost_analysis as netcost
-from netcost_analysis.tables import share_between
+from netcost_analysis.display.tables import share_between
 from netcost_analysis.units import duration, share
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.py"))

@@ -18,7 +18,7 @@ from told import IDLE, OPENSSL, RCU, UDPSINK
 from told_notebook import Told, tell
 
 import netcost_analysis as netcost
-from netcost_analysis.processes.story import owners_text
+from netcost_analysis.questions.processes.words import owners_text
 from netcost_analysis.units import duration, share
 
 SCRIPT = ROOT / "notebooks" / "03-local-traffic-processes-and-migrations.py"

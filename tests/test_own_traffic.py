@@ -12,8 +12,8 @@ from run_cli import Netcost
 from told import NET_RX, OPENSSL, UDPSINK
 
 import netcost_analysis as analysis
-from netcost_analysis.stolen_time.by_queue import by_thief
-from netcost_analysis.story import answer as headline_of
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.questions.words import answer as headline_of
 
 MINE, THEIRS, NOBODYS = 0x1000, 0x2000, 0x3000
 ECHO = h.Task(700, "echo")

@@ -1,6 +1,6 @@
 import pytest
 
-from netcost_analysis.accounting import accounting, parse_kernel_config
+from netcost_analysis.capture.accounting import accounting, parse_kernel_config
 
 
 def of(*names: str) -> object:

@@ -7,7 +7,7 @@ import pytest
 from test_cli_doors import DOORS, text, trace_dat, tracefs
 
 from netcost_analysis import CaptureError, open_capture
-from netcost_analysis.story import facts
+from netcost_analysis.questions.words import facts
 
 NOT_PERF = pytest.mark.parametrize("door", DOORS)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from netcost_analysis.export import chunks, rows, write_csv, write_parquet
+from netcost_analysis.display.export import chunks, rows, write_csv, write_parquet
 from netcost_analysis.frames import to_frame
 
 # A float would round it.

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import ledger, stolen
-from netcost_analysis.tally import tally, thief_label
+from netcost_analysis.timeline.aggregate import tally, thief_label
 
 COLUMNS = {
     "cpu": "int32", "tid": "Int64", "comm": "category", "context": "category", "id": "Int64",

@@ -12,7 +12,8 @@ import packed_bundles as p
 import pytest
 from run_cli import Netcost
 
-from netcost_analysis import Bundle, CaptureError, open_capture, packed
+from netcost_analysis import Bundle, CaptureError, open_capture
+from netcost_analysis.capture import packed
 
 Made = list[tuple[tarfile.TarInfo, bytes]]
 
@@ -205,7 +206,7 @@ def test_a_bomb_is_refused_before_it_is_written(
     told = p.bundle_files(tmp_path) | {f"zeros{n}": bytes(size) for n in range(files)}
     path = written(tmp_path, p.members(told))
     allowed = 4 << 20
-    monkeypatch.setattr("netcost_analysis.packed._UNCHECKED_BYTES", allowed)
+    monkeypatch.setattr("netcost_analysis.capture.packed._UNCHECKED_BYTES", allowed)
     wrote: list[int] = []
     write = packed._write
 
@@ -214,7 +215,7 @@ def test_a_bomb_is_refused_before_it_is_written(
         wrote.append(target.stat().st_size)
         return digest
 
-    monkeypatch.setattr("netcost_analysis.packed._write", counted)
+    monkeypatch.setattr("netcost_analysis.capture.packed._write", counted)
     run = netcost("info", str(path))
     assert (run.code, run.err.count("\n")) == (1, 1)
     assert f"{path}: it grows to more than" in run.err

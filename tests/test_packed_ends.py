@@ -11,7 +11,7 @@ import packed_bundles as p
 import pytest
 from run_cli import Netcost
 
-from netcost_analysis import packed
+from netcost_analysis.capture import packed
 
 
 def written(folder: Path) -> Path:
@@ -37,7 +37,8 @@ def test_a_full_disk_leaves_nothing(
 # Unpacks, and then hangs as a slow disk does.
 SLOW = """
 import sys, time
-from netcost_analysis import cli, packed
+from netcost_analysis.capture import packed
+from netcost_analysis.cli import main as cli
 write = packed._write
 packed._write = lambda *given: (write(*given), time.sleep(60))
 sys.argv = ["netcost", "info", sys.argv[1]]

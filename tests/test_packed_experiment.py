@@ -18,8 +18,8 @@ from run_cli import Netcost
 from test_packed import REFUSED, Made
 
 from netcost_analysis import Bundle, CaptureError, hidden_cost, mask, open_capture, open_series
-from netcost_analysis.packed import is_packed_series
-from netcost_analysis.series import is_series
+from netcost_analysis.capture.experiment import is_series
+from netcost_analysis.capture.packed import is_packed_series
 
 SAMPLES = ROOT / "sample-data"
 

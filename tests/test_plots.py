@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from netcost_analysis import plots
-from netcost_analysis.answer import KIND_COLUMNS, PARTS
-from netcost_analysis.plots_lanes import _write
-from netcost_analysis.plots_palette import ESTIMATE
+from netcost_analysis.plots.lanes import _write
+from netcost_analysis.plots.palette import ESTIMATE
+from netcost_analysis.questions.answer import PARTS
+from netcost_analysis.timeline.kinds import KIND_COLUMNS
 
 
 @pytest.fixture

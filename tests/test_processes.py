@@ -11,7 +11,7 @@ from perfdata import tracepoints as t
 from told import KSOFTIRQD, NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.requires import MissingEventsError
+from netcost_analysis.capture.requires import MissingEventsError
 
 # Preempted, in the recorded format of the written captures.
 PREEMPTED = 256

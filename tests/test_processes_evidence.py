@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from netcost_analysis.processes.context import softirq_rows
-from netcost_analysis.processes.evidence import inside, packet_ends, units, woken_by
-from netcost_analysis.processes.owners import pairs_of, parts_of
-from netcost_analysis.processes.recorded import empty
-from netcost_analysis.processes.transferred import iperf3_sent
+from netcost_analysis.questions.processes.context import softirq_rows
+from netcost_analysis.questions.processes.evidence import inside, packet_ends, units, woken_by
+from netcost_analysis.questions.processes.owners import pairs_of, parts_of
+from netcost_analysis.questions.processes.recorded import empty
+from netcost_analysis.questions.processes.transferred import iperf3_sent
 
 CLIENT, SERVER, OTHER, KSOFTIRQD = 10, 20, 30, 14
 NAMES = {CLIENT: "client", SERVER: "server", OTHER: "other", KSOFTIRQD: "ksoftirqd/0", 0: "swapper"}

@@ -9,9 +9,9 @@ from conftest import ROOT, require_tool
 from oracle import run
 
 import netcost_analysis as netcost
-from netcost_analysis.processes import waits_of
-from netcost_analysis.processes.owners import traffic_parts
-from netcost_analysis.processes.switching import switch_kinds
+from netcost_analysis.questions.processes import waits_of
+from netcost_analysis.questions.processes.owners import traffic_parts
+from netcost_analysis.questions.processes.switching import switch_kinds
 
 SAMPLES = ROOT / "sample-data"
 LOCAL = SAMPLES / "local-migrations.netcost.tar.zst"

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from test_plots import DEFICIENT, lab
 
-from netcost_analysis.migration import plots as migration_plots
-from netcost_analysis.plots_palette import CAUSE, TASK_STATE, style
-from netcost_analysis.processes import plots
+from netcost_analysis.plots.palette import CAUSE, TASK_STATE, style
+from netcost_analysis.questions.migration import plots as migration_plots
+from netcost_analysis.questions.processes import plots
 
 
 @pytest.fixture

@@ -15,10 +15,10 @@ from retold import END, ROUND_NS, counted, filtered, lossy, opened, silently, wi
 from told import NET_RX, OPENSSL, TIMER
 
 import netcost_analysis as netcost
-from netcost_analysis.missed.unrecorded import note_of
-from netcost_analysis.stolen_time.closing import KNOWN
-from netcost_analysis.stolen_time.network import network_words
-from netcost_analysis.stolen_time.story import life_text
+from netcost_analysis.questions.completeness.unrecorded import note_of
+from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
+from netcost_analysis.questions.stolen_time.network import network_words
+from netcost_analysis.questions.stolen_time.words import life_text
 
 SAMPLE = ROOT / "sample-data" / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst"
 WHOLE = retold.whole()

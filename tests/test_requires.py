@@ -9,7 +9,7 @@ from perfdata import tracepoints as t
 from test_notebook_degrades import robbed
 
 import netcost_analysis as netcost
-from netcost_analysis.requires import (
+from netcost_analysis.capture.requires import (
     PROFILES,
     MissingEventsError,
     few,

@@ -15,8 +15,8 @@ from perf_listing import Listing, frames, listing
 from sampling import CLOCK, FAULTS, GROUP, WAYS, perf_record
 
 from netcost_analysis import open_capture
-from netcost_analysis.capture import Capture
-from netcost_analysis.export import rows
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.display.export import rows
 
 pytestmark = pytest.mark.live
 

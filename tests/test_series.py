@@ -8,7 +8,7 @@ from conftest import ROOT
 from run_cli import Netcost
 
 from netcost_analysis import CaptureError
-from netcost_analysis.series import is_series, open_series
+from netcost_analysis.capture.experiment import is_series, open_series
 
 
 def folder(path: Path, table: str = "steps.tsv", text: str = "bundle\tpps\na\t1\n") -> Path:

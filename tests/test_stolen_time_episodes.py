@@ -14,7 +14,7 @@ from perfdata import happenings as h
 from told import NET_RX, OPENSSL, RCU, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.stolen_time import chunks
+from netcost_analysis.questions.stolen_time import chunks
 
 SAMPLES = ROOT / "sample-data"
 

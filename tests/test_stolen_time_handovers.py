@@ -15,7 +15,7 @@ from test_stolen_time_episodes import printed
 from told import KSOFTIRQD, NAPI_THREAD, NET_RX, OPENSSL, RCU, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis.stolen_time import chunks, story
+from netcost_analysis.questions.stolen_time import chunks, words
 
 SAMPLES = ROOT / "sample-data"
 MS = 1_000_000
@@ -252,5 +252,5 @@ def test_what_was_not_recorded_is_not_nothing(tmp_path: Path) -> None:
     unpolled = netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)).handovers
     assert unpolled["network_ns"].tolist() == [80]
     assert unpolled[["polls", "packets"]].isna().all(axis=None)
-    text = story.handovers_text("openssl", netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)), 0)
+    text = words.handovers_text("openssl", netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)), 0)
     assert "an unknown number of packets in polls that were not recorded" in text

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from netcost_analysis.plots import style, thieves
-from netcost_analysis.stolen_time import plots
+from netcost_analysis.questions.stolen_time import plots
 
 LONG = "a-name-that-is-far-too-long-for-an-axis"
 
@@ -134,7 +134,8 @@ def test_nothing_to_draw(ax: Axes) -> None:
 
 def test_a_thief_listed_twice_says_which_of_its_runs_are_the_networks(ax: Axes) -> None:
     names = ["local_timer", "irq 32", "local_timer"]
-    rows = pd.DataFrame({"thief": names, "kind": "vector", "max_ns": [30, 20, 10]})
+    rows = pd.DataFrame({"thief": names, "kind": "vector", "stolen_max_ns": [30, 20, 10]})
+    rows["stolen_max_share"] = [0.3, 0.2, 0.1]
     thieves(ax, rows.assign(is_network=["no", "yes", "yes"]))
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["local_timer, no network", "irq 32", "local_timer, network"]

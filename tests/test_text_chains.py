@@ -18,7 +18,7 @@ from text_capture import capture
 
 from netcost_analysis import open_capture
 from netcost_analysis._native import Capture
-from netcost_analysis.export import write_csv, write_parquet
+from netcost_analysis.display.export import write_csv, write_parquet
 
 pytestmark = pytest.mark.live
 

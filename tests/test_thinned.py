@@ -13,7 +13,7 @@ from thinned import Row, without
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
-from netcost_analysis.questions import Question, ask, questions
+from netcost_analysis.questions.catalogue import Question, ask, questions
 
 SAMPLES = {
     name: ROOT / "sample-data" / name

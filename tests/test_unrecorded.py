@@ -15,10 +15,11 @@ from run_cli import Netcost
 from told import NET_RX, OPENSSL, RCU, TIMER, UDPSINK
 
 import netcost_analysis as netcost
-from netcost_analysis import ledger_page, story
-from netcost_analysis.missed.unrecorded import note_of
-from netcost_analysis.stolen_time.by_queue import by_thief
-from netcost_analysis.tables import between
+from netcost_analysis.display.tables import between
+from netcost_analysis.questions import words
+from netcost_analysis.questions.completeness.unrecorded import note_of
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.report import ledger_page
 
 SAMPLES = ROOT / "sample-data"
 COUNT = 20
@@ -112,7 +113,7 @@ def test_what_it_ran_itself_is_the_range_that_goes_with_it(tmp_path: Path) -> No
     row = netcost.stolen(line).loc["openssl"]
     assert (row["task_min_ns"], row["task_ns"]) == (low, high)
     taken = by_thief(netcost.thieves(line), "openssl")
-    assert told in story.answer(line.capture, "openssl", row, taken, line.duration_ns)
+    assert told in words.answer(line.capture, "openssl", row, taken, line.duration_ns)
 
 
 def test_of_two_vectors_the_networks_comes_first(tmp_path: Path) -> None:
@@ -260,8 +261,8 @@ def test_commands_and_pages_say_so(
         assert answer["verdict"] == alone
         assert any(one.startswith(note[6:]) for one in answer["notes"])
     assert "by interrupts not recorded" in run("stolen", path, "--victim", "openssl").out
-    assert "misses 100 % of switches" in story.facts(line.capture, line)
-    caveats = story.caveats(line.capture, line)
+    assert "misses 100 % of switches" in words.facts(line.capture, line)
+    caveats = words.caveats(line.capture, line)
     assert "counts and times of these are lower bounds" in caveats
     assert note[6:] in caveats
 
@@ -273,7 +274,7 @@ def test_what_is_complete_or_bare_is_not_dwelt_on(
     line = opened(tmp_path / "b", robbed(), robbed(1, UDPSINK))
     assert "verdict    complete" in run("info", str(tmp_path / "b")).out
     assert "no interrupt or softirq is missing" in run("stolen", str(tmp_path / "b")).out
-    assert story.missed(line.capture, line) == []
+    assert words.missed(line.capture, line) == []
     bare = str(tmp_path / "b" / "trace.perf.data")
     assert "verdict" not in run("info", bare).out
     assert run("info", bare, "--json").json["completeness"] is None

@@ -13,7 +13,7 @@ from perfdata import tracepoints as t
 from told import KSOFTIRQD, OPENSSL, UDPSINK, answer
 
 import netcost_analysis
-from netcost_analysis.stolen_time.closing import NAMES
+from netcost_analysis.questions.stolen_time.lifetimes import NAMES
 
 
 # CPU 0  (openssl)                |switch  idle ...

@@ -6,7 +6,9 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 
 import netcost_analysis as netcost
-from netcost_analysis import answer, moment, plots, story
+from netcost_analysis import plots
+from netcost_analysis.questions import answer, words
+from netcost_analysis.questions import example as example_module
 from netcost_analysis.units import share
 
 
@@ -15,13 +17,13 @@ def main(path: str, output: str) -> None:
     timeline = netcost.open_capture(path).timeline().load("softirqs", "hardirqs", "displaced")
     losses = netcost.stolen(timeline)
     victim = answer.choose_victim(timeline, losses)
-    example = moment.moment(timeline, victim)
+    example = example_module.moment(timeline, victim)
     if victim is None or example is None:
         sys.exit(f"{path} has no task that lost time to an interrupt")
     parts = answer.parts_of(timeline, victim)
     with plots.style():
         figure, axes = plt.subplots(2, figsize=(10, 6), height_ratios=[1, 1.5])
-        plots.answer(axes[0], parts, victim, story.known(losses.loc[victim, "monitor_ns"]))
+        plots.answer(axes[0], parts, victim, words.known(losses.loc[victim, "monitor_ns"]))
         plots.lanes(
             axes[1], *example.tables, example.cpu, example.window, example.taken, example.others
         )

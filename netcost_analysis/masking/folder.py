@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .._native import CaptureError
-from ..bundle import Bundle
-from ..packed import is_packed, is_series_folder, packing, unpacked
+from ..capture.bundle import Bundle
+from ..capture.packed import is_packed, is_series_folder, packing, unpacked
 from .archive import write_archive
 from .experiment import Experiments
 from .manifest import masked_manifest

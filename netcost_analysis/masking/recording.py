@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from .._native import CaptureError, mask_recording
-from ..bundle import is_bundle
+from ..capture.bundle import is_bundle
+from ..capture.packed import is_packed, is_series_folder
 from ..errors import ArgumentError
-from ..packed import is_packed, is_series_folder
 from ..progress import progress
 from .fields import meaning
 from .folder import Folders
@@ -172,7 +172,7 @@ class _Work:
 
     def learned(self, trace: Path) -> None:
         # What the host is called.
-        from ..capture import Capture
+        from ..capture.capture import Capture
 
         hostname = Capture(trace).header.get("hostname")
         if hostname:
@@ -180,7 +180,7 @@ class _Work:
 
 
 def _counts(trace: Path) -> dict[str, int]:
-    from ..capture import Capture
+    from ..capture.capture import Capture
 
     counts: dict[str, int] = Capture(trace).native.scan()["events"]
     return counts

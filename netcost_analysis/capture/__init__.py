@@ -1,0 +1,1 @@
+"""What was recorded: opened, as events and samples."""

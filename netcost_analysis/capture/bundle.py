@@ -1,0 +1,297 @@
+"""The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
+
+import json
+import os
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._native import CaptureError
+from .mending import manifest_of
+from .packed import is_packed, is_series_folder, named, unpacked
+
+if TYPE_CHECKING:
+    from ..parsers.host import Snapshot
+    from ..parsers.openssl import SpeedRun
+
+_FORMAT = 1
+# TASK_COMM_LEN without its NUL.
+_COMM_LENGTH = 15
+_FALLBACK_CLOCKSOURCES = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies")
+# Text beside a trace is read whole; a bundle that holds more than this there is not one of ours.
+_TEXT_LIMIT_BYTES = 64 << 20
+
+
+def is_bundle(path: Path) -> bool:
+    # A folder with a manifest.
+    return (path / "manifest.json").is_file()
+
+
+def bundle_at(path: str) -> "Bundle | None":
+    # The bundle there, packed or not; None for a bare recording and standard input.
+    if path != "-" and is_series_folder(Path(path)):
+        raise _of_experiment(path)
+    if path == "-" or not (is_bundle(Path(path)) or is_packed(Path(path))):
+        return None
+    return Bundle(path)
+
+
+def _of_experiment(path: str | Path) -> CaptureError:
+    return CaptureError(
+        f"{path} is an experiment, and no single recording: netcost_analysis.open_series(PATH) or "
+        "--series PATH opens it, netcost info lists its recordings"
+    )
+
+
+class Bundle:
+    """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
+
+    path: a directory with a ``manifest.json``, or such a directory in one file as netcost-pack
+    makes it, which is unpacked for as long as the Bundle is used. Raises CaptureError when the
+    manifest is none or names a file outside the bundle, or the packed file is not whole; OSError
+    when it cannot be read.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        if is_packed(self.path):
+            self._held = unpacked(self.path)
+            if is_series_folder(self._held.path):
+                raise _of_experiment(path)
+            self.path = self._held.path
+        self.manifest: dict[str, Any] = self._manifest()
+
+    def _manifest(self) -> dict[str, Any]:
+        text = self._read(self.path / "manifest.json")
+        try:
+            manifest, self._mended = manifest_of(text)
+        except (ValueError, RecursionError) as error:
+            raise CaptureError(f"{self.shown}/manifest.json is no JSON: {error}") from None
+        if not isinstance(manifest, dict) or "netcost_bundle" not in manifest:
+            raise CaptureError(
+                f"{self.shown}/manifest.json is not of netcost-record: no netcost_bundle in it"
+            )
+        if manifest["netcost_bundle"] != _FORMAT:
+            raise CaptureError(
+                f"{self.shown} is a bundle of format {manifest['netcost_bundle']!r}, "
+                f"this netcost reads {_FORMAT}: update it"
+            )
+        return manifest
+
+    @property
+    def shown(self) -> str:
+        """Its path as it was given: of a packed one the file's."""
+        return named(str(self.path))
+
+    def _leads_out(self, path: Path) -> bool:
+        # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
+        try:
+            return not path.resolve().is_relative_to(self.path.resolve())
+        except (OSError, ValueError, RuntimeError):
+            return True
+
+    def _inside(self, name: Any) -> Path:
+        if not isinstance(name, str) or not name:
+            raise CaptureError(f"{self.shown}/manifest.json names no file but {name!r}")
+        if self._leads_out(self.path / name):
+            raise CaptureError(
+                f"{self.shown}/manifest.json names {name!r}, which is outside the bundle"
+            )
+        return self.path / name
+
+    @staticmethod
+    def _read(path: Path) -> str:
+        if path.stat().st_size > _TEXT_LIMIT_BYTES:
+            raise CaptureError(
+                f"{named(str(path))} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, "
+                "more than it can be"
+            )
+        return path.read_text(encoding="utf-8", errors="replace")
+
+    @property
+    def host_cpus(self) -> int | None:
+        """How many CPUs were online, by /proc/stat before the recording; None if not told."""
+        return len(re.findall(r"^cpu\d", self.text("before/stat") or "", re.MULTILINE)) or None
+
+    def text(self, name: str) -> str | None:
+        """The text of one of the bundle's files, None where it has none of that name.
+
+        Raises CaptureError outside it.
+        """
+        path = self._inside(name)
+        return self._read(path) if path.is_file() else None
+
+    def json(self, name: str) -> Any:
+        """What one of the bundle's JSON files holds, None where it has none of that name.
+
+        Raises CaptureError where it is no JSON or outside the bundle.
+        """
+        text = self.text(name)
+        try:
+            return None if text is None else json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CaptureError(f"{self.shown}/{name} is no JSON: {error}") from None
+
+    @property
+    def network_namespaces(self) -> dict[str, str]:
+        """The network namespaces whose devices were looked up: name to the ending of its files.
+
+        "." is the one that netcost-record ran in. The first one's files have no ending, another's
+        ".NAME", or ".host" for ".".
+        """
+        listed = self.manifest.get("network_namespaces")
+        names = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+        first, *others = names or ["."]
+        return {first: ""} | {one: ".host" if one == "." else f".{one}" for one in others}
+
+    @property
+    def trace(self) -> Path:
+        """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
+
+        Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
+        bundle, or a part of it is no regular file.
+        """
+        if "trace" in self.manifest and self.manifest["trace"] is None:
+            raise CaptureError("the bundle has no trace: it was recorded without one")
+        trace = self._inside(self.manifest.get("trace"))
+        parts = (
+            Path(at, name) for at, folders, files in os.walk(trace) for name in folders + files
+        )
+        for path in (trace, *parts):
+            if path != trace and path.is_symlink() and self._leads_out(path):
+                raise CaptureError(f"{named(str(path))} is a link to a place outside the bundle")
+            # Whoever waits for a FIFO of a stranger's waits for ever.
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise CaptureError(
+                    f"{named(str(path))} is no regular file: a bundle holds files and folders"
+                )
+        return trace
+
+    def _part(self, key: str) -> dict[str, Any] | None:
+        part = self.manifest.get(key)
+        return part if isinstance(part, dict) else None
+
+    @property
+    def victim(self) -> dict[str, Any] | None:
+        """The manifest's record of the victim, None where there was none.
+
+        Keys: command, cpu, pid, start_ns, end_ns, user_s, system_s, wall_s, output.
+        """
+        return self._part("victim")
+
+    @property
+    def victim_comm(self) -> str | None:
+        """The name the kernel gives the victim's task, from its command; None without one."""
+        words = str((self.victim or {}).get("command") or "").split()
+        return Path(words[0]).name[:_COMM_LENGTH] if words else None
+
+    @property
+    def load(self) -> dict[str, Any] | None:
+        """The manifest's record of the load: command and output; or None."""
+        return self._part("load")
+
+    def _output(self, part: dict[str, Any] | None) -> str | None:
+        name = (part or {}).get("output")
+        return self.text(name) if name else None
+
+    @property
+    def victim_output(self) -> str | None:
+        """What the victim wrote, None where there was none."""
+        return self._output(self.victim)
+
+    @property
+    def load_output(self) -> str | None:
+        """What the load wrote, None where there was none."""
+        return self._output(self.load)
+
+    @cached_property
+    def speed_runs(self) -> "list[SpeedRun]":
+        """The victim's `openssl speed` results, one per block size; empty for any other victim."""
+        from ..parsers.openssl import parse_openssl_speed
+
+        return parse_openssl_speed(self.victim_output or "")
+
+    @cached_property
+    def baseline(self) -> "Bundle | None":
+        """The same victim without the load, None where it was not run."""
+        name = self.manifest.get("baseline")
+        if not name:
+            return None
+        path = self._inside(name)
+        return Bundle(path) if is_bundle(path) else None
+
+    @cached_property
+    def kernel_config(self) -> dict[str, str]:
+        """The CONFIG_ bits recorded with the bundle, CONFIG_HZ -> "250"; empty where none were."""
+        from .accounting import parse_kernel_config
+
+        return parse_kernel_config(self.text("kernel_config") or "")
+
+    @property
+    def clock_doubt(self) -> str | None:
+        """Why this host's CPUs may not agree on ftrace's and perf's own clocks; None without doubt.
+
+        Those clocks read the TSC, and x86 falls back to another clocksource when its check finds
+        the TSC unstable.
+        """
+        source = (self._part("host") or {}).get("clocksource")
+        if source not in _FALLBACK_CLOCKSOURCES:
+            return None
+        return f"the host's clocksource is {source}, which x86 takes where its TSC is unstable"
+
+    @cached_property
+    def before(self) -> "Snapshot":
+        """/proc as it was before the load and the victim started."""
+        return self._snapshot("before")
+
+    @cached_property
+    def after(self) -> "Snapshot":
+        """/proc as it was once they had ended."""
+        return self._snapshot("after")
+
+    def _snapshot(self, name: str) -> "Snapshot":
+        from ..parsers.host import Snapshot
+
+        return Snapshot({file: self.text(f"{name}/{file}") or "" for file in Snapshot.FILES})
+
+    def __repr__(self) -> str:
+        return f"Bundle {self.shown}: {self.summary}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What the recorder knows of the trace and the trace does not say itself."""
+        lost = self.manifest.get("lost_events")
+        counted = isinstance(lost, int) and lost
+        return [*self.mended, *([f"the recorder counted {lost:,} lost events"] if counted else [])]
+
+    @cached_property
+    def mended(self) -> list[str]:
+        """What was mended of its manifest, and of those of its other runs, so that it opens."""
+        notes = [f"manifest.json: {self._mended}"] if self._mended else []
+        others = self.manifest.get("calibration")
+        runs = list(others.values()) if isinstance(others, dict) else []
+        for name in dict.fromkeys(
+            one for one in (self.manifest.get("baseline"), *runs) if isinstance(one, str) and one
+        ):
+            try:
+                path = self._inside(name)
+                # "./" is this one.
+                run = None if path.resolve() == self.path.resolve() else Bundle(path)
+            except (CaptureError, OSError, ValueError):
+                # Whoever asks for that run is told.
+                continue
+            if run is not None and run._mended:
+                notes.append(f"{name.rstrip('/')}/manifest.json: {run._mended}")
+        return notes
+
+    @property
+    def summary(self) -> str:
+        """What is in it, in a line."""
+        host, victim = self._part("host") or {}, self.victim or {}
+        parts = [
+            f"kernel {host.get('kernel') or 'unknown'}",
+            f"victim: {victim.get('command') or 'none'}",
+            "with a baseline" if self.manifest.get("baseline") else "no baseline",
+        ]
+        return ", ".join(parts)

@@ -1,0 +1,325 @@
+"""Opening a recording: what is in it, its events, and the timeline computed from them."""
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import _native
+from .._native import CaptureError
+from ..coverage import recorded_share
+from ..display.tables import summary_html, summary_text
+from ..errors import require_text
+from ..progress import progress
+from ..units import duration, not_recorded, plural, share
+from .bundle import bundle_at
+from .event_names import require_event
+from .kallsyms import kallsyms_beside, parse_kallsyms, read_kallsyms
+from .packed import named
+from .recorder import clock, is_perf, recorder, require_perf, require_samples
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..timeline.timeline import Timeline
+
+
+def open_capture(path: str | Path, buffer: str | None = None) -> "Capture":
+    """Open a recording; only its headers are read.
+
+    path: a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
+    the directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
+    manifest.json, such a bundle in one file (.tar.zst, .tar.gz) as netcost-pack makes it, or "-"
+    for standard input. buffer: which ftrace instance of a trace.dat, None for the top one. Raises
+    CaptureError with one line saying what is wrong and what to do; OSError for a file that is
+    missing or unreadable.
+    """
+    return Capture(path, buffer)
+
+
+class Capture:
+    """One recording, and what a bundle holds beside it.
+
+    path, buffer: as open_capture takes them. bundle: the Bundle the recording came in, None for a
+    bare recording.
+    """
+
+    def __init__(self, path: str | Path, buffer: str | None = None) -> None:
+        self.path, self.buffer = str(path), buffer
+        require_text(self.path, "path")
+        require_text(buffer or "", "buffer's name")
+        self.bundle = bundle_at(self.path)
+        self._trace = str(self.bundle.trace) if self.bundle else self.path
+        if self.bundle and not Path(self._trace).exists():
+            name = self.bundle.manifest["trace"]
+            raise CaptureError(
+                f"the bundle has no trace: {name} was left out of it, and only its texts are here"
+            )
+        require_text(self._trace, "path")
+        try:
+            self.native = _native.Capture(self._trace, buffer)
+        except OSError as error:
+            # Native says what went wrong, not with which file.
+            raise type(error)(f"{named(self._trace)}: {error}") from None
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """What the headers say, without a pass over the events; fields: docs/cli.md."""
+        return self.native.header()
+
+    @cached_property
+    def _scan(self) -> dict[str, Any]:
+        with progress("reading the events") as advance:
+            return self.native.scan(advance)
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """A summary of plain values, one pass over the records: what `netcost info --json` prints.
+
+        Keys: docs/cli.md. Times are int ns on the capture's clock, None where no event has one.
+        Raises CaptureError where the records cannot be walked.
+        """
+        header, scan = self.header, self._scan
+        start, end = scan["start_ns"], scan["end_ns"]
+        # Without times in ns a gap has no length.
+        coverage = [] if start is None else _rows(scan["coverage"])
+        beside: list[str] = []
+        if self.bundle:
+            beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
+        known_of = {
+            "path": self.path,
+            "bundle": self.bundle is not None,
+            "kernel": header.get("os_release"),
+            "start_ns": start,
+            "end_ns": end,
+            "duration_ns": None if start is None else end - start,
+            "cpus": scan["cpus"],
+            # A recording of some CPUs does not always say how many there are.
+            "nr_cpus": (self.bundle and self.bundle.host_cpus) or header.get("nr_cpus"),
+            "events": scan["events"],
+            "records": scan["records"],
+            "lost_events": scan["lost_events"],
+            "lost_unplaced": scan["lost_unplaced"],
+            "lost_unknown": scan["lost_unknown"],
+            "guest_samples": scan["guest_samples"],
+            "kallsyms": header["kallsyms"] or kallsyms_beside(self._trace) is not None,
+            "recorded": None
+            if start is None
+            else recorded_share(scan["cpus"], coverage, (start, end)),
+            "coverage": coverage,
+            "notes": list(dict.fromkeys([*header.get("notes", ()), *scan["notes"], *beside])),
+        }
+        formats = {event["name"]: event for event in header.get("events", ())}
+        rest = {key: value for key, value in header.items() if key not in ("events", "os_release")}
+        return {**rest, **known_of, "event_attrs": list(formats.values())}
+
+    @cached_property
+    def refusal(self) -> str | None:
+        """Why the lines of a text make no ledger, in native's words; None where they do.
+
+        One pass over the lines. Of other recordings always None: their headers decide, and asking
+        for the ledger says so.
+        """
+        if self.header["format"] != "text":
+            return None
+        try:
+            self.native.timeline([])
+        except CaptureError as error:
+            return str(error)
+        return None
+
+    @property
+    def event_count(self) -> int:
+        """How many events of all kinds it holds."""
+        return sum(self._scan["events"].values())
+
+    @property
+    def start_ns(self) -> int:
+        """The first event's time on the capture's clock.
+
+        Raises CaptureError where no event has a time, or the clock does not count it in ns.
+        """
+        start, unit = self._scan["start_ns"], self.header["time_unit"]
+        if unit != "ns":
+            counts = "cycles of unknown length" if unit == "cycles" else "events, not time"
+            raise CaptureError(
+                f"{self.path}: clock {self.header['clock']} counts {counts}, so it has no start in "
+                "seconds: record with -C mono"
+            )
+        if start is None:
+            raise CaptureError(
+                f"{self.path}: no event has a time, so it has no start: record with -T"
+            )
+        return int(start)
+
+    def events(self, name: str, limit: int | None = None) -> "pd.DataFrame":
+        """The events of one tracepoint: in file order of a perf.data, else in order of time.
+
+        name: as perf names it, "napi:napi_poll", or "napi_poll" where one system alone has such an
+        event. limit: at most so many rows, None for all. Returns a row per event: time_ns (int64 ns
+        on the capture's clock, masked Int64 where some events have none; time_cycles or time_order
+        where the clock does not count ns), common_cpu, common_pid, common_comm (category), then
+        every field of the recorded format under its own name; of a text the fields that it prints,
+        or `text`. Raises CaptureError, with the nearest names, when the capture has no such event,
+        and for an event of perf's that is no tracepoint: those have samples().
+        """
+        from ..frames import to_frame
+
+        name = require_event(name, self.header.get("events", ()), fields=is_perf(self.header))
+        with progress(f"decoding {name}") as advance:
+            table = self.native.events(name, limit, advance)
+        return to_frame(table)
+
+    def all_events(self) -> "dict[str, pd.DataFrame]":
+        """Every tracepoint's events in one pass: name to a frame like that of events()."""
+        from ..frames import to_frame
+
+        with progress("decoding") as advance:
+            tables = self.native.all_events(advance)
+        return {name: to_frame(table) for name, table in tables.items()}
+
+    def samples(self, name: str, limit: int | None = None) -> "pd.DataFrame":
+        """The samples of one event, tracepoint or not, in file order.
+
+        name: as `netcost info` lists it, "cycles:u". limit: at most so many rows, None for all.
+        Returns a row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
+        kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
+        callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
+        row per frame. The text of perf script has time_ns, cpu, tid, comm, period and callchain,
+        and beside the addresses symbols and dsos. Raises CaptureError, with the nearest names, when
+        the capture has no such event, and for a capture that is none of perf's: those have events()
+        alone.
+        """
+        from ..frames import to_frame
+
+        name = require_event(name, self.header.get("events", ()))
+        require_samples(self.header, name)
+        with progress(f"decoding {name}") as advance:
+            return to_frame(self.native.samples(name, limit, advance))
+
+    def mappings(self) -> "pd.DataFrame":
+        """What was mapped where, a row per MMAP or MMAP2 record; columns: docs/tables.md.
+
+        Raises CaptureError for a capture that is none of perf's.
+        """
+        from ..frames import to_frame
+
+        require_perf(self.header, "mappings")
+        with progress("reading the mappings") as advance:
+            return to_frame(self.native.mappings(advance))
+
+    def kernel_symbols(self) -> "pd.DataFrame":
+        """Kernel code that came and went while recording (BPF programs, trampolines).
+
+        A row per KSYMBOL record; columns: docs/tables.md. Raises CaptureError for a capture that
+        is none of perf's.
+        """
+        from ..frames import to_frame
+
+        require_perf(self.header, "records of kernel symbols")
+        with progress("reading the kernel's symbols") as advance:
+            return to_frame(self.native.kernel_symbols(advance))
+
+    def kallsyms(self) -> "pd.DataFrame | None":
+        """The recorded /proc/kallsyms, a row per symbol; None where it was not recorded.
+
+        Columns: address, type (as nm has it), name, module (null for the kernel's own).
+        """
+        text, beside = self.native.kallsyms(), kallsyms_beside(self._trace)
+        if text is None and beside is not None:
+            text = read_kallsyms(beside)
+        return None if text is None else parse_kallsyms(text)
+
+    def timeline(
+        self,
+        start: float | None = None,
+        end: float | None = None,
+        cpus: list[int] | None = None,
+    ) -> "Timeline":
+        """Who had each CPU when, from the events; computed when its tables are asked for.
+
+        start, end: seconds from the capture's start; the window clips, with state carried from
+        before it. cpus: those to include, None for every recorded one. Raises ValueError for a
+        window that ends before it starts.
+        """
+        from ..timeline.timeline import Timeline
+
+        return Timeline(self, start=start, end=end, cpus=cpus)
+
+    def victim_timeline(self) -> "Timeline":
+        """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
+
+        Where the bundle does not say when it ran, the whole capture. Raises CaptureError for a
+        recording without a victim or any event of its CPU, or of one that ended before it started.
+        """
+        victim = self.bundle.victim if self.bundle else None
+        if victim is None:
+            raise CaptureError(f"{self.path} has no victim: record one with --victim")
+        start, end = (
+            (at - self.start_ns) / 1e9 if isinstance(at, int) else None
+            for at in (victim.get("start_ns"), victim.get("end_ns"))
+        )
+        cpu = victim.get("cpu")
+        if start is not None and end is not None and end <= start:
+            raise CaptureError(f"{self.path} has a victim that ended before it started")
+        if isinstance(cpu, int) and cpu not in self.info["cpus"]:
+            missing = not_recorded(cpu, self.info["cpus"])
+            raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
+        return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
+
+    def __repr__(self) -> str:
+        return summary_text(self._lines())
+
+    def _repr_html_(self) -> str:
+        return summary_html(self._lines())
+
+    def _lines(self) -> list[tuple[str, str]]:
+        try:
+            info = self.info
+        except CaptureError as error:
+            return [("", f"Capture {self.path}"), ("error", str(error))]
+        counts = sorted(info["events"].items(), key=lambda item: -item[1])
+        events = [f"{name} {count:,}" for name, count in counts[:8] if count]
+        more = sum(count > 0 for _, count in counts[8:])
+        if more:
+            events.append(f"{more} more")
+        lines = [
+            ("", f"Capture {self.path}"),
+            (
+                "recorded",
+                f"{info['format']}, {recorder(info)}, "
+                f"kernel {info.get('kernel') or 'unknown'}, {info.get('arch') or 'unknown arch'}",
+            ),
+            (
+                "window",
+                f"{duration(info['duration_ns'])} on "
+                f"{plural(len(info['cpus']), 'CPU') if info['cpus'] else 'unknown CPUs'}, "
+                f"clock {clock(info)}",
+            ),
+            (
+                "events",
+                f"{self.event_count:,}: {', '.join(events)}",
+            ),
+            (
+                "lost",
+                plural(info["lost_events"], "event")
+                + (", and an unknown number" if info["lost_unknown"] else "")
+                + f"; {share(None if self.refusal else info['recorded']) or 'an unknown part'} "
+                "of CPU time recorded without loss",
+            ),
+        ]
+        if self.bundle:
+            lines.append(("bundle", self.bundle.summary))
+        notes = [*info["notes"], self.refusal] if self.refusal else info["notes"]
+        lines.extend(("note", note) for note in notes)
+        return lines
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    # An Arrow table as plain rows. Most captures have no gap, and then `netcost info` needs no
+    # pyarrow.
+    if getattr(table, "num_rows", None) == 0:
+        return []
+    import pyarrow as pa
+
+    rows: list[dict[str, Any]] = pa.table(table).to_pylist()
+    return rows

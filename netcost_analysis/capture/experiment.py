@@ -1,0 +1,164 @@
+"""A series of recordings: what an experiment of capture/lab leaves, a step for each condition."""
+
+import io
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..units import plural
+from .bundle import Bundle, is_bundle
+from .capture import Capture, open_capture
+from .packed import is_packed, is_packed_series, is_series_folder, unpacked
+
+_FORMAT = 1
+_PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
+# Where a repeat's files are, beside its condition's recording.
+_REPEAT = r"^repeats/([^/]+)/[^/]+$"
+# A table of steps is small; anything larger is none of ours.
+_TEXT_LIMIT_BYTES = 64 << 20
+
+
+def is_series(path: str | Path) -> bool:
+    """Whether there is the folder of an experiment, or one in a file as netcost-pack makes it."""
+    path = Path(path)
+    return is_series_folder(path) or is_packed_series(path)
+
+
+def open_series(path: str | Path) -> "Series":
+    """Open what an experiment wrote: capture/lab's, or ``netcost-record --repeat``'s.
+
+    path: its folder, or that folder in one file as netcost-pack makes it. Raises CaptureError where
+    it is none, is not whole, or its table is missing or lies outside it; OSError.
+    """
+    return Series(path)
+
+
+class Series:
+    """An experiment: a table of steps, and their recordings.
+
+    path: the folder, or the file that it is packed in, which is unpacked for as long as the Series
+    is used. experiment: what experiment.json says (experiment, command, kernel, started, ended,
+    victim_cpu, load_cpu, table, notes).
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._folder = self.path
+        if is_packed(self.path):
+            self._held = unpacked(self.path)
+            self._folder = self._held.path
+        if not is_series_folder(self._folder):
+            is_one = is_bundle(self._folder)
+            what = "it is a single bundle" if is_one else "it has no experiment.json"
+            raise CaptureError(f"{self.path} is no series: {what}")
+        try:
+            self.experiment: dict[str, Any] = json.loads(self._text("experiment.json"))
+        except (ValueError, RecursionError) as error:
+            raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
+        if not isinstance(self.experiment, dict) or (
+            self.experiment.get("netcost_experiment") != _FORMAT
+        ):
+            raise CaptureError(
+                f"{self.path}/experiment.json is of no experiment that this netcost reads"
+            )
+
+    @cached_property
+    def steps(self) -> pd.DataFrame:
+        """A row per step, the columns of its table; bundle (or folder) names the recording.
+
+        Raises CaptureError where the table cannot be read.
+        """
+        text = self._text(str(self.experiment.get("table") or "steps.tsv"))
+        try:
+            return pd.read_csv(io.StringIO(text), sep="\t")
+        except (ValueError, pd.errors.ParserError) as error:
+            raise CaptureError(f"the table of {self.path} cannot be read: {error}") from None
+
+    def bundle(self, name: str) -> Bundle:
+        """The bundle of that name, a folder or a packed file. Raises CaptureError without it."""
+        return Bundle(self.recording(name))
+
+    def capture(self, name: str) -> Capture:
+        """The same, opened as open_capture does."""
+        return open_capture(self.recording(name))
+
+    def has(self, name: str) -> bool:
+        """Whether the recording of a step is there."""
+        return any(True for _ in self._candidates(name))
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """What `netcost info --json` prints of it; fields: docs/cli.md. No trace is read."""
+        told = {
+            key: self.experiment.get(key)
+            for key in ("experiment", "command", "kernel", "started", "ended")
+        }
+        notes = self.experiment.get("notes")
+        return {
+            "path": str(self.path),
+            **told,
+            "notes": notes if isinstance(notes, list) else [],
+            "steps": [
+                {"name": name, "is": self._summary(name), "repeats": repeats}
+                for name, repeats in self.recordings.items()
+            ],
+        }
+
+    @cached_property
+    def recordings(self) -> dict[str, int]:
+        """The names of the recordings that its steps should have, and each one's untraced repeats.
+
+        Where the table says bundle, each step has one. Where it says folder, a step is a repeat,
+        ``repeats/CONDITION/N``, that was not traced: the recording is its condition's.
+        """
+        if "bundle" in self.steps:
+            return {str(name): 0 for name in self.steps["bundle"]}
+        if "folder" not in self.steps:
+            return {}
+        conditions = self.steps["folder"].astype(str).str.extract(_REPEAT, expand=False)
+        named = conditions.fillna(self.steps["folder"].astype(str))
+        repeats = conditions.notna().groupby(named, sort=False).sum()
+        return {str(name): int(count) for name, count in repeats.items()}
+
+    def _summary(self, name: str) -> str:
+        if not self.has(name):
+            return "no recording"
+        bundle = self.bundle(name)
+        trace = bundle.manifest.get("trace")
+        return f"{trace or 'no trace'}, {bundle.summary}"
+
+    def recording(self, name: str) -> Path:
+        """Where the recording of that name is. Raises CaptureError without it."""
+        for path in self._candidates(name):
+            return path
+        raise CaptureError(f"the series {self.path} has no recording {name!r}")
+
+    def _candidates(self, name: str) -> list[Path]:
+        folder = self._inside(name)
+        packed = [self._inside(f"{name}{ending}") for ending in _PACKED]
+        return [folder] * is_bundle(folder) + [path for path in packed if path.is_file()]
+
+    def _text(self, name: str) -> str:
+        path = self._inside(name)
+        if not path.is_file() or path.stat().st_size > _TEXT_LIMIT_BYTES:
+            raise CaptureError(f"{self.path} has no table {name!r}")
+        return path.read_text(encoding="utf-8", errors="replace")
+
+    def _inside(self, name: str) -> Path:
+        # A series comes from a stranger, as a bundle does.
+        path = self._folder / name
+        if not path.resolve().is_relative_to(self._folder.resolve()):
+            raise CaptureError(f"the series {self.path} names {name!r}, which is outside it")
+        return path
+
+    def __repr__(self) -> str:
+        experiment = self.experiment
+        return (
+            f"Series {self.path}: {experiment.get('experiment')}, "
+            f"{plural(len(self.steps), 'step')}, "
+            f"kernel {experiment.get('kernel')}"
+        )

@@ -1,0 +1,298 @@
+# What the recorded host says of its network interfaces: their state, addresses, speed, place.
+
+import re
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from .._native import CaptureError
+
+if TYPE_CHECKING:
+    from .bundle import Bundle
+
+# Drivers without hardware below them say 10 Gbit/s, or what they were told to say
+# (veth_get_link_ksettings, tun_default_link_ksettings, ethtool -s of virtio_net).
+_NOMINAL = ("veth", "tun", "tap", "dummy", "ifb", "virtio")
+_VIRTUAL_DRIVERS = ("veth", "tun", "virtio_net", "vmxnet3", "dummy")
+_QUEUES = re.compile(r"/sys/class/net/([^/\s]+)/(?:queues/(rx|tx)-\d{1,6}/)?(\w+) (.*)")
+_MOST_COUNT = 1 << 63
+# A tunnel's "address" is of IP: 0.0.0.0 of every fallback device.
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,}")
+_GREATER_COUNTS = ("promiscuity", "addresses", "link_local_addresses")
+_TYPES: dict[str, Any] = {
+    "namespace": object,
+    "device": object,
+    "ifindex": "Int64",
+    "link_kind": object,
+    "driver": object,
+    "parent": object,
+    "master": object,
+    "lower": object,
+    "lower_ifindex": "Int64",
+    "up": "boolean",
+    "carrier": "boolean",
+    "mac": object,
+    "addresses": "Int64",
+    "link_local_addresses": "Int64",
+    "promiscuity": "Int64",
+    "has_xdp": "boolean",
+    "mtu": "Int64",
+    "rx_queues": "Int64",
+    "rps": "boolean",
+    "threaded": "boolean",
+    "speed_bits_per_s": "Int64",
+    "speed_is_nominal": "boolean",
+    "otherhost_dropped": "Int64",
+}
+
+
+def interfaces(bundle: "Bundle") -> pd.DataFrame:
+    """What is known of each network interface of the recorded host, before and after recording.
+
+    Returns a row per (namespace, device): ifindex, link_kind (NA for hardware), driver, parent,
+    master, lower, lower_ifindex, up, carrier, mac, addresses, link_local_addresses, promiscuity,
+    has_xdp, mtu, rx_queues, rps, threaded, speed_bits_per_s, speed_is_nominal, otherhost_dropped. A
+    state that changed while recording is NA, as is what was not recorded; promiscuity and addresses
+    are the greater of both. Raises CaptureError where the bundle has neither net/dev nor ip's
+    output, or the latter is no JSON. Sources: before/ and after/ of ip_link.json,
+    settings/ip_addr.json, settings/queues, settings/ethtool/DEVICE/driver, net_dev.
+    """
+    found = known_interfaces(bundle)
+    if not len(found):
+        raise CaptureError(
+            "the bundle says nothing of its host's network interfaces: netcost-record keeps "
+            "net/dev and ip's output in before/ and after/"
+        )
+    return found
+
+
+def known_interfaces(bundle: "Bundle") -> pd.DataFrame:
+    """As interfaces() returns them, without rows where the bundle says nothing of any."""
+    frames = [
+        _of_namespace(bundle, name, ending) for name, ending in bundle.network_namespaces.items()
+    ]
+    some = [one for one in frames if len(one)]
+    return pd.concat(some, ignore_index=True) if some else empty()
+
+
+def empty() -> pd.DataFrame:
+    """A frame of interfaces without any."""
+    return pd.DataFrame(columns=list(_TYPES)).astype(dict(_TYPES))
+
+
+def _of_namespace(bundle: "Bundle", namespace: str, ending: str) -> pd.DataFrame:
+    sides = [_side(bundle, side, ending) for side in ("before", "after")]
+    names = list(dict.fromkeys(name for side in sides for name in side))
+    rows = [
+        merged([side[name] for side in sides if name in side])
+        | {"namespace": namespace, "device": name}
+        for name in names
+    ]
+    frame = pd.DataFrame(rows, columns=list(_TYPES)).astype(object)
+    frame = frame.where(frame.notna(), None)
+    return frame.astype(dict(_TYPES))
+
+
+def merged(sides: list[dict[str, Any]]) -> dict[str, Any]:
+    """One interface's facts before and after as one: what changed is not known."""
+    row: dict[str, Any] = {}
+    for name in list(_TYPES)[2:]:
+        values = [side[name] for side in sides if side.get(name) is not None]
+        if not values:
+            row[name] = None
+        elif name in _GREATER_COUNTS:
+            row[name] = max(values)
+        elif name == "otherhost_dropped":
+            row[name] = _grown(sides)
+        elif name == "speed_bits_per_s" and any(name in side for side in sides):
+            # A link that had no speed once, and one at another time, changed.
+            said = {side[name] for side in sides if name in side}
+            row[name] = values[0] if len(said) == 1 else None
+        else:
+            row[name] = values[0] if all(value == values[0] for value in values) else None
+    if _changed(sides, "carrier_changes"):
+        # docker0 has no carrier before its first container and none after its last.
+        row["carrier"] = None
+    return row
+
+
+def _changed(sides: list[dict[str, Any]], name: str) -> bool:
+    return len({side[name] for side in sides if side.get(name) is not None}) > 1
+
+
+def _grown(sides: list[dict[str, Any]]) -> int | None:
+    # Of one device, that was there before and after: a new one counts from 0.
+    if len(sides) < 2 or _changed(sides, "ifindex"):
+        return None
+    first, last = (side.get("otherhost_dropped") for side in sides)
+    # ip prints it only above 0, so none is 0 where it printed the counters beside it.
+    if first is None and sides[0].get("has_every_counter"):
+        first = 0
+    if first is None or last is None or last < first:
+        return None
+    return int(last - first)
+
+
+def _side(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
+    # Of before/ or after/: device to what is known of it.
+    found: dict[str, dict[str, Any]] = {}
+    for name in bundle_devices(bundle, side, ending):
+        found.setdefault(name, {})
+    for name, fields in _links(bundle, side, ending).items():
+        found.setdefault(name, {}).update(fields)
+    for name, fields in _addresses(bundle, side, ending).items():
+        found.setdefault(name, {}).update(fields)
+    settings = queue_settings(bundle.text(f"{side}/settings/queues{ending}") or "")
+    for name, fields in settings.items():
+        # Of a namespace that has no such interface: /sys is not always the namespace's own.
+        if name in found:
+            found[name].update(fields)
+    for name, fields in found.items():
+        fields.update(_driver(bundle, side, ending, name))
+        nominal = fields.get("link_kind") in _NOMINAL or fields.get("driver") in _VIRTUAL_DRIVERS
+        if fields.get("speed_bits_per_s") is not None:
+            fields["speed_is_nominal"] = nominal
+    return found
+
+
+def bundle_devices(bundle: "Bundle", side: str = "before", ending: str = "") -> list[str]:
+    """The interfaces that a bundle's net/dev lists."""
+    from ..parsers.host import Snapshot
+
+    text = bundle.text(f"{side}/net_dev{ending}") or ""
+    return [str(name) for name in Snapshot({"net_dev": text}).net_dev.index]
+
+
+def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
+    """The objects of the first of these files of ip's or tc's JSON that the bundle has."""
+    for name in names:
+        listed = bundle.json(name)
+        if listed is None:
+            continue
+        if not isinstance(listed, list):
+            raise CaptureError(f"{bundle.shown}/{name} is no list, which ip and tc print")
+        return [one for one in listed if isinstance(one, dict)]
+    return []
+
+
+def text_of(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def whole(value: Any) -> int | None:
+    """A count of somebody's JSON: an integer from 0 that 63 bits hold, None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value < _MOST_COUNT else None
+
+
+def _part(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _links(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
+    names = (f"{side}/ip_link{ending}.json", f"{side}/settings/ip_link{ending}.json")
+    found: dict[str, dict[str, Any]] = {}
+    for link in listed_objects(bundle, *names):
+        name = text_of(link.get("ifname"))
+        if name is not None:
+            found[name] = link_facts(link)
+    return found
+
+
+def link_facts(link: dict[str, Any]) -> dict[str, Any]:
+    """What one object of `ip -d -s -s -j link` says, None for what it does not."""
+    listed = link.get("flags")
+    flags = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else None
+    promiscuity = whole(link.get("promiscuity"))
+    if promiscuity is None and flags is not None and "PROMISC" in flags:
+        promiscuity = 1
+    return {
+        "ifindex": whole(link.get("ifindex")),
+        "link_kind": text_of(_part(link, "linkinfo", "info_kind")),
+        "parent": text_of(link.get("parentdev")),
+        "master": text_of(link.get("master")),
+        # A veth's "link" is its peer, whose traffic is not its own.
+        "lower": None
+        if _part(link, "linkinfo", "info_kind") == "veth"
+        else text_of(link.get("link")),
+        # Without a name it is another namespace's.
+        "lower_ifindex": None
+        if _part(link, "linkinfo", "info_kind") == "veth"
+        else whole(link.get("link_index")),
+        "up": None if flags is None else "UP" in flags,
+        "carrier": None if flags is None or "UP" not in flags else "LOWER_UP" in flags,
+        "mac": _mac(link.get("address")),
+        "promiscuity": promiscuity,
+        "has_xdp": "xdp" in link,
+        "mtu": whole(link.get("mtu")),
+        # The kernel's rx_otherhost_dropped, as iproute2 (6.1) calls it with -s -s.
+        "otherhost_dropped": whole(_part(link, "stats64", "rx", "otherhost")),
+        # -s alone prints the sum of the errors only.
+        "has_every_counter": _part(link, "stats64", "rx", "length_errors") is not None,
+        "carrier_changes": whole(_part(link, "stats64", "tx", "carrier_changes")),
+    }
+
+
+def _mac(value: Any) -> str | None:
+    return value if isinstance(value, str) and _MAC.fullmatch(value) else None
+
+
+def _addresses(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for link in listed_objects(bundle, f"{side}/settings/ip_addr{ending}.json"):
+        name, listed = text_of(link.get("ifname")), link.get("addr_info")
+        if name is None or not isinstance(listed, list):
+            continue
+        told = [one for one in listed if isinstance(one, dict) and one.get("local")]
+        local = sum(map(_is_link_local, told))
+        found[name] = {"addresses": len(told) - local, "link_local_addresses": local}
+    return found
+
+
+def _is_link_local(address: dict[str, Any]) -> bool:
+    # By the address: any address may be given the scope "link".
+    try:
+        return ip_address(str(address["local"])).is_link_local
+    except ValueError:
+        return bool(address.get("scope") == "link")
+
+
+def queue_settings(text: str) -> dict[str, dict[str, Any]]:
+    """What settings/queues says by device: mtu, rx_queues, rps, threaded, speed_bits_per_s."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in text.splitlines():
+        match = _QUEUES.fullmatch(line)
+        if match is None:
+            continue
+        name, direction, key, value = match.groups()
+        fields = found.setdefault(name, {})
+        if direction == "rx" and key == "rps_cpus":
+            fields["rx_queues"] = fields.get("rx_queues", 0) + 1
+            steered = bool(re.search(r"[1-9a-f]", value))
+            fields["rps"] = bool(fields.get("rps")) or steered
+        elif direction is None and key == "threaded":
+            fields["threaded"] = value == "1" if value in ("0", "1") else None
+        elif direction is None and key == "speed":
+            fields["speed_bits_per_s"] = _speed(value)
+    return found
+
+
+def _speed(value: str) -> int | None:
+    # Mbit/s; SPEED_UNKNOWN is -1, on some kernels printed unsigned.
+    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) == 0:
+        return None
+    return int(value) * 1_000_000
+
+
+def _driver(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, Any]:
+    try:
+        text = bundle.text(f"{side}/settings/ethtool{ending}/{device}/driver") or ""
+    except CaptureError:
+        # "../eth0" is a name that only a forged file has.
+        return {}
+    fields = dict(re.findall(r"^([\w-]+): (.+)$", text, re.MULTILINE))
+    return {"driver": text_of(fields.get("driver"))}

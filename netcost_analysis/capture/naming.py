@@ -1,0 +1,72 @@
+# Interfaces by what drivers call their interrupts after: names and bus addresses.
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .._native import CaptureError
+from .links import listed_objects, text_of
+
+if TYPE_CHECKING:
+    from .bundle import Bundle
+
+
+_LINE = re.compile(r"[0-9]{1,9}").fullmatch
+
+
+def buses(bundle: "Bundle") -> dict[str, str]:
+    """By the bus address below an interface ("virtio2", "0000:00:03.0") its name.
+
+    Of the network namespaces all; without addresses that several interfaces share.
+    """
+    found: dict[str, set[str]] = {}
+    for ending in bundle.network_namespaces.values():
+        for link in listed_objects(
+            bundle, f"before/ip_link{ending}.json", f"before/settings/ip_link{ending}.json"
+        ):
+            name, parent = text_of(link.get("ifname")), text_of(link.get("parentdev"))
+            for address in (parent, _bus_info(bundle, ending, name)):
+                if name and address:
+                    found.setdefault(address, set()).add(name)
+    return {address: names.pop() for address, names in found.items() if len(names) == 1}
+
+
+def _bus_info(bundle: "Bundle", ending: str, device: str | None) -> str | None:
+    try:
+        text = bundle.text(f"before/settings/ethtool{ending}/{device}/driver") or ""
+    except CaptureError:
+        return None
+    match = re.search(r"^bus-info: (\S+)$", text, re.MULTILINE)
+    return match[1] if match else None
+
+
+def bundle_lines(bundle: "Bundle") -> dict[int, str]:
+    """The interface of each interrupt line that the bundle's /proc/interrupts places, by number.
+
+    By the interface's name in the line's text, or else by its bus address there.
+    """
+    labels = {int(irq): label for irq, label in bundle.before.irq_labels.items() if _LINE(irq)}
+    devices = [str(name) for name in bundle.before.net_dev.index if name not in ("lo", "")]
+    try:
+        addresses = buses(bundle)
+    except CaptureError:
+        # Damaged files of ip's take away only what they could have added.
+        addresses = {}
+    placed = {}
+    for irq, label in labels.items():
+        address = fitting(label, addresses)
+        device = fitting(label, devices) or (addresses[address] if address else None)
+        if device:
+            placed[irq] = device
+    return placed
+
+
+def stands_alone(word: str, text: str) -> bool:
+    """Whether a word is in a text by itself: eth0 is in "i40e-eth0-TxRx-3", not in "eth01"."""
+    found = rf"(?<![A-Za-z0-9]){re.escape(word)}(?![A-Za-z0-9])"
+    return word in text and bool(re.search(found, text))
+
+
+def fitting(text: str, words: Iterable[str]) -> str | None:
+    """The longest of the words that stands by itself in the text, None for none."""
+    return max((w for w in words if stands_alone(w, text)), key=lambda w: (len(w), w), default=None)

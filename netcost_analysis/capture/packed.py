@@ -1,0 +1,273 @@
+# Bundles and experiments in one file, as netcost-pack makes them: unpacked into a folder of their
+# own for as long as they are in use.
+
+import errno
+import hashlib
+import os
+import tarfile
+import tempfile
+import weakref
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from .._native import CaptureError, Unpacker
+from .packed_sums import EXPERIMENT, MANIFEST, SUMS, parsed, require_whole
+
+_BLOCK = 512
+# A bundle of a large host with a copy of tracefs has some ten thousand.
+_MOST_MEMBERS = 100_000
+# What stands between two files: their headers.
+_MOST_HEADERS_BYTES = 1 << 20
+_MOST_SUMS_BYTES = 64 << 20
+_AT_ONCE = 1 << 20
+# More than this is written only of what was unpacked once before to see how much it is.
+_UNCHECKED_BYTES = 256 << 20
+# What the system says of names that cannot stand beside each other, or at all.
+_OF_NAMES = (errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL)
+
+# By path, time and size: whoever opens one bundle twice unpacks it once.
+_open: "weakref.WeakValueDictionary[tuple[str, int, int, int], Unpacked]" = (
+    weakref.WeakValueDictionary()
+)
+
+
+class Unpacked:
+    # The folder lives as long as this does, and is gone with the process at the latest.
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="netcost-bundle-", ignore_cleanup_errors=True
+        )
+        try:
+            self.path = _unpack(source, Path(self._folder.name))
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+
+def is_packed(path: Path) -> bool:
+    # Whether a file is a tar archive, packed or not. What cannot be read here has a better message
+    # waiting for it.
+    try:
+        if not path.is_file():
+            return False
+        block = Unpacker(str(path)).read(_BLOCK)
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except (CaptureError, OSError, ValueError, tarfile.TarError):
+        return False
+    return True
+
+
+def is_series_folder(path: Path) -> bool:
+    # A folder of an experiment, and no bundle.
+    return (path / EXPERIMENT).is_file() and not (path / MANIFEST).exists()
+
+
+def is_packed_series(path: Path) -> bool:
+    # Whether a packed file holds an experiment: its sums come first, and name every file.
+    if not is_packed(path):
+        return False
+    try:
+        names = _named_first(path)
+    except (CaptureError, OSError, ValueError, ArithmeticError, EOFError, tarfile.TarError):
+        return False
+    if names is None:
+        return is_series_folder(unpacked(path).path)
+    return EXPERIMENT in names and MANIFEST not in names
+
+
+def _named_first(path: Path) -> set[str] | None:
+    # What the sums name, None where they do not come first.
+    source = _Source(path)
+    with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
+        while True:
+            source.room = _MOST_HEADERS_BYTES
+            member = archive.next()
+            source.room = None
+            if member is None or not (member.isreg() or member.isdir()):
+                return set()
+            if member.isdir():
+                archive.members = []
+                continue
+            file = archive.extractfile(member)
+            if file is None or PurePosixPath(member.name).parts[1:] != (SUMS,):
+                return None
+            if member.size > _MOST_SUMS_BYTES:
+                return set()
+            return set(parsed(file.read()))
+
+
+def packing(path: Path) -> str | None:
+    # "gzip", "zstd" or None.
+    return Unpacker(str(path)).packing
+
+
+def unpacked(path: Path) -> Unpacked:
+    """Unpack a bundle or an experiment, once while it is in use.
+
+    Raises CaptureError with a line saying what is wrong with it; OSError where there is no room.
+    """
+    state = path.stat()
+    key = (str(path.resolve()), state.st_ino, state.st_mtime_ns, state.st_size)
+    found = _open.get(key)
+    if found is None:
+        found = _open[key] = Unpacked(path)
+    return found
+
+
+def named(text: str) -> str:
+    # A text with the packed files themselves in the place of the folders that they were unpacked
+    # into, which are gone when it is read.
+    for one in list(_open.values()):
+        text = text.replace(str(one.path), str(one.source))
+    return text
+
+
+class _Source:
+    # What tarfile reads, with how much it may read before the next file begins.
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._unpacker = Unpacker(str(path))
+        self.left = self._unpacker.limit
+        self._unchecked = _UNCHECKED_BYTES
+        self.room: int | None = None
+
+    def read(self, size: int) -> bytes:
+        data = self._unpacker.read(size)
+        self.left -= len(data)
+        if self.left < 0:
+            raise self.too_large()
+        self._unchecked -= len(data)
+        if self._unchecked < 0 <= self._unchecked + len(data):
+            self._require_bounded()
+        if self.room is not None:
+            self.room -= len(data)
+            if self.room < 0:
+                raise CaptureError("damaged: it has more headers than a bundle's files explain")
+        return data
+
+    def _require_bounded(self) -> None:
+        # Before more of it is written: to its end, and nothing kept.
+        rest = Unpacker(str(self._path))
+        left = rest.limit
+        while data := rest.read(_AT_ONCE):
+            left -= len(data)
+            if left < 0:
+                raise self.too_large()
+
+    def too_large(self) -> CaptureError:
+        return CaptureError(
+            f"it grows to more than {self._unpacker.limit} bytes: unpack it with tar if it is "
+            "to be trusted"
+        )
+
+
+def _unpack(path: Path, folder: Path) -> Path:
+    try:
+        return _extract(path, folder)
+    except (tarfile.TarError, ArithmeticError, EOFError, LookupError, RecursionError) as error:
+        raise CaptureError(f"{path}: damaged or cut short ({error})") from None
+    except ValueError as error:
+        raise CaptureError(f"{path}: damaged ({error})") from None
+    except OSError as error:
+        if error.filename is not None or error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(folder)) from None
+    except CaptureError as error:
+        message = str(error)
+        raise CaptureError(message if str(path) in message else f"{path}: {message}") from None
+
+
+def _extract(path: Path, folder: Path) -> Path:
+    source = _Source(path)
+    sums: dict[str, str] | None = None
+    found: dict[str, str] = {}
+    tops: set[str] = set()
+    # "r|": front to back, nothing kept.
+    with tarfile.open(fileobj=source, mode="r|", tarinfo=_Member) as archive:  # type: ignore[call-overload]
+        while True:
+            source.room = _MOST_HEADERS_BYTES
+            member = archive.next()
+            source.room = None
+            if member is None:
+                break
+            # In streams tarfile keeps all that it has seen.
+            archive.members = []
+            if len(found) >= _MOST_MEMBERS:
+                raise CaptureError(f"it holds more than {_MOST_MEMBERS} files: not a bundle")
+            name = _checked(member, folder)
+            tops.add(name.parts[0])
+            target, inside = folder / name, PurePosixPath(*name.parts[1:])
+            if str(inside) in found:
+                raise CaptureError(f"it holds {str(inside)!r} twice")
+            if member.size > source.left:
+                raise source.too_large()
+            try:
+                if member.isdir():
+                    target.mkdir(parents=True, exist_ok=True)
+                    continue
+                file = archive.extractfile(member)
+                if file is None or not inside.parts:
+                    raise CaptureError(f"{str(name)!r} in it is no file in the bundle's folder")
+                found[str(inside)] = _write(file, target, member.size)
+            except OSError as error:
+                if error.errno not in _OF_NAMES:
+                    raise
+                raise CaptureError(
+                    f"{_shown(member)} in it cannot be written: {error.strerror}"
+                ) from None
+            if str(inside) == SUMS:
+                if target.stat().st_size > _MOST_SUMS_BYTES:
+                    raise CaptureError(f"its {SUMS} is larger than {_MOST_SUMS_BYTES >> 20} MiB")
+                sums = parsed(target.read_bytes())
+    require_whole(path, tops, found, sums)
+    return folder / tops.pop()
+
+
+class _Member(tarfile.TarInfo):
+    # Sparse files claim sizes that nothing stands for.
+    def _proc_sparse(self, tarfile: tarfile.TarFile) -> tarfile.TarInfo:
+        raise CaptureError(f"{self.name!r} in it is a sparse file: not packed by netcost-pack")
+
+
+def _shown(member: tarfile.TarInfo) -> str:
+    name = repr(member.name.encode("utf-8", "replace").decode())
+    return name if len(name) < 200 else f"{name[:200]}...'"
+
+
+def _checked(member: tarfile.TarInfo, folder: Path) -> PurePosixPath:
+    # Plain files and folders that stay where they belong; tarfile's own filter checks it again.
+    name = PurePosixPath(member.name)
+    shown = _shown(member)
+    if member.size < 0:
+        raise CaptureError(f"{shown} in it has a size of {member.size} bytes: damaged")
+    if member.issym() or member.islnk():
+        raise CaptureError(f"{shown} in it is a link: a bundle has none")
+    if not (member.isreg() or member.isdir()) or member.issparse():
+        raise CaptureError(f"{shown} in it is no plain file")
+    if name.is_absolute() or ".." in name.parts or not name.parts or "\0" in member.name:
+        raise CaptureError(f"{shown} in it leads out of the bundle")
+    # Pythons before 3.11.4 have none.
+    if hasattr(tarfile, "data_filter"):
+        try:
+            tarfile.data_filter(member, str(folder))
+        except tarfile.FilterError as error:
+            raise CaptureError(f"{shown} in it is not taken: {error}") from None
+    return name
+
+
+def _write(file: IO[bytes], target: Path, size: int) -> str:
+    digest, left = hashlib.sha256(), size
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Not through a link, nor over what is there.
+    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    with os.fdopen(handle, "wb") as out:
+        while data := file.read(_AT_ONCE):
+            digest.update(data)
+            out.write(data)
+            left -= len(data)
+    if left:
+        raise CaptureError(f"cut short in {target.name!r}: {left} of its {size} bytes are missing")
+    return digest.hexdigest()

@@ -1,0 +1,136 @@
+# Events and samples as tables for a reader.
+
+import sys
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from ..display.export import rows
+from ..display.tables import Table
+from .table import fitting, width
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What of a sample is shown as one column, behind all others.
+_OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos")
+# What ftrace calls the addresses of kernel_stack and user_stack.
+_STACK = "caller"
+# The first to go where a terminal is narrow.
+_SELDOM = {"common_type", "common_flags", "common_preempt_count"}
+# Addresses and bit fields; counts, sizes and ids are decimal.
+_HEX = {"ip", "addr", "phys_addr", "data_src", "transaction"}
+
+
+def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
+    events = rows(frame)
+    is_stack = any(isinstance(row.get(_STACK), list) for row in events)
+    stacks = [_STACK] if is_stack else []
+    table = _table([str(name) for name in frame.columns if name not in stacks], events, start_ns)
+    for name in stacks:
+        table = _with_chains(table, name, [(_words(row[name] or []), 0) for row in events])
+    return table
+
+
+def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
+    # The callchain comes last: it is as long as it is.
+    names = [str(name) for name in frame.columns if name not in _OF_CHAINS]
+    samples = rows(frame)
+    table = _table(names, samples, start_ns, _HEX)
+    if "callchain" not in frame.columns:
+        return table
+    return _with_chains(
+        table,
+        "callchain",
+        [
+            (_words(row["callchain"] or [], row.get("symbols")), row.get("kernel_frames") or 0)
+            for row in samples
+        ],
+    )
+
+
+def fitted(frame: "pd.DataFrame", start_ns: int) -> tuple["pd.DataFrame", int]:
+    """The columns that fit a terminal beside the innermost frame of chains; how many do not."""
+    names = [name for name in frame.columns if name not in (*_OF_CHAINS, _STACK)]
+    table = _table(list(map(str, names)), rows(frame), start_ns, _HEX)
+    order = sorted(range(len(names)), key=lambda i: (_rank(names[i]), i))
+    places = fitting(table, order, width())
+    out = [name for i, name in enumerate(names) if i not in places]
+    return frame.drop(columns=out), len(out)
+
+
+def _rank(name: str) -> int:
+    # When, where and in whose context; what the event says; what all of them have and few ask for.
+    if name in ("common_pid", *_SELDOM):
+        return 2 + (name in _SELDOM)
+    return int(name not in ("time_ns", "common_cpu", "common_comm"))
+
+
+def _table(
+    names: list[str], events: list[dict[str, Any]], start_ns: int, in_hex: Collection[str] = ()
+) -> Table:
+    # Cycles of unknown length and places in an order stand as they were recorded.
+    def cell(name: str, value: Any) -> str:
+        if name == "time_ns":
+            return _seconds(value, start_ns)
+        return _hex(value) if name in in_hex else _cell(value)
+
+    return Table(
+        ["time (s)" if name == "time_ns" else name for name in names],
+        [[cell(name, row[name]) for name in names] for row in events],
+    )
+
+
+def _with_chains(table: Table, name: str, chains: list[tuple[list[str], int]]) -> Table:
+    room = _room(table)
+    return Table(
+        [*table.header, name],
+        [
+            [*row, _chain(words, kernel_frames, room)]
+            for row, (words, kernel_frames) in zip(table.rows, chains, strict=True)
+        ],
+        left={0, len(table.header)},
+    )
+
+
+def _words(addresses: list[int], symbols: list[str | None] | None = None) -> list[str]:
+    # Where the capture names the function, its name.
+    if symbols is None:
+        return [f"{address:x}" for address in addresses]
+    return [symbol or f"{address:x}" for address, symbol in zip(addresses, symbols, strict=True)]
+
+
+def _seconds(time_ns: int | None, start_ns: int) -> str:
+    return "" if time_ns is None else f"{(time_ns - start_ns) / 1e9:.9f}"
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def _hex(value: int | None) -> str:
+    return "" if value is None else f"{value:x}"
+
+
+def _room(table: Table) -> int | None:
+    # Characters that a terminal has left beside the table; a pipe takes any number.
+    if not sys.stdout.isatty():
+        return None
+    used = max(map(len, table.text().splitlines()))
+    return width() - used - 4
+
+
+def _chain(words: list[str], kernel_frames: int, room: int | None) -> str:
+    # As many frames as there is room for, at least the innermost, and how many more there are.
+    if 0 < kernel_frames < len(words):
+        words[kernel_frames] = f"| {words[kernel_frames]}"
+    text = " ".join(words)
+    if room is None or len(text) <= room or len(words) < 2:
+        return text
+    shown = len(words) - 1
+    while shown > 1 and len(_cut(words, shown)) > room:
+        shown -= 1
+    return _cut(words, shown)
+
+
+def _cut(words: list[str], shown: int) -> str:
+    return f"{' '.join(words[:shown])} +{len(words) - shown}"

@@ -1,0 +1,157 @@
+# netcost events: one event's recorded happenings as text, JSON, CSV or Parquet.
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from .._native import CaptureError
+from ..capture.recorder import has_samples
+from ..units import not_recorded, plural
+from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
+from .table import columns_option, left_out, require_columns, show, wide_option
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..capture.capture import Capture
+
+_ON_A_TERMINAL = 50
+
+
+@click.command(
+    "events", short_help="List the events of a tracepoint, or the samples of any other event."
+)
+@capture_arguments
+@click.argument("name")
+@output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    help=f"At most so many rows (on a terminal {_ON_A_TERMINAL}).",
+)
+@columns_option
+@wide_option
+@window_options
+@json_option
+def command(
+    path: str,
+    name: str,
+    output: str | None,
+    limit: int | None,
+    columns: tuple[str, ...] | None,
+    wide: bool,
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+    as_json: bool,
+) -> None:
+    """List one event's records, NAME as `netcost info` writes it.
+
+    A tracepoint (napi:napi_poll) has its recorded fields. Any other event (cycles:u, cpu-clock,
+    page-faults) has its samples: where each was taken, and its callchain, innermost frame first,
+    with a bar between the kernel's frames and the task's.
+    """
+    capture = opened(path)
+    on_terminal = sys.stdout.isatty() and not output and not as_json
+    cut = _ON_A_TERMINAL if on_terminal and limit is None else None
+    sampled = _is_sampled(capture, name)
+    read = capture.samples if sampled else capture.events
+    most = limit if cut is None else cut + 1
+    if start is None and end is None and not cpus:
+        frame = read(name, most)
+    else:
+        frame = _within(read(name), capture, start, end, cpus)[:most]
+    if columns is not None:
+        require_columns(columns, list(map(str, frame.columns)))
+        frame, wide = frame[list(dict.fromkeys(columns))], True
+    if output:
+        _write(frame, output)
+        if as_json:
+            print_json({"event": name, "rows": len(frame), "output": output})
+            return
+        print(f"{plural(len(frame), 'sample' if sampled else 'event')} of {name} in {output}")
+    elif as_json:
+        _print_json(frame)
+    else:
+        # --limit 0 or a capture without times has nothing to count seconds from.
+        timed = "time_ns" in frame and frame["time_ns"].notna().any()
+        shown = frame[:cut]
+        missing = _print_text(shown, capture.start_ns if timed else 0, sampled, wide)
+        more = cut is not None and len(frame) > cut
+        rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
+        left_out(missing, len(frame.columns), rows)
+
+
+def _is_sampled(capture: "Capture", name: str) -> bool:
+    # Of recorders other than perf all are events, and so are those of their texts.
+    events = capture.header["events"] if has_samples(capture.header) else ()
+    return any(one["name"] == name and not one["tracepoint"] for one in events)
+
+
+def _within(
+    frame: "pd.DataFrame",
+    capture: "Capture",
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+) -> "pd.DataFrame":
+    # The window is the one that netcost stolen takes, and is refused for the same reasons.
+    window = capture.timeline(start, end)
+    for cpu in set(cpus).difference(capture.info["cpus"]):
+        raise CaptureError(not_recorded(cpu, capture.info["cpus"]))
+    if cpus:
+        # A tracepoint may have a field of its own that is called cpu.
+        column = "common_cpu" if "common_cpu" in frame else "cpu"
+        if column not in frame:
+            raise CaptureError("these events do not say on which CPU they happened")
+        frame = frame[frame[column].isin(cpus)]
+    if start is None and end is None:
+        return frame
+    if "time_ns" not in frame:
+        raise CaptureError("these events have no times in seconds: leave out --start and --end")
+    window.require_inside()
+    times = (frame["time_ns"] - capture.start_ns) / 1e9
+    kept = times.notna()
+    if start is not None:
+        kept &= times >= start
+    if end is not None:
+        kept &= times < end
+    return frame[kept]
+
+
+def _write(frame: "pd.DataFrame", output: str) -> None:
+    from ..display.export import write_csv, write_parquet
+    from ..files import replacing
+
+    with replacing(output) as draft:
+        (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
+
+
+def _print_json(frame: "pd.DataFrame") -> None:
+    # One array, an event a line, written as it is made.
+    from ..display.export import chunks, rows
+
+    separator = "["
+    for chunk in chunks(frame):
+        for row in rows(chunk):
+            sys.stdout.write(separator + json.dumps(row, allow_nan=False))
+            separator = ",\n "
+    sys.stdout.write("]\n" if len(frame) else "[]\n")
+
+
+def _print_text(frame: "pd.DataFrame", start_ns: int, sampled: bool, wide: bool) -> int:
+    # Returns how many columns a terminal had no room for.
+    from ..display.export import chunks
+    from .event_text import event_table, fitted, sample_table
+
+    if sampled:
+        # A column that this event has no value for says nothing to a reader.
+        frame = frame.loc[:, frame.notna().any() | (frame.columns == "time_ns")]
+    missing = 0
+    if sys.stdout.isatty() and not wide:
+        frame, missing = fitted(frame, start_ns)
+    for chunk in chunks(frame):
+        show((sample_table if sampled else event_table)(chunk, start_ns), wide=True)
+    return missing

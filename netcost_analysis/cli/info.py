@@ -1,0 +1,200 @@
+# netcost info: what is in a capture.
+
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import click
+
+from ..capture.recorder import clock, is_perf, mappings, recorder
+from ..units import duration, elapsed, plural, printable, ranges, share, were
+from .main import capture_arguments, json_option, opened, print_json
+from .table import say
+
+_WIDTH = 89
+# Format and version that go without saying.
+_USUAL = ("perf.data", 2)
+_WORDS = {4: "32-bit", 8: "64-bit"}
+# trace-cmd record -e all describes a thousand events and more that never happened.
+_MOST_SILENT = 12
+
+
+@click.command("info")
+@capture_arguments
+@json_option
+def command(path: str, as_json: bool) -> None:
+    """Say what is in a capture: host, clock, window, events, losses; the steps of an experiment."""
+    from ..capture.packed import is_packed_series, is_series_folder
+    from ..questions.completeness.words import verdict
+
+    if path != "-" and (is_series_folder(Path(path)) or is_packed_series(Path(path))):
+        _experiment(path, as_json)
+        return
+    capture = opened(path)
+    info, said = capture.info, verdict(capture)
+    if capture.refusal:
+        # What no other command gives a figure of has no recorded share either.
+        info = {**info, "recorded": None, "notes": [*info["notes"], capture.refusal]}
+    if as_json:
+        print_json(info | {"completeness": said and said._asdict()})
+        return
+    for key, value in _lines(info, said.verdict if said else None):
+        say(f"{key:<10} {printable(value)}")
+
+
+def _experiment(path: str, as_json: bool) -> None:
+    from ..capture.experiment import open_series
+
+    series = open_series(path)
+    told = series.info
+    if as_json:
+        print_json(told)
+        return
+    lines = [
+        ("path", f"{path} (experiment)"),
+        *((key, told[key]) for key in ("experiment", "command", "kernel", "started", "ended")),
+        ("steps", f"{len(told['steps'])}; netcost_analysis.open_series, --series open them"),
+    ]
+    for key, value in [*lines, *(("", _step(one)) for one in told["steps"])]:
+        if value:
+            say(f"{key:<10} {printable(str(value))}")
+    for note in told["notes"]:
+        say(f"{'note':<10} {printable(str(note))}")
+
+
+def _step(step: dict[str, Any]) -> str:
+    made = step["repeats"]
+    repeats = f"; {plural(made, 'repeat')} without tracing" if made else ""
+    return f"{step['name']}: {step['is']}{repeats}"
+
+
+def _lines(info: dict[str, Any], verdict: str | None) -> list[tuple[str, str]]:
+    # verdict: None where there is nothing to compare with, of which nobody expects any.
+    cpus, recorded = info["cpus"], share(info["recorded"])
+    lines = [
+        ("path", info["path"] + (" (bundle)" if info["bundle"] else "")),
+        ("format", _format(info)),
+        ("recorder", recorder(info)),
+        (
+            "host",
+            f"{info.get('hostname') or 'unknown'}, kernel {info.get('kernel') or 'unknown'}, "
+            f"{info.get('arch') or 'unknown architecture'}",
+        ),
+        ("clock", clock(info)),
+        ("cpus", f"{len(cpus)} with events: {ranges(cpus)}" if cpus else "no event says its CPU"),
+        ("window", duration(info["duration_ns"])),
+        (
+            "lost",
+            plural(info["lost_events"], "event")
+            + (
+                f", {info['lost_unplaced']:,} of them at an unknown place"
+                if info["lost_unplaced"]
+                else ""
+            )
+            + (
+                f", and an unknown number at {plural(info['lost_unknown'], 'place')}"
+                if info["lost_unknown"]
+                else ""
+            ),
+        ),
+        ("recorded", f"{recorded} of CPU time without loss" if recorded else "unknown"),
+    ]
+    if verdict:
+        lines.append(("verdict", verdict))
+    lines += _buffers(info) + _events(info)
+    if info["guest_samples"]:
+        taken = info["guest_samples"]
+        lines.append(("guests", f"{plural(taken, 'sample')} {were(taken)} taken inside a guest"))
+    symbols = _symbols(info)
+    if symbols:
+        lines.append(("symbols", symbols))
+    lines += [
+        (
+            "gap",
+            f"CPU {gap['cpu']}, at {elapsed(info['start_ns'], gap['start_ns'])} for "
+            f"{elapsed(gap['start_ns'], gap['end_ns'])}: "
+            + (_lost(gap["lost"]) if gap["lost"] else gap["why"]),
+        )
+        for gap in info["coverage"][:10]
+    ]
+    if len(info["coverage"]) > 10:
+        lines.append(("", f"and {len(info['coverage'][10:]):,} more"))
+    return lines + [("note", note) for note in info["notes"]]
+
+
+def _lost(events: int) -> str:
+    return f"{plural(events, 'event')} {were(events)} lost"
+
+
+def _buffers(info: dict[str, Any]) -> list[tuple[str, str]]:
+    # Only where there is a choice.
+    if len(info["buffers"]) < 2:
+        return []
+    lines = [
+        f"{one['name'] or 'the top one'}: {plural(one['cpus'], 'CPU')}, "
+        f"{plural(one['bytes'], 'byte')}, "
+        f"clock {one['clock']}{' (read here)' if one['name'] == info['buffer'] else ''}"
+        for one in info["buffers"]
+    ]
+    return [("" if i else "buffers", line) for i, line in enumerate(lines)]
+
+
+def _format(info: dict[str, Any]) -> str:
+    # What is usual goes without saying: version 2 of perf.data, little-endian, 64-bit.
+    usual = (info["format"], info["version"]) == _USUAL or not info["version"]
+    parts = [info["format"] + ("" if usual else f" version {info['version']}")]
+    parts.append(f"of {info['mode']}" if info["format"] == "text" else f"{info['mode']} mode")
+    if info["byte_order"] != "little":
+        parts.append(f"{info['byte_order']}-endian")
+    if info["word_bytes"] not in (8, None):
+        parts.append(_WORDS.get(info["word_bytes"], f"{info['word_bytes']}-byte words"))
+    if info["compressed"]:
+        parts.append("compressed")
+    if info["wrapped"]:
+        parts.append(f"inside {info['wrapped']}")
+    if not info["finished"]:
+        parts.append("unfinished")
+    return ", ".join(parts)
+
+
+def _events(info: dict[str, Any]) -> list[tuple[str, str]]:
+    counts = sorted(sorted(info["events"].items()), key=lambda item: item[1], reverse=True)
+    attrs = {event["name"]: event for event in info["event_attrs"]}
+    # Events that perf adds to have something to hang its own records on are nobody's question, nor
+    # are ftrace's own, which are always described, in use or not.
+    unasked = "dummy" if is_perf(info) else "ftrace:"
+    silent = [
+        name
+        for name, number in counts
+        if not number and name in attrs and not name.startswith(unasked)
+    ]
+    counts = [(name, number) for name, number in counts if number]
+    width = max((len(f"{number:,}") for _, number in counts), default=0)
+    lines = [f"{number:>{width},}  {name}{_how(attrs.get(name))}" for name, number in counts]
+    if silent:
+        more = len(silent[_MOST_SILENT:])
+        named = silent if more < 2 else [*silent[:_MOST_SILENT], f"{more:,} more (--json has all)"]
+        lines.extend(wrap(f"none of {', '.join(named)}", _WIDTH))
+    return [("" if i else "events", line) for i, line in enumerate(lines)]
+
+
+def _how(event: dict[str, Any] | None) -> str:
+    # How an event was sampled, behind its name; nothing for a tracepoint recorded whole.
+    parts = []
+    if event and event["frequency"]:
+        parts.append(f"{event['frequency']:,} Hz")
+    elif event and event["period"] and not (event["tracepoint"] and event["period"] == 1):
+        parts.append(f"period {event['period']:,}")
+    if event and event["has_callchain"]:
+        parts.append("callchains")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _symbols(info: dict[str, Any]) -> str:
+    # What names the addresses in samples.
+    records = info["records"]
+    counted = ((mappings(info), "mapping"), (records.get("KSYMBOL", 0), "kernel symbol"))
+    parts = [plural(number, name) for number, name in counted if number]
+    if info["kallsyms"]:
+        parts.append("kallsyms")
+    return ", ".join(parts)

@@ -1,0 +1,216 @@
+"""The command line, ``netcost``. Commands and JSON fields: docs/cli.md."""
+
+# Only click here: `netcost info` on a small file has a third of a second, and pandas alone takes
+# half of that. Each command imports what it needs.
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .._native import __version__
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+_SUBCOMMANDS = {
+    "ask": "ask",
+    "events": "events",
+    "info": "info",
+    "ledger": "ledger",
+    "mask": "mask",
+    "report": "report",
+    "stolen": "stolen",
+}
+
+
+# Where a command's context keeps what was given.
+_PATH, _BUFFER = "netcost.path", "netcost.buffer"
+
+
+class _Group(click.Group):
+    # Knows its commands by name and loads one when it is called.
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(_SUBCOMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _SUBCOMMANDS:
+            return None
+        from importlib import import_module
+
+        module = import_module(f".{_SUBCOMMANDS[cmd_name]}", __package__)
+        command: click.Command = module.command
+        return command
+
+
+@click.group(
+    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="netcost")
+def cli() -> None:
+    """What networking costs a host's CPUs, and whom it takes the time from.
+
+    PATH is a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
+    the directory `perf record --threads` writes, a copy of tracefs, a bundle of netcost-record
+    (also in one file, as netcost-pack makes it), or "-" for standard input.
+    """
+
+
+def main() -> None:
+    """Run the console script; exits 0, 2 for usage, 1 with a line on stderr for bad input."""
+    given: dict[str, Any] = {}
+    # What lies in temporary folders goes with the process, whatever ends it.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda ended_by, _: sys.exit(128 + ended_by))
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that has no µ gets its number.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        # Not cli(): click answers a closed pipe with exit status 1.
+        with cli.make_context("netcost", sys.argv[1:]) as context:
+            given = context.meta
+            cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.UsageError as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except BrokenPipeError:
+        # The reader has what it wanted. What is still buffered must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except BaseException as error:
+        if os.environ.get("NETCOST_TRACEBACK") or isinstance(error, SystemExit):
+            raise
+        from ..errors import AbsentError, ArgumentError, is_refusal, line_of
+
+        line = line_of(error)
+        usage = isinstance(error, ArgumentError) and not isinstance(error, AbsentError)
+        _fail(_of_capture(line, given.get(_PATH)) if is_refusal(error) else line, 2 if usage else 1)
+
+
+def _of_capture(message: str, path: str | None) -> str:
+    # Whoever reads many captures wants to know which one is meant.
+    if path is None or path in message:
+        return message
+    return f"{'standard input' if path == '-' else path}: {message}"
+
+
+def _fail(message: str, status: int = 1) -> None:
+    from ..units import printable
+
+    print("netcost: " + printable(" ".join(message.split())), file=sys.stderr)
+    sys.exit(status)
+
+
+def print_json(value: Any) -> None:
+    # Non-finite numbers are no JSON; callers turn them into None.
+    print(json.dumps(value, indent=2, allow_nan=False))
+
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON: fields as in docs/cli.md, times in ns."
+)
+
+
+def path_argument(function: Callable[..., None]) -> Callable[..., None]:
+    return click.argument("path", callback=_keep(_PATH))(function)
+
+
+def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:
+    # PATH, and which of its buffers: opened() takes both.
+    function = click.option(
+        "--buffer",
+        metavar="NAME",
+        expose_value=False,
+        callback=_keep(_BUFFER),
+        help="Which ftrace instance of a trace.dat; the top one unless given.",
+    )(function)
+    return path_argument(function)
+
+
+def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    def keep(ctx: click.Context, _: click.Parameter, value: Any) -> Any:
+        ctx.meta[key] = value
+        return value
+
+    return keep
+
+
+def opened(path: str) -> "Capture":
+    from ..capture.capture import open_capture
+
+    return open_capture(path, click.get_current_context().meta[_BUFFER])
+
+
+def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
+    # -o FILE, whose ending says what is written; refused before anything is read.
+    def checked(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+        from pathlib import Path
+
+        if value is not None and Path(value).suffix not in endings:
+            known = " or ".join(endings)
+            raise click.UsageError(f"-o takes a file ending in {known}, not {value!r}")
+        if value is not None and not Path(value).parent.is_dir():
+            raise click.ClickException(f"{Path(value).parent} is no directory")
+        return value
+
+    kind = click.Path(dir_okay=False)
+    return click.option("-o", "--output", type=kind, callback=checked, **settings)
+
+
+class _Seconds(click.FloatRange):
+    # From the capture's start on; "nan" is in every range, and is no time.
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds: float = super().convert(value, param, ctx)
+        if seconds != seconds:
+            self.fail(f"{value} is no time.", param, ctx)
+        return seconds
+
+
+_FROM = _Seconds(min=0, max=float("inf"), max_open=True)
+# A window that ends where it starts is none.
+_UNTIL = _Seconds(min=0, min_open=True, max=float("inf"), max_open=True)
+
+
+def window_options(function: Callable[..., None]) -> Callable[..., None]:
+    # --start, --end and --cpu, which every command on a timeline takes.
+    for option in (
+        click.option(
+            "--cpu",
+            "cpus",
+            type=click.IntRange(min=0),
+            multiple=True,
+            metavar="N",
+            help="Only this CPU; may be repeated.",
+        ),
+        click.option(
+            "--end",
+            type=_UNTIL,
+            metavar="S",
+            help="Stop at this many seconds from the capture's start.",
+        ),
+        click.option(
+            "--start",
+            type=_FROM,
+            metavar="S",
+            help="Begin at this many seconds from the capture's start.",
+        ),
+    ):
+        function = option(function)
+    return function

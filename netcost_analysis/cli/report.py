@@ -1,0 +1,84 @@
+# netcost report: the notebook on a capture, as one HTML file.
+
+from pathlib import Path
+
+import click
+
+from .main import capture_arguments, json_option, opened, output_option, print_json
+
+_EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[report]'"
+
+
+@click.command("report", short_help="Write the report as one HTML file.")
+@capture_arguments
+@output_option(".html", ".htm", required=True, help="The HTML file to write.")
+@click.option(
+    "--notebook",
+    metavar="NAME",
+    help="Which question: a notebook of the project by name or number (devices, 04), or a file; "
+    "stolen-time unless given.",
+)
+@click.option(
+    "--series",
+    metavar="DIR",
+    help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
+    "anatomy-and-batches, a calibration for accounting-doctor.",
+)
+@click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
+@click.option("--code", is_flag=True, help="Keep the code cells in the page.")
+@json_option
+def command(
+    path: str,
+    output: str,
+    notebook: str | None,
+    series: str | None,
+    victim: str | None,
+    code: bool,
+    as_json: bool,
+) -> None:
+    """Write the report on a capture, as one HTML file that needs nothing else."""
+    from ..capture.experiment import is_series, open_series
+    from ..questions.answer import choose_victim
+    from ..questions.losses import stolen
+    from ..report.report import NotebookError, find_notebook, is_ours, write_report
+
+    if path == "-":
+        raise click.UsageError("report reads the capture more than once: give it a file")
+    try:
+        source = find_notebook(notebook)
+    except NotebookError as error:
+        raise click.UsageError(str(error)) from None
+    if is_series(path):
+        raise click.ClickException(
+            f"{path} is a series: name one of its recordings, and the series with --series"
+        )
+    # What the ledger refuses, it refuses here in a line, before a kernel starts.
+    capture = opened(path)
+    timeline = capture.timeline()
+    _ = timeline.summary
+    if victim is not None and is_ours(source):
+        choose_victim(timeline, stolen(timeline), victim)
+    if series is not None:
+        open_series(series)
+    chosen = {
+        "victim": victim,
+        "buffer": capture.buffer,
+        "series": series,
+    }
+    try:
+        write_report(source, path, output, with_code=code, parameters=chosen)
+    except ImportError as error:
+        raise click.ClickException(f"{_EXTRA} (no module {error.name})") from None
+    except NotebookError as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        print_json(
+            {
+                "report": output,
+                "notebook": source.name,
+                "capture": path,
+                "bytes": Path(output).stat().st_size,
+            }
+        )
+    else:
+        print(f"report in {output}")

@@ -1,0 +1,165 @@
+# Tables and sentences on the command line: a terminal gets what fits its width, a pipe all of it.
+
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from ..display.tables import Table
+
+_GAP = 2
+# Sentences are wrapped: a column of them takes no more than this from the others.
+_SENTENCE = 40
+_BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|interval)_error")
+# Of these a 0 is a name, not nothing.
+_ID = re.compile(r"(^|_)(cpu|tid|irq|vec|episode|handover|call|ordinal)$")
+_NOTHING = {"", "0", "0.0 %"}
+# Between a figure and its unit.
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s)(?!\w))")
+
+
+def width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def by_importance(table: "Table", main: Sequence[str] = ()) -> list[int]:
+    """The places of a table's columns, the most important first.
+
+    main: the columns that the question declares so, in that order. The others follow as they
+    stand, bounds behind them, and last those that say nothing in any row.
+    """
+
+    def rank(place: int) -> tuple[int, int]:
+        name, cells = table.header[place], {row[place] for row in table.rows}
+        if cells <= {""} or (name not in main and not _ID.search(name) and cells <= _NOTHING):
+            return 3, place
+        if name in main:
+            return 0, main.index(name)
+        return (2 if _BOUND.search(name) else 1), place
+
+    return sorted(range(len(table.header)), key=rank)
+
+
+def fitting(table: "Table", order: Sequence[int], room: int) -> list[int]:
+    """The columns that fit into so many characters, as they stand in the table.
+
+    Taken in that order up to the first that does not fit, so that a wider terminal shows all that
+    a narrower one does; the first is always there.
+    """
+    shown: list[int] = []
+    for place in order:
+        room -= _needed(table, place) + (_GAP if shown else 0)
+        if room < 0 and shown:
+            break
+        shown.append(place)
+    return sorted(shown)
+
+
+def _width(table: "Table", place: int) -> int:
+    return max(len(row[place]) for row in [table.header, *table.rows])
+
+
+def _needed(table: "Table", place: int) -> int:
+    full = _width(table, place)
+    return max(len(table.header[place]), _SENTENCE) if _wraps(table, place, full) else full
+
+
+def _wraps(table: "Table", place: int, full: int) -> bool:
+    return full > _SENTENCE and place in table.left and any(" " in row[place] for row in table.rows)
+
+
+def show(table: "Table", order: Sequence[int] | None = None, wide: bool = False) -> int:
+    """Print a table; returns how many columns a terminal had no room for.
+
+    order: its columns, the most important first. wide: all of them, however wide the terminal.
+    """
+    if not sys.stdout.isatty():
+        print(table.text())
+        return 0
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    every = range(len(table.header))
+    places = list(every) if wide else fitting(table, every if order is None else order, width())
+    rich = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    for i in places:
+        whole = wide or not _wraps(table, i, _width(table, i))
+        rich.add_column(
+            table.header[i],
+            justify="left" if i in table.left else "right",
+            no_wrap=whole,
+            # rich would take room for a sentence from a figure, and cut that.
+            min_width=_needed(table, i) if whole else None,
+        )
+    for number, row in enumerate(table.rows):
+        rich.add_row(*(row[i] for i in places), style="bold" if number in table.strong else None)
+    # As wide as what cannot be wrapped: a terminal that is narrower wraps it, where rich would cut.
+    size = _width if wide else _needed
+    least = sum(size(table, i) + _GAP for i in places) - _GAP
+    # A name such as "[napi]" is text, not markup.
+    console = Console(markup=False, highlight=False, emoji=False, width=max(least, width()))
+    console.print(rich)
+    return len(table.header) - len(places)
+
+
+def left_out(columns: int, of: int, rows: str = "", names: bool = True) -> None:
+    """Say what a terminal did not show: a line for rows, one for columns.
+
+    columns: how many, of so many. rows: what to say of the rows. names: there is --columns too.
+    """
+    lines = [rows] if rows else []
+    if columns:
+        how = "--wide shows all" + (", --columns A,B,... those named" if names else "")
+        lines.append(f"{columns} of {of} columns left out: {how}")
+    sys.stdout.flush()
+    for line in lines:
+        print(f"({line})", file=sys.stderr)
+
+
+def say(text: str) -> None:
+    """Print lines; on a terminal longer ones are wrapped between words, under their own text."""
+    for line in text.split("\n"):
+        if sys.stdout.isatty() and len(line) > width():
+            hang = re.match(r" *(note: |\w+ {2,})?", line)
+            indent = " " * (len(hang[0]) if hang and hang[0] else 2)
+            lines = wrap(
+                _UNIT.sub("\N{NO-BREAK SPACE}", line),
+                width(),
+                subsequent_indent=indent,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            print("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "))
+        else:
+            print(line)
+
+
+wide_option = click.option(
+    "--wide", is_flag=True, help="On a terminal all columns, not those that fit its width."
+)
+
+
+def chosen_columns(
+    _: click.Context, __: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(","))
+
+
+columns_option = click.option(
+    "--columns",
+    metavar="A,B,...",
+    callback=chosen_columns,
+    help="These columns of the table, in this order; also in JSON, CSV and Parquet.",
+)
+
+
+def require_columns(wanted: Sequence[str], known: Sequence[str]) -> None:
+    """Raises click's UsageError for a column that is not there, with those that are."""
+    for name in wanted:
+        if name not in known:
+            raise click.UsageError(f"no column {name!r}; there are {', '.join(known)}")

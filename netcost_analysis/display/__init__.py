@@ -1,0 +1,1 @@
+"""Frames as tables for a reader: text, HTML, CSV."""

@@ -1,0 +1,72 @@
+# Frames of events as rows of plain values, as CSV and as Parquet.
+
+import json
+from collections.abc import Iterator
+from math import isinf
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..frames import is_list
+
+_CHUNK = 10_000
+
+
+def chunks(frame: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    # A capture may hold millions of rows: no more than these become Python objects at a time. At
+    # least one chunk, for the header of an empty table.
+    for at in range(0, max(len(frame), 1), _CHUNK):
+        yield frame[at : at + _CHUNK]
+
+
+def rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    # Plain Python values; what JSON has not, NA, NaN and what is infinite, becomes None.
+    names = [str(name) for name in frame.columns]
+    return [
+        dict(zip(names, map(_plain, row), strict=True))
+        for row in frame.itertuples(index=False, name=None)
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, float) and isinf(value):
+        return None
+    return None if not isinstance(value, list) and pd.isna(value) else value
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    # Lists as JSON has them: pandas would write their numbers as it prints them, with an ellipsis.
+    lists = [name for name in frame.columns if _is_list(frame[name])]
+    with path.open("w", newline="") as out:
+        for number, chunk in enumerate(chunks(frame)):
+            text = {
+                name: [None if one is None else json.dumps(one) for one in map(_plain, chunk[name])]
+                for name in lists
+            }
+            made = chunk.assign(
+                **{name: pd.Series(cells, chunk.index) for name, cells in text.items()}
+            )
+            made.to_csv(out, index=False, header=number == 0)
+
+
+def _is_list(column: "pd.Series[Any]") -> bool:
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    return kind is not None and is_list(kind)
+
+
+def write_parquet(frame: pd.DataFrame, path: Path) -> None:
+    # As frame.to_parquet does, but for the name under which pandas notes a list's type: its own
+    # read_parquet does not understand that one.
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    notes = json.loads(table.schema.metadata[b"pandas"])
+    for column in notes["columns"]:
+        if is_list(table.schema.field(column["name"]).type):
+            column["numpy_type"] = "object"
+    pq.write_table(table.replace_schema_metadata({b"pandas": json.dumps(notes)}), path)

@@ -1,0 +1,118 @@
+# Any frame of figures as a table for a reader: units from the columns' names, as all frames have.
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..units import absent, duration, share, since
+from .tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Moments, in a table that says from where they count.
+_MOMENTS = {
+    f"{what}_ns"
+    for what in (
+        "time",
+        "start",
+        "end",
+        "begin",
+        "at",
+        "raise",
+        "entry",
+        "exit",
+        "in",
+        "out",
+        "wake",
+    )
+}
+_MOMENT_ENDS = ("_start_ns", "_end_ns", "_time_ns", "_entry_ns", "_exit_ns")
+
+
+def figures(
+    frame: "pd.DataFrame",
+    start_ns: int | None = None,
+    rows: int | None = None,
+    names: Mapping[str, str] | None = None,
+    unit: str | None = None,
+    shares: Collection[str] = (),
+) -> Table:
+    # start_ns: what moments count from; they are left as numbers where it is None. rows: at most
+    # so many. names: headings, where the column's own will not do. unit: of a matrix, whose columns
+    # are named for things: "ns", "share". shares: columns that are shares and not called so.
+    named = any(name is not None for name in frame.index.names)
+    shown = (frame if rows is None else frame[:rows]).reset_index(drop=not named)
+    keys = frame.index.nlevels if named else 0
+    if frame.columns.name == "thief":
+        unit = unit or "ns"
+    cells, heads, left = [], [], {0}
+    for i, name in enumerate(map(str, shown.columns)):
+        values = shown.iloc[:, i]
+        thing = unit is not None and i >= keys
+        kind = f"{name}_{unit}" if thing else f"{name}_share" if name in shares else name
+        cells.append(_column(kind, values, start_ns))
+        if name in shares and "measure" in shown:
+            # Instructions per cycle are no share, and stand in the columns of those that are.
+            ratios = shown["measure"] == "ipc"
+            cells[-1] = [
+                _plain(value) if ratio else cell
+                for value, ratio, cell in zip(values, ratios, cells[-1], strict=True)
+            ]
+        # CPUs and other numbers are called what the matrix calls them.
+        called = f"{frame.columns.name} {name}" if name.isdigit() else name
+        heads.append((names or {}).get(name) or (called if thing else heading(name, start_ns)))
+        if _is_text(values):
+            left.add(i)
+    return Table(heads, list(zip(*cells, strict=True)), left=left)
+
+
+def heading(name: str, start_ns: int | None = None) -> str:
+    # "stolen_share" -> "stolen share": units stand in the cells.
+    if is_moment(name) and start_ns is not None:
+        return f"{name.removesuffix('_ns').replace('_', ' ')}, s"
+    return name.removesuffix("_ns").replace("_per_s", "/s").replace("_", " ")
+
+
+def is_moment(name: str) -> bool:
+    return name in _MOMENTS or name.endswith(_MOMENT_ENDS)
+
+
+def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[str]:
+    if is_moment(name):
+        return [_moment(value, start_ns) for value in values]
+    if name.endswith("_ns") or name == "ns":
+        return ["" if absent(value) else _ns(value) for value in values]
+    if name == "napi":
+        return ["" if absent(value) else f"{int(value):#x}" for value in values]
+    if name.endswith("_share") or name == "share":
+        return [share(value) for value in values]
+    if name == "tid" or name.endswith("_tid"):
+        return ["" if absent(value) else str(int(value)) for value in values]
+    return [_plain(value) for value in values]
+
+
+def _ns(value: Any) -> str:
+    # What is regressed or averaged has fractions of a nanosecond.
+    return f"{value:.1f} ns" if 0 < abs(value) < 10 and value != int(value) else duration(value)
+
+
+def _moment(value: Any, start_ns: int | None) -> str:
+    if absent(value):
+        return ""
+    return f"{int(value)}" if start_ns is None else since(value, start_ns)
+
+
+def _plain(value: Any) -> str:
+    if absent(value):
+        return ""
+    if isinstance(value, bool) or type(value).__name__ == "bool":
+        return "yes" if value else "no"
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)
+
+
+def _is_text(values: "pd.Series[Any]") -> bool:
+    return values.dtype.kind not in "iuf"

@@ -1,0 +1,1 @@
+"""What other programs wrote: /proc, sysstat, iperf3, netperf."""

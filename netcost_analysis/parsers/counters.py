@@ -1,0 +1,157 @@
+"""The host's counters over time, each with the two moments between which it was read.
+
+A bundle has /proc as it was before and after, and where netcost-record sampled, in between:
+``samples/FILE`` is lines ``@ NUMBER BEGIN_NS END_NS`` with a copy of the file after each. Nobody
+sleeps for exactly a second, so a rate is a difference over the time between two readings, never
+over the interval that was asked for.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..errors import ArgumentError
+from .host import Snapshot
+
+if TYPE_CHECKING:
+    from ..capture.bundle import Bundle
+
+_HEAD = re.compile(r"@ [0-9]+ ([0-9]{1,18}) ([0-9]{1,18})$")
+_WRAPPED = 1 << 63
+# What a sample's file is called in the folders before/ and after/.
+_WHOLE = {"softnet_stat": "net_softnet_stat"}
+# How a file's rows are told apart, and the snapshot's table of it.
+_KEYS = {
+    "net_dev": ("device", "net_dev"),
+    "softnet_stat": ("cpu", "softnet_stat"),
+    "stat": ("cpu", "stat"),
+    "interrupts": ("line", "interrupts"),
+    "softirqs": ("action", "softirqs"),
+}
+
+
+class Reading(NamedTuple):
+    """One reading of a file: between begin_ns and end_ns (CLOCK_MONOTONIC), and what it said."""
+
+    begin_ns: int
+    end_ns: int
+    text: str
+
+
+def readings(
+    bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
+) -> list[Reading]:
+    """Every reading of a file of counters in a bundle, in the order of time.
+
+    name: as in samples/ ("net_dev", "softnet_stat", "victim"; of another network namespace
+    "net_dev.NAME"). folder: where the samples are; a load may leave some of its own in "files".
+    sides: whether before/ and after/ are readings, too; a file there of which no stamp says when it
+    was read is left out. Raises CaptureError for a folder outside the bundle.
+    """
+    whole = _WHOLE.get(name, name)
+    found = list(_samples(bundle.text(f"{folder}/{name}") or ""))
+    if not sides:
+        return sorted(found)
+    for side, snapshot in (("before", bundle.before), ("after", bundle.after)):
+        when, text = snapshot.reads.get(whole), bundle.text(f"{side}/{whole}")
+        if when and text:
+            found.append(Reading(*when, text))
+    return sorted(found)
+
+
+def _samples(text: str) -> Iterator[Reading]:
+    when: tuple[int, int] | None = None
+    lines: list[str] = []
+    for line in text.splitlines(keepends=True):
+        head = _HEAD.match(line)
+        if head is None or int(head[2]) < int(head[1]):
+            lines.append(line)
+            continue
+        if when:
+            yield Reading(*when, "".join(lines))
+        when, lines = (int(head[1]), int(head[2])), []
+    # A recorder that was killed while it wrote leaves half a copy.
+    if when and lines and lines[-1].endswith("\n"):
+        yield Reading(*when, "".join(lines))
+
+
+def _known(values: pd.DataFrame) -> pd.DataFrame:
+    # A driver that counted down from 0 shows 64 bits that are none: NA, which the others outlive.
+    if all(kind in ("int64", "float64") for kind in values.dtypes):
+        return values
+    return values.map(lambda one: pd.NA if _WRAPPED <= one < _WRAPPED * 2 else one)
+
+
+def counters(
+    bundle: "Bundle", name: str, folder: str = "samples", sides: bool = True
+) -> pd.DataFrame:
+    """A file of counters over time.
+
+    name: net_dev (a row per reading and device; "net_dev.NAME" of another network namespace),
+    softnet_stat, stat (and cpu), interrupts (and line), softirqs (and action). folder, sides: as
+    readings() takes them. Returns columns begin_ns, end_ns
+    (int64, when it was read), at_ns (the middle), the key, then the counters as Snapshot has them
+    (by CPU number for interrupts and softirqs; NA where one needs the 64th bit); empty where the
+    bundle has none. Raises ValueError for another name.
+    """
+    # Network namespaces have a net/dev each, and share the rest.
+    kind = "net_dev" if name.startswith("net_dev.") else name
+    if kind not in _KEYS:
+        raise ArgumentError(f"no counters {name!r}; there are {', '.join(_KEYS)}")
+    key, table = _KEYS[kind]
+    frames = []
+    for begin_ns, end_ns, text in readings(bundle, name, folder, sides):
+        snapshot = Snapshot({_WHOLE.get(kind, kind): text})
+        frame = _known(getattr(snapshot, table)).rename_axis(key).reset_index()
+        at_ns = (begin_ns + end_ns) // 2
+        for place, (column, ns) in enumerate(
+            (("begin_ns", begin_ns), ("end_ns", end_ns), ("at_ns", at_ns))
+        ):
+            frame.insert(place, column, ns)
+        frames.append(frame)
+    if not frames:
+        return pd.DataFrame({"begin_ns": [], "end_ns": [], "at_ns": [], key: []}, dtype="int64")
+    whole: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    return whole
+
+
+def deltas(counted: pd.DataFrame) -> pd.DataFrame:
+    """What counters grew by between each two readings, over the true time between them.
+
+    counted: as counters() returns it. Returns a row per two neighbouring readings of one key:
+    start_ns, end_ns (the middles of the two readings), interval_ns, interval_error_ns (half of what
+    both readings took: the interval may be off by as much), the key, and each counter's growth. A
+    counter that went backwards (a device or CPU made anew) is NA there, and so is one that a
+    reading lacks or that needs the 64th bit. Raises CaptureError for a counter beyond 64 bits.
+    """
+    key = str(counted.columns[3])
+    values = list(counted.columns[4:])
+    parts = []
+    for name, rows in counted.groupby(key, sort=False):
+        rows = rows.sort_values("at_ns", kind="stable")
+        try:
+            grown = rows[values].astype("Int64").diff().iloc[1:]
+        except OverflowError:
+            raise CaptureError(f"a counter of {name} is larger than any counter can be") from None
+        half = (rows["end_ns"] - rows["begin_ns"]) / 2
+        parts.append(
+            pd.DataFrame(
+                {
+                    "start_ns": rows["at_ns"].to_numpy()[:-1],
+                    "end_ns": rows["at_ns"].to_numpy()[1:],
+                    "interval_ns": rows["at_ns"].diff().to_numpy()[1:].astype("int64"),
+                    "interval_error_ns": ((half + half.shift()).iloc[1:])
+                    .to_numpy()
+                    .astype("int64"),
+                    key: name,
+                }
+            ).join(grown.mask(grown < 0).reset_index(drop=True))
+        )
+    if not parts:
+        columns = ["start_ns", "end_ns", "interval_ns", "interval_error_ns", key, *values]
+        return pd.DataFrame({column: pd.Series(dtype="int64") for column in columns})
+    frame = pd.concat(parts, ignore_index=True)
+    return frame.sort_values(["start_ns", key], kind="stable", ignore_index=True)

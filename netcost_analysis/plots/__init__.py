@@ -1,0 +1,30 @@
+"""The pictures: each takes tidy DataFrames and an Axes, and draws; none opens a capture.
+
+One palette (plots_palette): blues for where time was spent, warm colours for at whose cost.
+"""
+
+from ..units import round_width as bin_width
+from .answer import answer, thieves
+from .batches import batches, cost_per_packet, packets_per_softirq
+from .estimates import estimates
+from .lanes import lanes
+from .palette import KIND, KIND_NAMES, PART, PART_NAMES, style, time_unit
+from .time import stolen_over_time
+
+__all__ = [
+    "KIND",
+    "KIND_NAMES",
+    "PART",
+    "PART_NAMES",
+    "answer",
+    "batches",
+    "bin_width",
+    "cost_per_packet",
+    "estimates",
+    "lanes",
+    "packets_per_softirq",
+    "stolen_over_time",
+    "style",
+    "thieves",
+    "time_unit",
+]

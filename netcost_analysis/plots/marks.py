@@ -1,0 +1,48 @@
+# What pictures share: a legend above the axes, a limit that is marked, a name that fits.
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from .palette import FAINT, INK, printable
+
+
+def legend_above(
+    ax: Axes, handles: Sequence[Any] | None = None, columns: int = 4, **look: Any
+) -> None:
+    """A legend over the axes, beginning at their left; none without anything in it.
+
+    handles: what it names, None for what was drawn with a label. columns: at most so many. look:
+    as Axes.legend takes it.
+    """
+    named = ax.get_legend_handles_labels()[0] if handles is None else handles
+    if not named:
+        return
+    placed = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "borderaxespad": 0}
+    ax.legend(
+        handles=named,
+        ncols=min(columns, len(named)),
+        **{**placed, "handlelength": 1.2, "columnspacing": 1.5, **look},
+    )
+
+
+def limit(ax: Axes, x: float, text: str) -> None:
+    """A limit on the x axis: a dashed line, named at its left."""
+    ax.axvline(x, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.annotate(
+        text,
+        (x, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3, -1),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        color=FAINT,
+    )
+
+
+def short(name: object, most: int) -> str:
+    """A name as it can be drawn, cut to so many letters."""
+    text = printable(name)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

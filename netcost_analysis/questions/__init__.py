@@ -1,0 +1,1 @@
+"""The questions: each is a function of what was opened."""

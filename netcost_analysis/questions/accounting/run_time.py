@@ -1,0 +1,76 @@
+# The scheduler's own count of what the victim ran, and what every account of it is made of.
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..._native import CaptureError
+from ...parsers.counters import readings
+from ...parsers.proc_text import parse_schedstat
+from .counts import NAN, seconds_between
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+
+_RUN_NS = re.compile("[0-9]{1,19}")
+
+
+class Row(NamedTuple):
+    # One estimate: the share it says the victim got, a step of its counter as such a share, the
+    # steal of its interval, what it was read from; and the share that it was charged for alone.
+    got: float = NAN
+    resolution: float = NAN
+    steal: float = NAN
+    source: str = ""
+    charged: float = NAN
+
+
+def victim_cpu(bundle: "Bundle") -> int | None:
+    """The CPU that the victim was pinned to, None where the manifest does not say."""
+    cpu = (bundle.victim or {}).get("cpu")
+    return cpu if isinstance(cpu, int) else None
+
+
+def schedstat(bundle: "Bundle") -> Row:
+    """The scheduler's run time of the victim, by the last reading of its own while it ran."""
+    # "PID schedstat RUN_NS WAIT_NS SLICES".
+    victim = bundle.victim or {}
+    start, end, pid = (victim.get(key) for key in ("start_ns", "end_ns", "pid"))
+    source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
+    if not (isinstance(start, int) and isinstance(end, int) and isinstance(pid, int)):
+        return _cpu_schedstat(bundle)
+    for reading in reversed(readings(bundle, "victim", sides=False)):
+        lines = [
+            w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]
+        ]
+        at = (reading.begin_ns + reading.end_ns) / 2
+        if not start < at <= end:
+            continue
+        if len(lines) > 1:
+            # A shell and its children, of which some may have come and gone.
+            return _cpu_schedstat(bundle)
+        words = lines[0] if lines else []
+        if len(words) == 5 and words[0] == str(pid) and _RUN_NS.fullmatch(words[2]):
+            # When within the reading its file was read, nobody knows.
+            step = (reading.end_ns - reading.begin_ns) / (at - start)
+            return Row(min(float(words[2]) / (at - start), 1.0), step, source=source)
+    return _cpu_schedstat(bundle)
+
+
+def _cpu_schedstat(bundle: "Bundle") -> Row:
+    # Without samples of the task: what all tasks ran on its CPU, where the kernel has SCHEDSTATS.
+    source = "run time of the tasks of its CPU in /proc/schedstat"
+    seconds = seconds_between(bundle.before, bundle.after, "schedstat")
+    run_ns = []
+    for side in ("before", "after"):
+        try:
+            column = parse_schedstat(bundle.text(f"{side}/schedstat") or "")["run_ns"]
+        except CaptureError:
+            return Row(source=source)
+        run_ns.append(float(column.get(victim_cpu(bundle), NAN)))
+    grown = run_ns[1] - run_ns[0]
+    if not grown >= 0:
+        return Row(source=source)
+    # When within each reading its file was read, nobody knows.
+    reads = [side.reads.get("schedstat") for side in (bundle.before, bundle.after)]
+    step = sum(last - first for first, last in filter(None, reads)) / 2e9 / seconds
+    return Row(min(grown / 1e9 / seconds, 1.0), step if all(reads) else NAN, source=source)

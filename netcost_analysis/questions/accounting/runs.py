@@ -1,0 +1,118 @@
+"""The runs of a calibration: the same victim alone and robbed, with tracing and without."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.bundle import Bundle, is_bundle
+from ...capture.capture import Capture
+from ..estimates import ticks_share, traced_share, work_against
+from ..tracing_overhead.counts import event_times
+from .counts import NAN, counted
+from .side_by_side import wall_s
+
+if TYPE_CHECKING:
+    from ...capture.experiment import Series
+
+COLUMNS = (
+    *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "by_work_share"),
+    *("by_ticks_share", "by_trace_share", "others_share", "cpu_interrupts_per_s", "packets_per_s"),
+    *("events_per_s", "steal_share"),
+)
+
+
+def calibration_runs(series: "Series") -> pd.DataFrame:
+    """Each run of the victim in a series of capture/lab/hidden-cost.
+
+    Returns a row per run: bundle, condition (the rate of datagrams, with the number sent at a time
+    where that is not 1), repeat, run (idle, idle_traced, load, load_traced), wall_s, blocks_per_s,
+    by_work_share (of the blocks per second of the same bundle's idle run), by_ticks_share (user
+    time by times(2) over wall time), by_trace_share and others_share (the victim's own segments,
+    and other tasks', over wall time; NaN for runs without a trace), and of the victim's CPU
+    cpu_interrupts_per_s, packets_per_s (by the kernel's counters, so of every run), events_per_s
+    (recorded; 0 for runs without a trace) and steal_share. A run at rate 0 has no load run of its
+    own. Raises CaptureError for a series without such runs.
+    """
+    steps = series.steps
+    if not {"bundle", "repeat", "offered_pps"} <= set(steps.columns):
+        raise CaptureError(
+            f"{series.path} is no calibration: capture/lab/hidden-cost makes one, a step for each "
+            "rate and repeat"
+        )
+    rows: list[dict[str, Any]] = []
+    for step in steps.to_dict("records"):
+        sent = step.get("burst", 1)
+        head = {
+            "bundle": step["bundle"],
+            "condition": f"{step['offered_pps']}" + (f"x{sent}" if sent != 1 else ""),
+            "repeat": int(step["repeat"]),
+        }
+        rows += [head | run for run in _runs(series.capture(str(step["bundle"])))]
+    if not rows:
+        raise CaptureError(f"{series.path} has no run in its table")
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
+    bundle = capture.bundle
+    if bundle is None or bundle.victim is None or bundle.baseline is None:
+        raise CaptureError(f"{capture.path} has no victim with a baseline: --calibrate records one")
+    yield _run("idle", bundle.baseline, None, bundle.baseline)
+    traced, load = (_part(bundle, f"calibration/{name}") for name in ("idle-traced", "load"))
+    if traced is not None:
+        yield _run("idle_traced", traced, Capture(traced.path), bundle.baseline)
+    if load is not None:
+        yield _run("load", load, None, bundle.baseline)
+    yield _run("load_traced", bundle, capture, bundle.baseline)
+
+
+def _part(bundle: Bundle, name: str) -> Bundle | None:
+    # text() refuses what leads out of the bundle.
+    if bundle.text(f"{name}/manifest.json") is None or not is_bundle(bundle.path / name):
+        return None
+    return Bundle(bundle.path / name)
+
+
+def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[str, Any]:
+    cpu = (run.victim or {}).get("cpu")
+    counts = counted(run, cpu if isinstance(cpu, int) else None)
+    work, ticks = work_against(run, idle), ticks_share(run)
+    return {
+        "run": kind,
+        "wall_s": wall_s(run),
+        "blocks_per_s": _blocks_per_s(run),
+        "by_work_share": NAN if work is None else work,
+        "by_ticks_share": NAN if ticks is None else ticks,
+        "cpu_interrupts_per_s": counts.interrupts_per_s,
+        "packets_per_s": counts.packets_per_s,
+        "steal_share": counts.steal_share,
+        **_of_trace(capture, run),
+    }
+
+
+def _blocks_per_s(run: Bundle) -> float:
+    runs = run.speed_runs
+    return sum(one.blocks for one in runs) / sum(one.asked_s for one in runs) if runs else NAN
+
+
+def _of_trace(capture: Capture | None, run: Bundle) -> dict[str, float]:
+    if capture is None:
+        return {"by_trace_share": NAN, "others_share": NAN, "events_per_s": 0.0}
+    timeline = capture.victim_timeline()
+    own, sums = traced_share(run, timeline), timeline.sums()
+    tasks = sums[sums["context"] == "task"]["ns"].sum() / (timeline.duration_ns or NAN)
+    return {
+        "by_trace_share": NAN if own is None else own,
+        "others_share": NAN if own is None else float(tasks) - own,
+        "events_per_s": _events_per_s(capture, timeline.summary),
+    }
+
+
+def _events_per_s(capture: Capture, window: dict[str, Any]) -> float:
+    # Of the CPU and the window that the timeline is of.
+    start_ns, end_ns = window["start_ns"], window["end_ns"]
+    count = len(event_times(capture, start_ns, end_ns, window["cpus"]))
+    seconds = (end_ns - start_ns) / 1e9
+    return count / seconds if seconds else NAN

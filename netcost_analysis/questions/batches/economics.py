@@ -1,0 +1,239 @@
+# What a poll costs however few packets it has, and a packet however many come with it.
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ...capture.requires import main_columns, requires
+from ...errors import ArgumentError
+from ...timeline.timeline import Timeline
+from .chain_rows import chains_from
+from .common import int64, net_rx, plain
+from .line import Floats, Line, fit, floats, refusal
+from .poll_sizes import mean_batch
+
+# Where one of these is not met there is no line: docs/definitions.md says why these.
+MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
+_NOT_STRAIGHT = "the cost is no straight line"
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@main_columns("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused")
+def poll_costs(
+    timeline: Timeline,
+    per_cpu: bool = False,
+    min_polls: int = MIN_POLLS,
+    min_works: int = MIN_WORKS,
+    min_spread: float = MIN_SPREAD,
+) -> pd.DataFrame:
+    """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals.
+
+    per_cpu: a row per device and CPU, else cpu is NA. min_polls, min_works, min_spread: fewer polls
+    with packets, fewer different batch sizes, or a standard deviation below this part of the mean
+    batch, and there is no line: its columns are NA and refused says why. The line is of self_ns on
+    work, by least squares; the intervals hold 95 % of 2,000 resamples of stretches of neighbouring
+    polls (seeded). Interrupts and the softirq's own time are not fitted but measured, for
+    each poll: irq_per_poll_ns, core_per_poll_ns. Definitions: docs/definitions.md. Raises
+    MissingEventsError without one of the events.
+    """
+    work = gathered(timeline)
+    limits = (min_polls, min_works, min_spread)
+    return costs_from(work, per_cpu, limits)
+
+
+@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
+    """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
+
+    sizes: packets per poll. Returns a row per size and device that has a line and no doubt: device,
+    batch, packet_ns = (irq + core + fixed) / batch + marginal, packet_low_ns and
+    packet_high_ns (of the line's resamples; nothing costs less than 0), fixed_share (what of
+    packet_ns falls as batches grow), seen (whether a poll was as small as that, and one as large).
+    Raises ValueError for a size below 1, MissingEventsError as poll_costs does.
+    """
+    if any(size < 1 for size in sizes):
+        raise ArgumentError("a batch has at least one packet")
+    return packets_from(gathered(timeline), sizes)
+
+
+class Gathered(NamedTuple):
+    # polls: cpu, device, end_ns, work, self_ns; core_ns, irq_ns and raised, what of the softirq's
+    # own time and of the interrupt that raised it falls to the poll; again, whether the same
+    # softirq polled the same device once more; cut, whether the window holds a part of it: no line
+    # is laid through these. lines: cpu, device, irqs, irq_ns of devices' own
+    # interrupt lines, which are not in polls.
+    polls: pd.DataFrame
+    lines: pd.DataFrame
+
+
+def gathered(timeline: Timeline) -> Gathered:
+    # Polls with their share of what surrounds them.
+    timeline.load("softirqs", "hardirqs", "polls")
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    return gathered_from(timeline.softirqs, timeline.hardirqs, timeline.polls, window)
+
+
+def gathered_from(
+    softirqs: pd.DataFrame,
+    hardirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    window: tuple[int, int],
+) -> Gathered:
+    rows = plain(polls)
+    rows["device"] = rows["device"].fillna("(no_device)")
+    rows["ordinal"] = int64(rows["softirq_ordinal"])
+    chains = chains_from(softirqs, hardirqs, polls)
+    whole = net_rx(softirqs)
+    of_line = _lines_with_device(hardirqs)
+    # A line's interrupts are counted whole, below, whether they raised anything or not.
+    by_line = chains["irq"].isin(of_line["irq"]) & (chains["irq_context"] == "hardirq")
+    chains["raiser_ns"] = chains["irq_ns"].mask(by_line)
+    shares = whole[["cpu", "ordinal", "core_ns", "polls"]].merge(
+        chains[["cpu", "ordinal", "raiser_ns"]], on=["cpu", "ordinal"], how="left"
+    )
+    rows = rows.merge(shares, on=["cpu", "ordinal"], how="left")
+    for name, of in (("core_ns", "core_ns"), ("irq_ns", "raiser_ns")):
+        rows[name] = (rows[of].astype("Float64") / rows["polls"]).fillna(0.0).astype("float64")
+    rows["raised"] = (rows["raiser_ns"].notna() / rows["polls"]).fillna(0.0).astype("float64")
+    rows = rows.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
+    inside = rows["ordinal"] >= 0
+    rows["again"] = rows.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
+    cut = (rows["start_ns"] < window[0]) | (rows["end_ns"] > window[1])
+    rows["cut"] = cut.fillna(False).astype(bool)
+    columns = ["cpu", "device", "end_ns", "work", "self_ns", "core_ns", "irq_ns", "raised", "again"]
+    columns.append("cut")
+    lines = of_line.groupby(["cpu", "device"])["self_ns"].agg(irqs="size", irq_ns="sum")
+    return Gathered(rows[columns], lines.reset_index())
+
+
+def _lines_with_device(hardirqs: pd.DataFrame) -> pd.DataFrame:
+    rows = plain(hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["device"].notna()])
+    return rows[["cpu", "irq", "device", "self_ns"]]
+
+
+def costs_from(
+    work: Gathered,
+    per_cpu: bool = False,
+    limits: tuple[int, int, float] = (MIN_POLLS, MIN_WORKS, MIN_SPREAD),
+) -> pd.DataFrame:
+    # poll_costs() of what was gathered.
+    keys = ["device", "cpu"] if per_cpu else ["device"]
+    rows = []
+    for key, group in work.polls.groupby(keys, sort=True):
+        name, cpu = (key[0], key[1]) if per_cpu else (key[0], None)
+        lines = work.lines[work.lines["device"] == name]
+        if per_cpu:
+            lines = lines[lines["cpu"] == cpu]
+        rows.append({"device": name, "cpu": cpu, **_row(group, lines, limits)})
+    table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
+    counts = ("cpu", *_COLUMNS[: _COLUMNS.index("batch_mean")])
+    kinds = dict.fromkeys(counts, "Int64")
+    kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -2], "float64")
+    table = table.astype(kinds)
+    return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
+
+
+_COLUMNS = [
+    *("polls", "packets", "empty_polls", "distinct_batches", "largest_batch"),
+    *("batch_mean", "batch_spread"),
+    *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
+    *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
+    *("irqs_per_poll", "irq_per_poll_ns", "core_per_poll_ns", "doubt", "refused"),
+]
+
+
+def _row(
+    polls: pd.DataFrame, lines: pd.DataFrame, limits: tuple[int, int, float]
+) -> dict[str, object]:
+    known = polls[polls["self_ns"].notna() & polls["work"].notna() & ~polls["cut"]]
+    full = known[known["work"] > 0]
+    empty = known[known["work"] == 0]
+    batch, ns = floats(full["work"]), floats(full["self_ns"])
+    count = max(len(polls), 1)
+    row: dict[str, object] = {
+        "polls": len(polls),
+        "packets": polls["work"].sum() if polls["work"].notna().any() else None,
+        "empty_polls": len(empty) if polls["work"].notna().any() else None,
+        "distinct_batches": len(np.unique(batch)),
+        "largest_batch": int(batch.max()) if len(batch) else None,
+        "batch_mean": mean_batch(polls["work"]),
+        "batch_spread": batch.std() / batch.mean() if len(batch) else None,
+        "poll_mean_ns": ns.mean() if len(ns) else None,
+        "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
+        "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
+        "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
+        "core_per_poll_ns": polls["core_ns"].sum() / count,
+        "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
+    }
+    if row["refused"] is None:
+        row |= _line(fit(batch, ns))
+    return row
+
+
+def _line(line: Line) -> dict[str, object]:
+    fixed_low, fixed_high = line.interval(line.fixed)
+    marginal_low, marginal_high = line.interval(line.marginal)
+    doubt = None
+    if line.fixed_ns < 0:
+        doubt = "the fixed cost is below 0: large polls cost more for each packet than small ones"
+    elif marginal_low < 0:
+        doubt = (
+            "the interval of the marginal cost includes 0: other things decide what a poll costs"
+        )
+    elif line.bent is not None:
+        doubt = f"{_NOT_STRAIGHT}: {line.bent}"
+    return {
+        "fixed_ns": line.fixed_ns,
+        "fixed_low_ns": fixed_low,
+        "fixed_high_ns": fixed_high,
+        "marginal_ns": line.marginal_ns,
+        "marginal_low_ns": marginal_low,
+        "marginal_high_ns": marginal_high,
+        "r_squared": line.r_squared,
+        "doubt": doubt,
+    }
+
+
+def around_ns(cost: Any) -> float:
+    # Of a row of poll_costs, measured around a poll: the interrupt, and the softirq outside polls.
+    return float(cost["irq_per_poll_ns"] + cost["core_per_poll_ns"])
+
+
+Cost = TypeVar("Cost", float, Floats)
+
+
+def packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
+    # What a packet costs in batches of that size: the only price of a packet there is.
+    return (around + fixed) / size + marginal
+
+
+def even_batch(cost: Any) -> float:
+    # Of a row of poll_costs the batch from which on packets are more than half of the cost; NaN
+    # where they cost nothing.
+    own = float(cost["marginal_ns"])
+    return (around_ns(cost) + float(cost["fixed_ns"])) / own if own > 0 else float("nan")
+
+
+def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
+    # packet_costs() of what was gathered.
+    columns = ["device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"]
+    rows = []
+    costs = costs_from(work)
+    for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
+        of_device = work.polls[work.polls["device"] == cost["device"]]
+        whole = of_device["self_ns"].notna() & ~of_device["cut"]
+        full = of_device[(of_device["work"] > 0).fillna(False) & whole]
+        batch, ns = floats(full["work"]), floats(full["self_ns"])
+        line = fit(batch, ns)
+        around = around_ns(cost)
+        for size in sizes:
+            total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)
+            low, high = line.interval(packet_ns(around, line.fixed, line.marginal, size))
+            # Resamples of a line say less than what is known of a price.
+            low = max(low, 0.0)
+            share = 1 - line.marginal_ns / total if total > 0 else float("nan")
+            seen = bool(batch.min() <= size <= batch.max())
+            rows.append((cost["device"], size, total, low, high, share, seen))
+    return pd.DataFrame(rows, columns=[*columns, "seen"]).astype({"batch": "int64", "seen": bool})

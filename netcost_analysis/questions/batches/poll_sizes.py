@@ -1,0 +1,224 @@
+# How many packets a poll and a softirq handle.
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...capture.requires import main_columns, requires
+from ...timeline.timeline import Timeline
+from .common import net_rx, plain
+
+
+@requires("napi:napi_poll")
+@main_columns("device", "cpu", "work", "polls", "packets", "polls_share", "packets_share", "trap")
+def batch_sizes(timeline: Timeline) -> pd.DataFrame:
+    """Packets per poll: how often each batch size occurred, by device, CPU and budget.
+
+    Returns a row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
+    those polls; without_begin of them have none), polls_share and packets_share (of that device's
+    on that CPU), trap. trap is what a size may mean other than packets that came together: "empty"
+    (work 0: Tx completions, which work does not count, or nothing), "full" (the whole budget: it is
+    polled again), "almost full" (budget - 1, which a driver must return when it used the whole
+    budget and is done), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets
+    and shares are NA); else None. Raises MissingEventsError without napi_poll.
+    """
+    timeline.load("polls")
+    return sizes_from(timeline.polls)
+
+
+def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
+    # batch_sizes() of the polls table.
+    rows = plain(polls)
+    rows["device"] = rows["device"].fillna("(no_device)")
+    rows["without_begin"] = rows["start_ns"].isna()
+    rows["packets"] = rows["work"].fillna(0)
+    keys = ["device", "cpu", "budget", "work"]
+    groups = rows.groupby(keys, dropna=False, sort=True)
+    table = pd.DataFrame(
+        {
+            "polls": groups.size().astype("int64"),
+            "packets": groups["packets"].sum().astype("Int64"),
+            "ns": groups["self_ns"].sum().astype("int64"),
+            "without_begin": groups["without_begin"].sum().astype("int64"),
+        }
+    ).reset_index()
+    table["packets"] = table["packets"].mask(table["work"].isna())
+    for what in ("polls", "packets"):
+        values = table[what].astype("Float64")
+        whole = values.groupby([table["device"], table["cpu"]]).transform("sum")
+        table[f"{what}_share"] = (values / whole.mask(whole == 0)).astype("Float64")
+    table["trap"] = _trap(table["work"], table["budget"])
+    return table
+
+
+def mean_batch(work: "pd.Series[int]") -> float | None:
+    # batch_mean: packets of a poll, of the polls that received any; None where none did.
+    received = work[(work > 0).fillna(False)]
+    return float(received.mean()) if len(received) else None
+
+
+def budget_of(polls: pd.DataFrame) -> int | None:
+    """The budget most polls had; None where it was not recorded."""
+    budgets = polls["budget"].dropna()
+    return int(budgets.mode().iloc[0]) if len(budgets) else None
+
+
+class NetRx(NamedTuple):
+    """Batches of NET_RX softirqs.
+
+    busy: those that received any, of which packets_mean, packets_most and polls_mean are;
+    dispatches: without a poll; empty: without a packet; in_kthread, in_kthread_share: in kernel
+    threads.
+    """
+
+    softirqs: int
+    busy: int
+    packets_mean: float
+    packets_most: int
+    polls_mean: float
+    dispatches: int
+    empty: int
+    in_kthread: int
+    in_kthread_share: float
+
+
+def net_rx_of(softirqs: pd.DataFrame) -> NetRx:
+    """The batches of some rows of the softirqs table."""
+    busy = softirqs[softirqs["packets"] > 0]
+    in_kthread = int(softirqs["in_kthread"].sum())
+    return NetRx(
+        len(softirqs),
+        len(busy),
+        float(busy["packets"].astype("float64").mean()),
+        int(busy["packets"].max()) if len(busy) else 0,
+        float(busy["polls"].astype("float64").mean()),
+        int((softirqs["polls"] == 0).sum()),
+        int((softirqs["packets"] == 0).sum()),
+        in_kthread,
+        in_kthread / len(softirqs) if len(softirqs) else float("nan"),
+    )
+
+
+class Traps(NamedTuple):
+    """Batch sizes by what they may mean.
+
+    polls; by_trap: polls, ns and share (of all polls) by trap; of_backlog, without_begin: polls.
+    """
+
+    polls: int
+    by_trap: pd.DataFrame
+    of_backlog: int
+    without_begin: int
+
+    def of(self, trap: str) -> int:
+        """How many polls are of that kind."""
+        return int(self.by_trap["polls"].get(trap, 0))
+
+
+def traps_of(sizes: pd.DataFrame) -> Traps:
+    """What batch_sizes() says of sizes that are none."""
+    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
+    polls = int(sizes["polls"].sum())
+    by_trap["share"] = by_trap["polls"] / polls if polls else float("nan")
+    return Traps(
+        polls,
+        by_trap,
+        int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
+        int(sizes["without_begin"].sum()),
+    )
+
+
+class Polls(NamedTuple):
+    """Batches of some polls.
+
+    known: polls whose work is. packets; batch_mean: of polls that received any, None where none
+    did; median: of all. budget: of most; almost: one less.
+    """
+
+    known: int
+    packets: int
+    batch_mean: float | None
+    median: float
+    budget: int | None
+    almost: int
+    traps: Traps
+
+
+def polls_of(polls: pd.DataFrame) -> Polls:
+    """The batches of rows of the polls table."""
+    work, budget = polls["work"].dropna().astype("int64"), budget_of(polls)
+    median, traps = float(work.median()), traps_of(sizes_from(polls))
+    packets, mean = int(work.sum()), mean_batch(work)
+    return Polls(len(work), packets, mean, median, budget, (budget or 0) - 1, traps)
+
+
+def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
+    def is_true(condition: "pd.Series[bool]") -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        return condition.fillna(False).to_numpy(dtype=bool)
+
+    choices = {
+        "no work field": work.isna().to_numpy(dtype=bool),
+        "Tx only": is_true(budget == 0),
+        "empty": is_true(work == 0),
+        "full": is_true(work == budget),
+        "almost full": is_true(work == budget - 1),
+    }
+    trap = np.select(list(choices.values()), list(choices), default="")
+    return pd.Series(trap, index=work.index, dtype=object).where(lambda text: text != "", None)
+
+
+@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
+    """Polls and packets per NET_RX softirq: how often each pair occurred.
+
+    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time, core_ns of
+    it outside polls). RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
+    packets is NA where the kernel's napi_poll has no work field. Raises MissingEventsError
+    without one of the events.
+    """
+    timeline.load("softirqs", "polls")
+    return softirqs_from(timeline.softirqs, bool(timeline.polls["work"].notna().any()))
+
+
+def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame:
+    # softirq_sizes() of the softirqs table.
+    rows = net_rx(softirqs)
+    rows = rows[rows["polls"] > 0].astype({"polls": "int64", "packets": "Int64"})
+    if not has_work:
+        rows["packets"] = pd.array([pd.NA] * len(rows), dtype="Int64")
+    groups = rows.groupby(["cpu", "in_kthread", "polls", "packets"], dropna=False, sort=True)
+    return pd.DataFrame(
+        {
+            "softirqs": groups.size().astype("int64"),
+            "ns": groups["self_ns"].sum().astype("int64"),
+            "core_ns": groups["core_ns"].sum().astype("int64"),
+        }
+    ).reset_index()
+
+
+class PollsPerSoftirq(NamedTuple):
+    """Over NET_RX that polled: means and most of polls and packets (NaN, 0 where unknown)."""
+
+    softirqs: int
+    polls_mean: float
+    polls_most: int
+    packets_mean: float
+    packets_most: int
+    single_share: float
+
+
+def per_softirq(sizes: pd.DataFrame) -> PollsPerSoftirq:
+    """What softirq_sizes() says in all; single_share: of NET_RX, those of one poll."""
+    number = int(sizes["softirqs"].sum())
+    known = bool(sizes["packets"].notna().all())
+    packets = sizes["packets"].astype("Float64").fillna(0)
+    single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
+    return PollsPerSoftirq(
+        number,
+        float((sizes["polls"] * sizes["softirqs"]).sum() / number),
+        int(sizes["polls"].max()),
+        float((packets * sizes["softirqs"]).sum() / number) if known else float("nan"),
+        int(packets.max()) if known else 0,
+        single / number,
+    )

@@ -1,0 +1,84 @@
+# Time between interrupts of a line, and from a raise to the softirq's entry.
+
+import pandas as pd
+
+from ...capture.requires import main_columns, requires
+from ...timeline.timeline import Timeline
+from .common import crosses_gap, plain, spread_of
+
+
+@requires("irq:irq_handler_entry", "irq:irq_handler_exit")
+@main_columns("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns")
+def irq_gaps(timeline: Timeline) -> pd.DataFrame:
+    """Time from one interrupt of a line to the next on the same CPU, vectors included.
+
+    Returns a row per cpu, irq_context, irq, name, most interrupts first: device (of a line),
+    interrupts, interrupts_per_s (over the window), ns (their own time), gaps (how many were
+    measured: those across a gap of the record are left out), mean_ns, median_ns, p90_ns, p99_ns,
+    longest_ns (Int64, of the gaps, NA without any). Raises MissingEventsError without
+    irq_handler_entry and irq_handler_exit.
+    """
+    timeline.load("hardirqs", "coverage")
+    return gaps_from(timeline.hardirqs, timeline.coverage, timeline.duration_ns)
+
+
+def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) -> pd.DataFrame:
+    # irq_gaps() of two tables.
+    rows = plain(hardirqs[hardirqs["entry_ns"].notna()]).rename(columns={"context": "irq_context"})
+    rows = rows.sort_values(["cpu", "entry_ns"], kind="stable", ignore_index=True)
+    keys = ["cpu", "irq_context", "irq", "name"]
+    before = rows.groupby(keys, dropna=False)["entry_ns"].shift()
+    rows["gap_ns"] = (rows["entry_ns"] - before).astype("Int64")
+    known = rows[rows["gap_ns"].notna()]
+    broken = crosses_gap(coverage, known["cpu"], before[known.index], known["entry_ns"])
+    rows.loc[known.index[broken.to_numpy(dtype=bool)], "gap_ns"] = pd.NA
+    groups = rows.groupby(keys, dropna=False)
+    table = pd.DataFrame(
+        {
+            "device": groups["device"].first(),
+            "interrupts": groups.size().astype("int64"),
+            "ns": groups["self_ns"].sum().astype("int64"),
+            "gaps": groups["gap_ns"].count().astype("int64"),
+        }
+    ).join(spread_of(rows, keys, "gap_ns"))
+    seconds = window_ns / 1e9 if window_ns else float("nan")
+    table.insert(2, "interrupts_per_s", table["interrupts"] / seconds)
+    table = table.sort_values("interrupts", ascending=False, kind="stable")
+    return table.reset_index()
+
+
+@requires("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit")
+@main_columns("action", "origin", "in_kthread", "softirqs", "median_ns", "p99_ns", "longest_ns")
+def raise_delays(timeline: Timeline) -> pd.DataFrame:
+    """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
+
+    Returns a row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
+    seen), clamped (those of them that stand at no distance, as a raise newer than the entry does:
+    it is held at it), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (Int64, of the delays, NA
+    without any). Raises MissingEventsError without one of the events.
+    """
+    timeline.load("softirqs")
+    return delays_from(timeline.softirqs)
+
+
+def delays_from(softirqs: pd.DataFrame) -> pd.DataFrame:
+    # raise_delays() of the softirqs table.
+    rows = plain(softirqs[softirqs["entry_ns"].notna()])
+    delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
+    rows["delay_ns"] = delay.clip(lower=0)
+    rows["held"] = (delay <= 0).fillna(False).astype(bool)
+    keys = ["action", "origin", "in_kthread"]
+    groups = rows.groupby(keys, dropna=False)
+    table = pd.DataFrame(
+        {
+            "softirqs": groups.size().astype("int64"),
+            "raises_known": groups["delay_ns"].count().astype("int64"),
+            "clamped": groups["held"].sum().astype("int64"),
+        }
+    ).join(spread_of(rows, keys, "delay_ns"))
+    return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+def clamped_raises(delays: pd.DataFrame) -> int:
+    """How many raises of these rows of raise_delays() stood at or after the entry."""
+    return int(delays["clamped"].sum())

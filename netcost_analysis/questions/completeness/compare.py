@@ -1,0 +1,249 @@
+"""The recording's events against the counters beside it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from ...capture.requires import main_columns
+from . import counted
+from .counted import Counted
+from .known import Completeness, Row, judged, unknown
+from .manifest import told
+from .recorded import Events, Seen
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+    from ...capture.capture import Capture
+
+# Clocks whose times are those of the counters' readings.
+# What netcost-record notes where /proc/timer_list says nothing, as in many containers.
+_OTHER_READINGS = "victim and snapshot times are CLOCK_BOOTTIME"
+_READINGS_CLOCK = ("monotonic", "mono")
+# include/linux/interrupt.h, by the names of /proc/softirqs; BLOCK_IOPOLL became IRQ_POLL in 4.5.
+_SOFTIRQS = {
+    "HI": 0,
+    "TIMER": 1,
+    "NET_TX": 2,
+    "NET_RX": 3,
+    "BLOCK": 4,
+    "BLOCK_IOPOLL": 5,
+    "IRQ_POLL": 5,
+    "TASKLET": 6,
+    "SCHED": 7,
+    "HRTIMER": 8,
+    "RCU": 9,
+}
+# Lines of /proc/interrupts, and the events of which each count is one.
+VECTORS = {
+    "LOC": ("irq_vectors:local_timer_entry",),
+    "RES": ("irq_vectors:reschedule_entry",),
+    "CAL": ("irq_vectors:call_function_entry", "irq_vectors:call_function_single_entry"),
+}
+_SOFTIRQ, _HANDLER = "irq:softirq_entry", "irq:irq_handler_entry"
+_POLL, _SWITCH = "napi:napi_poll", "sched:sched_switch"
+_INTERRUPTS = (_SOFTIRQ, _HANDLER, *(name for names in VECTORS.values() for name in names))
+# By capture, all of it and interrupts alone: several figures of one page ask.
+_known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
+_interrupts_known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
+
+
+@main_columns("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
+def completeness(capture: "Capture") -> Completeness:
+    """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches.
+
+    Returns a Completeness: what netcost-record found and wrote down, or, of a bundle without that,
+    the same computed from before/ and after/. A counter was read between b0 and b1 before, and
+    between a0 and a1 after; counted is its growth, recorded the events in [b0, a1], recorded_inside
+    those in [b1, a0]. missing_least = counted - recorded is proved (0 for packets, which prove
+    nothing), missing_most = counted - recorded_inside. State "unknown", with its reason, where
+    there are no counters or they cannot be compared. Raises CaptureError where the events cannot be
+    decoded. Source: irq:softirq_entry against softirqs, irq:irq_handler_entry (lines of one
+    handler) and irq_vectors against interrupts, napi:napi_poll against softnet_stat, and
+    sched:sched_switch against ctxt where all CPUs were recorded.
+    """
+    found = _known.get(capture)
+    if found is None:
+        found = _known[capture] = written(capture) or computed(capture)
+    return found
+
+
+def computed(capture: "Capture") -> Completeness:
+    """completeness() from the counters and the events, whatever the recorder wrote."""
+    return _compared(capture, _everything)
+
+
+def of_interrupts(capture: "Capture") -> Completeness:
+    """completeness() of softirqs, handlers and vectors alone: what figures of time need."""
+    found = _known.get(capture) or _interrupts_known.get(capture)
+    if found is None:
+        found = written(capture) or _compared(capture, _interrupts_alone)
+        _interrupts_known[capture] = found
+    return found
+
+
+def written(capture: "Capture") -> Completeness | None:
+    """What netcost-record found, None where it did not look, or left it open.
+
+    Counting a large trace takes longer on the host than here.
+    """
+    found = told(capture.bundle.manifest) if capture.bundle else None
+    return None if found is None or found.state == "unknown" else found
+
+
+def _compared(
+    capture: "Capture", compare: "Callable[[Beside], list[list[Row] | None]]"
+) -> Completeness:
+    info, bundle = capture.info, capture.bundle
+    lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
+    if bundle is None:
+        return unknown("no counters beside it to compare with", lost)
+    beside = bundle.manifest.get("lost_events")
+    if some and isinstance(beside, int):
+        lost = max(lost, beside)
+    if not bundle.before.reads or not bundle.after.reads:
+        return unknown("no counters of known times beside it to compare with", lost)
+    if capture.header.get("clock") not in _READINGS_CLOCK:
+        return unknown(
+            "the trace's clock is not CLOCK_MONOTONIC, that of the counters' readings", lost
+        )
+    told = bundle.manifest.get("notes")
+    if isinstance(told, list) and any(str(note).startswith(_OTHER_READINGS) for note in told):
+        return unknown(
+            "the counters were read by a clock of 10 ms steps that is not the trace's", lost
+        )
+    side = Beside(capture, bundle)
+    parts = compare(side)
+    if all(part is None for part in parts):
+        return unknown(
+            "the counters were read outside of the recorded window"
+            if side.outside
+            else "no event was recorded whole that the kernel counts",
+            lost,
+        )
+    rows = [row for part in parts for row in part or () if side.holds(row)]
+    return judged(rows, lost, some)
+
+
+class Beside:
+    """A capture with the counters beside it: what was recorded, when, on which CPUs."""
+
+    def __init__(self, capture: "Capture", bundle: "Bundle") -> None:
+        self.capture, self.bundle = capture, bundle
+        self.start_ns, self.end_ns = recorded_window(capture, bundle)
+        self.cpus = recorded_cpus(capture, bundle)
+
+    def within(self, count: Counted | None) -> Counted | None:
+        """The count, where it was read both times while the recorder ran."""
+        if count is None:
+            return None
+        begin_ns, end_ns = count.window.outer
+        return count if self.start_ns <= begin_ns and end_ns <= self.end_ns else None
+
+    @property
+    def outside(self) -> bool:
+        windows = (counted.window_of(self.bundle, file) for file in counted.FILES)
+        return any(one and self.within(Counted(one, {})) is None for one in windows)
+
+    def holds(self, row: Row) -> bool:
+        """Whether a row is of a recorded CPU, and its counter grew: else it says nothing."""
+        there = row.cpu is None or self.cpus is None or row.cpu in self.cpus
+        return there and row.counted > 0
+
+
+def recorded_window(capture: "Capture", bundle: "Bundle") -> tuple[int, int]:
+    """From when until when the recorder ran: by its own word, or by its events."""
+    info, named = capture.info, bundle.manifest.get("window")
+    said = [named.get(end) for end in ("start_ns", "end_ns")] if isinstance(named, dict) else []
+    known = [at for at in (*said, info["start_ns"], info["end_ns"]) if isinstance(at, int)]
+    return (min(known), max(known)) if known else (0, 0)
+
+
+def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
+    """None for all of the host's: one without events may well have been recorded."""
+    seen = set(capture.info["cpus"])
+    if bundle.manifest.get("cpus") == "all" or (seen and set(bundle.before.stat.index) <= seen):
+        return None
+    return seen
+
+
+def _everything(side: Beside) -> list[list[Row] | None]:
+    bundle = side.bundle
+    # Of all CPUs together, so of no use where some were not recorded.
+    switches = side.within(counted.switches(bundle)) if side.cpus is None else None
+    events = Events(side.capture, (*_INTERRUPTS, _POLL, *((_SWITCH,) if switches else ())))
+    return [
+        *_of_interrupts(side, events),
+        _packets(side.within(counted.packets(bundle)), events),
+        _switches(switches, events),
+    ]
+
+
+def _interrupts_alone(side: Beside) -> list[list[Row] | None]:
+    return _of_interrupts(side, Events(side.capture, _INTERRUPTS))
+
+
+def _of_interrupts(side: Beside, events: Events) -> list[list[Row] | None]:
+    interrupts = side.within(counted.interrupts(side.bundle))
+    return [
+        _softirqs(side, events),
+        _interrupts(interrupts, events),
+        *(_vector(line, interrupts, events) for line in VECTORS),
+    ]
+
+
+def _softirqs(side: Beside, events: Events) -> list[Row] | None:
+    count = side.within(counted.softirqs(side.bundle))
+    seen = events.seen([_SOFTIRQ], count.window, key="vec") if count else None
+    if count is None or seen is None:
+        return None
+    return [
+        _row("softirq", vector, cpu, grown, seen, _SOFTIRQS[vector])
+        for (vector, cpu), grown in count.growth.items()
+        if vector in _SOFTIRQS
+    ]
+
+
+def _interrupts(count: Counted | None, events: Events) -> list[Row] | None:
+    seen = events.seen([_HANDLER], count.window, key="irq") if count else None
+    if count is None or seen is None:
+        return None
+    return [
+        _row("irq", line, cpu, grown, seen, int(line))
+        for (line, cpu), grown in count.growth.items()
+        if line.isdigit()
+    ]
+
+
+def _vector(line: str, count: Counted | None, events: Events) -> list[Row] | None:
+    seen = events.seen(VECTORS[line], count.window) if count else None
+    if count is None or seen is None:
+        return None
+    return [
+        _row("vector", line, cpu, grown, seen)
+        for (of, cpu), grown in count.growth.items()
+        if of == line
+    ]
+
+
+def _packets(count: Counted | None, events: Events) -> list[Row] | None:
+    # Before 4.8 polls do not say how many packets they took.
+    seen = events.seen([_POLL], count.window, sum_of="work") if count else None
+    if count is None or seen is None:
+        return None
+    return [_row("packets", of, cpu, grown, seen) for (of, cpu), grown in count.growth.items()]
+
+
+def _switches(count: Counted | None, events: Events) -> list[Row] | None:
+    seen = events.seen([_SWITCH], count.window) if count else None
+    if count is None or seen is None:
+        return None
+    outer, inner = (sum(side.values()) for side in seen)
+    return [
+        Row("switches", of, None, grown, outer, inner) for (of, _), grown in count.growth.items()
+    ]
+
+
+def _row(what: str, counter: str, cpu: int | None, grown: int, seen: Seen, key: int = 0) -> Row:
+    # A count of one CPU, beside the events that are told apart by key there.
+    place = (-1 if cpu is None else cpu, key)
+    return Row(what, counter, cpu, grown, seen.outer.get(place, 0), seen.inner.get(place, 0))

@@ -1,0 +1,232 @@
+# CPU time of devices against what they carried, both over the same stretch of time.
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.requires import main_columns
+from ...parsers.counters import readings
+from .shares import device_time
+from .traffic import NoReadingsError, comparable, device_traffic
+from .upper_ends import not_all
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+    from ...timeline.timeline import Timeline
+
+_TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
+_COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
+_TRAFFIC = [
+    *("rx_packets", "tx_packets", "rx_bytes", "tx_bytes"),
+    *("rx_packet_bytes", "tx_packet_bytes"),
+    *("speed_bits_per_s", "utilisation_share"),
+]
+COLUMNS = [
+    *("namespace", "device", "start_ns", "end_ns", "window_error_ns"),
+    *_TIMES,
+    *("cpu_share", "unknown_cpu_share", "interrupts", "interrupts_per_s", "polls"),
+    *("packets", "timed_packets"),
+    *_TRAFFIC,
+    *("work_share", "ns_per_work", "ns_per_packet", "ns_per_byte"),
+]
+
+
+@main_columns(
+    "device", "cpu_share", "ns", "packets", "ns_per_packet", "interrupts_per_s", "namespace"
+)
+def device_cost(timeline: "Timeline") -> pd.DataFrame:
+    """What a packet of each device costs: its CPU time against what it carried meanwhile.
+
+    Time and traffic are of the same stretch: from the first to the last reading of net/dev within
+    the timeline's window. Where the bundle has no two such readings, there is no bundle, or the
+    trace has another clock, the time is of the whole window and the traffic NA. Returns a row per
+    (namespace, device) that took time or carried anything, most ns first: start_ns, end_ns,
+    window_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns, cpu_share (of
+    one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets,
+    rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes, tx_packet_bytes, speed_bits_per_s,
+    utilisation_share, work_share, ns_per_work, ns_per_packet, ns_per_byte; NA where unknown. A
+    device that several recorded namespaces have by the same name has no traffic: a poll does not
+    say which it was of. Of some CPUs only there is no cost per packet or byte, nor where 1 % of the
+    packets or more came in polls of unknown length, or in none that was seen: net/dev counts those
+    as well; nor where handlers that were counted and not seen may be 1 % of ns. Raises as
+    device_time does. Source: device_time, device_traffic.
+    """
+    bundle = timeline.capture.bundle
+    traffic = None
+    if bundle is not None:
+        with suppress(CaptureError):
+            traffic = _traffic(timeline, bundle)
+    if traffic is None:
+        return joined(_times(timeline), None)
+    # Namespaces are read one after another, and an interface may come or go: several windows.
+    shared = traffic["device"].duplicated(keep=False)
+    # What has no traffic is told of the longest.
+    order = traffic.assign(length=traffic["end_ns"] - traffic["start_ns"], shared=shared)
+    order = order.sort_values("length", ascending=False, kind="stable")
+    frames = []
+    for _, part in order.groupby(["start_ns", "end_ns"], sort=False):
+        window = int(part["start_ns"].iloc[0]), int(part["end_ns"].iloc[0])
+        frames.append(joined(_times(_between(timeline, *window)), part, timeline.cpus is None))
+    frame = pd.concat(frames, ignore_index=True)
+    alone = frame["namespace"].isna() & frame["device"].duplicated(keep="first")
+    known = set(frame.loc[frame["namespace"].notna(), "device"])
+    frame = frame[~alone & ~(frame["namespace"].isna() & frame["device"].isin(known))]
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+
+
+def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
+    origin_ns = timeline.capture.start_ns
+    return timeline.capture.timeline(
+        (start_ns - origin_ns) / 1e9, (end_ns - origin_ns) / 1e9, timeline.cpus
+    )
+
+
+def _times(timeline: "Timeline") -> pd.DataFrame:
+    summary, unknown = timeline.summary, timeline.unknown_cpu_share
+    return per_device(device_time(timeline)).assign(
+        start_ns=int(summary["start_ns"]),
+        end_ns=int(summary["end_ns"]),
+        unknown_cpu_share=float("nan") if unknown is None else unknown,
+    )
+
+
+def per_device(rows: pd.DataFrame) -> pd.DataFrame:
+    """device_time's rows of devices and the backlog, over all CPUs: a row per device."""
+    devices = rows[rows["device"].notna()]
+    # A sum is known where any part was recorded; all rows of a device lack the same.
+    return devices.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
+
+
+def joined(
+    times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool = True
+) -> pd.DataFrame:
+    """Times by device with traffic by (namespace, device), and what a packet costs.
+
+    times: as per_device returns it, with start_ns, end_ns, unknown_cpu_share. traffic: as
+    device_traffic(whole=True) returns it for the same stretch, None where it is unknown; shared, if
+    it is there, says of which rows a device of another stretch has the name. all_cpus: whether
+    times are of all CPUs, as traffic is.
+    """
+    if traffic is None:
+        frame = times.reindex(columns=COLUMNS)
+        frame["namespace"] = None
+    else:
+        shared = traffic["device"].duplicated(keep=False)
+        if "shared" in traffic:
+            shared |= traffic["shared"]
+        named = traffic[~shared].rename(columns={"interval_error_ns": "window_error_ns"})
+        carried = named[["namespace", "device", "window_error_ns", *_TRAFFIC]]
+        frame = times.merge(carried, on="device", how="outer")
+        for name in ("start_ns", "end_ns"):
+            frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")
+        frame["unknown_cpu_share"] = frame["unknown_cpu_share"].fillna(
+            times["unknown_cpu_share"].iloc[0] if len(times) else float("nan")
+        )
+        frame = frame.reindex(columns=COLUMNS)
+    frame["namespace"] = frame["namespace"].astype(object).where(frame["namespace"].notna(), None)
+    return _priced(frame, all_cpus)
+
+
+def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
+    # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
+    # somebody's system calls: what it costs is not known, and not 0.
+    integers = [*_TIMES, *_COUNTS, "window_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
+    frame[integers] = frame[integers].astype("Int64")
+    # Without rows a frame has whatever types it likes.
+    frame = frame.astype({"namespace": object, "device": object})
+    frame = frame.astype({"start_ns": "int64", "end_ns": "int64", "unknown_cpu_share": "float64"})
+    window = (frame["end_ns"] - frame["start_ns"]).astype("Float64")
+    window = window.mask(window <= 0)
+    frame["cpu_share"] = (
+        (frame["ns"].astype("Float64") / window)
+        .astype("Float64")
+        .to_numpy("float64", na_value=float("nan"))
+    )
+    frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") / window * 1e9
+    ns = frame["ns"].astype("Float64")
+    timed = frame["timed_packets"].astype("Float64")
+    received = frame["rx_packets"].astype("Float64")
+    packets = received + frame["tx_packets"].astype("Float64")
+    carried = frame["rx_bytes"].astype("Float64") + frame["tx_bytes"].astype("Float64")
+    worked = frame["packets"].astype("Float64")
+    frame["work_share"] = worked / received.mask(received <= 0)
+    ns = ns.mask(ns <= 0)
+    frame["ns_per_work"] = ns / timed.mask(timed <= 0)
+    # Packets of which the time is not in ns would make the others cheap.
+    part = not_all(timed, worked)
+    # So would packets of which no poll was seen, but for those beside the readings.
+    beside = (frame["window_error_ns"].astype("Float64") / window).fillna(0)
+    part |= not_all(worked, received, beside)
+    # So would handlers that were counted and not seen.
+    most = ns + (frame["hardirq_max_ns"] - frame["hardirq_ns"]).astype("Float64")
+    part |= not_all(ns, most)
+    ns = ns.mask(part | (not all_cpus))
+    frame["ns_per_packet"] = ns / packets.mask(packets <= 0)
+    frame["ns_per_byte"] = ns / carried.mask(carried <= 0)
+    for name in ("rx_packet_bytes", "tx_packet_bytes", "utilisation_share"):
+        frame[name] = frame[name].astype("Float64")
+    busy = (packets > 0) | (frame["ns"] > 0) | (frame["polls"] > 0)
+    frame = frame[busy.fillna(False).astype(bool)]
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)[COLUMNS]
+
+
+def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
+    # What was carried between the first and the last reading in the window; None where the clock
+    # does not say which those are. Raises CaptureError where it is unknown for another reason.
+    if not comparable(timeline):
+        return None
+    summary = timeline.summary
+    within = int(summary["start_ns"]), int(summary["end_ns"])
+    return device_traffic(bundle, whole=True, within=within)
+
+
+def lacking(timeline: "Timeline") -> str | None:
+    """Why device_cost has no traffic for this timeline, None where it has."""
+    bundle = timeline.capture.bundle
+    if bundle is None:
+        return "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
+    if not comparable(timeline):
+        return (
+            f"the trace's clock ({timeline.capture.header['clock']}) is not that of the "
+            "interfaces' counters, CLOCK_MONOTONIC: netcost-record records with it"
+        )
+    try:
+        if not any(
+            readings(bundle, f"net_dev{ending}") for ending in bundle.network_namespaces.values()
+        ):
+            return "nothing says when the interfaces' counters were read: netcost-record does"
+        _traffic(timeline, bundle)
+    except NoReadingsError:
+        return "the interfaces' counters were not read twice within the window"
+    except CaptureError as error:
+        return str(error)
+    return None
+
+
+def window_of(row: "pd.Series[Any]") -> int:
+    """What a row of device_cost() is of, ns."""
+    return int(row["end_ns"]) - int(row["start_ns"])
+
+
+def by_load(cost: pd.DataFrame) -> pd.DataFrame:
+    """Rows of device_cost() by falling time, then by falling packets."""
+    carried = cost["rx_packets"].fillna(0) + cost["tx_packets"].fillna(0)
+    order = cost.assign(time=cost["ns"].fillna(0), carried=carried)
+    return order.sort_values(["time", "carried"], ascending=False, kind="stable")
+
+
+def disagreement(row: "pd.Series[Any]") -> tuple[int, bool]:
+    """Packets polled more than counted in a row of device_cost(); whether its readings' own time
+    explains as many."""
+    off = int(row["packets"]) - int(row["rx_packets"])
+    rate = int(row["rx_packets"]) / max(1, window_of(row))
+    return off, abs(off) <= rate * int(row["window_error_ns"])
+
+
+def kinds_of(rows: pd.DataFrame, window_ns: int) -> pd.DataFrame:
+    """Rows of device_time() by kind: ns, and cpu_share of the window (NaN for none)."""
+    frame = rows.groupby("kind")["ns"].sum().to_frame()
+    frame["cpu_share"] = frame["ns"] / window_ns if window_ns else float("nan")
+    return frame[frame["ns"] > 0]

@@ -1,0 +1,210 @@
+# Interfaces that look wrong: each suspicion with the figures that it rests on.
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.links import empty, known_interfaces
+from ...capture.requires import main_columns
+from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
+from .checks_load import dropped, full, saturated, softnet, uneven
+from .cost import device_cost, lacking
+from .lines import has_polls
+from .saturation import device_saturation
+from .traffic import comparable, device_traffic
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+
+COLUMNS = list(Flag._fields)
+_SEVERITIES = ["warning", "clue", "note"]
+
+
+class Facts(NamedTuple):
+    """What is known of a host's interfaces.
+
+    rows: a row per interface that is known or took time, columns of interfaces() and of
+    device_cost(), and peak_share, the highest utilisation of an interval, all_rx_packets and
+    all_tx_packets, those of the whole recording, which its drops are of. saturation: as
+    device_saturation() returns it. queues: as per_queue() returns it. listed: whether the bundle
+    says which interfaces there are.
+    """
+
+    rows: pd.DataFrame
+    saturation: pd.DataFrame
+    queues: pd.DataFrame
+    listed: bool
+
+
+@main_columns("device", "flag", "severity", "why", "namespace")
+def device_flags(timeline: "Timeline") -> pd.DataFrame:
+    """What looks wrong about the network interfaces, and why.
+
+    Returns a row per suspicion, the gravest first and among those of the same severity the device
+    that took most: namespace, device (None for what concerns a
+    CPU), flag, severity ("warning": CPU time or packets are lost; "clue": points to something
+    wrong, and may have an honest reason; "note": worth knowing), why (a sentence with its figures).
+    What was not recorded raises no suspicion: without a bundle only queues are compared. lo is
+    never suspected, and a port of a bridge or bond needs no address. Raises as device_cost and
+    interfaces do. Source: interfaces, device_cost, device_saturation and the timeline's polls.
+    """
+    return suspicions(gathered(timeline))
+
+
+def gathered(timeline: "Timeline") -> Facts:
+    """Everything that flags are raised from."""
+    bundle = timeline.capture.bundle
+    cost = device_cost(timeline)
+    known, saturation, peaks, whole = empty(), pd.DataFrame(), pd.DataFrame(), None
+    if bundle is not None:
+        known = known_interfaces(bundle)
+        with suppress(CaptureError):
+            saturation = device_saturation(bundle)
+        with suppress(CaptureError):
+            peaks, whole = device_traffic(bundle), device_traffic(bundle, whole=True)
+    return Facts(
+        rows=described(known, cost, peaks, whole, comparable(timeline)),
+        saturation=saturation,
+        queues=per_queue(timeline.polls) if has_polls(timeline) else pd.DataFrame(),
+        listed=len(known) > 0,
+    )
+
+
+def unseen(timeline: "Timeline") -> list[str]:
+    """What of the interfaces was not recorded, so that nothing about it can look wrong."""
+    bundle = timeline.capture.bundle
+    known = known_interfaces(bundle) if bundle is not None else empty()
+    found = []
+    if not known["up"].notna().any():
+        found.append("whether interfaces are up")
+    if not known["addresses"].notna().any():
+        found.append("their addresses")
+    if lacking(timeline) is not None:
+        found.append("what they carried")
+    return found
+
+
+def described(
+    known: pd.DataFrame,
+    cost: pd.DataFrame,
+    traffic: pd.DataFrame,
+    whole: pd.DataFrame | None = None,
+    placed: bool = True,
+) -> pd.DataFrame:
+    """Interfaces with their cost, a row each, those that only the trace names included.
+
+    traffic, whole: as device_traffic returns it by interval, and of the whole recording. placed:
+    whether the trace's clock says what of it is the timeline's; if not, the whole is what there is.
+    """
+    shared = [name for name in cost.columns if name in known.columns and name not in _KEYS]
+    # Where nothing was counted a device's namespace is not known, but for the only one that has it.
+    only = known.drop_duplicates("device", keep=False).set_index("device")["namespace"]
+    cost = cost.assign(namespace=cost["namespace"].fillna(cost["device"].map(only)))
+    frame = known.merge(cost.drop(columns=shared), on=_KEYS, how="outer")
+    peak = _peaks(traffic)
+    frame["peak_share"] = [
+        peak.get(pair, float("nan"))
+        for pair in zip(frame["namespace"], frame["device"], strict=True)
+    ]
+    frame = _with_whole(frame, whole, placed)
+    frame["is_listed"] = frame["device"].isin(known["device"])
+    return frame
+
+
+_KEYS = ["namespace", "device"]
+
+
+def _with_whole(frame: pd.DataFrame, whole: pd.DataFrame | None, placed: bool) -> pd.DataFrame:
+    names = ["rx_packets", "tx_packets"]
+    # A poll does not say of which namespace its device is, so there is no cost of such a one.
+    named = frame["namespace"].notna()
+    frame["has_namesake"] = frame["device"].where(named).duplicated(keep=False) & named
+    if whole is None:
+        frame["all_rx_packets"] = frame["all_tx_packets"] = pd.NA
+        return frame
+    told = whole[[*_KEYS, *names]].rename(columns={name: f"all_{name}" for name in names})
+    frame = frame.merge(told, on=_KEYS, how="left")
+    unplaced = frame["rx_packets"].isna() & (frame["has_namesake"] | (not placed))
+    for name in names:
+        frame[name] = frame[name].mask(unplaced, frame[f"all_{name}"])
+    for name in ("start_ns", "end_ns"):
+        frame[name] = frame[name].astype("Int64").mask(unplaced)
+    return frame
+
+
+def _peaks(traffic: pd.DataFrame) -> dict[tuple[str, str], float]:
+    # Of intervals that are long beside what their readings took.
+    if not len(traffic):
+        return {}
+    sure = traffic[traffic["interval_error_ns"] * 10 <= traffic["interval_ns"]]
+    shares = sure.dropna(subset=["utilisation_share"]).groupby(_KEYS)["utilisation_share"].max()
+    pairs = zip(*(shares.index.get_level_values(key) for key in _KEYS), strict=True)
+    return dict(zip(pairs, map(float, shares), strict=True))
+
+
+def per_queue(polls: pd.DataFrame) -> pd.DataFrame:
+    """Packets by device and NAPI instance, of those that received any: device, napi, packets."""
+    frame = pd.DataFrame(
+        {
+            "device": polls["device"].astype(object),
+            "napi": polls["napi"].astype(object),
+            "packets": polls["work"].fillna(0).astype("int64"),
+        }
+    )
+    frame = frame[frame["packets"] > 0]
+    return frame.groupby(["device", "napi"])["packets"].sum().reset_index()
+
+
+def suspicions(facts: Facts) -> pd.DataFrame:
+    """The flags that these facts raise, the gravest first."""
+    flags = pd.DataFrame(list(_each(facts)), columns=COLUMNS).astype(object)
+    weights = _weights(facts.rows)
+    pairs = zip(flags["namespace"], flags["device"], strict=True)
+    # Within a severity who costs most, then who carried most.
+    flags["order"] = flags["severity"].map(_SEVERITIES.index)
+    flags[["ns", "packets"]] = [weights.get(pair, (0.0, 0.0)) for pair in pairs] or None
+    flags = flags.sort_values(
+        ["order", "ns", "packets"],
+        ascending=[True, False, False],
+        kind="stable",
+        ignore_index=True,
+    )
+    shown = flags[COLUMNS]
+    return shown.where(shown.notna(), None)
+
+
+def _weights(rows: pd.DataFrame) -> dict[tuple[Any, Any], tuple[float, float]]:
+    return {
+        (None if pd.isna(row["namespace"]) else row["namespace"], row["device"]): (
+            _figure(row, "ns"),
+            _figure(row, "rx_packets") + _figure(row, "tx_packets"),
+        )
+        for row in rows.to_dict("records")
+    }
+
+
+def _figure(row: dict[Any, Any], name: str) -> float:
+    value = row.get(name)
+    return 0.0 if value is None or pd.isna(value) else float(value)
+
+
+def _each(facts: Facts) -> Iterator[Flag]:
+    rows: list[dict[str, Any]] = [
+        {str(key): None if pd.isna(value) else value for key, value in row.items()}
+        for row in facts.rows.to_dict("records")
+    ]
+    # Bringing packets back to where they came from is what lo is for.
+    rows = [row for row in rows if row["device"] not in ("lo", "(no_device)")]
+    for row in rows:
+        for check in (without_use, no_replies, for_others, promiscuous, saturated):
+            yield from check(row, rows)
+        yield from dropped(row, facts.saturation)
+        yield from full(row, facts.saturation)
+        yield from uneven(row, facts.queues)
+        if facts.listed:
+            yield from unlisted(row)
+    yield from same_mac(rows)
+    yield from softnet(facts.saturation)

@@ -1,0 +1,246 @@
+# Which interrupt line serves which device, and how that is known.
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.naming import buses, fitting
+from ...capture.requires import unrecorded
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+
+_BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
+IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
+
+
+def device_lines(timeline: "Timeline") -> pd.DataFrame:
+    """Which network device each interrupt line serves, and how that is known.
+
+    Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
+    "wake-ups", "switches", "name", "bus", "stem", None), is_network, interrupts, raised (NET_RX
+    softirqs first raised while its handler ran), polled (those of them in which the device was
+    polled). A line that several drivers' handlers share, and so time and interrupts, is a row per
+    handler.
+    Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
+    polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
+    ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
+    """
+    timeline.load("hardirqs", "softirqs", "polls")
+    lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
+    lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
+    counted = counted_interrupts(timeline)
+    split = shared_lines(counted)
+    lines = pd.concat(
+        [
+            lines[~lines["irq"].isin([irq for irq, _ in split])],
+            # The ledger knows lines by number: what it says of a shared one is said of all.
+            *(
+                pd.DataFrame(
+                    {"irq": [key], "name": [name], "device": [None], "is_network": "unknown"}
+                )
+                for (_, name), key in split.items()
+            ),
+        ],
+        ignore_index=True,
+    )
+    led = evidence(numbered(timeline.hardirqs, split), timeline.softirqs, timeline.polls)
+    labels, addresses = _of_bundle(timeline)
+    told = _by_most(mapped(lines, led, known_devices(timeline), labels, addresses), led)
+    told = told.merge(
+        numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum(),
+        on="irq",
+        how="left",
+    )
+    told["irq"] = told["irq"].replace({key: irq for (irq, _), key in split.items()})
+    columns = ["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]
+    return told.sort_values("irq", kind="stable", ignore_index=True)[columns]
+
+
+def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
+    """Handlers that share a line, (irq, name), each with a number of its own below 0.
+
+    counted: as counted_interrupts returns it.
+    """
+    named = counted[["irq", "name"]].dropna().drop_duplicates()
+    several = named[named["irq"].duplicated(keep=False)].sort_values(["irq", "name"])
+    pairs = zip(several["irq"], several["name"], strict=True)
+    return {(int(irq), str(name)): -place for place, (irq, name) in enumerate(pairs, 1)}
+
+
+def numbered(rows: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:
+    """Rows with irq and name, those of shared lines under the numbers that shared_lines gave."""
+    if not split:
+        return rows
+    frame = rows.copy()
+    for (irq, name), key in split.items():
+        frame.loc[(rows["irq"] == irq).fillna(False) & (rows["name"] == name), "irq"] = key
+    return frame
+
+
+def _by_most(lines: pd.DataFrame, led: pd.DataFrame) -> pd.DataFrame:
+    # A handler on a shared line that is not named for its device: what most of its softirqs polled.
+    most = led[led["polled"] * 2 > led["raised"]].sort_values("polled", kind="stable")
+    for irq, device, polled in zip(most["irq"], most["device"], most["polled"], strict=True):
+        row = (lines["irq"] == irq) & (irq < 0) & lines["device"].isna() & (device != "(no_device)")
+        lines.loc[row, ["device", "known_by", "polled", "is_network"]] = [
+            device, "polls", polled, "yes",
+        ]  # fmt: skip
+    return lines
+
+
+def _of_bundle(timeline: "Timeline") -> tuple[dict[str, str], dict[str, str]]:
+    bundle = timeline.capture.bundle
+    if bundle is None:
+        return {}, {}
+    labels = bundle.before.irq_labels
+    try:
+        return labels, buses(bundle)
+    except CaptureError:
+        # Damaged files of ip's take from this question only what they could have added.
+        return labels, {}
+
+
+def mapped(
+    lines: pd.DataFrame,
+    led: pd.DataFrame,
+    devices: Iterable[str],
+    labels: Mapping[str, str] | None = None,
+    addresses: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """Lines with device and known_by, from what their interrupts led to and from their names.
+
+    lines: irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
+    evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
+    line, by its number.
+    addresses: interfaces by bus address. Polls go before names, which are only what a driver says.
+    """
+    frame = lines.copy()
+    counts = led.set_index(["irq", "device"])["polled"].to_dict()
+    raised = led.groupby("irq")["raised"].max().to_dict()
+    rows = []
+    ways = frame.get("known_by", pd.Series(None, index=frame.index, dtype=object))
+    seen = zip(frame["irq"], frame["name"], frame["device"], ways, strict=True)
+    for irq, name, device, way in seen:
+        label = f"{name or ''} {(labels or {}).get(str(irq), '')}"
+        named, address = fitting(label, devices), fitting(label, addresses or {})
+        if isinstance(device, str) and way in _BY_THREADS_AND_STEM:
+            known_by = way
+        elif isinstance(device, str) and way != "bundle":
+            # The ledger counts every raise, this evidence the first one of each softirq.
+            by_name = not counts.get((irq, device)) and fitting(str(name), [device])
+            known_by = "name" if by_name else "polls"
+        elif named is not None:
+            device, known_by = named, "name"
+        elif address is not None:
+            device, known_by = (addresses or {})[address], "bus"
+        else:
+            device = device if isinstance(device, str) else None
+            known_by = "name" if device else None
+        rows.append((device, known_by, raised.get(irq, 0), counts.get((irq, device), 0)))
+    told = pd.DataFrame(rows, columns=["device", "known_by", "raised", "polled"], index=frame.index)
+    told = told.astype({"device": object, "known_by": object, "raised": "int64", "polled": "int64"})
+    frame[told.columns] = told.where(told.notna(), None)
+    frame["is_network"] = frame["is_network"].astype(object)
+    # The ledger goes by polls: of a line whose packets are sent it sees none.
+    frame.loc[frame["known_by"].isin(["name", "bus"]), "is_network"] = "yes"
+    return frame
+
+
+def known_devices(timeline: "Timeline") -> list[str]:
+    """The names of interfaces: those that were polled, and those of the bundle's net/dev."""
+    polled = timeline.polls["device"].dropna().unique()
+    names = {str(name) for name in polled if name != "(no_device)"}
+    bundle = timeline.capture.bundle
+    if bundle is not None:
+        names |= {str(name) for name in bundle.before.net_dev.index}
+    return sorted(names - {"lo", ""})
+
+
+def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    """What the NET_RX softirqs polled that each line raised.
+
+    Takes the timeline's tables. Returns a row per (irq, device): raised, the NET_RX softirqs that
+    the line raised, and polled, those of them in which the device was polled. A softirq is the
+    line's whose handler ran on that CPU when it was raised.
+    """
+    net_rx = softirqs[(softirqs["action"] == "NET_RX") & softirqs["raise_ns"].notna()]
+    asked = pd.DataFrame(
+        {
+            "cpu": net_rx["cpu"].to_numpy(),
+            "at_ns": net_rx["raise_ns"].astype("int64").to_numpy(),
+            "ordinal": net_rx["ordinal"].to_numpy(),
+        }
+    )
+    ran = hardirqs[
+        (hardirqs["context"] == "hardirq")
+        & hardirqs["entry_ns"].notna()
+        & hardirqs["exit_ns"].notna()
+        & hardirqs["irq"].notna()
+    ]
+    handlers = pd.DataFrame(
+        {
+            "cpu": ran["cpu"].to_numpy(),
+            "at_ns": ran["entry_ns"].astype("int64").to_numpy(),
+            "exit_ns": ran["exit_ns"].astype("int64").to_numpy(),
+            "irq": ran["irq"].astype("int64").to_numpy(),
+        }
+    )
+    found = pd.merge_asof(
+        asked.sort_values("at_ns", kind="stable"),
+        handlers.sort_values("at_ns", kind="stable"),
+        on="at_ns",
+        by="cpu",
+    )
+    found = found[found["exit_ns"] >= found["at_ns"]].astype({"irq": "int64"})
+    of = polls[polls["softirq_ordinal"].notna() & polls["device"].notna()]
+    seen = pd.DataFrame(
+        {
+            "cpu": of["cpu"].to_numpy(),
+            "ordinal": of["softirq_ordinal"].astype("int64").to_numpy(),
+            "device": of["device"].astype(object).to_numpy(),
+        }
+    ).drop_duplicates()
+    raised = found.groupby("irq").size().rename("raised").reset_index()
+    led = found.merge(seen, on=["cpu", "ordinal"]).groupby(["irq", "device"]).size()
+    pairs = led.rename("polled").reset_index()
+    return (
+        raised.merge(pairs, on="irq", how="left").fillna({"polled": 0}).astype({"polled": "int64"})
+    )
+
+
+def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
+    """How often each line's handlers were entered in the window: irq, name, cpu, interrupts."""
+    rows = timeline.hardirqs
+    start_ns, end_ns = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    # A handler that was entered before the window has its time in it, but is no interrupt of it.
+    entered = rows[
+        (rows["context"] == "hardirq")
+        & rows["irq"].notna()
+        & (rows["entry_ns"] >= start_ns).fillna(False).astype(bool)
+        & (rows["entry_ns"] <= end_ns).fillna(False).astype(bool)
+    ]
+    counts = (
+        pd.DataFrame(
+            {
+                "irq": entered["irq"].astype("int64"),
+                "name": entered["name"].astype(object),
+                "cpu": entered["cpu"],
+            }
+        )
+        .groupby(["irq", "name", "cpu"], dropna=False)
+        .size()
+    )
+    return counts.rename("interrupts").reset_index()
+
+
+def has_interrupts(timeline: "Timeline") -> bool:
+    """Whether devices' interrupts were recorded at all."""
+    return not unrecorded(timeline.capture, *IRQ_EVENTS)
+
+
+def has_polls(timeline: "Timeline") -> bool:
+    """Whether NAPI polls were recorded."""
+    return not unrecorded(timeline.capture, "napi:napi_poll")

@@ -1,0 +1,106 @@
+# Where a device's time comes from: its lines' handlers and its polls. Each function returns rows
+# that shares.combined adds up: kind, thief, device, cpu and figures.
+
+import pandas as pd
+
+from ...timeline.aggregate import thief_label
+from .lines import numbered
+
+NO_DEVICE = "(no_device)"
+# How many polls have a known length: with none, a time is not 0 but unknown.
+TIMED = "timed_polls"
+# include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
+_NETWORK_SOFTIRQS = (2, 3)
+
+
+def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:
+    """What interrupt lines took, each charged to its device if it has one.
+
+    lines: as device_lines returns it. interrupts: as counted_interrupts returns it.
+    """
+    rows = sums[(sums["context"] == "hardirq") & sums["id"].notna()]
+    ns = (
+        pd.DataFrame(
+            {
+                "irq": rows["id"].astype("int64"),
+                "name": rows["name"].astype(object),
+                "cpu": rows["cpu"],
+                "hardirq_ns": rows["ns"],
+            }
+        )
+        .groupby(["irq", "name", "cpu"], dropna=False)["hardirq_ns"]
+        .sum()
+        .reset_index()
+    )
+    # A line's handlers are told apart by name only where there are several.
+    split = {
+        (int(irq), str(name)): -place
+        for place, (irq, name) in enumerate(
+            lines.loc[lines["irq"].duplicated(keep=False), ["irq", "name"]].itertuples(index=False),
+            1,
+        )
+    }
+    ns, interrupts, lines = (numbered(one, split) for one in (ns, interrupts, lines))
+    sums_of = [
+        one.groupby(["irq", "cpu"], as_index=False)[name].sum()
+        for one, name in ((ns, "hardirq_ns"), (interrupts, "interrupts"))
+    ]
+    frame = (
+        sums_of[0]
+        .merge(sums_of[1], on=["irq", "cpu"], how="outer")
+        .merge(lines[["irq", "name", "device"]], on="irq", how="left")
+    )
+    frame["irq"] = frame["irq"].replace({key: irq for (irq, _), key in split.items()})
+    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
+    frame["kind"] = ["line" if device is None else "device" for device in frame["device"]]
+    frame["thief"] = [
+        thief_label("hardirq", irq, name, device, "device")
+        for irq, name, device in zip(frame["irq"], frame["name"], frame["device"], strict=True)
+    ]
+    told: pd.DataFrame = frame.drop(columns=["irq", "name"])
+    return told
+
+
+def by_poll(sums: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    """What polls took, in softirqs and in threads (threaded NAPI), and what they received."""
+    rows = sums[sums["context"] == "poll"]
+    ns = (
+        pd.DataFrame({"device": _named(rows["device"]), "cpu": rows["cpu"], "poll_ns": rows["ns"]})
+        .groupby(["device", "cpu"])["poll_ns"]
+        .sum()
+        .reset_index()
+    )
+    work = polls["work"].fillna(0).astype("int64")
+    counts = pd.DataFrame(
+        {
+            "device": _named(polls["device"]),
+            "cpu": polls["cpu"],
+            "polls": 1,
+            "packets": work,
+            # Busy polls and netpoll have no begin, so no time.
+            "timed_packets": work.where(polls["self_ns"].notna(), 0),
+            TIMED: polls["self_ns"].notna().astype("int64"),
+        }
+    )
+    counts = counts.groupby(["device", "cpu"], as_index=False).sum()
+    if not polls["work"].notna().any():
+        # Before Linux 4.8 the event has no work.
+        counts = counts.drop(columns=["packets", "timed_packets"])
+    frame = ns.merge(counts, on=["device", "cpu"], how="outer")
+    frame["kind"] = frame["device"].map(lambda one: "backlog" if one == NO_DEVICE else "device")
+    frame["thief"] = frame["device"].map(lambda one: thief_label("poll", None, None, one, "device"))
+    return frame
+
+
+def _named(devices: "pd.Series[str]") -> "pd.Series[str]":
+    return devices.astype(object).where(devices.notna(), NO_DEVICE)
+
+
+def by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
+    """What network softirqs did outside their polls."""
+    rows = sums[(sums["context"] == "softirq") & sums["id"].isin(_NETWORK_SOFTIRQS)]
+    frame = pd.DataFrame(
+        {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "core_ns": rows["ns"]}
+    )
+    summed = frame.groupby(["thief", "cpu"])["core_ns"].sum().reset_index()
+    return summed.assign(kind="softirq", device=None)

@@ -1,0 +1,173 @@
+# Counters that grow where packets come faster than they are taken: queues full, budgets used up.
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.links import bundle_devices, listed_objects, whole
+from ...capture.requires import main_columns
+from ...parsers.counters import counters, deltas
+from .traffic import summed
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+
+COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
+_NET_DEV = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
+_SOFTNET = ["dropped", "time_squeeze", "flow_limit_count"]
+_QDISC = ["drops", "overlimits", "requeues"]
+_LEVELS = ["backlog", "qlen"]
+# Drivers name their statistics as they like; these words are of packets that found no room.
+_DRIVER = re.compile(
+    r"drop|discard|miss|fifo|over(run|flow|_err)|no_?(buf|dma|desc)|alloc_(fail|err)|buff?_?fail"
+    r"|out_of_buf|full|busy|stopped|wqe_err|timeout|kick_?miss",
+    re.IGNORECASE,
+)
+_STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
+
+
+@main_columns("device", "counter", "cpu", "count", "per_s", "layer", "namespace")
+def device_saturation(bundle: "Bundle") -> pd.DataFrame:
+    """Every counter that says packets found no room, from before the load to after it.
+
+    Returns a row per counter, most first: layer ("interface": net/dev; "driver": ethtool -S;
+    "qdisc": tc; "softnet": softnet_stat), namespace, device (None for softnet), cpu (NA but for
+    softnet), counter, count (Int64: growth; for backlog and qlen, which are levels, the higher of
+    both readings), interval_ns, per_s (NA for levels). A count of 0 is a counter that was read and
+    did not grow; a layer without rows was not recorded. Raises CaptureError where none was.
+    """
+    rows: list[dict[str, Any]] = []
+    for namespace, ending in bundle.network_namespaces.items():
+        for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
+            rows += [{"namespace": namespace} | row for row in found]
+    rows += _softnet(bundle)
+    if not rows:
+        raise CaptureError(
+            "the bundle has no counters of before and after, so whether queues were full is "
+            "unknown: netcost-record keeps them"
+        )
+    return tidy(rows)
+
+
+def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Rows of counters as a frame, those that grew most first."""
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    for name in ("cpu", "count", "interval_ns"):
+        # From the rows: beside None a frame has floats, which lose the last digits.
+        values = [row.get(name) for row in rows]
+        frame[name] = pd.array([None if pd.isna(one) else int(one) for one in values], "Int64")
+    for name in ("layer", "namespace", "device", "counter"):
+        frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
+    seconds = frame["interval_ns"].astype("Float64") / 1e9
+    rate = frame["count"].astype("Float64") / seconds.mask(seconds <= 0)
+    frame["per_s"] = rate.mask(frame["counter"].isin(_LEVELS))
+    return frame.sort_values("count", ascending=False, kind="stable", ignore_index=True)
+
+
+def _interface(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
+    grown = deltas(counters(bundle, f"net_dev{ending}"))
+    if not len(grown):
+        return []
+    total = summed(grown.assign(namespace=""))
+    return [
+        {
+            "layer": "interface",
+            "device": row["device"],
+            "counter": name,
+            "count": row[name],
+            "interval_ns": row["interval_ns"],
+        }
+        for row in total.to_dict("records")
+        for name in _NET_DEV
+    ]
+
+
+def _softnet(bundle: "Bundle") -> list[dict[str, Any]]:
+    grown = deltas(counters(bundle, "softnet_stat"))
+    rows = []
+    for cpu, part in grown.groupby("cpu"):
+        span = int(part["end_ns"].max() - part["start_ns"].min())
+        for name in _SOFTNET:
+            if name in part:
+                count = part[name].sum() if part[name].notna().all() else None
+                row = {"layer": "softnet", "cpu": cpu, "counter": name, "count": count}
+                rows.append(row | {"interval_ns": span})
+    return rows
+
+
+def _span(bundle: "Bundle", name: str) -> int | None:
+    # Between the middles of the two readings of a file.
+    reads = [snapshot.reads.get(name) for snapshot in (bundle.before, bundle.after)]
+    if reads[0] is None or reads[1] is None:
+        return None
+    return sum(reads[1]) // 2 - sum(reads[0]) // 2
+
+
+def _driver(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
+    rows = []
+    for device in bundle_devices(bundle, "before", ending):
+        name = f"ethtool{ending}/{device}/statistics"
+        try:
+            texts = [bundle.text(f"{side}/{name}") for side in ("before", "after")]
+        except CaptureError:
+            # "../eth0" is a name that only a forged file has.
+            continue
+        if texts[0] is None or texts[1] is None:
+            continue
+        first, last = (statistics(text or "") for text in texts)
+        span = _span(bundle, name)
+        for counter in last:
+            if counter in first and _DRIVER.search(counter):
+                count = last[counter] - first[counter]
+                rows.append(
+                    {
+                        "layer": "driver",
+                        "device": device,
+                        "counter": counter,
+                        "count": count if count >= 0 else None,
+                        "interval_ns": span,
+                    }
+                )
+    return rows
+
+
+def statistics(text: str) -> dict[str, int]:
+    """What `ethtool -S` printed: counter to value."""
+    return {name: int(value) for name, value in _STATISTIC.findall(text)}
+
+
+def _qdisc(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
+    name = f"tc_qdisc{ending}.json"
+    first, last = (qdiscs(listed_objects(bundle, f"{side}/{name}")) for side in ("before", "after"))
+    span = _span(bundle, name)
+    rows = []
+    for (device, kind, handle), fields in last.items():
+        # Made anew meanwhile: what it counted before is gone.
+        then = first.get((device, kind, handle))
+        base = {"layer": "qdisc", "device": device, "interval_ns": span}
+        for counter in (*_QDISC, *_LEVELS):
+            now, was = fields.get(counter), None if then is None else then.get(counter)
+            if now is None or was is None:
+                continue
+            count = max(now, was) if counter in _LEVELS else now - was
+            row = base | {"counter": counter if counter in _LEVELS else f"{kind} {counter}"}
+            rows.append(row | {"count": count if count >= 0 else None})
+    return rows
+
+
+def qdiscs(listed: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, int | None]]:
+    """Of `tc -s -j qdisc` those at the root and at ingress: (device, kind, handle) to counters.
+
+    What those below the root count the root counts as well.
+    """
+    return {
+        (one["dev"], one["kind"], str(one.get("handle"))): {
+            name: whole(one.get(name)) for name in (*_QDISC, *_LEVELS)
+        }
+        for one in listed
+        if isinstance(one.get("dev"), str)
+        and isinstance(one.get("kind"), str)
+        and (one.get("root") is True or one["kind"] in ("ingress", "clsact"))
+    }

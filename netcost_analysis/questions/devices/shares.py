@@ -1,0 +1,197 @@
+# Time of CPUs by device: intrstat's question, with polls, where Linux does the work.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...capture.requires import MissingEventsError, main_columns
+from ...display.tables import Table
+from ...units import share
+from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
+from .parts import TIMED, by_line, by_poll, by_softirq
+from .upper_ends import with_upper_ends
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+
+_KEYS = ["kind", "thief", "device", "cpu"]
+_PARTS = ["hardirq_ns", "poll_ns", "core_ns"]
+_COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
+_COLUMNS = [
+    *_KEYS,
+    *_PARTS,
+    "ns",
+    "cpu_share",
+    "unknown_cpu_share",
+    "interrupts",
+    "interrupts_per_s",
+    *_COUNTS[1:],
+]
+# With what no event shows, beside what is seen.
+COLUMNS = [
+    *_KEYS,
+    *("hardirq_ns", "hardirq_max_ns", "poll_ns", "poll_max_ns"),
+    "core_ns",
+    "ns",
+    "max_ns",
+    *_COLUMNS[_COLUMNS.index("ns") + 1 :],
+]
+
+
+@dataclass(frozen=True)
+class DeviceMatrix:
+    """Devices by CPUs, as Solaris' intrstat showed them.
+
+    cpu_share: float, a row per thief (falling by its total), a column per recorded CPU: hardirq,
+    poll and core time over the window. interrupts_per_s: Float64 of the same shape, NA where
+    interrupts were not recorded or are none of a row's. window_ns: the window.
+    """
+
+    cpu_share: pd.DataFrame
+    interrupts_per_s: pd.DataFrame
+    window_ns: int
+
+    def table(self, rows: int | None = None) -> Table:
+        """The matrix for reading: two columns per CPU, interrupts/s and share of its time."""
+        cpus = list(self.cpu_share.columns)
+        header = ["device", *(cell for cpu in cpus for cell in (f"cpu{cpu} irq/s", "%tim"))]
+        lines = [
+            [
+                str(thief),
+                *(
+                    cell
+                    for rate, part in zip(
+                        self.interrupts_per_s.loc[thief], self.cpu_share.loc[thief], strict=True
+                    )
+                    for cell in ("" if pd.isna(rate) else f"{rate:,.0f}", share(part))
+                ),
+            ]
+            for thief in self.cpu_share.index[:rows]
+        ]
+        return Table(header, lines)
+
+    def __repr__(self) -> str:
+        return self.table().text()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+@main_columns("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets")
+def device_time(timeline: "Timeline") -> pd.DataFrame:
+    """What CPU time each device took on each CPU, in its interrupts and in its polls.
+
+    Returns a row per (thief, cpu) that took any: kind ("device"; "backlog" for the polls that have
+    no device; "line" for an interrupt line that serves no known network device; "softirq" for what
+    network softirqs did outside their polls, which no device can be charged with), thief, device,
+    cpu, hardirq_ns, hardirq_max_ns, poll_ns, poll_max_ns, core_ns, ns, max_ns, cpu_share,
+    unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets; most ns first.
+    hardirq_max_ns, poll_max_ns and max_ns: with what no event shows; where the interfaces' counters
+    show that polls were missed, core_ns is what may have been one. Times and counts are Int64, NA
+    where the events were not recorded and where a row has none by its kind. Raises
+    MissingEventsError where neither interrupts nor polls were recorded, CaptureError as the
+    timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
+    """
+    irqs, polls = has_interrupts(timeline), has_polls(timeline)
+    if not irqs and not polls:
+        raise MissingEventsError("device_time", (*IRQ_EVENTS, "napi:napi_poll"))
+    timeline.load("hardirqs", "softirqs", "polls")
+    lines = device_lines(timeline)
+    sums = timeline.sums()
+    parts = [
+        by_line(sums, lines, counted_interrupts(timeline)),
+        by_poll(sums, timeline.polls),
+        by_softirq(sums),
+    ]
+    whole = pd.concat(parts, ignore_index=True)
+    rows = combined(whole, sums, timeline.duration_ns, irqs, polls)
+    return with_upper_ends(rows, sums, lines, timeline)[COLUMNS]
+
+
+def device_matrix(timeline: "Timeline") -> DeviceMatrix:
+    """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it.
+
+    Raises as device_time does, whose rows these are.
+    """
+    rows = device_time(timeline)
+    cpus = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
+    totals = rows.groupby("thief")["ns"].sum().sort_values(ascending=False, kind="stable")
+    order = totals.index
+
+    def wide(column: str) -> pd.DataFrame:
+        # What is not known of a row stays so; a CPU without a row had none of it.
+        found = rows.groupby(["thief", "cpu"])[column].sum(min_count=1)
+        frame = found.astype("Float64").unstack("cpu", fill_value=0)
+        return frame.reindex(index=order).reindex(columns=cpus, fill_value=0.0)
+
+    per_s = wide("interrupts_per_s")
+    per_s[per_s.isna().any(axis=1)] = pd.NA
+    return DeviceMatrix(
+        cpu_share=wide("cpu_share").astype("float64"),
+        interrupts_per_s=per_s,
+        window_ns=timeline.duration_ns,
+    )
+
+
+def over_time(sums: pd.DataFrame, lines: pd.DataFrame, device: str) -> pd.DataFrame:
+    """A device's time bin by bin: bin_ns, kind ("poll", "hardirq"), ns, over all CPUs.
+
+    sums: the timeline's, in bins. lines: as device_lines returns it.
+    """
+    own = lines[lines["device"] == device]
+    polls = sums[(sums["context"] == "poll") & (sums["device"] == device)]
+    # Of a shared line the device's handler only.
+    shared = lines.loc[lines["irq"].duplicated(keep=False), "irq"]
+    handlers = sums[
+        (sums["context"] == "hardirq")
+        & sums["id"].isin(own["irq"])
+        & (~sums["id"].isin(shared) | sums["name"].isin(own["name"]))
+    ]
+    rows = pd.concat([polls.assign(kind="poll"), handlers.assign(kind="hardirq")])
+    return rows.groupby(["bin_ns", "kind"])["ns"].sum().reset_index()
+
+
+def combined(
+    parts: pd.DataFrame, sums: pd.DataFrame, window_ns: int, irqs: bool, polls: bool
+) -> pd.DataFrame:
+    """One row per (thief, cpu) of parts that came from lines, polls and softirqs.
+
+    parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, core_ns, interrupts, polls, packets
+    and timed_packets those that a part has. irqs, polls: whether they were recorded.
+    """
+    numbers = [*_PARTS, *_COUNTS, TIMED]
+    frame = parts.reindex(columns=[*_KEYS, *numbers])
+    frame[numbers] = frame[numbers].astype("Int64")
+    frame = frame.groupby(_KEYS, dropna=False, as_index=False)[numbers].sum(min_count=1)
+    without_work = (frame["polls"] > 0).fillna(False) & frame["packets"].isna()
+    untimed = (frame["polls"] > 0).fillna(False) & (frame[TIMED].fillna(0) == 0)
+    frame[numbers] = frame[numbers].fillna(0)
+    of_device, of_softirq = frame["kind"].isin(["device", "backlog"]), frame["kind"] == "softirq"
+    # Of what a kind of row cannot have, and of what was not recorded, the sum is no 0.
+    no_irqs = of_softirq | (frame["kind"] == "backlog") | (not irqs)
+    no_polls = ~of_device | (not polls)
+    frame.loc[no_irqs, ["hardirq_ns", "interrupts"]] = pd.NA
+    frame.loc[no_polls, ["poll_ns", "polls", "packets", "timed_packets"]] = pd.NA
+    frame.loc[without_work, ["packets", "timed_packets"]] = pd.NA
+    frame.loc[untimed, "poll_ns"] = pd.NA
+    frame.loc[~of_softirq, "core_ns"] = pd.NA
+    frame["ns"] = frame[_PARTS].sum(axis=1, min_count=1).astype("Int64")
+    seen = frame["ns"].to_numpy("float64", na_value=float("nan"))
+    frame["cpu_share"] = seen / window_ns if window_ns > 0 else float("nan")
+    frame["unknown_cpu_share"] = frame["cpu"].map(_unknown_share(sums)).astype("float64")
+    frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") * (
+        1e9 / window_ns if window_ns > 0 else float("nan")
+    )
+    frame["cpu"] = frame["cpu"].astype("int64")
+    frame["device"] = frame["device"].where(frame["device"].notna(), None)
+    frame = frame.sort_values(["ns", "thief", "cpu"], ascending=[False, True, True], kind="stable")
+    return frame[_COLUMNS].reset_index(drop=True)
+
+
+def _unknown_share(sums: pd.DataFrame) -> "pd.Series[float]":
+    # By CPU, the share of the window without a known owner.
+    total = sums.groupby("cpu")["ns"].sum()
+    unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
+    part = unknown.reindex(total.index, fill_value=0) / total.where(total > 0)
+    return pd.Series(part, dtype="float64")

@@ -1,0 +1,144 @@
+# What tasks did over time: ran, waited, were interrupted; and when each was there at all.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ...spans import Floats, Ints, Spans, merged, spans_of
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+
+# EXIT_ZOMBIE and EXIT_DEAD, in either order; TASK_DEAD of kernels before 4.14. That bit is of later
+# ones TASK_PARKED: such a thread is as good as gone, too.
+_DEAD = 0x70
+MEASURES = ("run", "wait", "softirq")
+
+
+@dataclass(frozen=True)
+class Lives:
+    """What tasks did over time.
+
+    own: spans in which a task itself ran. on_cpu: it was current. waiting: runnable without a CPU.
+    softirq: softirqs on top of it. gaps: of any CPU's record, of group 0. window: from when to
+    when. born, died: spans of no length where tasks did so. instructions, cycles: by task and
+    time of a sample, None without counters.
+    """
+
+    own: Spans
+    on_cpu: Spans
+    waiting: Spans
+    softirq: Spans
+    gaps: Spans
+    window: tuple[int, int]
+    born: Spans
+    died: Spans
+    instructions: "Counts | None" = None
+    cycles: "Counts | None" = None
+
+    def alive(
+        self, tids: Ints, starts: Ints, ends: Ints
+    ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+        """Whether each task was there, and recorded, for all of a stretch.
+
+        A number may be given to another task after its end.
+        """
+        inside = (starts >= self.window[0]) & (ends <= self.window[1])
+        born = self.born.last_begun(tids, ends) != self.born.last_begun(tids, starts)
+        died = self.died.last_begun(tids, ends - 1) != self.died.last_begun(tids, starts - 1)
+        alive: np.ndarray[tuple[int], np.dtype[np.bool_]] = inside & ~born & ~died
+        return alive
+
+    def measured(self, measure: str, tids: Ints, starts: Ints, ends: Ints) -> Floats:
+        """A measure of each stretch: run, wait (shares of it), softirq (share of time on CPU), ipc.
+
+        NaN where there is none: no time on CPU, no cycles.
+        """
+        if measure == "ipc":
+            assert self.instructions is not None
+            assert self.cycles is not None
+            counted = self.cycles.within(tids, starts, ends)
+            done = self.instructions.within(tids, starts, ends)
+            return _ratio(done, counted)
+        if measure == "softirq":
+            whole = self.on_cpu.within(tids, starts, ends)
+            part = self.softirq.within(tids, starts, ends)
+        else:
+            whole = ends - starts
+            part = (self.own if measure == "run" else self.waiting).within(tids, starts, ends)
+        return _ratio(part, whole)
+
+
+def _ratio(part: Floats | Ints, whole: Floats | Ints) -> Floats:
+    ratio: Floats = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio
+
+
+class Counts:
+    """Events that samples stand for: tids, times (ns) and how many each."""
+
+    def __init__(self, tids: Ints, times: Ints, counts: Ints) -> None:
+        # A sample is a span of no length: how many lie before a time is what is summed.
+        self.places = Spans(tids, times, times)
+        order = np.lexsort((times, tids))
+        self.sums = np.concatenate(([0.0], np.cumsum(counts[order], dtype="float64")))
+
+    def within(self, tids: Ints, starts: Ints, ends: Ints) -> Floats:
+        """Events of each task in each stretch, its end excluded."""
+        return self._before(tids, ends - 1) - self._before(tids, starts - 1)
+
+    def _before(self, tids: Ints, times: Ints) -> Floats:
+        index = self.places.last_begun(tids, times)
+        first = np.searchsorted(self.places.names, tids)
+        first = np.minimum(first, max(len(self.places.names) - 1, 0))
+        start = self.places.firsts[first] if len(self.places.names) else np.zeros(len(tids), int)
+        return np.where(index >= 0, self.sums[index + 1] - self.sums[start], 0.0)
+
+
+def lives_of(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> Lives:
+    """The lives of some tasks, or of all but the idle one."""
+    timeline.load("segments", "slices", "coverage")
+    capture = timeline.capture
+    forked = None
+    if capture.info["events"].get("sched:sched_process_fork"):
+        forked = capture.events("sched:sched_process_fork")
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    return lives_from(timeline.segments, timeline.slices, timeline.coverage, window, forked, tids)
+
+
+def lives_from(
+    segments: pd.DataFrame,
+    slices: pd.DataFrame,
+    coverage: pd.DataFrame,
+    window: tuple[int, int],
+    forked: pd.DataFrame | None = None,
+    tids: "pd.Index[int] | None" = None,
+) -> Lives:
+    # lives_of() on the tables; forked: the events sched_process_fork.
+    def of_tasks(frame: pd.DataFrame) -> pd.DataFrame:
+        tid = frame["tid"].fillna(0)
+        return frame[((tid != 0) if tids is None else tid.isin(tids)).to_numpy(dtype=bool)]
+
+    owned, stays = of_tasks(segments), of_tasks(slices)
+    context = owned["context"].astype(object)
+    waits = stays[stays["wait_ns"].notna().to_numpy()]
+    waits = waits.assign(from_ns=waits["in_ns"] - waits["wait_ns"])
+    dead = stays[((stays["prev_state"].fillna(0).astype("int64") & _DEAD) != 0).to_numpy()]
+    born = Spans(*(np.empty(0, "int64") for _ in range(3)))
+    if forked is not None and "child_pid" in forked:
+        known = forked[forked["time_ns"].notna().to_numpy()]
+        at = known["time_ns"].to_numpy("int64")
+        born = Spans(known["child_pid"].to_numpy("int64"), at, at)
+    return Lives(
+        own=spans_of(owned[(context == "task").to_numpy()]),
+        on_cpu=spans_of(stays, "in_ns", "out_ns"),
+        waiting=spans_of(waits, "from_ns", "in_ns"),
+        softirq=spans_of(owned[context.isin(["softirq", "poll"]).to_numpy()]),
+        gaps=merged(coverage),
+        window=window,
+        born=born,
+        died=spans_of(dead, "out_ns", "out_ns"),
+    )

@@ -1,0 +1,187 @@
+"""Who sent and who received what a softirq worked on: from packets, sockets and wake-ups.
+
+```text
+  CPU 0  client   | net_dev_queue A | softirq: netif_receive_skb A | sk_data_ready S | waking server
+  CPU 1  server                                          | skb_copy_datagram_iovec A |
+```
+A unit is a packet that a softirq received, from its netif_receive_skb to the next one's; a softirq
+without any is one unit. Whom a unit was for is known, from the strongest witness to the weakest:
+
+- packet: the same buffer was queued by a task before, or copied to a task after, and no other
+  packet had its address in between;
+- socket: the unit announced data on a socket that, elsewhere in the capture, woke one task;
+- wake-up: the unit woke a task.
+"""
+
+import numpy as np
+import pandas as pd
+
+from ...timeline.aggregate import of_tasks, plain_names
+
+NET = ("NET_RX", "NET_TX")
+# They exist to run softirqs and interrupts; waking one says nothing of whose packets these are.
+SERVANTS = r"^(?:ksoftirqd/|ktimers/|rcuc?[_/]|rcu[a-z_]*$|migration/|napi/|irq/|backlog_napi/)"
+
+
+def inside(events: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
+    """The softirq that each event happened in: its place in softirqs, -1 outside of any.
+
+    events: as recorded() returns them. softirqs: cpu, tid, entry_ns, exit_ns (Int64). In a softirq
+    is what lies between its entry and its exit on its CPU, in the task that it ran in, and in no
+    hardirq on top of it.
+    """
+    place = np.full(len(events), -1, dtype="int64")
+    whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
+    known = softirqs[whole.to_numpy()].assign(place=np.flatnonzero(whole.to_numpy()))
+    known = known.sort_values("entry_ns", kind="stable")
+    by_cpu = {int(str(cpu)): rows for cpu, rows in known.groupby("cpu")}
+    times, tids = events["time_ns"].to_numpy(), events["tid"].to_numpy()
+    for cpu, at in events.groupby("cpu").indices.items():
+        there = by_cpu.get(int(str(cpu)))
+        if there is None:
+            continue
+        entries = there["entry_ns"].to_numpy(dtype="int64")
+        index = np.searchsorted(entries, times[at], side="right") - 1
+        exits = there["exit_ns"].to_numpy(dtype="int64")
+        owners = there["tid"].fillna(-1).to_numpy(dtype="int64")
+        held = (index >= 0) & (times[at] <= exits[index]) & (owners[index] == tids[at])
+        place[at[held]] = there["place"].to_numpy()[index[held]]
+    place[events["in_hardirq"].fillna(False).to_numpy(dtype=bool)] = -1
+    return pd.Series(place, index=events.index)
+
+
+def units(softirqs: pd.DataFrame, received: pd.DataFrame) -> pd.DataFrame:
+    """What softirqs worked on, unit by unit.
+
+    softirqs: with cpu, entry_ns, exit_ns, tid, action, self_ns. received: recorded()
+    netif_receive_skb. Returns softirq (place in softirqs), start_ns (Int64), what (address of the
+    packet, Int64), ns (int64: the softirq's own time, shared evenly; sums are exact), ordered by
+    softirq and start. Softirqs other than NET_RX and NET_TX have one unit.
+    """
+    place = inside(received, softirqs)
+    network = plain_names(softirqs["action"]).isin(NET).to_numpy()
+    of_net = (place >= 0) & network[place.clip(lower=0)]
+    packets = pd.DataFrame(
+        {
+            "softirq": place[of_net],
+            "start_ns": received["time_ns"][of_net].astype("Int64"),
+            "what": received["what"][of_net].astype("Int64"),
+        }
+    )
+    others = np.setdiff1d(np.arange(len(softirqs)), packets["softirq"].to_numpy())
+    rest = pd.DataFrame({"softirq": others})
+    rest["start_ns"] = softirqs["entry_ns"].to_numpy()[others]
+    rest["what"] = pd.array([pd.NA] * len(rest), dtype="Int64")
+    frame = pd.concat([packets, rest.astype({"start_ns": "Int64"})], ignore_index=True)
+    frame = frame.sort_values(["softirq", "start_ns"], kind="stable", ignore_index=True)
+    ns = softirqs["self_ns"].to_numpy(dtype="int64")[frame["softirq"]]
+    groups = frame.groupby("softirq")["softirq"]
+    count, number = groups.transform("size").to_numpy(), groups.cumcount().to_numpy()
+    # What does not divide goes to the first units, a nanosecond each.
+    frame["ns"] = ns // count + (number < ns % count)
+    return frame
+
+
+def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
+    """The unit that each event happened in: its place in units(), -1 where in none."""
+    place = inside(events, softirqs)
+    result = np.full(len(events), -1, dtype="int64")
+    starts = frame["start_ns"].fillna(0).to_numpy(dtype="int64")
+    order = frame["softirq"].to_numpy()
+    held = np.flatnonzero(place.to_numpy() >= 0)
+    if not len(held):
+        return pd.Series(result, index=events.index)
+    # Units are ordered by softirq, then start: the last one of the softirq that had begun.
+    first = np.searchsorted(order, place.to_numpy()[held], side="left")
+    last = np.searchsorted(order, place.to_numpy()[held], side="right")
+    times = events["time_ns"].to_numpy()[held]
+    offset = starts.min(initial=0)
+    # One sorted key of both: within a softirq starts rise, so ranks do.
+    rank = pd.Series(np.concatenate([starts, times]) - offset).rank(method="max").to_numpy()
+    width = len(rank) + 1
+    keys = order * width + rank[: len(starts)]
+    index = np.searchsorted(keys, place.to_numpy()[held] * width + rank[len(starts) :], "right") - 1
+    good = (index >= first) & (index < last)
+    result[held[good]] = index[good]
+    return pd.Series(result, index=events.index)
+
+
+def packet_ends(
+    frame: pd.DataFrame, received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame
+) -> pd.DataFrame:
+    """The tasks at either end of each unit's packet.
+
+    frame: units(). received, queued: recorded() netif_receive_skb and net_dev_queue. taken:
+    recorded() events that end a packet, with kind: "taken" (skb_copy_datagram_iovec, consume_skb)
+    or "freed" (kfree_skb). Returns sender_tid, sender_comm, receiver_tid, receiver_comm, NA where
+    not known; index as frame.
+
+    An address is used again and again: a receipt belongs to what was done with its address just
+    before and just after. Only what tasks do counts, not what softirqs do in their time.
+    """
+    parts = [queued.assign(kind="queued"), received.assign(kind="received"), taken]
+    events = pd.concat([one for one in parts if len(one)] or parts[1:2], ignore_index=True)
+    events = events.sort_values(["what", "time_ns"], kind="stable", ignore_index=True)
+    own = ~(events["in_hardirq"] | events["in_softirq"]).fillna(True).to_numpy(dtype=bool)
+    own &= (events["tid"] > 0).to_numpy()
+    columns: dict[str, pd.Series[int]] = {}
+    for end, step, kind in (("sender", 1, "queued"), ("receiver", -1, "taken")):
+        beside = events.shift(step)
+        same = (beside["what"] == events["what"]) & (beside["kind"] == kind)
+        good = same.to_numpy() & np.concatenate(([False], own))[_shifted(len(own), step)]
+        columns[f"{end}_tid"] = beside["tid"].where(good).astype("Int64")
+        columns[f"{end}_comm"] = beside["comm"].astype(object).where(good, None)
+    ends = pd.DataFrame(columns).assign(what=events["what"], start_ns=events["time_ns"])
+    ends = ends[(events["kind"] == "received").to_numpy()].drop_duplicates(["what", "start_ns"])
+    ends = ends.astype({"what": "Int64", "start_ns": "Int64"})
+    joined = frame[["what", "start_ns"]].merge(ends, on=["what", "start_ns"], how="left")
+    return joined.drop(columns=["what", "start_ns"]).set_index(frame.index)
+
+
+def _shifted(length: int, step: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    # Where each row's neighbour is in an array with one more element in front; 0 for none.
+    places = np.arange(length) + 1 - step
+    return np.where((places < 1) | (places > length), 0, places)
+
+
+def woken_by(
+    frame: pd.DataFrame, softirqs: pd.DataFrame, woken: pd.DataFrame, ready: pd.DataFrame
+) -> pd.DataFrame:
+    """The task that each unit woke, or whose socket it announced data on.
+
+    frame: units(). woken, ready: recorded() sched_waking and sk_data_ready. Returns tid (Int64),
+    comm, known_by ("wake-up", "socket", or None); index as frame.
+    """
+    tasks = of_tasks(woken.assign(tid=woken["what"]).astype({"tid": "Int64"}))
+    tasks = tasks[~tasks["name"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
+    wakings = woken.loc[tasks.index]
+    unit = in_units(wakings, frame, softirqs)
+    wakings = wakings.assign(unit=unit)[(unit >= 0).to_numpy()]
+    wakings = wakings.sort_values("time_ns", kind="stable")
+    first = wakings.drop_duplicates("unit").set_index("unit")
+    tid = first["what"].reindex(frame.index).astype("Int64")
+    comm = first["name"].reindex(frame.index)
+    result = pd.DataFrame({"tid": tid, "comm": comm, "known_by": None}, index=frame.index)
+    result.loc[tid.notna().to_numpy(), "known_by"] = "wake-up"
+
+    unit = in_units(ready, frame, softirqs)
+    told = ready.assign(unit=unit)[(unit >= 0).to_numpy()].sort_values("time_ns", kind="stable")
+    told = told.drop_duplicates("unit").set_index("unit")
+    owner = _owners_of_sockets(told["what"], result)
+    by_socket = told["what"][told["what"].isin(owner.index)]
+    result.loc[by_socket.index, "tid"] = by_socket.map(owner["tid"]).astype("Int64")
+    result.loc[by_socket.index, "comm"] = by_socket.map(owner["comm"])
+    result.loc[by_socket.index, "known_by"] = "socket"
+    return result
+
+
+def _owners_of_sockets(sockets: "pd.Series[int]", woken: pd.DataFrame) -> pd.DataFrame:
+    # By socket address, the one task that units announcing data on it woke: nine in ten of them.
+    pairs = woken.loc[sockets.index].assign(socket=sockets)
+    pairs = pairs[pairs["tid"].notna().to_numpy()]
+    if not len(pairs):
+        return pd.DataFrame({"tid": pd.Series(dtype="Int64"), "comm": pd.Series(dtype=object)})
+    counts = pairs.groupby(["socket", "tid", "comm"]).size().rename("count").reset_index()
+    whole = counts.groupby("socket")["count"].transform("sum")
+    sure = counts[(counts["count"] >= 0.9 * whole).to_numpy()]
+    return sure.drop_duplicates("socket").set_index("socket")[["tid", "comm"]]

@@ -1,0 +1,51 @@
+# How much of what was stolen from a victim worked on the victim's own traffic.
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...timeline.aggregate import plain_names
+from ...timeline.by import By, victim_keys
+from . import recorded as r
+from .owners import traffic_parts
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+    from ...timeline.timeline import Timeline
+
+# What names an owner for certain enough; whom a softirq woke may be whom it had no packet for.
+_WITNESSES = ("socket", "packet")
+_STOLEN = ("stolen", "stolen_or_synchronous")
+
+
+def owners_recorded(capture: "Capture") -> bool:
+    """Whether packets or sockets were recorded, so that a softirq's traffic may have an owner."""
+    counts = capture.info["events"]
+    return any(counts.get(event) for event, _ in (r.RECEIVED, r.READY))
+
+
+def own_stolen(timeline: "Timeline", by: By) -> pd.DataFrame:
+    """What stolen network softirqs did for the very victim that they ran on top of.
+
+    by: as for stolen(). Returns own_ns and own_max_ns (int64) by victim: of class stolen the parts
+    whose owner, by its socket or its packet, is the task or one of the same command; and with those
+    that have no such owner, and what of class stolen_or_synchronous is not another's. Source:
+    traffic_parts().
+    """
+    parts = traffic_parts(timeline)
+    # NAPI threads' polls come after the softirqs, and are nobody's loss.
+    parts = parts[(parts["softirq"] < len(timeline.softirqs)).to_numpy()]
+    parts = parts[(parts["is_network"] == "yes").to_numpy()]
+    of = timeline.softirqs[["cpu", "cost_class"]].astype(object).reset_index(drop=True)
+    parts = parts.join(of, on="softirq")
+    parts = parts[
+        plain_names(parts["cost_class"]).isin(_STOLEN) & (parts["tid"] != 0).fillna(False)
+    ]
+    own = (parts["owner_tid"] == parts["tid"]).fillna(False).astype(bool)
+    if by in ("comm", "device"):
+        own |= parts["owner_comm"] == parts["comm"]
+    known = parts["owner_known_by"].isin(_WITNESSES)
+    surely = known & own & (parts["cost_class"] == "stolen")
+    keys = victim_keys(by)
+    ns = {"own_ns": parts["ns"].where(surely, 0), "own_max_ns": parts["ns"].where(own | ~known, 0)}
+    return parts[keys].assign(**ns).groupby(keys, dropna=False)[list(ns)].sum().astype("int64")

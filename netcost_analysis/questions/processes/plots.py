@@ -1,0 +1,177 @@
+"""Pictures of processes: each takes tidy DataFrames and an Axes."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from ...plots.marks import legend_above, short
+from ...plots.palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
+from ...units import duration, plural
+
+_ROWS = 9
+# Of a row of softirq_time, in the order they are stacked.
+_CLASSES = {
+    "synchronous": "synchronous",
+    "stolen network": "stolen_network",
+    "stolen other": "stolen_other",
+    "stolen_or_synchronous": "stolen_or_synchronous",
+    "scheduled": "scheduled",
+}
+_NETWORK = ("NET_RX", "NET_TX", "RPS dispatch", "NAPI thread")
+_UNSEEN = "before its first event, after its last"
+_STEPS = ("own", "network", "other", "wait", "asleep")
+
+
+def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw in whose context softirqs ran: a bar per task, by cost class.
+
+    rows: of softirq_time() by tid. The idle task's bar is last; the smallest are one bar together.
+    """
+    rows = rows.assign(of=_labels(rows), part=_part(rows))
+    order = rows.groupby("of")["ns"].sum().sort_values(ascending=False)
+    idle = [name for name in order.index if name == "idle"]
+    order = order.drop(idle)
+    shown = list(order.index[:_ROWS])
+    if len(order) > _ROWS:
+        shown.append(plural(len(order) - _ROWS, "other"))
+        rows.loc[rows["of"].isin(order.index[_ROWS:]), "of"] = shown[-1]
+    shown += idle
+    unit_ns, unit = time_unit(int(rows.groupby("of")["ns"].sum().max()) if len(rows) else 1)
+    base = np.zeros(len(shown))
+    for part in (*_CLASSES.values(), "from_idle"):
+        ns = rows[(rows["part"] == part).to_numpy()].groupby("of")["ns"].sum()
+        width = ns.reindex(shown, fill_value=0).to_numpy() / unit_ns
+        if not width.any():
+            continue
+        look = (
+            {"color": KIND["idle"], "edgecolor": FAINT, "linewidth": 0.5}
+            if part == "from_idle"
+            else {"color": PART[part]}
+        )
+        name = "on an idle CPU" if part == "from_idle" else PART_NAMES[part]
+        ax.barh(np.arange(len(shown)), width, 0.72, left=base, label=name, **look)
+        base = base + width
+    for row, end in enumerate(base):
+        ax.annotate(
+            duration(end * unit_ns),
+            (end, row),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            color=INK,
+        )
+    ax.set_yticks(np.arange(len(shown)), [short(name, 26) for name in shown])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1.14 * max(base.max(initial=0), 1e-9))
+    ax.set_xlabel(f"softirq time, {unit}")
+    legend_above(ax, columns=5)
+
+
+def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
+    """Draw how client and server spent the window, side by side.
+
+    frame: client_and_server(). duration_ns: of the window, which is 100 %. What is left of it,
+    because the task was not there or slept at an edge of the window, is hatched.
+    """
+    other = frame["on_cpu_ns"] - frame["task_ns"] - frame["network_softirq_ns"]
+    parts = {
+        "own": frame["task_ns"],
+        "network": frame["network_softirq_ns"],
+        "other": other.clip(lower=0),
+        "wait": frame["waited_ns"].astype("Int64").fillna(0),
+        "asleep": frame["asleep_ns"].astype("Int64").fillna(0),
+    }
+    looks = {
+        "own": (TASK_STATE["own"], "ran itself"),
+        "network": (TASK_STATE["network"], "network softirqs in its context"),
+        "other": (TASK_STATE["other"], "other interrupts on top of it"),
+        "wait": (TASK_STATE["waited"], "waited for a CPU"),
+        "asleep": (TASK_STATE["asleep"], "slept"),
+    }
+    base = np.zeros(len(frame))
+    for step in _STEPS:
+        width = 100 * parts[step].to_numpy(dtype="float64") / max(duration_ns, 1)
+        color, name = looks[step]
+        ax.barh(np.arange(len(frame)), width, 0.6, left=base, color=color, label=name)
+        for row, (left, wide) in enumerate(zip(base, width, strict=True)):
+            if wide >= 4:
+                at = (left + wide / 2, row)
+                dark = step == "network" or step == "other"
+                tint = "white" if dark else INK
+                ax.annotate(f"{wide:.0f} %", at, ha="center", va="center", color=tint)
+        base = base + width
+    unseen = np.clip(100 - base, 0, None)
+    if (unseen >= 1).any():
+        # A task that sleeps to the window's end looks like one that has gone.
+        ax.barh(
+            np.arange(len(frame)),
+            unseen,
+            0.6,
+            left=base,
+            color="none",
+            edgecolor=FAINT,
+            hatch="///",
+            linewidth=0,
+            label=_UNSEEN if frame["asleep_ns"].notna().all() else "not known",
+        )
+    names = [
+        f"{side}: {short(comm, 14)}\n{'' if pd.isna(tid) else int(tid)}"
+        for side, comm, tid in zip(frame["side"], frame["comm"], frame["tid"], strict=True)
+    ]
+    ax.set_yticks(np.arange(len(frame)), names)
+    ax.invert_yaxis()
+    ax.set_xlim(0, max(100.0, float(base.max(initial=0))))
+    ax.set_xlabel("share of the window, %")
+    legend_above(ax, columns=3)
+
+
+def waits(ax: Axes, rows: pd.DataFrame) -> None:
+    """Draw how long tasks waited for a CPU: the share of waits that were longer.
+
+    rows: tid, comm, waited_after, wait_ns of some tasks, a curve for each and what it waited after.
+    """
+    known = rows[rows["wait_ns"].notna().to_numpy()]
+    colors = [KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"]]
+    styles = {"wake-up": "-", "runnable": (0, (4, 2))}
+    tasks = known.groupby(["tid", "comm"]).size().sort_values(ascending=False).index[: len(colors)]
+    named = {"wake-up": "after a wake-up", "runnable": "after leaving a CPU runnable"}
+    for color, (tid, comm) in zip(colors, tasks, strict=False):
+        own = known[((known["tid"] == tid) & (known["comm"] == comm)).to_numpy(dtype=bool)]
+        for after, name in named.items():
+            ns = np.sort(own["wait_ns"][own["waited_after"] == after].to_numpy("float64"))
+            if len(ns) < 2:
+                continue
+            longer = 100 * (1 - np.arange(len(ns)) / len(ns))
+            ax.step(
+                np.maximum(ns, 100) / 1e3,
+                longer,
+                where="post",
+                color=color,
+                linestyle=styles[after],
+                label=f"{short(comm, 16)} {tid}, {name} ({len(ns):,})",
+            )
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.set_ylim(top=130)
+    ax.set_xlabel("waited for a CPU, µs (log scale)")
+    ax.set_ylabel("waits as long or longer, %")
+    ax.grid(True)
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+
+
+def _part(rows: pd.DataFrame) -> "pd.Series[str]":
+    network = rows["action"].isin(_NETWORK)
+    part = rows["cost_class"].map(_CLASSES).astype(object)
+    stolen = rows["cost_class"] == "stolen"
+    part = part.mask(stolen & network, "stolen_network").mask(stolen & ~network, "stolen_other")
+    return part.where(part.notna(), "from_idle")
+
+
+def _labels(rows: pd.DataFrame) -> "pd.Series[str]":
+    tid = rows["tid"].astype("Int64")
+    names = rows["comm"].map(lambda name: short(name, 20)) + " " + tid.astype(str)
+    return names.mask((tid == 0).fillna(False).to_numpy(dtype=bool), "idle")

@@ -1,0 +1,180 @@
+"""What took a victim's time, down to device and queue."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from ...capture.requires import main_columns
+from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...timeline.by import By, check_by, victim_keys
+from ...timeline.kinds import kinds_of
+from ...timeline.timeline import Timeline
+from .. import example
+from .episodes import GAP_NS
+
+_STOLEN = ("stolen", "stolen_or_synchronous")
+# Of the NET_RX that polled an instance alone, so many must show the line.
+_LEAST_SHARE = 0.05
+
+
+@main_columns("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network")
+def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+    """Victim x thief, the thief down to device and queue.
+
+    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns columns: the victim's keys, thief
+    (as in the ledger), context, device (None where it has none), queue, irq (Int64, of a hardirq or
+    of the queue's line), napi (UInt64, NA but for polls), is_network, stolen_ns, stolen_max_ns
+    (int64: for certain, and with what may have been the victim's own), segments (stretches of it),
+    stolen_share, stolen_max_share (of the victim's time on CPU, NaN without sched_switch).
+
+    A row for each that took time; victims by falling loss, and so the thieves of each. An interrupt
+    line is a queue; a NAPI instance belongs to the line that raises the softirqs it is polled in
+    (queues); the backlog, which has no device, is a queue for each CPU. queue is None where none of
+    that holds. Per victim stolen_max_ns adds up to that of stolen(). Raises ValueError for another
+    by, CaptureError as the timeline does. Source: the timeline's sums; for queues softirqs,
+    hardirqs and polls, of a large capture those of a stretch from its middle.
+    """
+    check_by(by)
+    lines = queues(timeline)
+    # Not at once: a category with nulls would become UInt64 by way of floats.
+    napi = timeline.sums()["napi"].astype(object).astype("UInt64")
+    rows = timeline.tally(by).assign(napi=napi)
+    return thieves_from(rows, lines, victim_keys(by), timeline.has_switches)
+
+
+def thieves_from(
+    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], has_switches: bool
+) -> pd.DataFrame:
+    # thieves() on what tally() returns, with napi beside it. lines: as queues() returns it.
+    tasks = of_tasks(rows)
+    taken = tasks[tasks["context"].isin(INTERRUPT_CONTEXTS) & tasks["cost_class"].isin(_STOLEN)]
+    line_of = lines.astype({"napi": object}).set_index("napi")
+    napi = taken["napi"].astype(object)
+    polled_by = napi.map(line_of["irq"])
+    hardirq = taken["context"] == "hardirq"
+    irq = polled_by.astype("Int64").where(~hardirq, taken["id"].astype("Int64"))
+    name = napi.map(line_of["name"]).astype(object).where(~hardirq, taken["name"].astype(object))
+    device = taken["device"].astype(object)
+    queue = ("irq " + irq.astype("string") + " " + name.fillna("").astype("string")).str.strip()
+    backlog = (taken["context"] == "poll") & ~device.map(is_device).astype(bool) & irq.isna()
+    of_cpu = "backlog of CPU " + taken["cpu"].astype("string")
+    queue = queue.astype(object).where(irq.notna(), None).where(~backlog, of_cpu.astype(object))
+    taken = taken.assign(
+        device=device.where(device.notna(), None),
+        queue=queue,
+        irq=irq,
+        stolen_ns=taken["ns"].where(taken["cost_class"] == "stolen", 0),
+        stolen_max_ns=taken["ns"],
+        segments=taken["episodes"],
+    )
+    what = ["thief", "context", "device", "queue", "irq", "napi", "is_network"]
+    totals = ["stolen_ns", "stolen_max_ns", "segments"]
+    frame = taken.groupby([*keys, *what], dropna=False)[totals].sum().reset_index()
+    for text in ("device", "queue"):
+        frame[text] = frame[text].astype(object).where(frame[text].notna(), None)
+    on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
+    whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
+    for share, ns in (("stolen_share", "stolen_ns"), ("stolen_max_share", "stolen_max_ns")):
+        frame[share] = frame[ns] / whole.where((whole > 0) & has_switches)
+    loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
+    order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
+    index = order.sort_values(["loss", *keys, "most"], kind="stable").index
+    return frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
+
+
+def by_thief(rows: pd.DataFrame, victim: str | None) -> pd.DataFrame:
+    """A victim's thieves whatever their queue, most first.
+
+    rows: of thieves() by comm. Returns a row per thief: thief, kind (of kinds_of), device,
+    is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
+    """
+    own = rows[rows["comm"] == victim]
+    keys = ["thief", "kind", "device", "is_network"]
+    totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
+    own = own.assign(kind=kinds_of(own))
+    frame = own.groupby(keys, dropna=False)[totals].sum(min_count=1).reset_index()
+    frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
+    return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
+
+
+class ByQueue(NamedTuple):
+    """Of a victim stolen_max_ns that may be network's, most first.
+
+    queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
+    known, by device.
+    """
+
+    queues: "pd.Series[int]"
+    with_polls: bool
+    nobodys: "pd.Series[int]"
+
+
+def by_queue(rows: pd.DataFrame, victim: str) -> ByQueue:
+    """A victim's queues. rows: of thieves() by comm."""
+    network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
+    ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
+    polls = network[network["context"] == "poll"]
+    nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
+    return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
+
+
+def queues(timeline: Timeline) -> pd.DataFrame:
+    """Which interrupt line each NAPI instance is polled for.
+
+    Returns a row per NAPI instance whose line is known: napi, device, irq, name (of the line),
+    softirqs (int64, how many show it). A NET_RX shows it where a hardirq raised it (where no raise
+    was recorded: where it began within 10 us of a hardirq's exit) and it polled that instance
+    alone. A line and an instance belong together where each is the other's in more than half of
+    these, and 5 % of the NET_RX that polled the instance alone show it; a line that several
+    instances share, or an instance that several lines raise, is left out. Empty where no interrupt
+    raised a softirq that polled. Source: softirqs, hardirqs and polls, of a large capture those of
+    a stretch from its middle.
+    """
+    detail = example.detail(timeline).load("softirqs", "hardirqs", "polls")
+    return lines_of(detail.softirqs, detail.hardirqs, detail.polls)
+
+
+def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    # queues() on the tables.
+    polled = softirqs[(softirqs["polls"] > 0) & softirqs["entry_ns"].notna()]
+    raised = polled[polled["raise_ns"].notna()]
+    lines = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["entry_ns"].notna()]
+    lines = lines[lines["exit_ns"].notna() & lines["irq"].notna()]
+    lines = lines[["cpu", "entry_ns", "exit_ns", "irq"]].astype("int64")
+    lines = lines.assign(name=hardirqs["name"].astype(object).loc[lines.index])
+    lines = lines.sort_values("entry_ns", kind="stable")
+    if len(raised):
+        raised = raised[["cpu", "ordinal", "raise_ns"]].astype("int64").sort_values("raise_ns")
+        found = pd.merge_asof(raised, lines, left_on="raise_ns", right_on="entry_ns", by="cpu")
+        found = found[found["exit_ns"] >= found["raise_ns"]]
+    else:
+        # One of them proves nothing; that most do, and for one line, is what counts.
+        began = polled[["cpu", "ordinal", "entry_ns"]].astype("int64").sort_values("entry_ns")
+        found = pd.merge_asof(
+            began.rename(columns={"entry_ns": "began_ns"}),
+            lines.sort_values("exit_ns", kind="stable"),
+            left_on="began_ns",
+            right_on="exit_ns",
+            by="cpu",
+            tolerance=GAP_NS,
+        )
+        found = found[found["irq"].notna()]
+    of_softirq = polls[polls["softirq_ordinal"].notna() & polls["napi"].notna()]
+    of_softirq = pd.DataFrame(
+        {
+            "cpu": of_softirq["cpu"].astype("int64"),
+            "ordinal": of_softirq["softirq_ordinal"].astype("int64"),
+            "napi": of_softirq["napi"].astype(object).astype("UInt64"),
+            "device": of_softirq["device"].astype(object),
+        }
+    ).drop_duplicates()
+    alone = of_softirq[~of_softirq.duplicated(["cpu", "ordinal"], keep=False)]
+    pairs = found.merge(alone, on=["cpu", "ordinal"])
+    counts = pairs.groupby(["napi", "device", "irq", "name"], dropna=False).size()
+    frame = counts.rename("softirqs").reset_index()
+    # Two of thousands are coincidence: on PREEMPT_RT raises are the irq threads' own.
+    every = frame["napi"].map(alone["napi"].value_counts())
+    frame = frame[frame["softirqs"] >= every.astype("float64") * _LEAST_SHARE]
+    for key in ("napi", "irq"):
+        frame = frame[frame["softirqs"] > frame.groupby(key)["softirqs"].transform("sum") / 2]
+    return frame.astype({"irq": "int64", "softirqs": "int64"}).reset_index(drop=True)

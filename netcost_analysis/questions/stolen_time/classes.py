@@ -1,0 +1,69 @@
+"""At whose cost a victim's time was spent: the cost classes, as a partition."""
+
+import pandas as pd
+
+from ...timeline.aggregate import INTERRUPT_CONTEXTS
+from ...timeline.by import By, check_by, victim_keys
+from ...timeline.timeline import Timeline
+
+# In the order they are told: its own, what was taken, what it did for the network, the rest.
+CLASSES = (
+    *("own", "stolen", "stolen_or_synchronous", "synchronous", "scheduled"),
+    *("idle", "from_idle", "unknown", "displaced"),
+)
+
+
+def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+    """Where all CPU time went, by victim, cost class and whether it was network.
+
+    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns columns: the victim's keys,
+    cost_class (also "own" for an ordinary task's own time, "idle", "unknown", and "displaced", what
+    it waited off CPU for scheduled network work), is_network (yes, no, unknown; None for own, idle
+    and unknown, of which nobody says), ns (int64), on_cpu_share (ns over the victim's time on CPU;
+    NaN for idle CPUs, for displaced time and without sched_switch).
+
+    A row for each that occurs; victims by falling time, classes in the order above. The idle tasks
+    and time whose task is unknown are victims here, named "(idle)" and "(unknown)" and without tid:
+    but for displaced, ns adds up to CPUs x window, and per victim to its on_cpu_ns. displaced has
+    no rows without sched_switch or where the CPUs' clocks disagree. Raises ValueError for another
+    by, CaptureError as the timeline does. Source: the timeline's sums and displaced.
+    """
+    check_by(by)
+    displaced = timeline.displaced if timeline.displaced_known else None
+    rows = timeline.tally(by)
+    return classes_from(rows, displaced, victim_keys(by), timeline.has_switches)
+
+
+def classes_from(
+    rows: pd.DataFrame, displaced: pd.DataFrame | None, keys: list[str], has_switches: bool
+) -> pd.DataFrame:
+    # cost_classes() on what tally() returns. displaced: None where it is not known.
+    idle = (rows["tid"] == 0).fillna(False).astype(bool)
+    kept = rows[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
+    kept["cost_class"] = rows["cost_class"].where(rows["cost_class"] != "", "own")
+    kept.loc[idle & (rows["context"] == "idle"), "cost_class"] = "idle"
+    kept.loc[rows["context"] == "unknown", "cost_class"] = "unknown"
+    charged = rows["context"].isin(INTERRUPT_CONTEXTS) | (kept["cost_class"] == "scheduled")
+    kept["is_network"] = rows["is_network"].where(charged, None)
+    if "cpu" not in keys:
+        kept.loc[idle, "comm"] = "(idle)"
+        kept.loc[idle, "tid"] = pd.NA
+    if displaced is not None:
+        waited = displaced[["cpu", "tid", "comm", "ns"]].astype({"comm": object})
+        waited = waited[waited["ns"] > 0].assign(cost_class="displaced", is_network="yes")
+        kept = pd.concat([kept, waited], ignore_index=True)
+    own = kept["tid"].notna() & ~idle.reindex(kept.index, fill_value=False)
+    own &= kept["cost_class"] != "displaced"
+    on_cpu = kept[own].groupby(keys, dropna=False)["ns"].sum().rename("on_cpu")
+    spent = kept.groupby([*keys, "cost_class", "is_network"], dropna=False)["ns"].sum()
+    frame = spent[spent > 0].reset_index().astype({"ns": "int64"}).merge(on_cpu, "left", on=keys)
+    network = frame["is_network"].astype(object)
+    frame["is_network"] = network.where(network.notna(), None)
+    nobodys = frame["cost_class"].isin(["idle", "from_idle", "displaced"])
+    whole = frame.pop("on_cpu").astype("float64")
+    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & has_switches)
+    order = frame["cost_class"].map({name: place for place, name in enumerate(CLASSES)})
+    total = frame.groupby(keys, dropna=False)["ns"].transform("sum")
+    frame = frame.assign(total=-total, order=order)
+    frame = frame.sort_values(["total", *keys, "order", "is_network"], kind="stable")
+    return frame.drop(columns=["total", "order"]).reset_index(drop=True)

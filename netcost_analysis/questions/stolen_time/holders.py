@@ -1,0 +1,52 @@
+"""For whom a task waited: who had the CPU while it was runnable without one."""
+
+import pandas as pd
+
+from ...capture.requires import requires
+from ...errors import ArgumentError
+from ...timeline.aggregate import plain_names
+from ...timeline.by import By, check_by, victim_keys
+from ...timeline.timeline import Timeline
+from .lives import away_of, lived_by
+from .waiting import Held, displaced_in, moved
+
+# Who has a CPU that is idle, or of which nobody is known to have it.
+_IDLE, _NOBODY = "(idle)", "(unknown)"
+
+
+@requires("sched:sched_switch", "sched:sched_migrate_task")
+def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+    """Who had the CPU that each victim waited for, runnable.
+
+    by: "comm" or "tid" ("device" is as "comm"). Returns a row per victim and holder: the victim's
+    keys (its name is that under which it began to wait), holder_comm ("(idle)" where the CPU was
+    just being woken or switched, "(unknown)" where nobody is known to have had it), ns (int64, of
+    the holder's time, with the interrupts on top of it), lifetime_share (of lifetime_max_ns of the
+    victim); most ns first. What it waited for network work in kernel threads is in it, under their
+    names; waits that had not ended are not. Raises ValueError for another by, MissingEventsError
+    without switches or migrations. Source: the tables slices and migrations.
+    """
+    check_by(by)
+    if by == "cpu":
+        raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
+    away = away_of(timeline)
+    waits = away[(away["waited_ns"] > 0) & away["cpu"].isin(timeline.summary["cpus"])]
+    waits = waits[["cpu", "tid", "comm", "start_ns", "end_ns"]].reset_index(drop=True)
+    waits = moved(waits, timeline.migrations).astype({"comm": object})
+    stays = timeline.slices
+    names = plain_names(stays["comm"]).where((stays["tid"] != 0).fillna(True), _IDLE)
+    codes, found = pd.factorize(names)
+    stays = stays[["cpu", "in_ns", "out_ns"]].assign(handover=codes)
+    held = Held(stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"}))
+    pairs = displaced_in(stays, waits, held)
+    pairs["holder_comm"] = pd.Series(found, dtype=object).reindex(pairs["handover"]).to_numpy()
+    keys = victim_keys(by)
+    known = pairs.groupby([*keys, "holder_comm"])["ns"].sum()
+    whole = (waits["end_ns"] - waits["start_ns"]).groupby([waits[key] for key in keys]).sum()
+    rest = (whole - known.groupby(keys).sum().reindex(whole.index, fill_value=0)).rename("ns")
+    unknown = rest[rest > 0].reset_index().assign(holder_comm=_NOBODY)
+    frame = pd.concat([known.reset_index(), unknown], ignore_index=True).astype({"ns": "int64"})
+    lived = lived_by(timeline, by)["lifetime_max_ns"].astype("float64")
+    index = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
+    frame["lifetime_share"] = frame["ns"] / lived.reindex(index).to_numpy()
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)

@@ -1,0 +1,144 @@
+"""What was handed over to kernel threads: when, why, for how long, and who waited meanwhile."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from ...capture.requires import MissingEventsError, main_columns, requires, unrecorded
+from ...timeline.timeline import Timeline
+from ..batches.settings import kernel_limits
+from .chunks import chunks
+from .episodes import counted_if
+from .lives import away_of, names_then
+from .threads import Gathered, stays_of, stretches_of
+from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
+
+
+class Totals(NamedTuple):
+    """Sums over hand-overs, and of one victim's waits in them.
+
+    polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
+    waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
+    """
+
+    network_ns: int
+    polls: int | None
+    packets: int | None
+    waits: int
+    waited_ns: int
+    waited_most_ns: int
+    behind_others_ns: int
+
+
+@dataclass(frozen=True)
+class Handovers:
+    """Stretches in which a kernel thread had network work; columns: docs/definitions.md.
+
+    handovers: a row per stretch, in order of time. displaced: a row per stretch and task that
+    waited, runnable, on that CPU meanwhile, with the stretch's number in the index of handovers;
+    empty where nobody did, and where the CPUs' clocks disagree.
+    """
+
+    handovers: pd.DataFrame
+    displaced: pd.DataFrame
+
+    def totals(self, victim: str | None, displaced_ns: int | None = None) -> Totals:
+        """Sums, and the victim's. displaced_ns: its waits for any kernel thread's network work."""
+        frame = self.handovers
+        known = frame[["polls", "packets"]].notna().all()
+        polls, packets = (
+            int(frame[name].sum()) if known[name] else None for name in ("polls", "packets")
+        )
+        own = self.displaced[self.displaced["comm"] == victim].groupby("handover")["ns"].sum()
+        waited = int(own.sum())
+        return Totals(
+            network_ns=int(frame["network_ns"].sum()),
+            polls=polls,
+            packets=packets,
+            waits=len(own),
+            waited_ns=waited,
+            waited_most_ns=int(own.max()) if len(own) else 0,
+            behind_others_ns=(displaced_ns or 0) - waited,
+        )
+
+
+@requires("sched:sched_switch")
+@main_columns("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets")
+def handovers(timeline: Timeline) -> Handovers:
+    """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
+
+    A stretch begins when such a thread is woken and ends when it goes back to sleep: all its stays
+    on the CPU in between, those after a preemption too. Left out are those without network work.
+    NAPI's own threads (threaded NAPI, backlog threads) are there as well: all their work is handed
+    over from the start, and why says so.
+
+    Raises CaptureError where softirqs were not recorded and NAPI's threads had no polls, and as the
+    timeline does. Source: slices, segments, softirqs, polls, migrations; what would not fit into
+    memory is gone through in several passes.
+    """
+    across = timeline.across_cpus
+    # Who waited for one of some CPUs may have come back on another.
+    everywhere = timeline
+    if timeline.cpus is not None:
+        everywhere = timeline.capture.timeline(timeline.start, timeline.end)
+    cpus = timeline.summary["cpus"]
+    away = away_of(timeline) if across else None
+    threads = Gathered()
+    held: list[pd.DataFrame] = []
+    waits: list[pd.DataFrame] = []
+    moves: list[pd.DataFrame] = []
+    last: list[pd.DataFrame] = []
+    for piece in chunks(
+        everywhere, "slices", "segments", "softirqs", "hardirqs", "polls", "migrations"
+    ):
+        ours = stays_of(piece.slices)
+        threads.add(piece, ours[ours["cpu"].isin(cpus)])
+        held.append(held_of(piece.segments[piece.segments["cpu"].isin(cpus)]))
+        if away is not None:
+            others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
+            others = others[~others.index.isin(ours.index)]
+            moves.append(piece.migrations)
+            waited = waits_of(others)
+            waited["comm"] = names_then(waited, away, "end_ns")
+            waited = moved(waited, pd.concat(moves))
+            # Of a wait that has ended, all that was held meanwhile is known by now.
+            behind = Held(pd.concat(held)).between(waited) > 0
+            waits.append(waited[behind])
+            # By when they ended: a switch that was not recorded can let a stay begin early.
+            newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
+            last = [newest.drop_duplicates("tid", keep="last")]
+    sums = Held(pd.concat(held))
+    stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
+    unseen = unrecorded(timeline.capture, "irq:softirq_entry", "irq:softirq_exit")
+    if unseen and not len(frame):
+        raise MissingEventsError("handovers", tuple(unseen))
+    frame = counted_if(not unrecorded(timeline.capture, "napi:napi_poll"), frame)
+    frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
+    frame["displaced_tasks"] = frame["displaced_ns"]
+    if not across:
+        return Handovers(frame, displaced_in(stays, waits_of(everywhere.slices[:0]), sums))
+    if not everywhere.summary["lost_events"]:
+        waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
+    every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
+    pairs = displaced_in(stays, every, sums)
+    group = pairs.groupby("handover")["ns"]
+    for name, values in (("displaced_ns", group.sum()), ("displaced_tasks", group.size())):
+        frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
+    pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
+    return Handovers(frame, pairs.reset_index(drop=True))
+
+
+def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
+    # Who was preempted and had not come back by the recording's end.
+    end_ns = int(timeline.summary["end_ns"])
+    waiting = last[runnable(last["prev_state"]) & (last["out_ns"] < end_ns)]
+    return pd.DataFrame(
+        {
+            "cpu": waiting["cpu"].astype("int64"),
+            "tid": waiting["tid"].astype("int64"),
+            "comm": waiting["comm"].astype(object),
+            "start_ns": waiting["out_ns"],
+            "end_ns": end_ns,
+        }
+    )

@@ -1,0 +1,172 @@
+"""What networking cost in all, on which CPUs: what a headline begins with."""
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from ...capture.requires import few, unrecorded
+from ...coverage import WORTH_SAYING_FIRST, coverage_words
+from ...display.tables import between, share_between
+from ...timeline.aggregate import INTERRUPT_CONTEXTS
+from ...timeline.timeline import Timeline
+from ...units import duration, plural, share, were
+from ..completeness.unrecorded import missing
+
+_NAMED = 4
+_SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
+_EVENTS = (
+    *(*_SOFTIRQS, "irq:irq_handler_entry", "irq:irq_handler_exit"),
+    # Without it the time of kernel threads has no name.
+    "sched:sched_switch",
+)
+
+
+@dataclass(frozen=True)
+class NetworkCost:
+    """What networking cost.
+
+    network_cpu_ns, network_cpu_max_ns: CPU time of hardirqs, softirqs, polls and kernel threads
+    that is network, and with what may be (shared and inter-processor interrupts); the second is
+    None, of a CPU NA, and its share NaN, where nothing was recorded or has a known owner.
+    network_cpu_share, network_cpu_max_share: of the time of all CPUs. unknown_cpu_share: of it,
+    what has no known owner; where that is not 0 the others are lower bounds. cpu_ns: CPUs x
+    window. recorded_share, owned_share: as in coverages(). softirqs_missing: network softirqs that
+    the kernel counted on these CPUs and the recording has not, interrupts_missing: interrupts that
+    are network or may be: no figure has their time.
+    not_recorded: events of interrupts, softirqs and switches that were not; without softirqs nobody
+    knows the cost. of_cpus: a row per CPU (index cpu), most network_cpu_ns first, with the first
+    five and cpu_ns. Shares are NaN for an empty window.
+    """
+
+    network_cpu_ns: int
+    network_cpu_max_ns: int | None
+    network_cpu_share: float
+    network_cpu_max_share: float
+    unknown_cpu_share: float
+    cpu_ns: int
+    recorded_share: float | None
+    owned_share: float | None
+    softirqs_missing: int
+    interrupts_missing: int
+    not_recorded: tuple[str, ...]
+    of_cpus: pd.DataFrame
+
+
+def network_cost(timeline: Timeline) -> NetworkCost:
+    """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
+
+    Source: the timeline's sums.
+    """
+    sums = timeline.sums()
+    cost_class = sums["cost_class"].astype(object)
+    busy = sums["context"].isin(INTERRUPT_CONTEXTS) | (cost_class == "scheduled")
+    network = sums["is_network"].astype(object)
+    kinds = {
+        "network_cpu_ns": busy & (network == "yes"),
+        "network_cpu_max_ns": busy & (network != "no"),
+        "unknown_ns": sums["context"] == "unknown",
+    }
+    cpus = pd.Index([int(cpu) for cpu in timeline.summary["cpus"]], name="cpu")
+    frame = pd.DataFrame(
+        {
+            name: sums[mask.to_numpy(dtype=bool)].groupby("cpu")["ns"].sum().reindex(cpus)
+            for name, mask in kinds.items()
+        },
+        index=cpus,
+    )
+    frame = frame.fillna(0).astype("int64")
+    frame["cpu_ns"] = timeline.duration_ns
+    every = frame.sum().to_frame().T
+    for one in (frame, every):
+        whole = one["cpu_ns"].where(one["cpu_ns"] > 0).astype("float64")
+        one["network_cpu_share"] = one["network_cpu_ns"] / whole
+        one["network_cpu_max_share"] = one["network_cpu_max_ns"] / whole
+        one["unknown_cpu_share"] = one["unknown_ns"] / whole
+        # Where nothing is known there is no upper end.
+        nothing = one["unknown_ns"] >= one["cpu_ns"]
+        if not timeline.recorded or not timeline.owned:
+            nothing[:] = True
+        one["network_cpu_max_ns"] = one["network_cpu_max_ns"].astype("Int64").mask(nothing)
+        one["network_cpu_max_share"] = one["network_cpu_max_share"].mask(nothing)
+    frame = frame.drop(columns="unknown_ns")
+    row = every.to_dict("records")[0]
+    most = row["network_cpu_max_ns"]
+    lacking = [one for one in missing(timeline) if one.network]
+    softirqs = sum(one.least for one in lacking if one.kind == "softirq")
+    return NetworkCost(
+        network_cpu_ns=int(row["network_cpu_ns"]),
+        network_cpu_max_ns=None if pd.isna(most) else int(most),
+        network_cpu_share=float(row["network_cpu_share"]),
+        network_cpu_max_share=float(row["network_cpu_max_share"]),
+        unknown_cpu_share=float(row["unknown_cpu_share"]),
+        cpu_ns=int(row["cpu_ns"]),
+        recorded_share=timeline.recorded,
+        owned_share=timeline.owned,
+        softirqs_missing=softirqs,
+        interrupts_missing=sum(one.least for one in lacking) - softirqs,
+        not_recorded=tuple(unrecorded(timeline.capture, *_EVENTS)),
+        of_cpus=frame.sort_values("network_cpu_ns", ascending=False, kind="stable"),
+    )
+
+
+def network_words(cost: NetworkCost) -> list[str]:
+    """The first sentences of a headline: what is not known, where that is much; then the cost."""
+    lines = []
+    known = cost.network_cpu_max_ns is not None
+    if known and cost.unknown_cpu_share > WORTH_SAYING_FIRST:
+        lines.append(
+            f"Of {share(cost.unknown_cpu_share)} of CPU time nobody knows who had it: what is said "
+            "of the rest is a lower bound."
+        )
+    lacking = ""
+    if cost.not_recorded:
+        lacking = f"{few(cost.not_recorded)} {were(len(cost.not_recorded))} not recorded"
+    if set(_SOFTIRQS) & set(cost.not_recorded):
+        return [*lines, f"What networking cost in all this capture cannot say: {lacking}."]
+    whole = "all CPU time"
+    if len(cost.of_cpus) == 1:
+        whole = f"the time of CPU {cost.of_cpus.index[0]}"
+    coverages, counted = coverage_words(cost.recorded_share, cost.owned_share), _missing(cost)
+    used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
+    if not known or (counted and not used):
+        why = counted
+        if not cost.recorded_share:
+            why = ["nothing of it was recorded", *counted]
+        elif not known:
+            why = ["nothing of it has a known owner", *counted]
+        text = (
+            f"How much networking used of {whole} is not known: {', and '.join(why)} ({coverages})"
+        )
+        return [*lines, f"{text}."]
+    if not used and cost.unknown_cpu_share > 0:
+        whole += " that has a known owner"
+    text = f"Networking used {'at least ' if counted else ''}{used or 'nothing'} of {whole}"
+    times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
+    if times:
+        text += f", {times} of {duration(cost.cpu_ns)}"
+    rows = cost.of_cpus[(cost.of_cpus["network_cpu_max_ns"] > 0).fillna(False)]
+    if len(rows) and len(cost.of_cpus) > 1:
+        listed = [
+            f"{share_between(one.network_cpu_share, one.network_cpu_max_share)} of CPU {one.Index}"
+            for one in rows.head(_NAMED).itertuples()
+        ]
+        more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
+        text += f": {', '.join([*listed, *more])}"
+    text += f" ({'; '.join([coverages, *counted])})"
+    return [*lines, f"{text}{f', and more: {lacking}' if cost.not_recorded else ''}."]
+
+
+def _missing(cost: NetworkCost) -> list[str]:
+    # What the kernel counted and no figure has.
+    said = []
+    if cost.softirqs_missing:
+        missing = cost.softirqs_missing
+        said.append(
+            f"{plural(missing, 'network softirq')} {were(missing)} counted and not recorded"
+        )
+    if cost.interrupts_missing:
+        said.append(
+            f"{plural(cost.interrupts_missing, 'interrupt')} that may be network "
+            f"{were(cost.interrupts_missing)} counted and not recorded"
+        )
+    return said

@@ -1,0 +1,224 @@
+"""The pictures of stolen time: who lost it to what, at a stretch, to threads; what top shows."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from ...plots.marks import legend_above, short
+from ...plots.palette import (
+    FAINT,
+    HATCH,
+    INK,
+    KIND,
+    KIND_NAMES,
+    PART,
+    PART_NAMES,
+    WAITED,
+    printable,
+    time_unit,
+)
+from ...units import absent, duration, plural
+
+_BAR = 0.66
+_NAME_LENGTH = 22
+# From the left: what was taken, what may have been, what it did for the network, its own.
+_PARTS = (
+    *("stolen_network", "stolen_maybe_network", "stolen_other", "stolen_or_synchronous"),
+    *("synchronous", "scheduled", "unknown", "own"),
+)
+_KINDS = {
+    "poll": "poll_ns",
+    "softirq": "network_core_ns",
+    "hardirq": "hardirq_ns",
+    "vector": "vector_ns",
+    "softirq_other": "other_softirq_ns",
+    "nmi": "nmi_ns",
+}
+
+
+def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
+    """Draw each victim's time by cost class, what it waited off CPU beside it.
+
+    rows: as cost_classes returns it by comm. most: victims with most time on a CPU and waiting.
+    """
+    tasks = rows[~rows["comm"].isin(["(idle)", "(unknown)"])]
+    order = tasks.groupby("comm")["ns"].sum().sort_values(ascending=False, kind="stable")
+    names = list(order.index[:most])
+    shown = tasks[tasks["comm"].isin(names)]
+    part = shown["cost_class"].astype(object)
+    network = shown["is_network"].map({"yes": "network", "unknown": "maybe_network"})
+    part = part.where(part != "stolen", "stolen_" + network.fillna("other"))
+    wide = shown.assign(part=part).pivot_table(
+        index="comm", columns="part", values="ns", aggfunc="sum", fill_value=0
+    )
+    wide = wide.reindex(names)
+    extent = int(wide.sum(axis=1).max()) if len(wide) else 1
+    divisor, unit = time_unit(extent)
+    left = np.zeros(len(wide))
+    handles = []
+    for name in (*_PARTS, "displaced"):
+        if name not in wide or not wide[name].sum():
+            continue
+        away = name == "displaced"
+        plain: dict[str, Any] = {
+            "color": PART.get(name),
+            "edgecolor": FAINT,
+            "hatch": HATCH if name == "unknown" else None,
+            "linewidth": 0.5,
+        }
+        look = WAITED if away else plain
+        values = wide[name].to_numpy() / divisor
+        ax.barh(range(len(wide)), values, _BAR, left=left, **look)
+        left = left + values
+        label = "waited for it, off CPU" if away else PART_NAMES[name]
+        handles.append(Patch(label=label, **_patch(look)))
+    _rows(ax, [printable(name) for name in names])
+    ax.set_xlim(0, max(extent / divisor, 1e-9))
+    ax.set_xlabel(f"CPU time, {unit}")
+    legend_above(ax, handles, 4)
+
+
+def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
+    """Draw what a monitor shows of the busiest tasks, and what they had.
+
+    frame: as effective_share returns it by comm. Where no monitor's figure is known, the time on a
+    CPU stands in its place.
+    """
+    known = frame["monitor_share"].notna().any()
+    shown = frame["monitor_share"] if known else frame["on_cpu_ns"].astype("float64")
+    top = frame.loc[shown.sort_values(ascending=False, kind="stable").index[:most]]
+    claimed = 100 * top["monitor_share"].to_numpy()
+    had = 100 * top["effective_share"].to_numpy()
+    places = np.arange(len(top))
+    ax.hlines(places, had, claimed, color=PART["stolen_network"], linewidth=3, alpha=0.6)
+    ax.plot(had, places, "o", color=INK, markersize=7, label="what it had")
+    ax.plot(
+        *(claimed, places),
+        "o",
+        color=INK,
+        markersize=7,
+        markerfacecolor="white",
+        label="%CPU shown",
+    )
+    # What the kernel counted is of another time than what the trace says.
+    runs = top["monitor_of_ns"].where(top["monitor_from"] == "counted")
+    for place, (a, b, run) in enumerate(zip(had, claimed, runs, strict=True)):
+        if b - a >= 0.5:
+            of = "" if absent(run) else f" of its run of {duration(run)}"
+            text = f"{b:.1f} shown{of}, {a:.1f} had"
+            _beside(ax, text, max(a, b), place)
+    _rows(ax, [printable(name) for name in top.index])
+    largest = np.nanmax(np.append(np.append(had, claimed), 1.0))
+    ax.set_xlim(0, largest * 1.3)
+    ax.set_xlabel("share of one CPU while it was there, %")
+    ax.grid(axis="x")
+    legend_above(ax, columns=2)
+
+
+def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> None:
+    """Draw the longest episodes, each by what ran in it.
+
+    frame: episodes of episodes(). origin_ns: what times count from.
+    """
+    rows = frame.head(most)
+    divisor, unit = time_unit(int(rows["wall_ns"].max()) if len(rows) else 1)
+    left = np.zeros(len(rows))
+    handles = []
+    for kind, name in _KINDS.items():
+        values = rows[name].to_numpy() / divisor
+        if not values.sum():
+            continue
+        ax.barh(
+            range(len(rows)),
+            values,
+            _BAR,
+            left=left,
+            color=KIND[kind],
+            edgecolor=FAINT,
+            linewidth=0.4,
+        )
+        left = left + values
+        handles.append(Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]))
+    names = []
+    row: Any
+    for place, row in enumerate(rows.itertuples()):
+        at = (row.start_ns - origin_ns) / 1e9
+        names.append(f"{short(row.comm, _NAME_LENGTH)}, CPU {row.cpu}, at {at:.6f} s")
+        text = duration(row.wall_ns) + _packets(row.packets)
+        _beside(ax, text, left[place], place)
+    _rows(ax, names)
+    ax.set_xlim(0, max(left.max(initial=0), 1e-9) * 1.22)
+    ax.set_xlabel(f"without running in between, {unit}")
+    ax.grid(axis="x")
+    legend_above(ax, handles, 3)
+
+
+def _packets(packets: Any) -> str:
+    if pd.isna(packets) or not packets:
+        return ""
+    return f", {int(packets):,} packet{'' if packets == 1 else 's'}"
+
+
+def when(ax: Axes, frame: pd.DataFrame, window: tuple[int, int], origin_ns: int) -> None:
+    """Draw when threads had network work, a lane for each.
+
+    frame: handovers of handovers(). window: from when to when, ns. origin_ns: what the axis counts
+    from.
+    """
+    start_ns, end_ns = window
+    divisor, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
+    busiest = frame.groupby("comm")["network_ns"].sum().sort_values(ascending=False)
+    names = list(busiest.index[:8])
+    # A hand-over of a microsecond must still be seen.
+    least = (end_ns - start_ns) / 400
+    for place, name in enumerate(names):
+        rows = frame[frame["comm"] == name]
+        spans = [
+            ((start - origin_ns) / divisor, max(end - start, least) / divisor)
+            for start, end in zip(rows["start_ns"], rows["end_ns"], strict=True)
+        ]
+        ax.broken_barh(spans, (place - _BAR / 2, _BAR), facecolor=PART["scheduled"], linewidth=0)
+    _rows(ax, [short(name, _NAME_LENGTH) for name in names])
+    ax.set_xlim((start_ns - origin_ns) / divisor, max(end_ns - origin_ns, 1) / divisor)
+    ax.set_xlabel(f"time since the capture's start, {unit}")
+    ax.grid(axis="x")
+
+
+def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
+    """Draw who waited while they had it.
+
+    displaced: of handovers().
+    """
+    by_task = displaced.groupby("comm")["ns"].sum().sort_values(ascending=False, kind="stable")
+    top, rest = by_task.iloc[:most], by_task.iloc[most:]
+    names = [short(name, _NAME_LENGTH) for name in top.index]
+    values = [int(ns) for ns in top]
+    if len(rest):
+        names.append(plural(len(rest), "other"))
+        values.append(int(rest.sum()))
+    largest = max(values, default=0)
+    divisor, unit = time_unit(largest)
+    lengths = [value / divisor for value in values]
+    ax.barh(range(len(values)), lengths, _BAR, **WAITED)
+    for place, value in enumerate(values):
+        _beside(ax, duration(value), value / divisor, place)
+    _rows(ax, names)
+    ax.set_xlim(0, max(largest, 1) / divisor * 1.35)
+    ax.set_xlabel(f"waited meanwhile, {unit}")
+
+
+def _beside(ax: Axes, text: str, x: float, row: int) -> None:
+    ax.annotate(text, (x, row), xytext=(6, 0), textcoords="offset points", va="center")
+
+
+def _rows(ax: Axes, names: list[str]) -> None:
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+
+
+def _patch(look: dict[str, Any]) -> dict[str, Any]:
+    return {("facecolor" if name == "color" else name): value for name, value in look.items()}

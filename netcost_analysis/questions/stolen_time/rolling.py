@@ -1,0 +1,224 @@
+"""How a loss changes while the capture goes on: windows that roll over it."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...capture.requires import main_columns
+from ...errors import ArgumentError
+from ...timeline.aggregate import of_tasks, require_task, tally, within_figures
+from ...timeline.by import By, check_by, victim_keys
+from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.timeline import Timeline
+from ...units import round_width
+
+_MEASURES = (
+    *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
+    *("stolen_network_max_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"),
+    *KIND_COLUMNS.values(),
+)
+_STEPS_IN_WINDOW = 5
+# A window of which so much is unknown cannot be compared with others.
+_UNKNOWN = 0.1
+
+
+@main_columns("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns", "on_cpu_ns")
+def rolling_stolen(
+    timeline: Timeline,
+    window_ns: int | None = None,
+    step_ns: int | None = None,
+    by: By | None = None,
+    victim: str | None = None,
+) -> pd.DataFrame:
+    """What was stolen in windows that roll over the timeline.
+
+    window_ns: width of a window, a multiple of step_ns; None for five steps. step_ns: from one
+    window's start to the next one's; None for a round width of which the timeline has about 120.
+    Windows begin on multiples of step_ns on the capture's clock; the first and the last are cut
+    where the timeline is. by: None for all tasks together, else a row per window and victim of
+    those that were on a CPU in it. victim: only the task of that name.
+
+    Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
+    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
+    scheduled_ns, unknown_ns, hardirq_ns, vector_ns, poll_ns, network_core_ns, other_softirq_ns,
+    nmi_ns (parts of stolen_max_ns; all int64, the first two Int64, NA without sched_switch),
+    stolen_share,
+    stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of the window, one CPU
+    being 1), unknown_cpu_share (of the window's CPU time, what has no known owner), lived_ns
+    (Int64: how much of it the victim surely was there, of a group the sum over its tasks; NA of all
+    tasks together and without sched_switch). Raises ValueError for widths that do not fit,
+    CaptureError as the timeline does. Source: sums(step_ns), the steps of a window added up; lives.
+    """
+    require_task(timeline.sums(), victim)
+    step, window = _widths(timeline, window_ns, step_ns)
+    keys = [] if by is None else victim_keys(_checked(by))
+    if not timeline.duration_ns:
+        frame = rolled(_measured(timeline.sums(), by, victim), keys, step, window, (0, 0))
+        return frame.assign(unknown_cpu_share=float("nan"), lived_ns=pd.array([], dtype="Int64"))
+    sums = timeline.sums(step)
+    rows = _measured(sums, by, victim)
+    edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    frame = rolled(rows, keys, step, window, edges)
+    frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
+    frame["lived_ns"] = _lived(timeline, frame, keys, victim)
+    if not timeline.has_switches:
+        frame[["on_cpu_ns", "task_ns"]] = pd.NA
+        frame[["stolen_share", "stolen_max_share"]] = float("nan")
+    return frame.astype({"on_cpu_ns": "Int64", "task_ns": "Int64"})
+
+
+def _checked(by: By) -> By:
+    check_by(by)
+    return by
+
+
+def _widths(timeline: Timeline, window_ns: int | None, step_ns: int | None) -> tuple[int, int]:
+    step = step_ns
+    if step is None:
+        # A window that was asked for is made of whole steps.
+        step = window_ns // _STEPS_IN_WINDOW if window_ns else round_width(timeline.duration_ns)
+        if window_ns and (not step or window_ns % step):
+            step = window_ns
+    window = _STEPS_IN_WINDOW * step if window_ns is None else window_ns
+    if step <= 0 or window <= 0 or window % step:
+        raise ArgumentError(f"a window of {window} ns is no whole number of steps of {step} ns")
+    return step, window
+
+
+def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series[float]":
+    # Of each window the CPU time without a known owner, over all of it.
+    every = sums.groupby("bin_ns")["ns"].sum()
+    unknown = sums[sums["context"] == "unknown"].groupby("bin_ns")["ns"].sum()
+    unknown = unknown.reindex(every.index, fill_value=0)
+    bins = every.index.to_numpy("int64")
+    first = np.searchsorted(bins, frame["start_ns"].to_numpy() // step * step)
+    after = np.searchsorted(bins, frame["end_ns"].to_numpy())
+    parts = []
+    for values in (unknown, every):
+        until = np.concatenate([[0], np.cumsum(values.to_numpy("int64"))])
+        parts.append((until[after] - until[first]).astype("float64"))
+    lost, whole = (pd.Series(part, index=frame.index) for part in parts)
+    return lost / whole.where(whole > 0)
+
+
+def _lived(
+    timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: str | None
+) -> "pd.Series[int]":
+    # How much of each window the victim was there.
+    if not timeline.has_switches or ("comm" not in keys and victim is None):
+        return pd.Series(pd.NA, index=frame.index, dtype="Int64")
+    lives = timeline.lives[["tid", "comm", "begun_ns", "done_ns"]].dropna().astype({"comm": object})
+    lives = lives if victim is None else lives[lives["comm"] == victim]
+    windows = frame[["start_ns", "end_ns", *keys]].rename_axis("window").reset_index()
+    both = windows.merge(lives, on=keys) if keys else windows.merge(lives, how="cross")
+    ends = both[["end_ns", "done_ns"]].astype("int64").min(axis=1)
+    begins = both[["start_ns", "begun_ns"]].astype("int64").max(axis=1)
+    there = (ends - begins).clip(lower=0).groupby(both["window"]).sum()
+    return there.reindex(frame.index, fill_value=0).astype("Int64")
+
+
+def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataFrame:
+    # The sums of tasks with a column for each measure.
+    rows = of_tasks(tally(sums, by or "comm"))
+    rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
+    if victim is not None:
+        rows = rows[rows["comm"] == victim]
+    what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
+    kind = kinds_of(rows).where(what["stolen_max_ns"])
+    what |= {name: kind == one for one, name in KIND_COLUMNS.items()}
+    return rows.assign(**{name: rows["ns"].where(mask, 0) for name, mask in what.items()})
+
+
+def rolled(
+    rows: pd.DataFrame, keys: list[str], step: int, window: int, edges: tuple[int, int]
+) -> pd.DataFrame:
+    # rows: bin_ns, the keys and the measures. edges: of the timeline, ns.
+    start, end = edges
+    measures = list(_MEASURES)
+    binned = rows.groupby([*keys, "bin_ns"], dropna=False)[measures].sum().reset_index()
+    first = start // step * step
+    last = max(-(-end // step) * step - window, first)
+    # A window longer than the timeline ends with it.
+    window = min(window, max(end - first, step))
+    steps = -(-window // step)
+    # A bin is part of each window that holds it: of as many windows as a window has steps.
+    parts = [binned.assign(window=binned["bin_ns"] - number * step) for number in range(steps)]
+    spread = pd.concat(parts) if parts else binned.assign(window=0)
+    spread = spread[(spread["window"] >= first) & (spread["window"] <= last)]
+    frame = spread.groupby(["window", *keys], dropna=False)[measures].sum()
+    if not keys:
+        # A window in which no task ran is a window all the same.
+        every = pd.RangeIndex(first, last + 1, step, name="window") if end > start else frame.index
+        frame = frame.reindex(every, fill_value=0)
+    frame = frame.reset_index()
+    frame.insert(0, "start_ns", frame["window"].clip(lower=start).astype("int64"))
+    frame.insert(1, "end_ns", (frame["window"] + window).clip(upper=end).astype("int64"))
+    frame = frame.drop(columns="window").astype(dict.fromkeys(measures, "int64"))
+    width = (frame["end_ns"] - frame["start_ns"]).astype("float64")
+    on_cpu = frame["on_cpu_ns"].astype("float64")
+    for name, column in (("stolen", "stolen_ns"), ("stolen_max", "stolen_max_ns")):
+        frame[f"{name}_share"] = frame[column] / on_cpu.where(on_cpu > 0)
+        of_cpu = name.replace("stolen", "stolen_cpu")
+        frame[f"{of_cpu}_share"] = frame[column] / width.where(width > 0)
+    return frame
+
+
+def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
+    """The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
+
+    frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
+    None where no window begins at the end of another.
+    """
+    pairs = frame.merge(
+        frame[["start_ns", "stolen_cpu_share"]],
+        left_on="end_ns",
+        right_on="start_ns",
+        suffixes=("", "_next"),
+    )
+    if not len(pairs):
+        return None
+    change = (pairs["stolen_cpu_share_next"] - pairs["stolen_cpu_share"]).abs()
+    if not change.notna().any():
+        return None
+    pair = pairs.iloc[int(change.argmax())]
+    earlier = frame[frame["start_ns"] == pair["start_ns"]].iloc[0]
+    later = frame[frame["start_ns"] == pair["end_ns"]].iloc[0]
+    return earlier, later
+
+
+def usual(frame: pd.DataFrame) -> pd.DataFrame:
+    """The windows that can be compared: the victim was there throughout, and most is known.
+
+    frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
+    half of its usual time; all, where nobody knows how long it was on a CPU.
+    """
+    if not len(frame) or frame["on_cpu_ns"].isna().any():
+        return frame
+    width = frame["end_ns"] - frame["start_ns"]
+    frame = frame[(frame["lived_ns"] >= width).fillna(True).astype(bool)]
+    ran = frame["on_cpu_ns"].astype("int64")
+    known = frame["unknown_cpu_share"] < _UNKNOWN
+    return frame[known & (ran >= ran[ran > 0].median() / 2)]
+
+
+def width_of(frame: pd.DataFrame) -> int:
+    """How wide windows are, in the median, ns."""
+    return int((frame["end_ns"] - frame["start_ns"]).median())
+
+
+class Spread(NamedTuple):
+    """stolen_max_share over usual windows: its 10th and 90th percentile, and the most."""
+
+    low_share: float
+    high_share: float
+    most_share: float
+
+
+def spread(frame: pd.DataFrame) -> Spread | None:
+    """How much the share taken varies from window to window; None for few, or where nothing was."""
+    shares = usual(frame)["stolen_max_share"].dropna()
+    if len(shares) < 5 or not shares.max():
+        return None
+    low, high = shares.quantile([0.1, 0.9])
+    return Spread(float(low), float(high), float(shares.max()))

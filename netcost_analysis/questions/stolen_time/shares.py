@@ -1,0 +1,161 @@
+"""What a victim effectively had, beside what a monitor shows of it."""
+
+import pandas as pd
+
+from ...capture.requires import main_columns, unrecorded
+from ...timeline.aggregate import known_if, of_tasks, per_victim
+from ...timeline.by import By, victim_keys
+from ...timeline.timeline import Timeline
+from ..losses import stolen
+from .chunks import chunks
+from .lives import lived_by, twice_of
+from .settling import of_its_own
+
+_TICK = "irq_vectors:local_timer_entry"
+
+
+@main_columns(
+    "comm", "effective_share", "monitor_share", "overcharged_share", "on_cpu_ns", "task_ns"
+)
+def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+    """The share of a CPU that each victim effectively had, against what a monitor shows.
+
+    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, indexed as
+    stolen() is and in its order; times are ns, shares are of its lifetime as lifetimes() has it (of
+    a CPU: of the window), one CPU being 1. A share's _max_ is its upper end:
+
+    - on_cpu_ns, task_ns, monitor_ns (Int64): as in stolen(); lifetime_ns, lifetime_max_ns (Int64):
+      as in lifetimes().
+    - monitor_share, monitor_max_share: what `top` shows as %CPU. Of the bundle's victim, over all
+      of the capture, what the kernel itself counted (accounts: task_stat), and monitor_from is
+      counted; of others monitor_ns, and it is traced. None where monitor_share is NaN.
+      monitor_of_ns (Int64): what these two are of: counted, the wall time of its run, of which the
+      recording may be a part; else its lifetime.
+    - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
+      sending and receiving, and of ksoftirqd and its like the network work that they are for; the
+      second adds what may have been that. overcharged_share, overcharged_max_share: what it is
+      charged for and did not have, of its lifetime; below 0 where its own softirqs are not charged.
+      NaN where unknown.
+    - ticks, softirq_ticks (Int64): timer interrupts that found it current, and those of them that
+      interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of the former.
+      NA and NaN where local_timer was not recorded.
+
+    Raises ValueError for another by, CaptureError as the timeline does. Source: stolen(), the sums
+    and lives; hardirqs and softirqs for the ticks.
+    """
+    losses, keys = stolen(timeline, by), victim_keys(by)
+    frame = losses[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
+    lived = lived_by(timeline, by).reindex(frame.index)
+    frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
+    # Nobody has two CPUs at once.
+    rows = of_tasks(timeline.tally(by))
+    twice = _twice(timeline, lived, rows, keys)
+    shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
+    shortest, longest = shortest.where(shortest > 0), longest.where(longest > 0)
+    unseen = losses["unknown_max_ns"] - losses["unknown_ns"]
+    monitor = _float(frame["monitor_ns"]) - twice
+    surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
+    perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
+    ran = per_victim(rows[of_its_own(rows)], keys, frame.index) - twice
+    # What nobody recorded is of what it ran itself: no more than that.
+    taken = losses["stolen_unrecorded_ns"].clip(upper=ran)
+    least = per_victim(rows[surely], keys, frame.index) - twice - taken
+    most = per_victim(rows[surely | perhaps], keys, frame.index) - twice
+    had, had_most = (_float(known_if(timeline.has_switches, ns)) for ns in (least, most))
+    frame["monitor_share"] = monitor / longest
+    frame["monitor_from"] = "traced"
+    frame["monitor_of_ns"] = frame["lifetime_max_ns"]
+    # Nobody runs for longer than it is there.
+    frame["monitor_max_share"] = ((monitor + unseen) / shortest).clip(upper=1)
+    frame["effective_share"] = had / longest
+    frame["effective_max_share"] = ((had_most + unseen) / shortest).clip(upper=1)
+    _counted(timeline, frame, by)
+    # What it had unseen it was charged for as well, unless all of that was taken from it.
+    least, most = monitor - had_most, monitor + unseen - had
+    low = least / longest.where(least >= 0, shortest)
+    high = (most / shortest.where(most >= 0, longest)).clip(upper=1)
+    # What the kernel counted has in it what nobody saw; and what it counted while the run was not
+    # recorded: that may be all of that time, or none.
+    by_kernel = frame["monitor_from"] == "counted"
+    run = _float(frame["monitor_of_ns"])
+    counted_ns = frame["monitor_share"] * run
+    least = (counted_ns - (run - shortest).clip(lower=0)).clip(lower=0) / shortest
+    most = (counted_ns / shortest).clip(upper=1)
+    frame["overcharged_share"] = low.mask(by_kernel, least - frame["effective_max_share"])
+    frame["overcharged_max_share"] = high.mask(by_kernel, most - frame["effective_share"])
+    # No figure, nobody who says it.
+    frame["monitor_from"] = frame["monitor_from"].where(frame["monitor_share"].notna(), None)
+    ticks = ["ticks", "softirq_ticks"]
+    known = not unrecorded(timeline.capture, _TICK)
+    if not known:
+        counted = pd.DataFrame(0, index=frame.index, columns=ticks)
+    else:
+        pieces = chunks(timeline, "hardirqs", "softirqs")
+        counted = pd.concat([_ticks(piece, keys) for piece in pieces])
+        counted = counted.groupby(keys, dropna=False)[ticks].sum()
+        counted = counted.reindex(frame.index, fill_value=0)
+    for name in ticks:
+        frame[name] = known_if(known, counted[name])
+    seen = _float(frame["ticks"])
+    frame["softirq_ticks_share"] = _float(frame["softirq_ticks"]) / seen.where(seen > 0)
+    return frame
+
+
+def _twice(
+    timeline: Timeline, lived: pd.DataFrame, rows: pd.DataFrame, keys: list[str]
+) -> "pd.Series[int]":
+    # What of its time on the timeline's CPUs each victim of lived_by() had on another at once.
+    if timeline.cpus is None or "cpu" in keys or not timeline.has_switches:
+        return lived["twice_ns"].fillna(0).astype("int64")
+    of_task = ["tid", "comm"]
+    stays = twice_of(timeline)
+    there = stays[stays["cpu"].isin(timeline.cpus)].groupby(of_task)["twice_ns"].sum()
+    # As in a life: before its first event on a CPU a task is said to have run itself.
+    own = rows[of_its_own(rows)].astype({"tid": "int64"}).groupby(of_task)["ns"].sum()
+    there = there.clip(upper=own.reindex(there.index, fill_value=0))
+    return there.groupby(keys).sum().reindex(lived.index, fill_value=0).astype("int64")
+
+
+def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
+    # What the kernel counted of the bundle's victim goes before what the trace says it would.
+    from ..accounting.side_by_side import top_share, wall_s
+
+    bundle = timeline.capture.bundle
+    if bundle is None or by == "cpu" or timeline.start is not None or timeline.end is not None:
+        return
+    pid, shown = (bundle.victim or {}).get("pid"), top_share(bundle)
+    tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()
+    if shown is None or list(tids.get(bundle.victim_comm, ())) != [pid]:
+        return
+    key = (pid, bundle.victim_comm) if by == "tid" else bundle.victim_comm
+    frame.loc[[key], ["monitor_share", "monitor_max_share"]] = shown
+    frame.loc[[key], "monitor_from"] = "counted"
+    frame.loc[[key], "monitor_of_ns"] = round(wall_s(bundle) * 1e9)
+
+
+def _float(values: "pd.Series[int]") -> "pd.Series[float]":
+    return values.astype("Float64").astype("float64")
+
+
+def _ticks(piece: Timeline, keys: list[str]) -> pd.DataFrame:
+    # A row per timer interrupt on top of a task: its keys, 1, and whether it was on a softirq.
+    rows = piece.hardirqs
+    tick = (rows["context"] == "vector") & (rows["name"].astype(object) == "local_timer")
+    # One that a window's edge cuts is in both windows, and began in one.
+    since, until = int(piece.summary["start_ns"]), int(piece.summary["end_ns"])
+    tick &= (rows["entry_ns"] >= since).fillna(False) & (rows["entry_ns"] < until).fillna(False)
+    tick &= (rows["tid"].notna() & (rows["tid"] != 0)).fillna(False)
+    ticks = rows[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
+    ticks = ticks.astype({"entry_ns": "int64"}).sort_values("entry_ns", kind="stable")
+    began = piece.softirqs[piece.softirqs["entry_ns"].notna()]
+    began = pd.DataFrame(
+        {
+            "cpu": began["cpu"],
+            "softirq_ns": began["entry_ns"].astype("int64"),
+            "exit_ns": began["exit_ns"],
+        }
+    ).sort_values("softirq_ns", kind="stable")
+    on = pd.merge_asof(ticks, began, left_on="entry_ns", right_on="softirq_ns", by="cpu")
+    open_ = on["softirq_ns"].notna() & (on["exit_ns"] > on["entry_ns"]).fillna(True)
+    on = on.assign(ticks=1, softirq_ticks=open_.astype("int64"))
+    return on[list(dict.fromkeys([*keys, "ticks", "softirq_ticks"]))]

@@ -1,0 +1,172 @@
+# What tracing took from the victim of netcost-record --calibrate, which runs it four times: alone
+# and under the load, each untraced and traced.
+
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...capture.bundle import Bundle, is_bundle
+from ...units import plural
+from .loads import Compared, compared, load_of
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+    from ...parsers.openssl import SpeedRun
+
+Rates = dict[tuple[str, int], float]
+_CONFIDENCE = 0.95
+# The 28 idle pairs of sample-data/hidden-cost, which tracing hardly tells apart, differ by 0.8 % in
+# the median and 1.2 % in the standard deviation: one pair alone may be alike by luck.
+_LEAST_NOISE = 0.01
+# From the help of the kernel's CONFIG_TRACEPOINT_BENCHMARK: hot and cold caches.
+PUBLISHED_NS = (300, 3_700)
+# A third of the former: netcost-record --check measured 214 ns at the least (docs/capture.md), and
+# what is lower than this is a difference of two runs, not an event's cost.
+_LEAST_NS = 100
+# Of a CPU: loads that explain less than this go without saying.
+_WORTH_SAYING = 0.001
+
+
+class Calibrated(NamedTuple):
+    # One pair of runs. cpu: the victim's, where it was measured; None where it was not pinned. ns,
+    # low, high: of an event.
+    pair: str
+    cpu: int | None
+    ns: float
+    low: float
+    high: float
+    events: int
+    usable: bool
+    says: str
+
+
+def calibrated(capture: "Capture") -> list[Calibrated]:
+    # The pair under load first: it has most events, so most to see. Empty without a calibration.
+    from ...capture.capture import open_capture
+
+    bundle = capture.bundle
+    folders = bundle.manifest.get("calibration") if bundle else None
+    if bundle is None or not isinstance(folders, dict):
+        return []
+    runs = {name: run_of(bundle, folders.get(name)) for name in ("idle", "idle_traced", "load")}
+    idle = runs["idle"]
+    if idle is None or not idle.speed_runs:
+        return []
+    full = rates(idle.speed_runs)
+    lost: dict[str, np.ndarray[Any, Any]] = {}
+    counted: dict[str, tuple[int, float]] = {}
+    loads: tuple[float, Compared] | None = None
+    traced = runs["idle_traced"]
+    if traced is not None and traced.speed_runs:
+        lost["idle"] = shares_lost(full, full, rates(traced.speed_runs))
+        counted["idle"] = events_on(open_capture(traced.path))
+    cpu = cpu_of(bundle)
+    if runs["load"] is not None and bundle.speed_runs:
+        untraced = rates(runs["load"].speed_runs)
+        lost["load"] = shares_lost(full, untraced, rates(bundle.speed_runs))
+        counted["load"] = events_on(capture)
+        to_load = shares_lost(full, full, untraced)
+        taken = float(to_load.mean()) if len(to_load) else 0.0
+        loads = taken, compared(load_of(runs["load"], cpu), load_of(bundle, cpu))
+    noise = abs(float(lost["idle"].mean())) if len(lost.get("idle", ())) else None
+    return [
+        judged(pair, lost[pair], *counted[pair], *beside)._replace(cpu=cpu)
+        for pair, beside in (("load", (noise, loads)), ("idle", (None, None)))
+        if pair in lost and len(lost[pair]) and counted[pair][0]
+    ]
+
+
+def cpu_of(bundle: Bundle) -> int | None:
+    # The CPU that the victim was pinned to.
+    cpu = (bundle.victim or {}).get("cpu")
+    return cpu if isinstance(cpu, int) else None
+
+
+def run_of(bundle: Bundle, name: Any) -> Bundle | None:
+    # One of the runs, a folder of the bundle.
+    if not isinstance(name, str) or bundle.text(f"{name}/manifest.json") is None:
+        return None
+    path = bundle.path / name
+    return Bundle(path) if is_bundle(path) else None
+
+
+def rates(runs: "list[SpeedRun]") -> Rates:
+    # Blocks per second of wall time, by what was computed.
+    return {(run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in runs if run.blocks}
+
+
+def shares_lost(full: Rates, untraced: Rates, traced: Rates) -> "np.ndarray[Any, Any]":
+    # Of each block size: how much of the victim's full pace was lost to tracing, 1 being a CPU.
+    keys = [key for key in traced if key in untraced and full.get(key)]
+    return np.array([(untraced[key] - traced[key]) / full[key] for key in keys])
+
+
+def events_on(capture: "Capture") -> tuple[int, float]:
+    # Events on the victim's CPU while it ran, and how long that was, s.
+    from .counts import event_times
+
+    timeline = capture.victim_timeline()
+    start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    times = event_times(capture, start, end, timeline.summary["cpus"])
+    return len(times), (end - start) / 1e9
+
+
+def judged(
+    pair: str,
+    lost: "np.ndarray[Any, Any]",
+    events: int,
+    seconds: float,
+    noise: float | None,
+    loads: tuple[float, Compared] | None = None,
+) -> Calibrated:
+    # lost: shares of a CPU. noise: how much two runs differ that should hardly, None where unknown.
+    # loads: what the victim lost to the untraced load, as a share of a CPU, and how the traced one
+    # differed; None where there was no load.
+    each = 1e9 * seconds / events
+    mean = float(lost.mean())
+    if len(lost) > 1:
+        # Whoever only counts events would wait a second for it.
+        from scipy import stats
+
+        spread = float(lost.std(ddof=1)) / sqrt(len(lost))
+        width = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(lost) - 1)) * spread
+        how = f"95 % interval of {plural(len(lost), 'block size')}"
+    elif noise is not None:
+        width = max(noise, _LEAST_NOISE)
+        how = f"one run; give or take the {100 * width:.1f} % that runs differ by anyhow"
+    else:
+        width, how = float("inf"), "one run, which is no statistic"
+    less, more = explained(loads)
+    low = max(mean - more - width, 0.0) * each
+    # Without an end the published one must do.
+    high = max(mean - less + (width if np.isfinite(width) else 0.0), 0.0) * each
+    says = f"{100 * mean:.2f} % of a CPU lost to {plural(events, 'event')}; {how}"
+    if loads and loads[1].says and more - less >= _WORTH_SAYING:
+        says += f", and {100 * (more - less):.1f} % for loads that differ ({loads[1].says})"
+    doubt = loads[1].refused if loads else None
+    doubt = doubt or implausible(mean * each, low, high)
+    if doubt:
+        says += f"; {doubt}"
+    return Calibrated(pair, None, mean * each, low, high, events, not doubt, says)
+
+
+def explained(loads: tuple[float, Compared] | None) -> tuple[float, float]:
+    # What the loads' difference may have taken from the victim, at least and at most, as a share of
+    # a CPU: what a packet took from it untraced, times the packets that there were more or less.
+    if loads is None:
+        return 0.0, 0.0
+    taken, of = max(loads[0], 0.0), loads[1]
+    return taken * of.low, taken * of.high
+
+
+def implausible(ns: float, low: float, high: float) -> str | None:
+    # Why a price cannot be an event's.
+    if not low:
+        return "not told from nothing"
+    if max(low, ns) > PUBLISHED_NS[1]:
+        # The recorder's own work on another CPU, its caches, a host that was not quiet.
+        return "more than an event costs, so something else slowed the victim as well"
+    if high < _LEAST_NS:
+        return "less than an event costs anywhere, so the runs differed by something else as well"
+    return None

@@ -1,0 +1,1 @@
+"""A notebook executed on a capture, as a page."""

@@ -1,0 +1,127 @@
+# The sums table read as victims and thieves: what ledger() and stolen() share. Pure functions of
+# frames.
+
+import pandas as pd
+
+from .._native import CaptureError
+from ..errors import no_task
+from .by import By
+
+# Contexts that run on top of whatever task is current.
+INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
+_THIEF_KEYS = ["context", "id", "name", "device"]
+NOBODY = "(unknown)"
+
+
+def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
+    # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
+    # each row.
+    frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "episodes"]].copy()
+    frame["comm"] = plain_names(sums["comm"])
+    frame["context"] = sums["context"].astype(object)
+    frame["cost_class"] = sums["cost_class"].astype(object).where(sums["cost_class"].notna(), "")
+    frame["is_network"] = (
+        sums["is_network"].astype(object).where(sums["is_network"].notna(), "unknown")
+    )
+    frame["thief"] = thief_labels(frame, by)
+    return frame
+
+
+def plain_names(names: "pd.Series[str]") -> "pd.Series[str]":
+    # Categories of different tables do not compare; and grouping would list those without rows.
+    return names.astype(object).where(names.notna(), NOBODY)
+
+
+def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
+    # Rows that belong to a named task: what its time on CPU is made of.
+    return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
+
+
+def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
+    # A figure of a task that did not run would be 0, and pass for knowledge.
+    rows = of_tasks(sums)
+    known = rows["tid"] if isinstance(task, int) else rows["comm"].astype(object)
+    if task in (None, NOBODY) or bool((known == task).fillna(False).any()):
+        return
+    by_comm = rows.groupby(rows["comm"].astype(object))["ns"].sum().sort_values(ascending=False)
+    raise CaptureError(no_task(task, [str(name) for name in by_comm.index]))
+
+
+def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
+    # Which rows of tasks make up each figure of stolen().
+    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
+    surely = inside & (rows["cost_class"] == "stolen")
+    perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
+    return {
+        "on_cpu_ns": pd.Series(True, index=rows.index),
+        "task_ns": rows["context"] == "task",
+        "stolen_ns": surely,
+        "stolen_max_ns": perhaps,
+        "stolen_network_ns": surely & (rows["is_network"] == "yes"),
+        "stolen_network_max_ns": perhaps & (rows["is_network"] != "no"),
+        "synchronous_ns": inside & (rows["cost_class"] == "synchronous"),
+        "scheduled_ns": rows["cost_class"] == "scheduled",
+    }
+
+
+def per_victim(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> "pd.Series[int]":
+    # ns by victim, 0 for a victim without such rows.
+    return rows.groupby(keys, dropna=False)["ns"].sum().reindex(index, fill_value=0).astype("int64")
+
+
+def known_if(known: bool, ns: "pd.Series[int]") -> "pd.Series[int]":
+    # As Int64: the values where they are known, NA throughout where they are not.
+    return ns.astype("Int64") if known else pd.Series(pd.NA, index=ns.index, dtype="Int64")
+
+
+def per_victim_and(
+    column: str, rows: pd.DataFrame, keys: list[str], index: pd.Index
+) -> pd.DataFrame:
+    # ns by victim and by a column's values; columns by falling total.
+    wide = rows.groupby([*keys, column], dropna=False)["ns"].sum().unstack(column, fill_value=0)
+    wide = wide.reindex(index, fill_value=0).astype("int64")
+    return wide[wide.sum().sort_values(ascending=False, kind="stable").index]
+
+
+def is_device(name: object) -> bool:
+    # The backlog's NAPI instance has no netdev; the kernel writes NO_DEV (trace/events/napi.h).
+    return isinstance(name, str) and name not in ("", "(no_device)")
+
+
+def thief_labels(frame: pd.DataFrame, by: By = "comm") -> "pd.Series[str]":
+    # What ran in each row, in words: one label per distinct (context, id, name, device).
+    group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
+    first = frame[~group.ngroup().duplicated()]
+    numbers = group.ngroup()
+    labels = {
+        number: thief_label(context, id_, name, device, by)
+        for number, context, id_, name, device in zip(
+            numbers[first.index],
+            first["context"],
+            first["id"],
+            first["name"],
+            first["device"],
+            strict=True,
+        )
+    }
+    return numbers.map(labels).astype(object)
+
+
+def thief_label(context: str, id_: object, name: object, device: object, by: By = "comm") -> str:
+    # "eth0 poll", "irq 26 virtio2-input.0 (eth0)", "NET_RX", "local_timer"; by device "eth0" for
+    # all that is eth0's.
+    known_device = is_device(device)
+    if by == "device" and known_device:
+        return str(device)
+    named = name if isinstance(name, str) and name else None
+    if context == "poll":
+        return f"{device} poll" if known_device else "(no_device) poll"
+    suffix = f" ({device})" if known_device else ""
+    number = "?" if pd.isna(id_) else str(id_)  # type: ignore[call-overload]
+    if context == "hardirq":
+        return f"irq {number} {named}{suffix}" if named else f"irq {number}{suffix}"
+    if context == "vector":
+        return f"{named or f'vector {number}'}{suffix}"
+    if context == "softirq":
+        return f"{named or f'softirq {number}'}{suffix}"
+    return "NMI" if context == "nmi" else context

@@ -1,0 +1,319 @@
+"""Who had each CPU when: the tables of the ledger, computed natively when they are asked for."""
+
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+from .._native import CaptureError
+from ..capture.requires import unrecorded
+from ..coverage import coverage_words, recorded_share
+from ..display.tables import summary_html, summary_text
+from ..errors import AbsentError, ArgumentError
+from ..frames import to_frame
+from ..progress import progress
+from ..units import duration, not_recorded, ranges, share
+from .by import By
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..capture.capture import Capture
+
+TABLES = (
+    *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
+    "displaced",
+)
+# Every pass returns these, whatever else it was asked for.
+_ALWAYS = ("sums", "irqs")
+# What 64 bits of nanoseconds reach, and more seconds than they do.
+_LAST_NS, _FAR_S = 2**63 - 1, 1e10
+
+
+class Timeline:
+    """The exclusive ownership of each CPU's time, over a window of a capture.
+
+    Made by Capture.timeline. Each table is a DataFrame computed on first use by a native pass over
+    the capture, and kept; load() computes several in one pass. Columns: docs/tables.md. All times
+    are int64 ns on the capture's clock. The frames share native's memory: add columns as you like,
+    but copy a frame before writing into one of its own. Every attribute raises CaptureError where
+    the capture cannot be told apart into owners: events without time or CPU, tracepoints that were
+    sampled, a recording of one task.
+    """
+
+    def __init__(
+        self,
+        capture: "Capture",
+        start: float | None = None,
+        end: float | None = None,
+        cpus: list[int] | None = None,
+    ) -> None:
+        if not all(isfinite(at) for at in (start, end) if at is not None):
+            raise ArgumentError(f"a window is in seconds: start is {start}, end is {end}")
+        if start is not None and end is not None and end <= start:
+            raise ArgumentError(f"the window ends at {end} s, at or before its start at {start} s")
+        self.capture = capture
+        self.start = start
+        self.end = end
+        self.cpus = cpus
+        self._frames: dict[str, pd.DataFrame] = {}
+        self._tallies: dict[str, pd.DataFrame] = {}
+        self._summary: dict[str, Any] | None = None
+
+    def load(self, *tables: str) -> "Timeline":
+        """Compute the named tables, those not yet there, in one pass; returns the timeline.
+
+        tables: any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
+        Raises ValueError for others.
+        """
+        unknown = set(tables) - set(TABLES)
+        if unknown:
+            raise ArgumentError(
+                f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
+            )
+        missing = [table for table in tables if table not in self._frames]
+        if missing or self._summary is None:
+            result = self._pass(missing)
+            self._frames |= {name: to_frame(table) for name, table in result["tables"].items()}
+            self._frames |= {name: to_frame(result[name]) for name in _ALWAYS}
+            if "displaced" in missing:
+                self._frames["displaced"] = to_frame(result["displaced"])
+            # Only a pass that followed waits has compared the CPUs' clocks.
+            if self._summary is None or result["summary"]["across_cpus"] is not None:
+                self._summary = result["summary"]
+        return self
+
+    def require_inside(self) -> None:
+        """Raises CaptureError for a window that lies before or after the capture."""
+        if self.start is None and self.end is None:
+            return
+        # Raises where the clock counts no seconds.
+        _ = self.capture.start_ns
+        length_ns = self.capture.info["duration_ns"] or 0
+        if self.start is not None and self.start * 1e9 > length_ns:
+            raise CaptureError(
+                f"the window begins at {self.start:g} s, and the capture is over after "
+                f"{duration(length_ns)}"
+            )
+        if self.end is not None and self.end < 0:
+            raise CaptureError(
+                f"the window ends at {self.end:g} s: seconds count from the capture's start"
+            )
+
+    def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
+        self.require_inside()
+        recorded = self.capture.info["cpus"] if self.cpus else []
+        for cpu in set(self.cpus or ()).difference(recorded):
+            raise AbsentError(not_recorded(cpu, recorded))
+        with progress("computing the timeline") as advance:
+            return self.capture.native.timeline(
+                tables,
+                start_ns=self._absolute(self.start),
+                end_ns=self._absolute(self.end),
+                cpus=self.cpus,
+                bin_ns=bin_ns,
+                clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
+                lines=self._bundle_lines,
+                progress=advance,
+            )
+
+    @cached_property
+    def _bundle_lines(self) -> dict[int, str] | None:
+        if self.capture.bundle is None:
+            return None
+        from ..capture.naming import bundle_lines
+
+        return bundle_lines(self.capture.bundle)
+
+    def _absolute(self, seconds: float | None) -> int | None:
+        if seconds is None:
+            return None
+        # Native clips to the capture; what is further than 64 bits reach is clipped here.
+        since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
+        return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
+
+    def _frame(self, name: str) -> "pd.DataFrame":
+        if name in TABLES:
+            self.load(name)
+        elif name not in self._frames:
+            self.load()
+        return self._frames[name]
+
+    @property
+    def segments(self) -> "pd.DataFrame":
+        """A row per exclusive stretch of a CPU: its segments partition the window."""
+        return self._frame("segments")
+
+    @property
+    def softirqs(self) -> "pd.DataFrame":
+        """A row per softirq invocation, with origin and cost class."""
+        return self._frame("softirqs")
+
+    @property
+    def hardirqs(self) -> "pd.DataFrame":
+        """A row per hardirq or irq vector."""
+        return self._frame("hardirqs")
+
+    @property
+    def polls(self) -> "pd.DataFrame":
+        """A row per napi poll, with work and budget in packets."""
+        return self._frame("polls")
+
+    @property
+    def slices(self) -> "pd.DataFrame":
+        """A row per stay of a task on a CPU, and what of it was the task's own."""
+        return self._frame("slices")
+
+    @property
+    def migrations(self) -> "pd.DataFrame":
+        """A row per sched_migrate_task, with its cause where later events show it."""
+        return self._frame("migrations")
+
+    @property
+    def coverage(self) -> "pd.DataFrame":
+        """A row per stretch of a CPU that the capture cannot account for."""
+        return self._frame("coverage")
+
+    @property
+    def displaced(self) -> "pd.DataFrame":
+        """A row per (cpu, task): ns it waited while scheduled network work held that CPU.
+
+        Empty where times of two CPUs cannot be compared: see across_cpus.
+        """
+        return self._frame("displaced")
+
+    @property
+    def irqs(self) -> "pd.DataFrame":
+        """A row per hardirq line seen: irq, name, device, is_network, count."""
+        return self._frame("irqs")
+
+    def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
+        """Segments summed by owner, without segments in memory: what ledger() and stolen() read.
+
+        bin_ns: width of the time bins, None for the whole window as one. A row per (cpu, bin,
+        victim, context, id, napi, cost class): ns, and episodes, the number of segments. Over all
+        rows ns adds up to CPUs x window.
+        """
+        if bin_ns is None:
+            return self._frame("sums")
+        if bin_ns <= 0:
+            raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
+        return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
+
+    @property
+    def offset_ns(self) -> int:
+        """From the capture's start to the window's."""
+        return int(self.summary["start_ns"]) - self.capture.start_ns
+
+    @property
+    def nobodys_ns(self) -> int:
+        """CPU time whose task is not known."""
+        sums = self.sums()
+        return int(sums.loc[sums["tid"].isna(), "ns"].sum())
+
+    def tally(self, by: By = "comm") -> "pd.DataFrame":
+        """The sums read as victims and thieves, kept: what questions about victims share."""
+        from .aggregate import tally
+
+        if by not in self._tallies:
+            self._tallies[by] = tally(self.sums(), by)
+        return self._tallies[by]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The window, its CPUs, losses, and the ledger's checks of itself; keys: docs/tables.md."""
+        if self._summary is None:
+            self.load()
+        assert self._summary is not None
+        return self._summary
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the figures has to know: contexts not recorded, losses, clocks."""
+        return list(self.summary["notes"])
+
+    @property
+    def has_switches(self) -> bool:
+        """Whether sched_switch was recorded; without it time on CPU, so every share, is unknown."""
+        return bool(self.summary["has_switches"])
+
+    @property
+    def across_cpus(self) -> bool:
+        """Whether times of two CPUs could be compared; without it waits and displaced are unknown.
+
+        False where the clock is each CPU's own (ftrace's local, perf's) and wake-ups recorded
+        before their cause, or the host's clocksource, show that the CPUs disagree; a note says so.
+        """
+        if self.summary["across_cpus"] is None:
+            self.load("displaced")
+        return bool(self.summary["across_cpus"])
+
+    @property
+    def displaced_known(self) -> bool:
+        """Whether displaced holds all that tasks waited for scheduled network work.
+
+        Without sched_switch, or where two CPUs cannot be compared, no wait is known; without
+        softirqs nobody knows what ksoftirqd did while it had the CPU.
+        """
+        softirqs = ("irq:softirq_entry", "irq:softirq_exit")
+        recorded = self.has_switches and not unrecorded(self.capture, *softirqs)
+        return recorded and self.across_cpus
+
+    @property
+    def duration_ns(self) -> int:
+        """The window's length."""
+        return int(self.summary["end_ns"]) - int(self.summary["start_ns"])
+
+    @cached_property
+    def unknown_cpu_share(self) -> float | None:
+        """The share of CPU time that was not recorded or not owned, 0 to 1; None for no window."""
+        by_context = self.sums().groupby("context", observed=True)["ns"].sum()
+        total = int(by_context.sum())
+        return int(by_context.get("unknown", 0)) / total if total else None
+
+    @cached_property
+    def recorded(self) -> float | None:
+        """The share of the CPUs' window without loss, 0 to 1; None for an empty window."""
+        summary = self.summary
+        window = (int(summary["start_ns"]), int(summary["end_ns"]))
+        return recorded_share(summary["cpus"], self.capture.info["coverage"], window)
+
+    @cached_property
+    def owned(self) -> float | None:
+        """The share of what was recorded whose owner is known, 0 to 1; None where nothing was."""
+        if self.unknown_cpu_share is None or not self.recorded:
+            return None
+        return min(1.0, (1 - self.unknown_cpu_share) / self.recorded)
+
+    @cached_property
+    def lives(self) -> "pd.DataFrame":
+        """A row per task and name: when it was there, and what it did; stolen_time/lives.py."""
+        from ..questions.stolen_time.lives import lives_of
+
+        return lives_of(self)
+
+    def _lines(self) -> list[tuple[str, str]]:
+        summary = self.summary
+        by_context = (
+            self.sums().groupby("context", observed=True)["ns"].sum().sort_values(ascending=False)
+        )
+        total = int(by_context.sum()) or 1
+        lines = [
+            ("", f"Timeline of {self.capture.path}"),
+            (
+                "window",
+                f"{duration(self.duration_ns)} on CPUs {ranges(summary['cpus'])}",
+            ),
+            (
+                "CPU time",
+                ", ".join(f"{name} {share(ns / total)}" for name, ns in by_context.items() if ns),
+            ),
+            ("coverage", coverage_words(self.recorded, self.owned)),
+        ]
+        lines.extend(("note", note) for note in self.notes)
+        return lines
+
+    def __repr__(self) -> str:
+        return summary_text(self._lines())
+
+    def _repr_html_(self) -> str:
+        return summary_html(self._lines())
