@@ -86,7 +86,7 @@ bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 .PHONY: lint lint-python lint-rust lint-shell
-lint: lint-python lint-rust lint-shell ## ruff, mypy --strict, rustfmt, clippy, shellcheck
+lint: lint-python lint-rust lint-shell ## ruff, mypy --strict, import-linter, rustfmt, clippy, shellcheck
 
 lint-python: $(VENV)/.deps
 	$(BIN)/ruff check .
