@@ -170,6 +170,12 @@ def stub(folder: Path, name: str, script: str) -> str:
     return f"{folder}{os.pathsep}{os.environ['PATH']}"
 
 
+def interrupted_mktemp() -> str:
+    """A script in mktemp's place: Ctrl-C comes when it has made what it is to name."""
+    made = f'made=$({require_tool("mktemp")} "$@") || exit'
+    return f'{made}\nkill -INT 0\nsleep 0.2\necho "$made"'
+
+
 # A victim that runs for a second and a half, and says nothing.
 VICTIM = "python3 -c 'import time\nwhile time.process_time() < 1.2: pass'"
 

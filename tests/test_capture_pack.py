@@ -7,7 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
-from capture_support import busybox_alone, ended, path_without, started, stub
+from capture_support import (
+    busybox_alone,
+    ended,
+    interrupted_mktemp,
+    path_without,
+    started,
+    stub,
+)
 from conftest import missing, require_tool
 from pack_support import PACK, make_bundle, members, packed
 
@@ -133,6 +140,15 @@ def test_a_signal_leaves_nothing(
             break
         time.sleep(0.1)
     assert {one.name for one in tmp_path.iterdir()} == {"quiet", "tmp", "bin"}
+
+
+def test_a_signal_as_its_folder_is_made_leaves_nothing(
+    bundle: Path, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    path = stub(tmp_path / "bin", "mktemp", interrupted_mktemp())
+    done = ended([PACK, bundle, "-o", tmp_path / "p.tar.zst"], env={**temporary, "PATH": path})
+    assert done.returncode == 128 + signal.SIGINT, done.stderr
+    assert not list(tmp_path.glob("p.tar.zst*"))
 
 
 def test_a_full_disk_leaves_nothing(

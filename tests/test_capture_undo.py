@@ -15,6 +15,7 @@ from capture_support import (
     TOOLS,
     TRACING,
     ended,
+    interrupted_mktemp,
     manifest_of,
     nothing_left,
     processes_with,
@@ -134,6 +135,15 @@ def test_a_signal_before_it_records_undoes_everything(
     assert process.stderr is not None
     process.stderr.close()
     assert {path.name for path in tmp_path.iterdir()} == {"tmp"}
+
+
+def test_a_signal_as_the_first_folder_is_made_leaves_none(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    path = stub(tmp_path / "bin", "mktemp", interrupted_mktemp())
+    done = ended([RECORD, "-o", tmp_path / "b", "--check"], env={**temporary, "PATH": path})
+    assert done.returncode == 128 + signal.SIGINT, done.stderr
+    assert not (tmp_path / "b").exists()
 
 
 def test_a_closed_pipe_undoes_everything(
