@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from capture_support import ended, processes_with, started
 from conftest import ROOT, missing, require_alone, require_root_tracing, require_tool
 from host_snapshot import lasting_differences, snapshot
@@ -43,7 +42,7 @@ def require_lab(*tools: str) -> None:
         require_tool(tool)
     require_root_tracing()
     if (os.cpu_count() or 1) < 2:
-        pytest.skip("needs two CPUs")
+        missing("needs two CPUs")
     probe = subprocess.run(["ip", "netns", "add", "netcost-probe"], capture_output=True, text=True)
     if probe.returncode != 0:
         missing(f"needs to make network namespaces: {probe.stderr.strip()}")

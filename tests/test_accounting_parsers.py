@@ -2,7 +2,6 @@
 # tables from it, and one line for what is none.
 
 import json
-import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, require_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,11 +87,11 @@ def test_mpstat_of_half_a_json(text: str) -> None:
     assert len(str(refused.value).splitlines()) == 1
 
 
-@pytest.mark.skipif(not shutil.which("mpstat"), reason="mpstat is not installed")
 def test_mpstat_says_the_same_in_both_forms() -> None:
     # Since boot: two runs a moment apart print the same percentages.
+    mpstat = require_tool("mpstat")
     text, other = (
-        subprocess.run(["mpstat", "-P", "ALL", *form], capture_output=True, text=True).stdout
+        subprocess.run([mpstat, "-P", "ALL", *form], capture_output=True, text=True).stdout
         for form in ([], ["-o", "JSON"])
     )
     left, right = parse_mpstat(text), parse_mpstat(other)

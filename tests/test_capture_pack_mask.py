@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from capture_support import busybox_alone, ended, stub
+from conftest import require_tool
 from pack_support import (
     ADDRESSES,
     DOMAIN,
@@ -31,9 +32,7 @@ AWKS = ["mawk", "gawk", "busybox awk"]
 
 def with_awk(awk: str, folder: Path, environment: dict[str, str]) -> dict[str, str]:
     """An environment whose awk is this one."""
-    found = shutil.which(awk.split()[0])
-    if found is None:
-        pytest.skip(f"{awk} is not installed")
+    found = require_tool(awk.split()[0])
     script = f'exec {found} {" ".join(awk.split()[1:])} "$@"'
     return {**environment, "PATH": stub(folder / "bin", "awk", script)}
 

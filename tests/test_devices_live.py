@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, require_tool
+from conftest import ROOT, missing, require_tool
 from device_bundles import bundle
 
 import netcost_analysis as netcost
@@ -29,7 +29,7 @@ def namespace() -> Iterator[str]:
     # Told by its process from what a command under test leaves: another test looks meanwhile.
     ip, name = require_tool("ip"), f"netcost-test-{os.getpid()}"
     if subprocess.run([ip, "netns", "add", name], capture_output=True).returncode:
-        pytest.skip("needs root to make a network namespace")
+        missing("needs root to make a network namespace")
     try:
         for command in (
             "link add va type veth peer name vb",

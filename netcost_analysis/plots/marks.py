@@ -7,6 +7,9 @@ from matplotlib.axes import Axes
 
 from .palette import FAINT, INK, printable
 
+# What interrupts took, from the bottom up or from the left: kinds of kinds_of.
+STACKED = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
+
 
 def legend_above(
     ax: Axes, handles: Sequence[Any] | None = None, columns: int = 4, **look: Any

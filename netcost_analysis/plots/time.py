@@ -6,11 +6,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ..timeline.kinds import KIND_COLUMNS
-from .marks import legend_above
+from .marks import STACKED, legend_above
 from .palette import FAINT, HATCH, KIND, KIND_NAMES, PART, PART_NAMES, time_unit
 
-# From the bottom up: what was taken, what it did for its own traffic, what it had, what is unknown.
-_ORDER = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
+# Above what was taken: what it did for its own traffic, what it had, what is unknown.
 _REST = ("synchronous", "scheduled", "task", "unknown")
 _COLUMNS = {**KIND_COLUMNS, **{one: f"{one}_ns" for one in _REST}}
 _WIDEST_GAPS = 200
@@ -47,7 +46,7 @@ def stolen_over_time(
     bins = bins.assign(task_ns=own).set_index(place)
     base = np.zeros(len(starts))
     handles = []
-    for kind in (*_ORDER, *_REST):
+    for kind in (*STACKED, *_REST):
         of_kind = bins[_COLUMNS[kind]]
         if not of_kind.sum():
             continue

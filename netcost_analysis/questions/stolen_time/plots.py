@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ...plots.marks import legend_above, short
+from ...plots.marks import STACKED, legend_above, short
 from ...plots.palette import (
     FAINT,
     HATCH,
@@ -20,6 +20,7 @@ from ...plots.palette import (
     printable,
     time_unit,
 )
+from ...timeline.kinds import KIND_COLUMNS
 from ...units import absent, duration, plural
 
 _BAR = 0.66
@@ -29,14 +30,6 @@ _PARTS = (
     *("stolen_network", "stolen_maybe_network", "stolen_other", "stolen_or_synchronous"),
     *("synchronous", "scheduled", "unknown", "own"),
 )
-_KINDS = {
-    "poll": "poll_ns",
-    "softirq": "network_core_ns",
-    "hardirq": "hardirq_ns",
-    "vector": "vector_ns",
-    "softirq_other": "other_softirq_ns",
-    "nmi": "nmi_ns",
-}
 
 
 def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
@@ -127,8 +120,8 @@ def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> No
     divisor, unit = time_unit(int(rows["wall_ns"].max()) if len(rows) else 1)
     left = np.zeros(len(rows))
     handles = []
-    for kind, name in _KINDS.items():
-        values = rows[name].to_numpy() / divisor
+    for kind in STACKED:
+        values = rows[KIND_COLUMNS[kind]].to_numpy() / divisor
         if not values.sum():
             continue
         ax.barh(
