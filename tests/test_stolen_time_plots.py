@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from netcost_analysis.plots import style, thieves
 from netcost_analysis.questions.stolen_time import plots
+from netcost_analysis.timeline.kinds import KIND_COLUMNS
 
 LONG = "a-name-that-is-far-too-long-for-an-axis"
 
@@ -89,7 +90,7 @@ def test_monitor_says_what_a_counted_figure_is_of(ax: Axes) -> None:
 
 
 def episode(ns: int, packets: int | None) -> dict[str, object]:
-    parts = dict.fromkeys(plots._KINDS.values(), 0)
+    parts = dict.fromkeys(KIND_COLUMNS.values(), 0)
     start = {"comm": LONG, "cpu": 1, "start_ns": 1_500_000_000}
     return {**parts, **start, "wall_ns": ns, "poll_ns": ns, "packets": packets}
 
