@@ -8,7 +8,7 @@ import click
 from ..units import plural, printable
 from .arguments import arguments
 from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
-from .table import by_importance, columns_option, left_out, require_columns, say, show, wide_option
+from .table import by_importance, columns_option, left_out, say, show, wide_option, with_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,9 +118,7 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...]) -> dict[str, Any]
     # The answer with these columns of its one table.
     name = _one_table(answers, "--columns")
     whole = answers[name]
-    frame = _with_index(whole).rename(columns=str)
-    require_columns(columns, list(frame.columns))
-    frame = frame[list(dict.fromkeys(columns))]
+    frame = with_columns(_with_index(whole).rename(columns=str), columns)
     # The unit of a matrix is that of all but its keys.
     keys = [key for key in whole.index.names if key in columns] if whole.columns.name else []
     return {name: frame.set_index(keys) if keys else frame}

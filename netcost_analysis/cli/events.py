@@ -10,7 +10,7 @@ from .._native import CaptureError
 from ..capture.recorder import has_samples
 from ..units import not_recorded, plural
 from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
-from .table import columns_option, left_out, require_columns, show, wide_option
+from .table import columns_option, left_out, show, wide_option, with_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,8 +64,7 @@ def command(
     else:
         frame = _within(read(name), capture, start, end, cpus)[:most]
     if columns is not None:
-        require_columns(columns, list(map(str, frame.columns)))
-        frame, wide = frame[list(dict.fromkeys(columns))], True
+        frame, wide = with_columns(frame, columns), True
     if output:
         _write(frame, output)
         if as_json:

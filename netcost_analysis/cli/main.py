@@ -18,16 +18,7 @@ from .._native import __version__
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
-_SUBCOMMANDS = {
-    "ask": "ask",
-    "events": "events",
-    "info": "info",
-    "ledger": "ledger",
-    "mask": "mask",
-    "report": "report",
-    "stolen": "stolen",
-}
-
+_SUBCOMMANDS = ("ask", "events", "info", "ledger", "mask", "report", "stolen")
 
 # Where a command's context keeps what was given.
 _PATH, _BUFFER = "netcost.path", "netcost.buffer"
@@ -37,14 +28,14 @@ class _Group(click.Group):
     # Knows its commands by name and loads one when it is called.
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(_SUBCOMMANDS)
+        return list(_SUBCOMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _SUBCOMMANDS:
             return None
         from importlib import import_module
 
-        module = import_module(f".{_SUBCOMMANDS[cmd_name]}", __package__)
+        module = import_module(f".{cmd_name}", __package__)
         command: click.Command = module.command
         return command
 

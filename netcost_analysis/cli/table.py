@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..display.tables import Table
 
 _GAP = 2
@@ -158,8 +160,10 @@ columns_option = click.option(
 )
 
 
-def require_columns(wanted: Sequence[str], known: Sequence[str]) -> None:
-    """Raises click's UsageError for a column that is not there, with those that are."""
+def with_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> "pd.DataFrame":
+    """These columns of a frame. Raises click's UsageError, with those there are, for another."""
+    known = list(map(str, frame.columns))
     for name in wanted:
         if name not in known:
             raise click.UsageError(f"no column {name!r}; there are {', '.join(known)}")
+    return frame[list(dict.fromkeys(wanted))]
