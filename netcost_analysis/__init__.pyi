@@ -6,10 +6,9 @@ from .capture.accounting import Accounting as Accounting
 from .capture.bundle import Bundle as Bundle
 from .capture.capture import Capture as Capture
 from .capture.capture import open_capture as open_capture
-from .capture.experiment import Series as Series
-from .capture.experiment import open_series as open_series
+from .capture.experiment import Experiment as Experiment
+from .capture.experiment import open_experiment as open_experiment
 from .coverage import Coverages as Coverages
-from .coverage import coverages as coverages
 from .masking import Masked as Masked
 from .masking import mask as mask
 from .parsers.host import Snapshot as Snapshot
@@ -28,6 +27,7 @@ from .questions.accounting import parse_schedstat as parse_schedstat
 from .questions.accounting import parse_task_stat as parse_task_stat
 from .questions.accounting.hidden import HiddenCost as HiddenCost
 from .questions.accounting.hidden import hidden_cost as hidden_cost
+from .questions.answer import Answer as Answer
 from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits
 from .questions.batches import batch_sizes as batch_sizes
@@ -45,6 +45,7 @@ from .questions.batches import squeezes as squeezes
 from .questions.batches.rates import rate_curve as rate_curve
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import completeness as completeness
+from .questions.completeness import coverages as coverages
 from .questions.devices import DeviceMatrix as DeviceMatrix
 from .questions.devices import assumed_rates as assumed_rates
 from .questions.devices import device_cost as device_cost

@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from netcost_analysis import HiddenCost, Timeline, hidden_cost
 from netcost_analysis.capture.capture import Capture
-from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.capture.experiment import open_experiment
 
 
 class Kept(Capture):
@@ -36,4 +36,4 @@ def kept(name: str) -> Kept:
 # Of 28 bundles: seconds.
 @cache
 def kept_hidden_cost() -> HiddenCost:
-    return hidden_cost(open_series(ROOT / "sample-data" / "hidden-cost"))
+    return hidden_cost(open_experiment(ROOT / "sample-data" / "hidden-cost"))

@@ -14,7 +14,7 @@ from kept import kept_hidden_cost
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
-from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.questions.accounting.fitting import (
     QUANTITIES,
     fit,
@@ -196,7 +196,7 @@ def hidden() -> netcost.HiddenCost:
 
 
 def test_the_runs_of_the_sample_are_those_of_its_files(hidden: netcost.HiddenCost) -> None:
-    series = open_series(SAMPLE)
+    series = open_experiment(SAMPLE)
     name = "20000-pps-3"
     bundle = series.bundle(name)
     runs = rows(hidden.runs[hidden.runs["bundle"] == name].set_index("run"))
@@ -261,7 +261,7 @@ def test_it_predicts_runs_of_the_sample_that_it_has_not_seen(hidden: netcost.Hid
 
 
 def test_it_is_in_no_figure_of_the_trace(hidden: netcost.HiddenCost) -> None:
-    capture = open_series(SAMPLE).capture("40000-pps-1")
+    capture = open_experiment(SAMPLE).capture("40000-pps-1")
     assert capture.bundle
     assert capture.bundle.victim
     row = rows(hidden.runs.set_index(["bundle", "run"]))["40000-pps-1", "load_traced"]
@@ -291,10 +291,12 @@ def series_of(folder: Path, steps: str) -> Path:
 
 def test_a_series_that_is_no_calibration(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="is no calibration: capture/lab/hidden-cost makes one"):
-        netcost.hidden_cost(open_series(ROOT / "sample-data" / "io-sizes"))
+        netcost.hidden_cost(open_experiment(ROOT / "sample-data" / "io-sizes"))
     with pytest.raises(CaptureError, match="has no run"):
-        netcost.hidden_cost(open_series(series_of(tmp_path / "a", "bundle\trepeat\toffered_pps\n")))
+        netcost.hidden_cost(
+            open_experiment(series_of(tmp_path / "a", "bundle\trepeat\toffered_pps\n"))
+        )
     with pytest.raises(CaptureError, match="has no recording"):
         netcost.hidden_cost(
-            open_series(series_of(tmp_path / "b", "bundle\trepeat\toffered_pps\nx\t1\t5\n"))
+            open_experiment(series_of(tmp_path / "b", "bundle\trepeat\toffered_pps\nx\t1\t5\n"))
         )

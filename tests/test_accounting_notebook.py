@@ -19,7 +19,7 @@ from test_notebook_degrades import robbed
 from told_notebook import Told
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.questions.accounting.words_hidden import hidden_text
 from netcost_analysis.units import duration, share
 
@@ -137,7 +137,7 @@ def test_names_of_a_stranger_are_text(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_disturbed_calibration_is_said(hidden: netcost.HiddenCost) -> None:
     runs = hidden.runs.copy()
     runs.loc[runs["run"] == "load_traced", "others_share"] = [0.2] + [0.0] * 27
-    series = open_series(ROOT / "sample-data" / "hidden-cost")
+    series = open_experiment(ROOT / "sample-data" / "hidden-cost")
     text = hidden_text(dataclasses.replace(hidden, runs=runs), series)
     assert "<b>This calibration was disturbed.</b> In 1 of its traced runs" in text
     assert "other tasks had 20.0 % of the CPU" in text

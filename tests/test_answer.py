@@ -6,7 +6,8 @@ import pytest
 from conftest import ROOT
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import answer, example
+from netcost_analysis.questions import example
+from netcost_analysis.questions.stolen_time import headline as answer
 from netcost_analysis.questions.stolen_time.by_queue import by_thief
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 

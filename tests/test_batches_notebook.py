@@ -17,7 +17,7 @@ from told import IDLE, NET_RX, OPENSSL, UDPSINK
 from told_notebook import Told, tell
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.questions.batches import words_costs, words_limits
 from netcost_analysis.units import duration, share
 
@@ -198,7 +198,7 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
 
 
 def test_words_of_a_flat_curve() -> None:
-    curve = netcost.rate_curve(open_series(ROOT / "sample-data" / "nic-guest"))
+    curve = netcost.rate_curve(open_experiment(ROOT / "sample-data" / "nic-guest"))
     assert "one step only" in words_costs.curve_text(
         curve[curve["curve"] == curve["curve"].iloc[0]]
     )

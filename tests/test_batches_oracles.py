@@ -15,7 +15,7 @@ from conftest import ROOT, require_tool
 from oracle import run
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.parsers.counters import counters
 from netcost_analysis.questions.batches.common import int64
 from netcost_analysis.questions.batches.invocations import rounds_of
@@ -193,11 +193,11 @@ def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def curves() -> pd.DataFrame:
-    return netcost.rate_curve(open_series(SAMPLES / "datapath-sweep"))
+    return netcost.rate_curve(open_experiment(SAMPLES / "datapath-sweep"))
 
 
 def test_shares_of_a_curve_are_those_of_the_ledger(curves: pd.DataFrame) -> None:
-    series = open_series(SAMPLES / "datapath-sweep")
+    series = open_experiment(SAMPLES / "datapath-sweep")
     assert len(curves) == 20
     for row in curves.iloc[[1, 3, 4, 13]].to_dict("records"):
         told = series.capture(row["bundle"]).victim_timeline()

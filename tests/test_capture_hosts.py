@@ -22,7 +22,7 @@ from capture_support import (
 )
 from conftest import ROOT, missing
 
-from netcost_analysis import open_capture, open_series
+from netcost_analysis import open_capture, open_experiment
 from netcost_analysis.questions.completeness.words import verdict
 
 pytestmark = pytest.mark.live
@@ -66,7 +66,7 @@ def test_a_kit_on_a_disk_that_runs_no_programs(tmp_path: Path, temporary: dict[s
             env=temporary,
         )
         assert done.returncode == 0, done.stderr
-        assert len(open_series(tmp_path / "e").steps) == 1
+        assert len(open_experiment(tmp_path / "e").steps) == 1
     finally:
         subprocess.run(["umount", disk], check=True)
 

@@ -20,7 +20,7 @@ from capture_support import (
     started,
 )
 
-from netcost_analysis import open_series
+from netcost_analysis import open_experiment
 
 pytestmark = pytest.mark.live
 
@@ -43,7 +43,7 @@ def test_base_and_load_take_turns(tmp_path: Path, temporary: dict[str, str]) -> 
         env={**temporary, "LC_ALL": "C.UTF-8"},
     )
     assert done.returncode == 0, done.stderr
-    series = open_series(tmp_path / "an experiment")
+    series = open_experiment(tmp_path / "an experiment")
     assert series.experiment["experiment"] == "repeat"
     assert "--repeat 2 --alternate" in series.experiment["command"]
     steps = series.steps
@@ -67,7 +67,7 @@ def test_without_a_load_it_is_the_same_again(tmp_path: Path, temporary: dict[str
         [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "2", "--duration", "0.2"], env=temporary
     )
     assert done.returncode == 0, done.stderr
-    assert list(open_series(tmp_path / "e").steps["bundle"]) == ["run-1", "run-2"]
+    assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1", "run-2"]
 
 
 def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str, str]) -> None:
@@ -76,7 +76,7 @@ def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str,
     done = ended(command, env=temporary)
     assert done.returncode == 1
     assert "exit status 5" in done.stderr
-    series = open_series(tmp_path / "e")
+    series = open_experiment(tmp_path / "e")
     assert list(series.steps["bundle"]) == ["run-1"]
     assert series.experiment["notes"] == ["ended early, in repeat 2 of 3"]
     assert not (tmp_path / "e" / "run-2").exists()
@@ -119,7 +119,7 @@ def test_a_signal_keeps_what_is_recorded(
         assert manifest_of(tmp_path / "e.partial" / "run-1")["tool"] == "tracefs"
         assert not (tmp_path / "e.partial" / "run-2").exists()
     else:
-        assert list(open_series(tmp_path / "e").steps["bundle"]) == ["run-1"]
+        assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from run_cli import Netcost
 
 import netcost_analysis as package
 from netcost_analysis.display.figures import figures
-from netcost_analysis.questions.catalogue import questions
+from netcost_analysis.questions.ask import questions
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")

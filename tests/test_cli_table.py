@@ -7,9 +7,10 @@ import pytest
 from conftest import ROOT
 from run_cli import Netcost, Run
 
+import netcost_analysis as net
 from netcost_analysis.cli.table import by_importance, fitting
 from netcost_analysis.display.tables import Table
-from netcost_analysis.questions.catalogue import ask, questions
+from netcost_analysis.questions.ask import questions
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
@@ -54,8 +55,9 @@ def test_columns_are_chosen_by_width(
     stays: list[str],
 ) -> None:
     # Computed once.
-    answer = ask(questions()[question], path)
-    monkeypatch.setattr("netcost_analysis.questions.catalogue.ask", lambda *_, **__: answer)
+    opened = net.open_experiment if path == SWEEP else net.open_capture
+    answer = opened(path).ask(question)
+    monkeypatch.setattr("netcost_analysis.questions.ask.Ask.__call__", lambda *_, **__: answer)
     plain = netcost("ask", question, path).out.splitlines()
     whole = plain[0].split()
     assert max(map(len, plain)) > 110

@@ -17,7 +17,7 @@ from told_notebook import tell
 
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.catalogue import questions
+from netcost_analysis.questions.ask import questions
 from netcost_analysis.report.report import NotebookError, execute
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
@@ -150,12 +150,12 @@ def test_what_is_no_notebook(netcost: Netcost, listing: Path, tmp_path: Path) ->
 
 
 # Every argument of every question, with what does not fit it.
-OF_RECORDINGS = [name for name, one in questions().items() if one.sources != ("Series",)]
+OF_RECORDINGS = [name for name, one in questions().items() if one.sources != ("Experiment",)]
 WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)", "[1]", "{}")
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, one in questions().items() if one.sources != ("Series",)]
+    "name", [n for n, one in questions().items() if one.sources != ("Experiment",)]
 )
 def test_arguments_that_do_not_fit(
     netcost: Netcost, monkeypatch: pytest.MonkeyPatch, name: str

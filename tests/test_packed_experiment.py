@@ -17,9 +17,9 @@ from pack_support import PACK, SECRETS, make_bundle, make_experiment, members, s
 from run_cli import Netcost
 from test_packed import REFUSED, Made
 
-from netcost_analysis import Bundle, CaptureError, hidden_cost, mask, open_capture, open_series
-from netcost_analysis.capture.experiment import is_series
-from netcost_analysis.capture.packed import is_packed_series
+from netcost_analysis import Bundle, CaptureError, hidden_cost, mask, open_capture, open_experiment
+from netcost_analysis.capture.experiment import is_experiment
+from netcost_analysis.capture.packed import is_packed_experiment
 
 SAMPLES = ROOT / "sample-data"
 
@@ -48,9 +48,9 @@ def test_all_of_it_is_in_one_file(
     held = members(archive, "experiment.json")
     files = [path for path in folder.rglob("*") if path.is_file()]
     assert held == {str(path.relative_to(folder)): path.read_bytes() for path in files}
-    assert is_packed_series(archive)
-    assert is_series(archive)
-    plain, series = open_series(folder), open_series(archive)
+    assert is_packed_experiment(archive)
+    assert is_experiment(archive)
+    plain, series = open_experiment(folder), open_experiment(archive)
     assert series.experiment == plain.experiment
     assert series.steps.equals(plain.steps)
     one, other = (opened.capture("acme 1").timeline().sums() for opened in (plain, series))
@@ -83,16 +83,16 @@ def test_as_a_recording_it_says_how_it_is_opened(
         assert "series" in done.err
         for opened in (open_capture, Bundle) if path.is_file() else (open_capture,):
             with pytest.raises(
-                CaptureError, match=r"open_series\(PATH\) or --series PATH opens it"
+                CaptureError, match=r"open_experiment\(PATH\) or --series PATH opens it"
             ):
                 opened(path)
     # Nor is a bundle an experiment.
     whole = make_bundle(tmp_path)
     (tmp_path / "out.netcost.tar.gz").unlink()
     for path in (whole, packed(whole, temporary)):
-        assert not is_series(path)
+        assert not is_experiment(path)
         with pytest.raises(CaptureError, match="is no series: it is a single bundle"):
-            open_series(path)
+            open_experiment(path)
 
 
 def test_one_map_masks_it_on_the_host(
@@ -107,7 +107,7 @@ def test_one_map_masks_it_on_the_host(
     assert b"acme" not in raw
     lines = [line.split("\t") for line in (tmp_path / "out.mask-map.tsv").read_text().splitlines()]
     names = {one: other for kind, one, other in lines if kind == "name"}
-    series = open_series(archive)
+    series = open_experiment(archive)
     assert list(series.steps["folder"]) == [names["acme 1"], "base-1"]
     assert list(series.steps["where"]) == ["(masked)"] * 2
     assert series.experiment["command"] == "netcost-record ..."
@@ -133,7 +133,7 @@ def test_netcost_mask_takes_it(
     target = tmp_path / out
     done = netcost("mask", str(given), str(target), "--map", str(tmp_path / "map"))
     assert (done.code, done.err) == (0, "")
-    series, plain = open_series(target), open_series(folder)
+    series, plain = open_experiment(target), open_experiment(folder)
     new, old = (list(one.steps["folder"]) for one in (series, plain))
     assert (new[1], new[0] != old[0]) == ("base-1", True)
     assert (
@@ -174,12 +174,12 @@ def test_what_is_refused_of_a_bundle(
     files |= {f"1/{inside}": data for inside, data in p.bundle_files(tmp_path).items()}
     sound = tmp_path / "sound.tar"
     sound.write_bytes(p.tar(p.members(files)))
-    assert open_series(sound).steps["folder"].tolist() == [1]
+    assert open_experiment(sound).steps["folder"].tolist() == [1]
     path = tmp_path / "b.netcost.tar.zst"
     path.write_bytes(p.packed(p.tar(_changed(change, files)), "zstd"))
     before = snapshot(tmp_path)
     with pytest.raises((CaptureError, OSError)) as caught:
-        open_series(path)
+        open_experiment(path)
     assert re.search(says.replace("'victim", "'1/victim"), str(caught.value)), caught.value
     run = netcost("info", str(path))
     assert (run.code, run.err.count("\n")) == (1, 1)
@@ -196,7 +196,7 @@ def test_a_bomb_is_refused(tmp_path: Path, unpacking: Path) -> None:
     path = tmp_path / "b.netcost.tar.zst"
     path.write_bytes(p.packed(p.tar(p.members(files)), "zstd"))
     with pytest.raises(CaptureError, match="grows to more than"):
-        open_series(path)
+        open_experiment(path)
     assert list(unpacking.iterdir()) == []
 
 
@@ -222,7 +222,7 @@ def test_a_sample_answers_the_same(tmp_path: Path, temporary: dict[str, str]) ->
     assert done.returncode == 0, done.stderr
     mask(SAMPLES / "hidden-cost", tmp_path / "masked.netcost.tar.zst")
     runs = [
-        hidden_cost(open_series(path)).runs.select_dtypes("number")
+        hidden_cost(open_experiment(path)).runs.select_dtypes("number")
         for path in (SAMPLES / "hidden-cost", whole, tmp_path / "masked.netcost.tar.zst")
     ]
     assert runs[0].equals(runs[1])
@@ -235,4 +235,4 @@ def test_the_table_of_a_packed_one_is_not_read_from_outside(tmp_path: Path) -> N
     path = tmp_path / "b.tar"
     path.write_bytes(p.tar(p.members(files)))
     with pytest.raises(CaptureError, match="outside it"):
-        _ = open_series(path).steps
+        _ = open_experiment(path).steps

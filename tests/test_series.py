@@ -8,7 +8,7 @@ from conftest import ROOT
 from run_cli import Netcost
 
 from netcost_analysis import CaptureError
-from netcost_analysis.capture.experiment import is_series, open_series
+from netcost_analysis.capture.experiment import is_experiment, open_experiment
 
 
 def folder(path: Path, table: str = "steps.tsv", text: str = "bundle\tpps\na\t1\n") -> Path:
@@ -21,7 +21,7 @@ def folder(path: Path, table: str = "steps.tsv", text: str = "bundle\tpps\na\t1\
 
 
 def test_each_step_of_a_sample_has_its_recording() -> None:
-    sweep = open_series(ROOT / "sample-data" / "datapath-sweep")
+    sweep = open_experiment(ROOT / "sample-data" / "datapath-sweep")
     assert len(sweep.steps) == 20
     assert all(sweep.has(name) for name in sweep.steps["bundle"])
     name = sweep.steps["bundle"][0]
@@ -35,7 +35,7 @@ def test_repeats_that_were_not_traced_stand_beside_the_recording_of_their_condit
 ) -> None:
     # Its table has a folder for each repeat, and no bundle.
     path = ROOT / "sample-data" / "local-regression-traced"
-    series = open_series(path)
+    series = open_experiment(path)
     there = {one.name.partition(".")[0] for one in path.glob("*.netcost.tar.zst")}
     assert set(series.recordings) == there
     for name in series.recordings:
@@ -60,29 +60,29 @@ def test_an_experiment_that_only_measured(netcost: Netcost) -> None:
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    assert not is_series(tmp_path)
+    assert not is_experiment(tmp_path)
     with pytest.raises(CaptureError, match="is no series"):
-        open_series(tmp_path)
+        open_experiment(tmp_path)
     (tmp_path / "experiment.json").write_text("{")
     with pytest.raises(CaptureError, match="is no JSON"):
-        open_series(tmp_path)
+        open_experiment(tmp_path)
     (tmp_path / "experiment.json").write_text("[]")
     with pytest.raises(CaptureError, match="of no experiment"):
-        open_series(tmp_path)
+        open_experiment(tmp_path)
 
 
 def test_nothing_outside_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "secret.tsv").write_text("bundle\n../x\n")
-    told = open_series(folder(tmp_path / "s", table="../secret.tsv"))
+    told = open_experiment(folder(tmp_path / "s", table="../secret.tsv"))
     with pytest.raises(CaptureError, match="outside"):
         _ = told.steps
     with pytest.raises(CaptureError, match="outside"):
         told.bundle("../s")
     with pytest.raises(CaptureError, match="no recording 'a'"):
-        open_series(tmp_path / "s").capture("a")
+        open_experiment(tmp_path / "s").capture("a")
 
 
 def test_a_table_that_is_none(tmp_path: Path) -> None:
-    told = open_series(folder(tmp_path / "s", text=""))
+    told = open_experiment(folder(tmp_path / "s", text=""))
     with pytest.raises(CaptureError, match="cannot be read"):
         _ = told.steps

@@ -37,9 +37,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Write the report on a capture, as one HTML file that needs nothing else."""
-    from ..capture.experiment import is_series, open_series
-    from ..questions.answer import choose_victim
+    from ..capture.experiment import is_experiment, open_experiment
     from ..questions.losses import stolen
+    from ..questions.stolen_time.headline import choose_victim
     from ..report.report import NotebookError, find_notebook, is_ours, write_report
 
     if path == "-":
@@ -48,7 +48,7 @@ def command(
         source = find_notebook(notebook)
     except NotebookError as error:
         raise click.UsageError(str(error)) from None
-    if is_series(path):
+    if is_experiment(path):
         raise click.ClickException(
             f"{path} is a series: name one of its recordings, and the series with --series"
         )
@@ -59,7 +59,7 @@ def command(
     if victim is not None and is_ours(source):
         choose_victim(timeline, stolen(timeline), victim)
     if series is not None:
-        open_series(series)
+        open_experiment(series)
     chosen = {
         "victim": victim,
         "buffer": capture.buffer,

@@ -10,6 +10,7 @@ from ..timeline.aggregate import INTERRUPT_CONTEXTS, known_if, of_tasks, per_vic
 from ..timeline.by import By, check_by, victim_keys
 from ..timeline.timeline import Timeline
 from .completeness.unrecorded import note_of, prepare, unrecorded_ns
+from .question import question
 
 
 class Cell(NamedTuple):
@@ -149,6 +150,7 @@ def _share(ns: pd.DataFrame, on_cpu_ns: "pd.Series[int]") -> pd.DataFrame:
     return ns.div(whole.where(whole > 0), axis=0)
 
 
+@question(topic="stolen_time")
 def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     """The victim x thief matrix of a timeline.
 

@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 
 from ..capture.accounting import Accounting, accounting
-from ..capture.requires import main_columns
 from ..timeline.aggregate import (
     INTERRUPT_CONTEXTS,
     is_device,
@@ -19,12 +18,22 @@ from ..timeline.by import By, check_by, victim_keys
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.unrecorded import Unrecorded, prepare, unrecorded_ns
+from .question import question
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 
 
-@main_columns(
-    "comm", "stolen_share", "stolen_ns", "on_cpu_ns", "task_ns", "stolen_network_ns", "displaced_ns"
+@question(
+    topic="stolen_time",
+    main_columns=(
+        "comm",
+        "stolen_share",
+        "stolen_ns",
+        "on_cpu_ns",
+        "task_ns",
+        "stolen_network_ns",
+        "displaced_ns",
+    ),
 )
 def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Per victim, where its time on CPU went.

@@ -14,7 +14,7 @@ from .counts import NAN, counted
 from .side_by_side import wall_s
 
 if TYPE_CHECKING:
-    from ...capture.experiment import Series
+    from ...capture.experiment import Experiment
 
 COLUMNS = (
     *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "by_work_share"),
@@ -23,7 +23,7 @@ COLUMNS = (
 )
 
 
-def calibration_runs(series: "Series") -> pd.DataFrame:
+def calibration_runs(series: "Experiment") -> pd.DataFrame:
     """Each run of the victim in a series of capture/lab/hidden-cost.
 
     Returns a row per run: bundle, condition (the rate of datagrams, with the number sent at a time

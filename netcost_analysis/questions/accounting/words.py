@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...capture.accounting import accounting
-from ...capture.experiment import Series
+from ...capture.experiment import Experiment
 from ...units import absent, points, share
 from ..words import filled
 from .calibrations import first_bundle
@@ -200,7 +200,7 @@ def cpu_text(table: pd.DataFrame) -> str:
     return text + "</p>"
 
 
-def whose(matches: bool, bundle: "Bundle | None", series: Series) -> str:
+def whose(matches: bool, bundle: "Bundle | None", series: Experiment) -> str:
     """Whether the calibration's price may be used for this capture."""
     if matches:
         tools = [one and one.manifest.get("tool") for one in (bundle, first_bundle(series))]

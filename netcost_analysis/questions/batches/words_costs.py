@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...capture.experiment import Series
+from ...capture.experiment import Experiment
 from ...units import absent, duration, share, thousands
 from ..words import count, filled
 from .curves import FULL, SEEN, Bend, Condition, bend, condition, misses
@@ -81,7 +81,7 @@ def _even(cost: "pd.Series[Any]") -> str:
     )
 
 
-def series_text(series: Series) -> str:
+def series_text(series: Experiment) -> str:
     """Which recordings the curves are of."""
     experiment = series.experiment
     return filled(

@@ -6,6 +6,8 @@ cost class (cost_classes), down to device and queue (thieves, queues), the longe
 over (handovers), and how long each task was there (lifetimes).
 """
 
+from ..ledger import ledger
+from ..losses import stolen
 from .by_queue import queues, thieves
 from .classes import cost_classes
 from .episodes import Episodes, episodes
@@ -24,10 +26,12 @@ __all__ = [
     "effective_share",
     "episodes",
     "handovers",
+    "ledger",
     "lifetimes",
     "network_cost",
     "queues",
     "rolling_stolen",
+    "stolen",
     "thieves",
     "waited_for",
 ]

@@ -11,6 +11,7 @@ from ...timeline.aggregate import INTERRUPT_CONTEXTS
 from ...timeline.timeline import Timeline
 from ...units import duration, plural, share, were
 from ..completeness.unrecorded import missing
+from ..question import question
 
 _NAMED = 4
 _SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
@@ -52,6 +53,7 @@ class NetworkCost:
     of_cpus: pd.DataFrame
 
 
+@question()
 def network_cost(timeline: Timeline) -> NetworkCost:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
