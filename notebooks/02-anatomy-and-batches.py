@@ -22,7 +22,7 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-series = None  # recordings at several packet rates; None: the project's, beside its own capture
+experiment = None  # recordings at several packet rates; None: the project's, beside its own capture
 
 # %%
 import netcost_analysis as netcost
@@ -176,14 +176,14 @@ if costs is not None:
 # own part is small. Each step below is predicted from the costs in the other steps alone.
 
 # %%
-if series is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
-    series = "../sample-data/datapath-sweep"
-if series is None:
+if experiment is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
+    experiment = "../sample-data/datapath-sweep"
+if experiment is None:
     say(words_costs.NO_SERIES)
 else:
     with attempt():
-        curves = netcost.rate_curve(open_experiment(series))
-        say(words_costs.series_text(open_experiment(series)))
+        curves = netcost.rate_curve(open_experiment(experiment))
+        say(words_costs.series_text(open_experiment(experiment)))
         names = list(dict.fromkeys(curves["curve"]))
         for left in range(0, min(len(names), 4), 2):
             pair = names[left : left + 2]

@@ -8,17 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from bad_readers import PanicException
-from conftest import ROOT, require_shared
-from kept import kept
 from nbformat.v4 import new_code_cell, new_notebook
-from run_cli import Netcost
-from told_notebook import tell
 
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.report.report import NotebookError, execute
+from support.bad_readers import PanicException
+from support.host import ROOT, require_shared
+from support.kept import kept
+from support.run_cli import Netcost
+from support.told_notebook import tell
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 # As an article about the cost of networking shows it: an idle CPU's interrupts, and no task.

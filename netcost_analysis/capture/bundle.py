@@ -40,7 +40,7 @@ def bundle_at(path: str) -> "Bundle | None":
 def _of_experiment(path: str | Path) -> CaptureError:
     return CaptureError(
         f"{path} is an experiment, and no single recording: netcost_analysis.open_experiment(PATH) "
-        "or --series PATH opens it, netcost info lists its recordings"
+        "or --experiment PATH opens it, netcost info lists its recordings"
     )
 
 

@@ -1,4 +1,4 @@
-"""A series of recordings: what an experiment of capture/lab leaves, a step for each condition."""
+"""An experiment: what an experiment of capture/lab leaves, a step for each condition."""
 
 import io
 import json
@@ -57,7 +57,7 @@ class Experiment:
         if not is_experiment_folder(self._folder):
             is_one = is_bundle(self._folder)
             what = "it is a single bundle" if is_one else "it has no experiment.json"
-            raise CaptureError(f"{self.path} is no series: {what}")
+            raise CaptureError(f"{self.path} is no experiment: {what}")
         try:
             self.experiment: dict[str, Any] = json.loads(self._text("experiment.json"))
         except (ValueError, RecursionError) as error:
@@ -155,7 +155,7 @@ class Experiment:
         """Where the recording of that name is. Raises CaptureError without it."""
         for path in self._candidates(name):
             return path
-        raise CaptureError(f"the series {self.path} has no recording {name!r}")
+        raise CaptureError(f"the experiment {self.path} has no recording {name!r}")
 
     def _candidates(self, name: str) -> list[Path]:
         folder = self._inside(name)
@@ -169,10 +169,10 @@ class Experiment:
         return path.read_text(encoding="utf-8", errors="replace")
 
     def _inside(self, name: str) -> Path:
-        # A series comes from a stranger, as a bundle does.
+        # An experiment comes from a stranger, as a bundle does.
         path = self._folder / name
         if not path.resolve().is_relative_to(self._folder.resolve()):
-            raise CaptureError(f"the series {self.path} names {name!r}, which is outside it")
+            raise CaptureError(f"the experiment {self.path} names {name!r}, which is outside it")
         return path
 
     def __repr__(self) -> str:

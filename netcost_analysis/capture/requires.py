@@ -28,7 +28,8 @@ _PACKETS = (
     *("net:net_dev_start_xmit", "net:net_dev_xmit", "skb:consume_skb", "skb:kfree_skb"),
     *("skb:skb_copy_datagram_iovec", "sock:sk_data_ready", "xdp:xdp_redirect"),
 )
-# Of capture/profiles, the cheapest first; tests/test_requires.py compares them with the files.
+# Of capture/profiles, the cheapest first; tests/questions/test_requires.py compares them with the
+# files.
 PROFILES = {
     "light": (*_INTERRUPTS, "sched:sched_switch"),
     "migration": (*_INTERRUPTS, *_TASKS),

@@ -53,7 +53,10 @@ def _experiment(path: str, as_json: bool) -> None:
     lines = [
         ("path", f"{path} (experiment)"),
         *((key, told[key]) for key in ("experiment", "command", "kernel", "started", "ended")),
-        ("steps", f"{len(told['steps'])}; netcost_analysis.open_experiment, --series open them"),
+        (
+            "steps",
+            f"{len(told['steps'])}; netcost_analysis.open_experiment, --experiment open them",
+        ),
     ]
     for key, value in [*lines, *(("", _step(one)) for one in told["steps"])]:
         if value:

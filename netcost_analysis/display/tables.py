@@ -207,8 +207,11 @@ def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
         columns.pop()
     cells: list[list[str]] = []
     heads: set[int] = set()
-    for topic, group in rows.groupby("topic", sort=False):
-        heads.add(len(cells))
-        cells.append([topics[str(topic)]] + [""] * len(columns[1:]))
-        cells += [[f"  {row[0]}", *row[1:]] for row in group[columns].itertuples(index=False)]
+    above = None
+    for topic, row in zip(rows["topic"], rows[columns].itertuples(index=False), strict=True):
+        if topic != above:
+            heads.add(len(cells))
+            cells.append([topics[topic], *("" for _ in columns[1:])])
+        cells.append([f"  {row[0]}", *row[1:]])
+        above = topic
     return Table(columns, cells, strong=heads, left=set(range(len(columns))))

@@ -114,7 +114,10 @@ def render(template: Path, figures: Mapping[str, Any]) -> str:
 def _reader() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable("table")
+    made = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # Where a template's line ends is nothing to a reader.
+    made.add_render_rule("softbreak", lambda *_: " ")
+    return made
 
 
 def as_html(markdown: str) -> str:

@@ -13,11 +13,11 @@ _SAME = ("kernel", "arch", "cpu_model", "virtualization")
 
 
 def calibration(path: str | None) -> Experiment:
-    """The series at path. Raises CaptureError where there is none."""
+    """The experiment at path. Raises CaptureError where there is none."""
     if path is None:
         raise CaptureError(
             "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and "
-            "netcost report --series DIR takes it"
+            "netcost report --experiment DIR takes it"
         )
     return open_experiment(path)
 

@@ -91,8 +91,8 @@ def hidden_cost(series: "Experiment") -> HiddenCost:
 
     series: of capture/lab/hidden-cost. Fits on all runs, with an interval by bootstrap over the
     bundles; and for each run once more on the runs of other rates, of other repeats and of both,
-    to predict it. Raises CaptureError for a series without calibrations, or whose traces cannot
-    tell what the victim had.
+    to predict it. Raises CaptureError for an experiment without calibrations, or whose traces
+    cannot tell what the victim had.
     """
     runs = calibration_runs(series)
     table = wide(runs)

@@ -219,5 +219,5 @@ def whose(matches: bool, bundle: "Bundle | None", series: Experiment) -> str:
         "<p class='missing'>The hidden cost below is of the host that the calibration was recorded "
         "on. This capture is of another, or does not say of which: it is not applied to it. "
         "<code>capture/lab/hidden-cost</code> measures it there, and <code>netcost report "
-        "--series DIR</code> takes what it wrote.</p>"
+        "--experiment DIR</code> takes what it wrote.</p>"
     )

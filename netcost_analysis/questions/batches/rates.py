@@ -1,4 +1,4 @@
-# How the CPU share of networking grows with the rate of packets, over a series of recordings.
+# How the CPU share of networking grows with the rate of packets, over an experiment.
 
 import numpy as np
 import pandas as pd
