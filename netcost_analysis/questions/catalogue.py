@@ -162,7 +162,9 @@ def _timeline(
 def parts(answer: Any) -> dict[str, Any]:
     """An answer by its parts' names: those of a dataclass or named tuple, else itself under ""."""
     if is_dataclass(answer) and not isinstance(answer, type):
-        return {field.name: getattr(answer, field.name) for field in fields(answer)}
+        # One whose tables are made on first use names them.
+        names = getattr(answer, "parts", None) or [field.name for field in fields(answer)]
+        return {name: getattr(answer, name) for name in names}
     if hasattr(answer, "_asdict"):
         named: dict[str, Any] = answer._asdict()
         return named
