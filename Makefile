@@ -77,7 +77,7 @@ fuzz: export PATH := $(CURDIR)/build/tools/bin:$(PATH)
 fuzz: $(VENV)/.deps ## arbitrary bytes for FUZZ_SECONDS in all; what crashes is kept in build/fuzz/crashes
 	@command -v c++ >/dev/null || { echo "libFuzzer needs a C++ compiler: apt install g++ (or your distribution's package)" >&2; exit 1; }
 	@command -v cargo-fuzz >/dev/null || cargo install --quiet --locked --root build/tools cargo-fuzz@0.13.2
-	@$(BIN)/python tests/fuzz_seeds.py build/fuzz
+	@PYTHONPATH=tests $(BIN)/python -m support.fuzz_seeds build/fuzz
 	@cd native && cargo fuzz build --sanitizer none --target-dir $(CURDIR)/build/fuzz/target
 	@native/fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 

@@ -61,9 +61,9 @@ def ask(name: str) -> Callable[[str], int]:
     """A question, from opening the capture to its answer."""
 
     def asked(path: str) -> int:
-        from netcost_analysis.questions.catalogue import ask, parts, questions
+        import netcost_analysis as netcost
 
-        return len(parts(ask(questions()[name], path)))
+        return len(netcost.open_capture(path).ask(name).parts)
 
     return asked
 

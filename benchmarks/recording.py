@@ -50,8 +50,8 @@ def record(path: Path, wanted: int) -> str | None:
 def synthesise(path: Path, wanted: int) -> str:
     """Write a capture of ``wanted`` events with the tests' writer: interrupts that rob openssl."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from perfdata import cpu, recording
-    from perfdata import happenings as h
+    from support.perfdata import cpu, recording
+    from support.perfdata import happenings as h
 
     openssl = h.Task(500, "openssl")
     lanes = []

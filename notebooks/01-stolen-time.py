@@ -27,8 +27,9 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 # %%
 import netcost_analysis as netcost
 from netcost_analysis import plots
-from netcost_analysis.questions import answer, words
 from netcost_analysis.questions import example as example_module
+from netcost_analysis.questions import words
+from netcost_analysis.questions.stolen_time import headline as answer
 from netcost_analysis.questions.stolen_time import plots as stolen_plots
 from netcost_analysis.questions.stolen_time import words as stolen_story
 from netcost_analysis.questions.stolen_time.by_queue import by_thief

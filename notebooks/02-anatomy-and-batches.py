@@ -22,12 +22,11 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-series = None  # recordings at several packet rates; None: the project's, beside its own capture
+experiment = None  # recordings at several packet rates; None: the project's, beside its own capture
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis import plots
-from netcost_analysis.capture.experiment import open_series
+from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.questions import example
 from netcost_analysis.questions import words as shared_words
 from netcost_analysis.questions.batches import plots as pictures
@@ -94,20 +93,7 @@ with attempt():
 # something else than that so many came together.
 
 # %%
-with attempt():
-    sizes = netcost.batch_sizes(timeline)
-    if sizes["work"].notna().any():
-        rows = min(sizes.groupby(["device", "cpu"]).ngroups, 16)
-        if rows > 1:
-            with picture("Packets per poll, by device and CPU", 1.0 + 0.33 * rows) as (_, ax):
-                pictures.batch_matrix(ax, sizes)
-    for device in explain.busiest_devices(timeline.polls, 2):
-        polls = timeline.polls[timeline.polls["device"] == device]
-        if polls["work"].notna().any():
-            with picture(f"Packets per poll of {device}", 2.2) as (_, ax):
-                plots.batches(ax, polls, explain.budget_of(polls))
-                ax.set_title(device)
-    say(words.traps_text(sizes))
+timeline.ask.batches.batch_sizes()
 
 # %% [markdown]
 # ## What ends a NET_RX
@@ -190,14 +176,14 @@ if costs is not None:
 # own part is small. Each step below is predicted from the costs in the other steps alone.
 
 # %%
-if series is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
-    series = "../sample-data/datapath-sweep"
-if series is None:
+if experiment is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
+    experiment = "../sample-data/datapath-sweep"
+if experiment is None:
     say(words_costs.NO_SERIES)
 else:
     with attempt():
-        curves = netcost.rate_curve(open_series(series))
-        say(words_costs.series_text(open_series(series)))
+        curves = netcost.rate_curve(open_experiment(experiment))
+        say(words_costs.series_text(open_experiment(experiment)))
         names = list(dict.fromkeys(curves["curve"]))
         for left in range(0, min(len(names), 4), 2):
             pair = names[left : left + 2]

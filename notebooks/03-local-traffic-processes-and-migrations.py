@@ -26,11 +26,12 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis.questions import answer, words
+from netcost_analysis.questions import words
 from netcost_analysis.questions.migration import plots as migration_plots
 from netcost_analysis.questions.migration import words as migration_story
 from netcost_analysis.questions.processes import plots, waits_of
 from netcost_analysis.questions.processes import words as process_story
+from netcost_analysis.questions.stolen_time import headline as answer
 from netcost_analysis.report.notebook import attempt, picture, say, table
 
 capture = netcost.open_capture(path, buffer)

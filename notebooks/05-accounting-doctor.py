@@ -21,7 +21,7 @@
 # %% tags=["parameters"]
 path = "../sample-data/veth-stolen-time"  # what netcost.open_capture takes
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-series = None  # a calibration of capture/lab; None: the project's, beside its own capture
+experiment = None  # a calibration of capture/lab; None: the project's, beside its own capture
 
 # %%
 import netcost_analysis as netcost
@@ -36,10 +36,10 @@ say(shared_words.facts(capture, capture.timeline()))
 # %%
 calibration = hidden = None
 matches = False
-if series is None and path == "../sample-data/veth-stolen-time":
-    series = "../sample-data/hidden-cost"
+if experiment is None and path == "../sample-data/veth-stolen-time":
+    experiment = "../sample-data/hidden-cost"
 with attempt():
-    calibration = calibrations.calibration(series)
+    calibration = calibrations.calibration(experiment)
     hidden = netcost.hidden_cost(calibration)
     matches = calibrations.same_host(capture.bundle, calibration)
 

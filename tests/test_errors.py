@@ -8,17 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
-from bad_readers import PanicException
-from conftest import ROOT, require_shared
-from kept import kept
 from nbformat.v4 import new_code_cell, new_notebook
-from run_cli import Netcost
-from told_notebook import tell
 
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
-from netcost_analysis.questions.catalogue import questions
+from netcost_analysis.questions.ask import questions
 from netcost_analysis.report.report import NotebookError, execute
+from support.bad_readers import PanicException
+from support.host import ROOT, require_shared
+from support.kept import kept
+from support.run_cli import Netcost
+from support.told_notebook import tell
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 # As an article about the cost of networking shows it: an idle CPU's interrupts, and no task.
@@ -150,12 +150,12 @@ def test_what_is_no_notebook(netcost: Netcost, listing: Path, tmp_path: Path) ->
 
 
 # Every argument of every question, with what does not fit it.
-OF_RECORDINGS = [name for name, one in questions().items() if one.sources != ("Series",)]
+OF_RECORDINGS = [name for name, one in questions().items() if one.sources != ("Experiment",)]
 WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)", "[1]", "{}")
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, one in questions().items() if one.sources != ("Series",)]
+    "name", [n for n, one in questions().items() if one.sources != ("Experiment",)]
 )
 def test_arguments_that_do_not_fit(
     netcost: Netcost, monkeypatch: pytest.MonkeyPatch, name: str

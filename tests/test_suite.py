@@ -4,7 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+from support.host import ROOT
 
 NOT_MARKED = pytest.raises(pytest.fail.Exception, match=r"mark it (live|alone)")
 

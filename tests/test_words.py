@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+
+from support.host import ROOT
 
 PACKAGE = ROOT / "netcost_analysis"
 # What writes sentences and tables for a reader. The other commands' modules choose and write rows.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 from .mending import manifest_of
-from .packed import is_packed, is_series_folder, named, unpacked
+from .packed import is_experiment_folder, is_packed, named, unpacked
 
 if TYPE_CHECKING:
     from ..parsers.host import Snapshot
@@ -30,7 +30,7 @@ def is_bundle(path: Path) -> bool:
 
 def bundle_at(path: str) -> "Bundle | None":
     # The bundle there, packed or not; None for a bare recording and standard input.
-    if path != "-" and is_series_folder(Path(path)):
+    if path != "-" and is_experiment_folder(Path(path)):
         raise _of_experiment(path)
     if path == "-" or not (is_bundle(Path(path)) or is_packed(Path(path))):
         return None
@@ -39,8 +39,8 @@ def bundle_at(path: str) -> "Bundle | None":
 
 def _of_experiment(path: str | Path) -> CaptureError:
     return CaptureError(
-        f"{path} is an experiment, and no single recording: netcost_analysis.open_series(PATH) or "
-        "--series PATH opens it, netcost info lists its recordings"
+        f"{path} is an experiment, and no single recording: netcost_analysis.open_experiment(PATH) "
+        "or --experiment PATH opens it, netcost info lists its recordings"
     )
 
 
@@ -57,7 +57,7 @@ class Bundle:
         self.path = Path(path)
         if is_packed(self.path):
             self._held = unpacked(self.path)
-            if is_series_folder(self._held.path):
+            if is_experiment_folder(self._held.path):
                 raise _of_experiment(path)
             self.path = self._held.path
         self.manifest: dict[str, Any] = self._manifest()

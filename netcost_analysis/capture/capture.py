@@ -20,6 +20,7 @@ from .recorder import clock, is_perf, recorder, require_perf, require_samples
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..questions.ask import Ask
     from ..timeline.timeline import Timeline
 
 
@@ -244,6 +245,13 @@ class Capture:
         from ..timeline.timeline import Timeline
 
         return Timeline(self, start=start, end=end, cpus=cpus)
+
+    @cached_property
+    def ask(self) -> "Ask":
+        """Its questions: ``capture.ask.TOPIC.QUESTION()``; shown by itself, a table of them."""
+        from ..questions.ask import Ask
+
+        return Ask(self)
 
     def victim_timeline(self) -> "Timeline":
         """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.

@@ -1,10 +1,10 @@
-"""A series of recordings: what an experiment of capture/lab leaves, a step for each condition."""
+"""An experiment: what an experiment of capture/lab leaves, a step for each condition."""
 
 import io
 import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,7 +12,10 @@ from .._native import CaptureError
 from ..units import plural
 from .bundle import Bundle, is_bundle
 from .capture import Capture, open_capture
-from .packed import is_packed, is_packed_series, is_series_folder, unpacked
+from .packed import is_experiment_folder, is_packed, is_packed_experiment, unpacked
+
+if TYPE_CHECKING:
+    from ..questions.ask import Ask
 
 _FORMAT = 1
 _PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
@@ -22,27 +25,27 @@ _REPEAT = r"^repeats/([^/]+)/[^/]+$"
 _TEXT_LIMIT_BYTES = 64 << 20
 
 
-def is_series(path: str | Path) -> bool:
+def is_experiment(path: str | Path) -> bool:
     """Whether there is the folder of an experiment, or one in a file as netcost-pack makes it."""
     path = Path(path)
-    return is_series_folder(path) or is_packed_series(path)
+    return is_experiment_folder(path) or is_packed_experiment(path)
 
 
-def open_series(path: str | Path) -> "Series":
+def open_experiment(path: str | Path) -> "Experiment":
     """Open what an experiment wrote: capture/lab's, or ``netcost-record --repeat``'s.
 
     path: its folder, or that folder in one file as netcost-pack makes it. Raises CaptureError where
     it is none, is not whole, or its table is missing or lies outside it; OSError.
     """
-    return Series(path)
+    return Experiment(path)
 
 
-class Series:
+class Experiment:
     """An experiment: a table of steps, and their recordings.
 
-    path: the folder, or the file that it is packed in, which is unpacked for as long as the Series
-    is used. experiment: what experiment.json says (experiment, command, kernel, started, ended,
-    victim_cpu, load_cpu, table, notes).
+    path: the folder, or the file that it is packed in, which is unpacked for as long as the
+    Experiment is used. experiment: what experiment.json says (experiment, command, kernel, started,
+    ended, victim_cpu, load_cpu, table, notes).
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -51,10 +54,10 @@ class Series:
         if is_packed(self.path):
             self._held = unpacked(self.path)
             self._folder = self._held.path
-        if not is_series_folder(self._folder):
+        if not is_experiment_folder(self._folder):
             is_one = is_bundle(self._folder)
             what = "it is a single bundle" if is_one else "it has no experiment.json"
-            raise CaptureError(f"{self.path} is no series: {what}")
+            raise CaptureError(f"{self.path} is no experiment: {what}")
         try:
             self.experiment: dict[str, Any] = json.loads(self._text("experiment.json"))
         except (ValueError, RecursionError) as error:
@@ -131,11 +134,28 @@ class Series:
         trace = bundle.manifest.get("trace")
         return f"{trace or 'no trace'}, {bundle.summary}"
 
+    @cached_property
+    def ask(self) -> "Ask":
+        """Its questions: ``experiment.ask.TOPIC.QUESTION()``; shown by itself, a table of them."""
+        from ..questions.ask import Ask
+
+        return Ask(self)
+
+    @property
+    def step_to_name(self) -> str:
+        """What to name instead, for what takes a recording and no experiment."""
+        first = next(filter(self.has, self.recordings), None)
+        if first is None:
+            return "none of its steps has one"
+        if self.path.is_file():
+            return "unpack it with tar -xf, and name one of its steps"
+        return f"name one of its steps, as {self.recording(first)}"
+
     def recording(self, name: str) -> Path:
         """Where the recording of that name is. Raises CaptureError without it."""
         for path in self._candidates(name):
             return path
-        raise CaptureError(f"the series {self.path} has no recording {name!r}")
+        raise CaptureError(f"the experiment {self.path} has no recording {name!r}")
 
     def _candidates(self, name: str) -> list[Path]:
         folder = self._inside(name)
@@ -149,16 +169,16 @@ class Series:
         return path.read_text(encoding="utf-8", errors="replace")
 
     def _inside(self, name: str) -> Path:
-        # A series comes from a stranger, as a bundle does.
+        # An experiment comes from a stranger, as a bundle does.
         path = self._folder / name
         if not path.resolve().is_relative_to(self._folder.resolve()):
-            raise CaptureError(f"the series {self.path} names {name!r}, which is outside it")
+            raise CaptureError(f"the experiment {self.path} names {name!r}, which is outside it")
         return path
 
     def __repr__(self) -> str:
         experiment = self.experiment
         return (
-            f"Series {self.path}: {experiment.get('experiment')}, "
+            f"Experiment {self.path}: {experiment.get('experiment')}, "
             f"{plural(len(self.steps), 'step')}, "
             f"kernel {experiment.get('kernel')}"
         )

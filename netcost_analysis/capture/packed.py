@@ -59,12 +59,12 @@ def is_packed(path: Path) -> bool:
     return True
 
 
-def is_series_folder(path: Path) -> bool:
+def is_experiment_folder(path: Path) -> bool:
     # A folder of an experiment, and no bundle.
     return (path / EXPERIMENT).is_file() and not (path / MANIFEST).exists()
 
 
-def is_packed_series(path: Path) -> bool:
+def is_packed_experiment(path: Path) -> bool:
     # Whether a packed file holds an experiment: its sums come first, and name every file.
     if not is_packed(path):
         return False
@@ -73,7 +73,7 @@ def is_packed_series(path: Path) -> bool:
     except (CaptureError, OSError, ValueError, ArithmeticError, EOFError, tarfile.TarError):
         return False
     if names is None:
-        return is_series_folder(unpacked(path).path)
+        return is_experiment_folder(unpacked(path).path)
     return EXPERIMENT in names and MANIFEST not in names
 
 

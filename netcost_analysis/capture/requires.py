@@ -1,25 +1,11 @@
-"""What a question needs of a capture, declared beside the function that answers it.
+"""Which tracepoints a capture recorded, and which profile of netcost-record has those it lacks."""
 
->>> from netcost_analysis.capture.requires import requires
->>> @requires("napi:napi_poll", "irq:softirq_entry", "irq:softirq_exit")
-... def batch_sizes(timeline): ...
-
-A capture without one of these gets MissingEventsError before anything is computed, with the profile
-of netcost-record that would have recorded them.
-"""
-
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
 
 if TYPE_CHECKING:
     from .capture import Capture
-
-Given = ParamSpec("Given")
-Source = TypeVar("Source")
-Answer = TypeVar("Answer")
 
 _INTERRUPTS = (
     *("irq:irq_handler_entry", "irq:irq_handler_exit"),
@@ -42,7 +28,8 @@ _PACKETS = (
     *("net:net_dev_start_xmit", "net:net_dev_xmit", "skb:consume_skb", "skb:kfree_skb"),
     *("skb:skb_copy_datagram_iovec", "sock:sk_data_ready", "xdp:xdp_redirect"),
 )
-# Of capture/profiles, the cheapest first; tests/test_requires.py compares them with the files.
+# Of capture/profiles, the cheapest first; tests/questions/test_requires.py compares them with the
+# files.
 PROFILES = {
     "light": (*_INTERRUPTS, "sched:sched_switch"),
     "migration": (*_INTERRUPTS, *_TASKS),
@@ -99,49 +86,6 @@ def unrecorded(capture: "Capture", *names: str) -> list[str]:
         known |= {event["name"] for event in capture.info["event_attrs"]}
         known |= set(capture.info["events"])
     return [name for name in names if name not in known]
-
-
-def requires(
-    *events: str,
-) -> Callable[
-    [Callable[Concatenate[Source, Given], Answer]], Callable[Concatenate[Source, Given], Answer]
-]:
-    """Declare the tracepoints without which a question has no answer.
-
-    For functions whose first argument is a Timeline or a Capture. They then raise
-    MissingEventsError for a capture that lacks one, and have the names as ``needs``.
-    """
-
-    def declare(
-        question: Callable[Concatenate[Source, Given], Answer],
-    ) -> Callable[Concatenate[Source, Given], Answer]:
-        @wraps(question)
-        def asked(source: Source, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-            require(source, question.__name__, *events)
-            return question(source, *given, **named)
-
-        asked.needs = events  # type: ignore[attr-defined]
-        return asked
-
-    return declare
-
-
-def main_columns(
-    *names: str, shares: tuple[str, ...] = ()
-) -> Callable[[Callable[Given, Answer]], Callable[Given, Answer]]:
-    """Declare which columns of a question's tables a narrow terminal shows first.
-
-    names: those that answer it and those that say what a row is, the most important first; the
-    others follow in the table's order. shares: columns that are shares of something and whose names
-    do not end in _share. The question has them as ``main_columns`` and ``shares``.
-    """
-
-    def declare(question: Callable[Given, Answer]) -> Callable[Given, Answer]:
-        question.main_columns = names  # type: ignore[attr-defined]
-        question.shares = shares  # type: ignore[attr-defined]
-        return question
-
-    return declare
 
 
 def require(source: Any, question: str, *events: str) -> None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..questions.catalogue import Question
+    from ..questions.question import Question
 
 
-def arguments(question: "Question", given: tuple[str, ...]) -> dict[str, Any]:
+def arguments(question: "Question[Any, Any]", given: tuple[str, ...]) -> dict[str, Any]:
     """The values of a question's parameters, each of its type; click's UsageError for others."""
     values = {}
     for one in given:
@@ -22,7 +22,7 @@ def arguments(question: "Question", given: tuple[str, ...]) -> dict[str, Any]:
             raise click.UsageError(
                 f"--with {one!r}: {question.name} takes {known or 'nothing'} (NAME=VALUE)"
             )
-        values[name] = _value(one, text, question.kinds[name])
+        values[name] = _value(one, text, str(question.parameters[name].annotation))
     return values
 
 

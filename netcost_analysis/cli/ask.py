@@ -13,9 +13,8 @@ from .table import by_importance, columns_option, left_out, say, show, wide_opti
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..capture.capture import Capture
-    from ..questions.catalogue import Question
-    from ..timeline.timeline import Timeline
+    from ..questions.answer import Answer
+    from ..questions.question import Question
 
 _ON_A_TERMINAL = 40
 _NOTES = "notes"
@@ -26,17 +25,10 @@ _MATRICES = ("cpu_share", "interrupts_per_s")
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from ..display.tables import Table
-    from ..questions.catalogue import questions
+    from ..display.tables import questions_table
+    from ..questions.ask import TOPICS, listed
 
-    rows: list[list[str]] = []
-    heads: dict[str, int] = {}
-    for one in questions().values():
-        if one.topic not in heads:
-            heads[one.topic] = len(rows)
-            rows.append([one.topic, ""])
-        rows.append([f"  {one.name}", one.summary])
-    show(Table(["question", "answers"], rows, strong=set(heads.values()), left={0, 1}))
+    show(questions_table(listed(), TOPICS))
     ctx.exit()
 
 
@@ -77,22 +69,18 @@ def command(
 
     Columns and their meaning: docs/definitions.md.
     """
-    from ..questions.catalogue import ask, parts
-    from ..questions.completeness.unrecorded import lower_ends_of
+    from ..capture.experiment import is_experiment, open_experiment
 
     one = _question(question)
     given = arguments(one, options)
-    timelines: list[Timeline] = []
-
-    def windowed(capture: "Capture") -> "Timeline":
-        timelines.append(capture.timeline(start=start, end=end, cpus=list(cpus) or None))
-        return timelines[-1]
-
-    whole = start is None and end is None and not cpus
-    of_victim = "Bundle" in one.sources and whole
-    answer = ask(one, path, None if of_victim else windowed, opened, **given)
-    answers = parts(answer)
-    own_notes = answers.get(_NOTES)
+    if is_experiment(path):
+        answer = open_experiment(path).ask(question, **given)
+    else:
+        capture = opened(path)
+        whole = start is None and end is None and not cpus
+        source = capture if whole else capture.timeline(start, end, list(cpus) or None)
+        answer = source.ask(question, **given)
+    answers = answer.parts
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
@@ -106,11 +94,8 @@ def command(
         print_json({name: _plain(part) for name, part in answers.items()} if "" not in answers
                    else _plain(answers[""]))  # fmt: skip
     else:
-        start_ns = 0 if one.sources == ("Series",) else opened(path).start_ns
-        _print(one, answers, start_ns, wide or columns is not None)
-        # An answer's own have the timeline's, and say what its figures lack.
-        notes = [*timelines[0].notes, *lower_ends_of(timelines[0])] if timelines else []
-        for note in dict.fromkeys(notes if own_notes is None else own_notes):
+        _print(answer, answers, wide or columns is not None)
+        for note in answer.notes:
             say(f"note: {printable(note)}")
 
 
@@ -124,17 +109,12 @@ def _chosen(answers: dict[str, Any], columns: tuple[str, ...]) -> dict[str, Any]
     return {name: frame.set_index(keys) if keys else frame}
 
 
-def _question(name: str) -> "Question":
-    from difflib import get_close_matches
-
-    from ..questions.catalogue import questions
+def _question(name: str) -> "Question[Any, Any]":
+    from ..questions.ask import no_question, questions
 
     known = questions()
     if name not in known:
-        near = get_close_matches(name, known, n=3) or sorted(known)[:5]
-        raise click.UsageError(
-            f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"
-        )
+        raise click.UsageError(no_question(name))
     return known[name]
 
 
@@ -168,7 +148,7 @@ def _plain(part: Any) -> Any:
 
     from ..display.export import rows
     from ..display.tables import plain
-    from ..questions.catalogue import parts
+    from ..questions.answer import parts
 
     if isinstance(part, pd.DataFrame):
         return rows(_with_index(part))
@@ -188,8 +168,10 @@ def _is_scalar(part: Any) -> bool:
     return bool(pd.api.types.is_scalar(part))
 
 
-def _print(question: "Question", answers: dict[str, Any], start_ns: int, wide: bool) -> None:
+def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
     import pandas as pd
+
+    question, start_ns = answer.question, answer.start_ns
 
     for name, part in answers.items():
         if isinstance(part, pd.Series):
@@ -202,7 +184,7 @@ def _print(question: "Question", answers: dict[str, Any], start_ns: int, wide: b
 
 
 def _print_table(
-    question: "Question", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
+    question: "Question[Any, Any]", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
 ) -> None:
     from ..display.figures import figures
 
@@ -225,11 +207,11 @@ def _print_table(
     left_out(missing, columns, rows)
 
 
-def _figure(question: "Question", name: str, value: Any) -> Any:
+def _figure(question: "Question[Any, Any]", name: str, value: Any) -> Any:
     import pandas as pd
 
     from ..display.figures import figures
-    from ..questions.catalogue import parts
+    from ..questions.answer import parts
 
     if "" not in (named := parts(value)):
         return "; ".join(f"{one} {_figure(question, one, of)}" for one, of in named.items())

@@ -24,10 +24,10 @@ _MOST_SILENT = 12
 @json_option
 def command(path: str, as_json: bool) -> None:
     """Say what is in a capture: host, clock, window, events, losses; the steps of an experiment."""
-    from ..capture.packed import is_packed_series, is_series_folder
+    from ..capture.packed import is_experiment_folder, is_packed_experiment
     from ..questions.completeness.words import verdict
 
-    if path != "-" and (is_series_folder(Path(path)) or is_packed_series(Path(path))):
+    if path != "-" and (is_experiment_folder(Path(path)) or is_packed_experiment(Path(path))):
         _experiment(path, as_json)
         return
     capture = opened(path)
@@ -43,9 +43,9 @@ def command(path: str, as_json: bool) -> None:
 
 
 def _experiment(path: str, as_json: bool) -> None:
-    from ..capture.experiment import open_series
+    from ..capture.experiment import open_experiment
 
-    series = open_series(path)
+    series = open_experiment(path)
     told = series.info
     if as_json:
         print_json(told)
@@ -53,7 +53,10 @@ def _experiment(path: str, as_json: bool) -> None:
     lines = [
         ("path", f"{path} (experiment)"),
         *((key, told[key]) for key in ("experiment", "command", "kernel", "started", "ended")),
-        ("steps", f"{len(told['steps'])}; netcost_analysis.open_series, --series open them"),
+        (
+            "steps",
+            f"{len(told['steps'])}; netcost_analysis.open_experiment, --experiment open them",
+        ),
     ]
     for key, value in [*lines, *(("", _step(one)) for one in told["steps"])]:
         if value:

@@ -19,7 +19,7 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[rep
     "stolen-time unless given.",
 )
 @click.option(
-    "--series",
+    "--experiment",
     metavar="DIR",
     help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
     "anatomy-and-batches, a calibration for accounting-doctor.",
@@ -31,15 +31,15 @@ def command(
     path: str,
     output: str,
     notebook: str | None,
-    series: str | None,
+    experiment: str | None,
     victim: str | None,
     code: bool,
     as_json: bool,
 ) -> None:
     """Write the report on a capture, as one HTML file that needs nothing else."""
-    from ..capture.experiment import is_series, open_series
-    from ..questions.answer import choose_victim
+    from ..capture.experiment import is_experiment, open_experiment
     from ..questions.losses import stolen
+    from ..questions.stolen_time.headline import choose_victim
     from ..report.report import NotebookError, find_notebook, is_ours, write_report
 
     if path == "-":
@@ -48,9 +48,9 @@ def command(
         source = find_notebook(notebook)
     except NotebookError as error:
         raise click.UsageError(str(error)) from None
-    if is_series(path):
+    if is_experiment(path):
         raise click.ClickException(
-            f"{path} is a series: name one of its recordings, and the series with --series"
+            f"{path} is an experiment: name one of its recordings, and it with --experiment"
         )
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
     capture = opened(path)
@@ -58,12 +58,12 @@ def command(
     _ = timeline.summary
     if victim is not None and is_ours(source):
         choose_victim(timeline, stolen(timeline), victim)
-    if series is not None:
-        open_series(series)
+    if experiment is not None:
+        open_experiment(experiment)
     chosen = {
         "victim": victim,
         "buffer": capture.buffer,
-        "series": series,
+        "experiment": experiment,
     }
     try:
         write_report(source, path, output, with_code=code, parameters=chosen)

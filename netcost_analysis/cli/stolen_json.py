@@ -29,7 +29,7 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
 
 def _network(timeline: "Timeline") -> dict[str, Any]:
     from ..display.tables import plain
-    from ..questions.stolen_time.network import network_cost
+    from ..questions.network import network_cost
 
     cost = network_cost(timeline)
     cpus = [{"cpu": cpu, **vars(one)} for cpu, one in cost.by_cpu.items()]

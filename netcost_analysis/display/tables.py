@@ -1,6 +1,6 @@
 # Tables for a reader: text and HTML from one description; a terminal's are in cli_table.
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -9,6 +9,8 @@ from ..coverage import coverage_words
 from ..units import absent, duration, printable, ranges, share
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..questions.ledger import Cell, Column, Ledger
 
 
@@ -188,3 +190,20 @@ def ledger_html(ledger: "Ledger") -> str:
     title = escape(ledger_title(ledger))
     table = ledger_table(ledger, _PAGE).html() if ledger.victims else f"<p>{NO_TASK}</p>"
     return f"<p><b>{title}</b></p>{table}<ul>{items}</ul>"
+
+
+def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
+    # rows: of Ask.table, or of listed(). topics: their headings.
+    columns = ["question", "answers", "missing"]
+    if "missing" not in rows or bool((rows["missing"] == "").all()):
+        columns.pop()
+    cells: list[list[str]] = []
+    heads: set[int] = set()
+    above = None
+    for topic, row in zip(rows["topic"], rows[columns].itertuples(index=False), strict=True):
+        if topic != above:
+            heads.add(len(cells))
+            cells.append([topics[topic], *("" for _ in columns[1:])])
+        cells.append([f"  {row[0]}", *row[1:]])
+        above = topic
+    return Table(columns, cells, strong=heads, left=set(range(len(columns))))

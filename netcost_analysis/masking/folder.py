@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .._native import CaptureError
 from ..capture.bundle import Bundle
-from ..capture.packed import is_packed, is_series_folder, packing, unpacked
+from ..capture.packed import is_experiment_folder, is_packed, packing, unpacked
 from .archive import write_archive
 from .experiment import Experiments
 from .manifest import masked_manifest
@@ -159,7 +159,7 @@ class _Tree:
     def __init__(self, path: Path) -> None:
         self._held = unpacked(path) if is_packed(path) else None
         self.path = path if self._held is None else self._held.path
-        self.kind = "experiment" if is_series_folder(self.path) else "bundle"
+        self.kind = "experiment" if is_experiment_folder(self.path) else "bundle"
         self.traces = self._traces()
         found = sorted(self.path.rglob("*"))
         found = [one for one in found if one.is_file() or one.is_symlink()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .._native import CaptureError, mask_recording
 from ..capture.bundle import is_bundle
-from ..capture.packed import is_packed, is_series_folder
+from ..capture.packed import is_experiment_folder, is_packed
 from ..errors import ArgumentError
 from ..progress import progress
 from .fields import meaning
@@ -148,7 +148,7 @@ class _Work:
 
     def any(self, source: Path, target: Path, name: str | None) -> Masked:
         folders = Folders(self._names, self._told, self.trace, self.learned)
-        if is_bundle(source) or is_series_folder(source):
+        if is_bundle(source) or is_experiment_folder(source):
             folders.folder(source, target, name)
         elif is_packed(source):
             folders.packed(source, target, name)

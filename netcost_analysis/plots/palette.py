@@ -1,6 +1,6 @@
 # One colour per meaning, the same in every picture. Blues say where the time was spent (context),
 # warm colours at whose cost (cost class). Told apart under deuteranopia and protanopia too:
-# tests/test_plots.py computes it.
+# tests/plots/test_plots.py computes it.
 
 from collections.abc import Iterator
 from contextlib import contextmanager

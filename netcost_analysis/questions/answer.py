@@ -1,138 +1,247 @@
-"""The answer of the report: whose CPU time, how much of it was taken, by what."""
+"""An answer: tables, pictures and words of one question about one capture."""
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+import re
+import warnings
+from dataclasses import fields, is_dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import pandas as pd
+from .._native import CaptureError
+from ..coverage import Coverages, coverages
+from ..display.figures import figures
+from ..display.templates import as_html, as_text, escaped, render
+from .completeness.unrecorded import lower_ends_of
 
-from ..errors import AbsentError, no_task
-from ..timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
-from ..timeline.timeline import Timeline
-from ..units import absent
-from .losses import shares_of
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Of the time on CPU: less than this waited is left to the tables.
-_WORTH_SAYING = 0.005
-# TASK_COMM_LEN without its NUL.
-_COMM_LENGTH = 15
-# A victim's time on CPU in the order it is told: its own, then what was taken, then the rest.
-PARTS = (
-    *("own", "stolen_network", "stolen_maybe_network", "stolen_other", "stolen_or_synchronous"),
-    *("synchronous", "scheduled", "unknown"),
-)
+    from ..capture.bundle import Bundle
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
+    from .ask import Ask
+    from .question import Picture, Question
 
-
-def choose_victim(
-    timeline: Timeline, losses: pd.DataFrame, wanted: str | None = None
-) -> str | None:
-    """The task a report is about, by comm.
-
-    losses: what stolen() returns for the timeline. wanted: a comm, None to choose: the bundle's
-    victim where it has one and it ran in the window, else the task that lost most, else the one
-    longest on CPU; None where no task was seen. Raises ValueError, with the nearest names, when the
-    wanted one did not run.
-    """
-    names = [str(name) for name in losses.index]
-    if wanted is not None:
-        if wanted in names:
-            return wanted
-        raise AbsentError(no_task(wanted, names))
-    return _recorded_victim(timeline, names) or (names[0] if names else None)
+Result = TypeVar("Result")
+_NOTES = "notes"
+# Of a page; pictures are drawn at twice its pixels.
+_WIDTH_INCHES = 10.0
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-def _recorded_victim(timeline: Timeline, names: list[str]) -> str | None:
-    victim = timeline.capture.bundle.victim if timeline.capture.bundle else None
-    if victim is None:
-        return None
-    # The pid is a shell's where the command needs one; then the program has the command's name.
-    command = str(victim.get("command") or "").split()
-    called = Path(command[0]).name[:_COMM_LENGTH] if command else ""
-    if called in names:
-        return called
-    sums, pid = timeline.sums(), victim.get("pid")
-    if not isinstance(pid, int):
-        return None
-    own = sums[(sums["tid"] == pid).fillna(False).astype(bool)]
-    by_comm = own.groupby(own["comm"].astype(str))["ns"].sum()
-    return str(by_comm.idxmax()) if len(by_comm) else None
+class Answer(Generic[Result]):
+    """What a question found: ``frame`` and other ``tables``, ``notes``, ``words``, ``plot()``.
 
-
-def parts_of(timeline: Timeline, victim: str) -> pd.DataFrame:
-    """Where a victim's time on CPU went: a partition of it.
-
-    Returns columns part (one of PARTS, in that order, those that occur), ns (int64) and share (NaN
-    without sched_switch); ns adds up to the victim's on_cpu_ns of stolen(), where that is known.
-    """
-    rows = _of(timeline, victim)
-    part = pd.Series("own", index=rows.index, dtype=object)
-    part[rows["context"] == "unknown"] = "unknown"
-    inside = rows["context"].isin(INTERRUPT_CONTEXTS)
-    network = rows["is_network"].map({"yes": "network", "unknown": "maybe_network"}).fillna("other")
-    for cost_class in ("synchronous", "scheduled", "stolen_or_synchronous"):
-        part[inside & (rows["cost_class"] == cost_class)] = cost_class
-    part[inside & (rows["cost_class"] == "stolen")] = "stolen_" + network
-    ns = rows.groupby(part)["ns"].sum()
-    present = [name for name in PARTS if ns.get(name, 0)]
-    frame = pd.DataFrame({"part": present, "ns": [int(ns[name]) for name in present]})
-    whole = frame["ns"].sum() if timeline.has_switches else float("nan")
-    return frame.assign(share=frame["ns"] / whole)
-
-
-def _of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
-    # Of all tasks for None.
-    rows = of_tasks(timeline.tally())
-    return rows if victim is None else rows[rows["comm"] == victim]
-
-
-def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
-    """The CPUs on which a victim was seen, the one with most of its time first."""
-    by_cpu = (
-        _of(timeline, victim).groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
-    )
-    return [int(cpu) for cpu in by_cpu.index]
-
-
-@dataclass(frozen=True)
-class Headline:
-    """What the headline says of a victim beyond its row of stolen().
-
-    shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
-    without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
-    what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
-    little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
-    overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
+    question: the Question. ask: who was asked. sources: what of, by name of type. options: the
+    arguments that were given. refusal: the CaptureError that says why there is no answer, None
+    where there is one; with it everything but a display, notes and coverage raises it.
     """
 
-    shares: dict[str, float]
-    devices: "pd.Series[int]"
-    backlog_ns: int
-    unseen_ns: int
-    waited_ns: int
-    unrecorded_ns: int
-    undercharged_ns: int | None
-    overcharged_ns: int | None
+    def __init__(
+        self,
+        question: "Question[Any, Result]",
+        ask: "Ask",
+        sources: dict[str, Any],
+        options: dict[str, Any],
+        result: Result | None = None,
+        refusal: CaptureError | None = None,
+    ) -> None:
+        self.question, self.ask = question, ask
+        self.sources, self.options = sources, options
+        self._result, self.refusal = result, refusal
+
+    @property
+    def result(self) -> Result:
+        """What the question's function returned."""
+        if self.refusal is not None:
+            raise self.refusal
+        return self._result  # type: ignore[return-value]
+
+    @property
+    def timeline(self) -> "Timeline":
+        """The timeline that was asked, or all of the capture."""
+        timeline: Timeline = self.sources.get("Timeline") or self.ask.whole
+        return timeline
+
+    @property
+    def capture(self) -> "Capture":
+        """The capture that was asked."""
+        return self.ask.capture
+
+    @property
+    def bundle(self) -> "Bundle | None":
+        """The capture's bundle, None for a bare recording."""
+        return self.capture.bundle
+
+    @property
+    def start_ns(self) -> int:
+        """What its instants count from when shown: the capture's start; 0 of an experiment."""
+        return 0 if "Experiment" in self.sources else self.capture.start_ns
+
+    @cached_property
+    def parts(self) -> dict[str, Any]:
+        """Everything in it, by name: those of a dataclass or named tuple, else itself under ""."""
+        return parts(self.result)
+
+    @cached_property
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """Its tables, by name; the only one of a question that has no other under its name."""
+        import pandas as pd
+
+        found = {}
+        for name, part in self.parts.items():
+            if isinstance(part, pd.Series):
+                part = part.to_frame(part.name or name)
+            if isinstance(part, pd.DataFrame):
+                found[name or self.question.name] = part
+        return found
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """The table that answers the question; of single figures one row."""
+        import pandas as pd
+
+        if not self.tables:
+            return pd.DataFrame([self.parts])
+        return self.tables[self.question.main or next(iter(self.tables))]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures has to know: its own notes, else those of the timeline."""
+        own = self.parts.get(_NOTES) if self.refusal is None else None
+        if own is None and "Timeline" in self.sources:
+            own = (*self.timeline.notes, *lower_ends_of(self.timeline))
+        return tuple(dict.fromkeys(own or ()))
+
+    @property
+    def coverage(self) -> "Coverages | None":
+        """How much was recorded, has an owner and was timed; None where no timeline was asked."""
+        return coverages(self.sources["Timeline"]) if "Timeline" in self.sources else None
+
+    @cached_property
+    def figures(self) -> dict[str, Any]:
+        """The figures that its words say, by name; empty for a question without words."""
+        of = self.question.figures_of
+        return parts(of(self)) if of else {}
+
+    @property
+    def words(self) -> str:
+        """What it says, as Markdown; names out of the capture are escaped."""
+        if self.refusal is not None:
+            return f"> {escaped(str(self.refusal))}.\n"
+        template = self.question.template
+        return render(template, self.figures) if template.is_file() else ""
+
+    def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
+        """Draw the question's picture.
+
+        ax: None for a new figure of a page's width. panel: which of several, as ``device="eth0"``;
+        without it the first. Raises CaptureError where there is nothing to draw.
+        """
+        return self._plot("", ax, panel)
+
+    def __getattr__(self, name: str) -> Any:
+        picture = name.removeprefix("plot_")
+        if picture == name or picture not in self.question.pictures:
+            raise AttributeError(f"an answer to {self.question.name} has no {name!r}")
+
+        def plot(ax: "Axes | None" = None, **panel: Any) -> "Axes":
+            return self._plot(picture, ax, panel)
+
+        return plot
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"plot_{name}" for name in self.question.pictures if name)]
+
+    def _plot(self, name: str, ax: "Axes | None", panel: dict[str, Any]) -> "Axes":
+        _ = self.result
+        picture = self.question.pictures.get(name)
+        if picture is None:
+            raise CaptureError(f"{self.question.name} has no picture: its frame is its answer")
+        panels = [panel] if panel else list(picture.panels(self))
+        if not panels:
+            raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
+        if ax is None:
+            return self._drawn(picture, dict(panels[0])).axes[0]
+        picture.draw(ax, self, **panels[0])
+        return ax
+
+    def _drawn(self, picture: "Picture", panel: dict[str, Any]) -> "Figure":
+        import matplotlib.pyplot as plt
+
+        from ..plots.palette import style
+
+        height, title = picture.height, picture.title
+        height = height(self, **panel) if callable(height) else height
+        title = title(self, **panel) if callable(title) else title
+        with style(), warnings.catch_warnings():
+            # A task may have a name that the font has no letters for.
+            warnings.filterwarnings("ignore", message="Glyph")
+            figure, ax = plt.subplots(figsize=(_WIDTH_INCHES, height))
+            figure.set_label(_shown(title))
+            picture.draw(ax, self, **panel)
+        return figure
+
+    def _table_html(self) -> str:
+        shown = self.question.rows
+        if not shown or self.refusal is not None or not len(self.frame):
+            return ""
+        frame, main = self.frame, self.question.main_columns
+        if main:
+            frame = frame[[name for name in main if name in frame.columns]]
+        text = figures(frame, self.start_ns, shown, shares=self.question.shares).html()
+        more = len(frame) - len(frame[:shown])
+        return text + (f"<p>{more:,} more.</p>" if more else "")
+
+    def _repr_html_(self) -> str:
+        return _shown(as_html(self.words)) + self._table_html()
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import HTML, display
+
+        def show(html: str) -> None:
+            if html:
+                display(HTML(_shown(html)))  # type: ignore[no-untyped-call]
+
+        show(as_html(self.words))
+        if self.refusal is None:
+            for picture in self.question.pictures.values():
+                for panel in picture.panels(self):
+                    self._show(picture, dict(panel))
+        show(self._table_html())
+
+    def _show(self, picture: "Picture", panel: dict[str, Any]) -> None:
+        import matplotlib.pyplot as plt
+        from IPython.display import display
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+
+        set_matplotlib_formats("retina")  # type: ignore[no-untyped-call]
+        figure = self._drawn(picture, panel)
+        try:
+            alt = {"image/png": {"alt": figure.get_label()}}
+            display(figure, metadata=alt)  # type: ignore[no-untyped-call]
+        finally:
+            plt.close(figure)
+
+    def __repr__(self) -> str:
+        if self.refusal is not None:
+            return f"{self.question.name}: {self.refusal}"
+        words = as_text(self.words)
+        return "\n\n".join(part for part in (words, str(self.frame)) if part)
 
 
-def headline(row: "pd.Series[Any]", thieves: pd.DataFrame) -> Headline:
-    """The headline's figures. row: of stolen(), the victim's. thieves: of by_thief()."""
-    device = thieves["device"]
-    by_device = thieves[device.notna() & (device != "(no_device)")].groupby("device")
-    whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
+def parts(result: Any) -> dict[str, Any]:
+    """A result by its parts' names: those of a dataclass, named tuple or dict, else under ""."""
+    if is_dataclass(result) and not isinstance(result, type):
+        # One whose tables are made on first use names them.
+        names = getattr(result, "parts", None) or [field.name for field in fields(result)]
+        return {name: getattr(result, name) for name in names}
+    if hasattr(result, "_asdict"):
+        return dict(result._asdict())
+    return result if isinstance(result, dict) else {"": result}
 
-    def worth(ns: Any) -> int:
-        ns = 0 if absent(ns) else int(ns)
-        return ns if ns >= _WORTH_SAYING * whole else 0
 
-    shown = row["monitor_ns"]
-    known = not absent(shown)
-    return Headline(
-        shares=shares_of(row),
-        devices=by_device["stolen_max_ns"].sum().sort_values(ascending=False),
-        backlog_ns=int(thieves.loc[device == "(no_device)", "stolen_max_ns"].sum()),
-        unseen_ns=worth(row["unknown_max_ns"] - row["unknown_ns"]) if whole else 0,
-        waited_ns=worth(row["displaced_ns"]),
-        unrecorded_ns=worth(row["stolen_unrecorded_ns"]),
-        undercharged_ns=whole - int(shown) if known else None,
-        overcharged_ns=int(shown) - int(row["task_ns"]) if known else None,
-    )
+def _shown(text: str) -> str:
+    # Names come from strangers, and HTML knows no control characters.
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

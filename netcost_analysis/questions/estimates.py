@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from .question import question
+
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
     from ..parsers.openssl import SpeedRun
@@ -14,6 +16,7 @@ _PID = re.compile("[0-9]{1,9}")
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
+@question(topic="accounting")
 def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     """Three estimates of the share of wall time that the bundle's victim got.
 

@@ -17,6 +17,7 @@ from ..timeline.aggregate import (
 from ..timeline.by import By, check_by
 from ..timeline.timeline import Timeline
 from .completeness.unrecorded import note_of, unrecorded_ns
+from .question import question
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,6 +232,7 @@ def _share(ns: "pd.DataFrame", on_cpu_ns: "pd.Series[int]") -> "pd.DataFrame":
     return ns.div(whole.where(whole > 0), axis=0)
 
 
+@question(topic="stolen_time")
 def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     """The victim x thief matrix of a timeline.
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..capture.accounting import Accounting, accounting
-from ..capture.requires import main_columns
 from ..timeline.aggregate import (
     INTERRUPT_CONTEXTS,
     Owned,
@@ -21,6 +20,7 @@ from ..timeline.by import By, check_by, victim_keys
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
+from .question import question
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,8 +35,17 @@ _MASKED = (
 _OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 
 
-@main_columns(
-    "comm", "stolen_share", "stolen_ns", "on_cpu_ns", "task_ns", "stolen_network_ns", "displaced_ns"
+@question(
+    topic="stolen_time",
+    main_columns=(
+        "comm",
+        "stolen_share",
+        "stolen_ns",
+        "on_cpu_ns",
+        "task_ns",
+        "stolen_network_ns",
+        "displaced_ns",
+    ),
 )
 def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """Per victim, where its time on CPU went.

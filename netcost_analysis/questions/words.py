@@ -11,9 +11,9 @@ from ..capture.requires import unrecorded
 from ..coverage import coverage_words
 from ..display.tables import between, share_between
 from ..units import absent, duration, plural, ranges
-from .answer import Headline, headline
 from .completeness.unrecorded import note_of
 from .completeness.words import verdict
+from .stolen_time.headline import Headline, headline
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

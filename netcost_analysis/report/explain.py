@@ -158,7 +158,7 @@ def batch_text(device: str, polls: pd.DataFrame) -> str:
     traps = found.traps
     if traps.of("empty"):
         text += (
-            f" {count(traps.of('empty'), 'poll')} ({share(traps.by_trap['share']['empty'])}) "
+            f" {count(traps.of('empty'), 'poll')} ({share(traps.traps['empty'].share)}) "
             "received nothing: work does not count the transmissions that a poll completes."
         )
     if found.budget:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .._native import ArrowTable
     from ..capture.capture import Capture
+    from ..questions.ask import Ask
     from .aggregate import Owned
 
 TABLES = (
@@ -326,6 +327,13 @@ class Timeline:
         from ..questions.stolen_time.lives import lives_of
 
         return lives_of(self)
+
+    @cached_property
+    def ask(self) -> "Ask":
+        """Its questions, of this window and these CPUs: ``timeline.ask.TOPIC.QUESTION()``."""
+        from ..questions.ask import Ask
+
+        return Ask(self)
 
     def _lines(self) -> list[tuple[str, str]]:
         summary = self.summary

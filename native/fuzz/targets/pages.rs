@@ -1,5 +1,5 @@
 //! Arbitrary pages of a ring behind the headers of a trace.dat whose events are known, which tells how
-//! many bytes they are. The heads come from the tests' writer (tests/fuzz_seeds.py), each behind the
+//! many bytes they are. The heads come from the tests' writer (tests/support/fuzz_seeds.py), each behind the
 //! place of that number; the first byte of the input chooses one.
 #![no_main]
 

@@ -1,5 +1,5 @@
 //! A pipe whose events are known, and behind them arbitrary records. The heads come from the
-//! tests' writer (tests/fuzz_seeds.py); the first byte of the input chooses one.
+//! tests' writer (tests/support/fuzz_seeds.py); the first byte of the input chooses one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

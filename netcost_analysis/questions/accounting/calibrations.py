@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
-from ...capture.experiment import Series, open_series
+from ...capture.experiment import Experiment, open_experiment
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 _SAME = ("kernel", "arch", "cpu_model", "virtualization")
 
 
-def calibration(path: str | None) -> Series:
-    """The series at path. Raises CaptureError where there is none."""
+def calibration(path: str | None) -> Experiment:
+    """The experiment at path. Raises CaptureError where there is none."""
     if path is None:
         raise CaptureError(
             "no calibration is at hand: capture/lab/hidden-cost -o DIR records one, and "
-            "netcost report --series DIR takes it"
+            "netcost report --experiment DIR takes it"
         )
-    return open_series(path)
+    return open_experiment(path)
 
 
-def same_host(bundle: "Bundle | None", series: Series) -> bool:
+def same_host(bundle: "Bundle | None", series: Experiment) -> bool:
     """Whether a bundle is of such a host as the calibration: kernel, processor, virtualization."""
     if bundle is None or not len(series.steps):
         return False
@@ -31,5 +31,5 @@ def same_host(bundle: "Bundle | None", series: Series) -> bool:
     return all(first.get(key) and first.get(key) == second.get(key) for key in _SAME)
 
 
-def first_bundle(series: Series) -> "Bundle":
+def first_bundle(series: Experiment) -> "Bundle":
     return series.bundle(str(series.steps["bundle"].iloc[0]))

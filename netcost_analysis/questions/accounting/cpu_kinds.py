@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...parsers.mpstat import KINDS as PRINTED
 from ...parsers.mpstat_times import intervals_within
+from ..question import question
 from .counts import NAN, counted
 from .predicting import AIM_SHARE
 from .run_time import victim_cpu
@@ -26,6 +27,7 @@ _CONTEXTS = {
 }
 
 
+@question()
 def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     """Where the time of the victim's CPU went by three accounts of the same run.
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
+from ..question import question
 from .counts import counted
 from .fitting import by_rate, fit, hidden_ns, intervals, wide
 from .predicting import errors, predictions
@@ -15,7 +16,7 @@ from .runs import calibration_runs
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
-    from ...capture.experiment import Series
+    from ...capture.experiment import Experiment
     from ...timeline.timeline import Timeline
 
 # What other tasks may have of a calibration's CPU before it has to be said.
@@ -84,13 +85,14 @@ class HiddenCost:
         return min(low, high), max(low, high)
 
 
-def hidden_cost(series: "Series") -> HiddenCost:
+@question()
+def hidden_cost(series: "Experiment") -> HiddenCost:
     """What an interrupt costs beyond what tracepoints enclose, and whether it predicts other runs.
 
     series: of capture/lab/hidden-cost. Fits on all runs, with an interval by bootstrap over the
     bundles; and for each run once more on the runs of other rates, of other repeats and of both,
-    to predict it. Raises CaptureError for a series without calibrations, or whose traces cannot
-    tell what the victim had.
+    to predict it. Raises CaptureError for an experiment without calibrations, or whose traces
+    cannot tell what the victim had.
     """
     runs = calibration_runs(series)
     table = wide(runs)

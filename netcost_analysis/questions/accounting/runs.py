@@ -14,7 +14,7 @@ from .counts import NAN, counted
 from .side_by_side import wall_s
 
 if TYPE_CHECKING:
-    from ...capture.experiment import Series
+    from ...capture.experiment import Experiment
 
 COLUMNS = (
     *("bundle", "condition", "repeat", "run", "wall_s", "blocks_per_s", "by_work_share"),
@@ -23,8 +23,8 @@ COLUMNS = (
 )
 
 
-def calibration_runs(series: "Series") -> pd.DataFrame:
-    """Each run of the victim in a series of capture/lab/hidden-cost.
+def calibration_runs(series: "Experiment") -> pd.DataFrame:
+    """Each run of the victim in an experiment of capture/lab/hidden-cost.
 
     Returns a row per run: bundle, condition (the rate of datagrams, with the number sent at a time
     where that is not 1), repeat, run (idle, idle_traced, load, load_traced), wall_s, blocks_per_s,
@@ -33,7 +33,7 @@ def calibration_runs(series: "Series") -> pd.DataFrame:
     and other tasks', over wall time; NaN for runs without a trace), and of the victim's CPU
     cpu_interrupts_per_s, packets_per_s (by the kernel's counters, so of every run), events_per_s
     (recorded; 0 for runs without a trace) and steal_share. A run at rate 0 has no load run of its
-    own. Raises CaptureError for a series without such runs.
+    own. Raises CaptureError for an experiment without such runs.
     """
     steps = series.steps
     if not {"bundle", "repeat", "offered_pps"} <= set(steps.columns):

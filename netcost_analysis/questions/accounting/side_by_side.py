@@ -11,6 +11,7 @@ from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import TaskStat, parse_task_stat
 from ...units import share
 from ..estimates import ticks_share, times_of_its_own, traced_share, work_share
+from ..question import question
 from .counts import NAN, Counted, counted
 from .reasons import STEAL_LIMIT, why
 from .run_time import Row, schedstat, victim_cpu
@@ -31,6 +32,7 @@ _UNKNOWN, _LONGER = 0.005, 0.1
 _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
 
+@question()
 def accounts(
     capture: "Capture", hidden_ns: float | None = None, hidden_from: str = ""
 ) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...capture.accounting import accounting
-from ...capture.experiment import Series
+from ...capture.experiment import Experiment
 from ...units import absent, points, share
 from ..words import filled
 from .calibrations import first_bundle
@@ -200,7 +200,7 @@ def cpu_text(table: pd.DataFrame) -> str:
     return text + "</p>"
 
 
-def whose(matches: bool, bundle: "Bundle | None", series: Series) -> str:
+def whose(matches: bool, bundle: "Bundle | None", series: Experiment) -> str:
     """Whether the calibration's price may be used for this capture."""
     if matches:
         tools = [one and one.manifest.get("tool") for one in (bundle, first_bundle(series))]
@@ -219,5 +219,5 @@ def whose(matches: bool, bundle: "Bundle | None", series: Series) -> str:
         "<p class='missing'>The hidden cost below is of the host that the calibration was recorded "
         "on. This capture is of another, or does not say of which: it is not applied to it. "
         "<code>capture/lab/hidden-cost</code> measures it there, and <code>netcost report "
-        "--series DIR</code> takes what it wrote.</p>"
+        "--experiment DIR</code> takes what it wrote.</p>"
     )

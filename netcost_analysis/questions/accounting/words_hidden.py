@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.experiment import Series
+from ...capture.experiment import Experiment
 from ...units import absent, duration, points, share
 from ..words import filled
 from .hidden import OTHERS_LIMIT
@@ -22,7 +22,7 @@ _PREDICTORS = {
 }
 
 
-def hidden_text(hidden: "HiddenCost", series: Series, same_host: bool = True) -> str:
+def hidden_text(hidden: "HiddenCost", series: Experiment, same_host: bool = True) -> str:
     """The hidden cost, with its interval and what it holds.
 
     same_host: whether it was measured on a host like the capture's.

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires, unrecorded
+from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
+from ..question import question
 from .common import Ints, crosses_gap, int64, net_rx, plain
 from .invocations import AT_ONCE_NS, at_an_exit, rounds_of
 
@@ -14,8 +15,10 @@ from .invocations import AT_ONCE_NS, at_an_exit, rounds_of
 _NESTED = 4
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit")
-@main_columns("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
+)
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 

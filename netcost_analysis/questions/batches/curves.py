@@ -52,7 +52,7 @@ def _prices(steps: pd.DataFrame) -> Prices | None:
 
 
 class Bend(NamedTuple):
-    """Why curves bend, over the steps of a series that have a step before them.
+    """Why curves bend, over the steps of an experiment that have a step before them.
 
     full: steps most of whose work ran in kernel threads; steps: the others, of which flat are those
     whose share hardly grows. still: steps whose batches hardly grow, and still_growth, how much the

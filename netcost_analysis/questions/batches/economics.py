@@ -5,9 +5,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
+from ..question import question
 from .chain_rows import chains_from
 from .common import int64, net_rx, plain
 from .line import Floats, Line, fit, floats, refusal
@@ -19,8 +19,10 @@ _NOT_STRAIGHT = "the cost is no straight line"
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
-@main_columns("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
+)
 def poll_costs(
     timeline: Timeline,
     per_cpu: bool = False,
@@ -43,7 +45,7 @@ def poll_costs(
     return costs_from(work, per_cpu, limits)
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
     """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
 

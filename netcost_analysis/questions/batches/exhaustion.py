@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...parsers.counters import counters
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
+from ..question import question
 from .common import int64, net_rx, plain
 from .settings import KernelLimits, limits_of
 
@@ -33,9 +33,17 @@ class Exhaustion(NamedTuple):
     against_softnet: pd.DataFrame
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
-@main_columns(
-    "cpu", "squeezes_low", "squeezes_high", "net_rx", "by_budget", "softnet_squeezes", "verdict"
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    main_columns=(
+        "cpu",
+        "squeezes_low",
+        "squeezes_high",
+        "net_rx",
+        "by_budget",
+        "softnet_squeezes",
+        "verdict",
+    ),
 )
 def squeezes(
     timeline: Timeline,

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires, unrecorded
+from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
+from ..question import question
 from .common import Ints, int64, plain
 from .settings import KernelLimits, limits_of
 
@@ -15,8 +16,10 @@ MAX_SOFTIRQ_RESTART = 10
 AT_ONCE_NS = 20_000
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit")
-@main_columns("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "ended")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "ended"),
+)
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 

@@ -3,16 +3,18 @@
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
+from ..question import question
 from .chain_rows import softirq_chains
 from .common import net_rx
 from .exhaustion import readings_of, with_missing
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit")
-@main_columns("cpu", "entry_ns", "ns", "packets", "device", "comm", "picked")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "picked"),
+)
 def long_softirqs(
     timeline: Timeline,
     longer_ns: int = 20_000_000,
@@ -45,7 +47,7 @@ def outliers_from(
     )
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     """NET_RX without any poll: receive packet steering's sending side, apart from all batches.
 

@@ -1,17 +1,33 @@
 # How many packets a poll and a softirq handle.
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.timeline import Timeline
+from ..question import question
 from .common import net_rx, plain
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-@requires("napi:napi_poll")
-@main_columns("device", "cpu", "work", "polls", "packets", "polls_share", "packets_share", "trap")
+    from ..answer import Answer
+
+
+@question(
+    needs=("napi:napi_poll",),
+    main_columns=(
+        "device",
+        "cpu",
+        "work",
+        "polls",
+        "packets",
+        "polls_share",
+        "packets_share",
+        "trap",
+    ),
+)
 def batch_sizes(timeline: Timeline) -> pd.DataFrame:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
@@ -100,30 +116,40 @@ def net_rx_of(softirqs: pd.DataFrame) -> NetRx:
     )
 
 
+class Trap(NamedTuple):
+    """Polls of a size that means something else than packets that came together; share: of all."""
+
+    polls: int
+    ns: int
+    share: float
+
+
 class Traps(NamedTuple):
     """Batch sizes by what they may mean.
 
-    polls; by_trap: polls, ns and share (of all polls) by trap; of_backlog, without_begin: polls.
+    polls; traps: those that occur, by name; of_backlog, without_begin: polls.
     """
 
     polls: int
-    by_trap: pd.DataFrame
+    traps: dict[str, Trap]
     of_backlog: int
     without_begin: int
 
     def of(self, trap: str) -> int:
         """How many polls are of that kind."""
-        return int(self.by_trap["polls"].get(trap, 0))
+        return self.traps[trap].polls if trap in self.traps else 0
 
 
 def traps_of(sizes: pd.DataFrame) -> Traps:
     """What batch_sizes() says of sizes that are none."""
-    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
     polls = int(sizes["polls"].sum())
-    by_trap["share"] = by_trap["polls"] / polls if polls else float("nan")
+    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
     return Traps(
         polls,
-        by_trap,
+        {
+            str(trap): Trap(int(row["polls"]), int(row["ns"]), int(row["polls"]) / polls)
+            for trap, row in by_trap.iterrows()
+        },
         int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
         int(sizes["without_begin"].sum()),
     )
@@ -168,7 +194,7 @@ def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
     return pd.Series(trap, index=work.index, dtype=object).where(lambda text: text != "", None)
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
@@ -222,3 +248,45 @@ def per_softirq(sizes: pd.DataFrame) -> PollsPerSoftirq:
         int(packets.max()) if known else 0,
         single / number,
     )
+
+
+@batch_sizes.figures
+def _traps_of(answer: "Answer[pd.DataFrame]") -> Traps:
+    return traps_of(answer.frame)
+
+
+def _several(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    known = answer.frame[answer.frame["work"].notna()]
+    return [{}] if len(known[["device", "cpu"]].drop_duplicates()) > 1 else []
+
+
+def _rows(answer: "Answer[pd.DataFrame]") -> float:
+    return 1.0 + 0.33 * min(len(answer.frame[["device", "cpu"]].drop_duplicates()), 16)
+
+
+@batch_sizes.plot(
+    "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
+)
+def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import batch_matrix
+
+    batch_matrix(ax, answer.frame)
+
+
+def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    known = answer.frame[answer.frame["work"].notna()]
+    polls = known.groupby("device")["polls"].sum().sort_values(ascending=False, kind="stable")
+    return [{"device": str(device)} for device in polls.index[:2]]
+
+
+@batch_sizes.plot(
+    title=lambda _, device: f"Packets per poll of {device}",
+    height=2.2,
+    panels=_busiest,
+)
+def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+    from ...plots.batches import batches
+
+    polls = answer.timeline.polls[answer.timeline.polls["device"] == device]
+    batches(ax, polls, budget_of(polls))
+    ax.set_title(device)

@@ -1,13 +1,14 @@
-# How the CPU share of networking grows with the rate of packets, over a series of recordings.
+# How the CPU share of networking grows with the rate of packets, over an experiment.
 
 import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.experiment import Series
-from ...capture.requires import main_columns, unrecorded
+from ...capture.experiment import Experiment
+from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
+from ..question import question
 from .economics import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 from .line import solve
 
@@ -22,10 +23,18 @@ _SUMS = [*_LINE, "core_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
 _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
 
 
-@main_columns(
-    "curve", "device", "rate_per_s", "batch", "network_share", "poll_share", "marginal_share"
+@question(
+    main_columns=(
+        "curve",
+        "device",
+        "rate_per_s",
+        "batch",
+        "network_share",
+        "poll_share",
+        "marginal_share",
+    )
 )
-def rate_curve(series: Series, by: tuple[str, ...] | None = None) -> pd.DataFrame:
+def rate_curve(series: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
     by: the columns of the series' steps that tell its curves apart; None for those of the lab's
@@ -87,7 +96,7 @@ def rate_curve(series: Series, by: tuple[str, ...] | None = None) -> pd.DataFram
     return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True))
 
 
-def _window(series: Series, name: str) -> Timeline | None:
+def _window(series: Experiment, name: str) -> Timeline | None:
     capture = series.capture(name)
     if unrecorded(capture, *_NEEDS):
         return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...capture.capture import Capture
 from ...errors import ArgumentError
+from ..question import question
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -73,6 +74,7 @@ def _softirq_jiffies(hz: int) -> int:
     return -(-2 * hz // 1_000)
 
 
+@question()
 def kernel_limits(capture: Capture) -> KernelLimits:
     """The limits on softirqs that a bundle's host had; all None for a bare recording.
 

@@ -2,13 +2,15 @@
 
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.timeline import Timeline
+from ..question import question
 from .common import crosses_gap, plain, spread_of
 
 
-@requires("irq:irq_handler_entry", "irq:irq_handler_exit")
-@main_columns("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns")
+@question(
+    needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
+    main_columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
+)
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
@@ -47,8 +49,18 @@ def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) ->
     return table.reset_index()
 
 
-@requires("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit")
-@main_columns("action", "origin", "in_kthread", "softirqs", "median_ns", "p99_ns", "longest_ns")
+@question(
+    needs=("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=(
+        "action",
+        "origin",
+        "in_kthread",
+        "softirqs",
+        "median_ns",
+        "p99_ns",
+        "longest_ns",
+    ),
+)
 def raise_delays(timeline: Timeline) -> pd.DataFrame:
     """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
 

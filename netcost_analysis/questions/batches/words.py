@@ -8,7 +8,6 @@ from ...units import absent, duration, share
 from ..words import count, filled, missed
 from .chain_rows import parts_of, totals
 from .economics import around_ns, packet_ns
-from .poll_sizes import traps_of
 from .waits import clamped_raises
 
 if TYPE_CHECKING:
@@ -179,40 +178,6 @@ def delays_text(delays: pd.DataFrame) -> str:
             "tracepoints explains: no time at all."
         )
     return text + "</p>"
-
-
-def traps_text(sizes: pd.DataFrame) -> str:
-    """Which batch sizes mean something else than packets that came together."""
-    found = traps_of(sizes)
-    if not found.polls:
-        return "<p class='missing'>No poll was seen.</p>"
-    meant = {
-        "empty": "received nothing: they completed transmissions, which work does not count, or "
-        "found nothing to do",
-        "full": "used their whole budget and were polled again",
-        "almost full": "stopped one short of the budget, which is also what a driver must report "
-        "when it used its whole budget and is done",
-        "Tx only": "had no budget for packets at all",
-        "no work field": "are of a kernel whose napi_poll has no work field (it came in 4.8)",
-    }
-    told = []
-    for trap, meaning in meant.items():
-        number, rows = found.of(trap), found.by_trap
-        if number:
-            part, took = share(rows["share"][trap]), duration(rows["ns"][trap])
-            told.append(f"{number:,} ({part}), {took}, {meaning}")
-    text = f"Of {count(found.polls, 'poll')}: {'; '.join(told)}." if told else ""
-    if found.of_backlog:
-        text += (
-            f" {count(found.of_backlog, 'poll')} were of a CPU's backlog, which has no device: "
-            "packets that receive packet steering, a veth pair or the loopback handed over."
-        )
-    if found.without_begin:
-        text += (
-            f" {count(found.without_begin, 'poll')} had no known begin (busy polling, netpoll): no "
-            "time."
-        )
-    return filled("<p>{text}</p>", text=text) if text else ""
 
 
 def delays_shown(delays: pd.DataFrame) -> pd.DataFrame:

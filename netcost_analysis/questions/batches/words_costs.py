@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from ...capture.experiment import Series
+from ...capture.experiment import Experiment
 from ...units import absent, duration, share, thousands
 from ..words import count, filled
 from .curves import FULL, SEEN, Bend, Condition, bend, condition, misses
@@ -15,8 +15,8 @@ from .words import called
 NO_SERIES = (
     "<p class='missing'>This part is about several recordings at different packet rates, and this "
     "is "
-    "one recording. <code>capture/lab/datapath-sweep -o DIR</code> records such a series, and "
-    "<code>netcost report --series DIR</code> takes it.</p>"
+    "one recording. <code>capture/lab/datapath-sweep -o DIR</code> records such an experiment, and "
+    "<code>netcost report --experiment DIR</code> takes it.</p>"
 )
 
 
@@ -81,11 +81,11 @@ def _even(cost: "pd.Series[Any]") -> str:
     )
 
 
-def series_text(series: Series) -> str:
+def series_text(series: Experiment) -> str:
     """Which recordings the curves are of."""
     experiment = series.experiment
     return filled(
-        "<p>From here on not the capture above but the series <b>{name}</b>: {command}, kernel "
+        "<p>From here on not the capture above but the experiment <b>{name}</b>: {command}, kernel "
         "{kernel}, {started}.</p>",
         name=series.path.name,
         command=experiment.get("command") or "command unknown",
@@ -131,10 +131,10 @@ def curve_text(curve: pd.DataFrame) -> str:
 
 
 def flat_text(curves: pd.DataFrame) -> str:
-    """The answer to document 002's question, over all curves of a series."""
+    """The answer to document 002's question, over all curves of an experiment."""
     found = bend(curves)
     if found is None:
-        return "<p class='missing'>No curve of this series has two rates.</p>"
+        return "<p class='missing'>No curve of this experiment has two rates.</p>"
     lines = []
     if len(found.flat):
         places = ", ".join(

@@ -5,7 +5,11 @@ counters, read before and after, do. The comparison is completeness(); what foll
 tasks' losses is in unrecorded.py.
 """
 
+from ...coverage import coverages as _coverages
+from ..question import question
 from .compare import completeness
 from .known import Completeness
 
-__all__ = ["Completeness", "completeness"]
+coverages = question(topic="completeness")(_coverages)
+
+__all__ = ["Completeness", "completeness", "coverages"]

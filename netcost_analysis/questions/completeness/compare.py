@@ -5,7 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-from ...capture.requires import main_columns
+from ..question import question
 from . import counted
 from .counted import Counted
 from .known import Completeness, Row, judged, unknown
@@ -47,7 +47,9 @@ _known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
 _interrupts_known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
 
 
-@main_columns("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
+@question(
+    main_columns=("what", "counter", "cpu", "missing_least", "missing_most", "counted", "recorded")
+)
 def completeness(capture: "Capture") -> Completeness:
     """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches.
 

@@ -7,13 +7,16 @@ joins the two; device_flags says what is suspicious and why; interfaces and devi
 known of the interfaces and of the interrupt lines that serve them.
 """
 
-from ...capture.links import interfaces
+from ...capture import links
+from ..question import question
 from .cost import device_cost
 from .flags import device_flags
 from .lines import device_lines
 from .saturation import device_saturation
 from .shares import DeviceMatrix, device_matrix, device_time
 from .traffic import assumed_rates, device_traffic
+
+interfaces = question(topic="devices")(links.interfaces)
 
 __all__ = [
     "DeviceMatrix",

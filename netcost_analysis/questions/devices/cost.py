@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import main_columns
 from ...parsers.counters import readings
+from ..question import question
 from .shares import device_time
 from .traffic import NoReadingsError, comparable, device_traffic
 from .upper_ends import not_all
@@ -33,8 +33,16 @@ COLUMNS = [
 ]
 
 
-@main_columns(
-    "device", "cpu_share", "ns", "packets", "ns_per_packet", "interrupts_per_s", "namespace"
+@question(
+    main_columns=(
+        "device",
+        "cpu_share",
+        "ns",
+        "packets",
+        "ns_per_packet",
+        "interrupts_per_s",
+        "namespace",
+    )
 )
 def device_cost(timeline: "Timeline") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.

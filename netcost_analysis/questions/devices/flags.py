@@ -8,7 +8,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
-from ...capture.requires import main_columns
+from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .cost import device_cost, lacking
@@ -39,7 +39,7 @@ class Facts(NamedTuple):
     listed: bool
 
 
-@main_columns("device", "flag", "severity", "why", "namespace")
+@question(main_columns=("device", "flag", "severity", "why", "namespace"))
 def device_flags(timeline: "Timeline") -> pd.DataFrame:
     """What looks wrong about the network interfaces, and why.
 

@@ -8,6 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
+from ..question import question
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -16,6 +17,7 @@ _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
 
 
+@question()
 def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 

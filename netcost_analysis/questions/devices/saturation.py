@@ -7,8 +7,8 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import bundle_devices, listed_objects, whole
-from ...capture.requires import main_columns
 from ...parsers.counters import counters, deltas
+from ..question import question
 from .traffic import summed
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _DRIVER = re.compile(
 _STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 
 
-@main_columns("device", "counter", "cpu", "count", "per_s", "layer", "namespace")
+@question(main_columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"))
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     """Every counter that says packets found no room, from before the load to after it.
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, main_columns
+from ...capture.requires import MissingEventsError
 from ...display.tables import Table
 from ...units import share
+from ..question import question
 from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
 from .parts import TIMED, by_line, by_poll, by_softirq
 from .upper_ends import with_upper_ends
@@ -78,7 +79,7 @@ class DeviceMatrix:
         return self.table().html()
 
 
-@main_columns("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets")
+@question(main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"))
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 
@@ -109,6 +110,7 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     return with_upper_ends(rows, sums, lines, timeline)[COLUMNS]
 
 
+@question()
 def device_matrix(timeline: "Timeline") -> DeviceMatrix:
     """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it.
 

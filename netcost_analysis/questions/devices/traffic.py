@@ -7,9 +7,9 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import queue_settings
-from ...capture.requires import main_columns
 from ...errors import ArgumentError
 from ...parsers.counters import counters, deltas
+from ..question import question
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -45,8 +45,15 @@ def comparable(timeline: "Timeline") -> bool:
     return str(timeline.capture.header["clock"]) in _CLOCKS
 
 
-@main_columns(
-    "device", "start_ns", "rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share", "namespace"
+@question(
+    main_columns=(
+        "device",
+        "start_ns",
+        "rx_bytes_per_s",
+        "tx_bytes_per_s",
+        "utilisation_share",
+        "namespace",
+    )
 )
 def device_traffic(
     bundle: "Bundle",
@@ -155,8 +162,15 @@ def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
     return found
 
 
-@main_columns(
-    "device", "start_ns", "overstated_share", "utilisation_share", "namespace", "interval_ns"
+@question(
+    main_columns=(
+        "device",
+        "start_ns",
+        "overstated_share",
+        "utilisation_share",
+        "namespace",
+        "interval_ns",
+    )
 )
 def assumed_rates(
     bundle: "Bundle", interval_s: float = 1.0, folder: str = "samples"

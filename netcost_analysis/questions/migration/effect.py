@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import main_columns, requires
 from ...spans import Floats, Ints, Spans
 from ...timeline.aggregate import plain_names, require_task
 from ...timeline.timeline import Timeline
+from ..question import question
 from .counted import counted
 from .interval import FEWEST, Compared, interval
 from .listing import incomparable, migrations
@@ -28,10 +28,11 @@ DRAWS = 8
 _SEED = 1
 
 
-@requires("sched:sched_migrate_task", "sched:sched_switch")
-@main_columns(
-    *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
-    # Of each measure but instructions per cycle.
+@question(
+    needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    main_columns=(
+        *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
+    ),
     shares=("before", "after", "change", "control_change", "effect", "effect_low", "effect_high"),
 )
 def migration_effect(

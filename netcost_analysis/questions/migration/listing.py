@@ -4,16 +4,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import requires
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
 from ...units import ranges
 from ..processes.keys import TaskBy, in_window, task_keys
+from ..question import question
 
 _CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
 
 
-@requires("sched:sched_migrate_task", "sched:sched_switch")
+@question(needs=("sched:sched_migrate_task", "sched:sched_switch"))
 def migrations(timeline: Timeline) -> pd.DataFrame:
     """Every migration, with its cause, who held either CPU, and how long the task then waited.
 
@@ -67,7 +67,7 @@ def migrations_from(
     return frame
 
 
-@requires("sched:sched_migrate_task", "sched:sched_switch")
+@question(needs=("sched:sched_migrate_task", "sched:sched_switch"))
 def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
     """How often tasks were migrated, by cause.
 

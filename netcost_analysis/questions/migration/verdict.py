@@ -5,11 +5,11 @@ from math import isnan, nan
 
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.aggregate import of_tasks, plain_names, require_task
 from ...timeline.timeline import Timeline
 from ...units import duration, share
 from ..processes.waiting import waited_within
+from ..question import question
 from .effect import chosen, migration_effect
 from .interval import FEWEST
 from .listing import incomparable, migrations
@@ -48,8 +48,10 @@ class MigrationVerdict:
     at_stake_high_share: float
 
 
-@requires("sched:sched_migrate_task", "sched:sched_switch")
-@main_columns(shares=("effect", "effect_low", "effect_high"))
+@question(
+    needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    shares=("effect", "effect_low", "effect_high"),
+)
 def migration_verdict(
     timeline: Timeline, task: int | str | None = None, horizon_ns: int = HORIZON_NS
 ) -> MigrationVerdict:

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.aggregate import plain_names
 from ...timeline.timeline import Timeline
+from ..question import question
 from .keys import TaskBy, task_keys
 
 # A poll outside any softirq has no action of its own.
@@ -15,8 +15,10 @@ RPS_DISPATCH = "RPS dispatch"
 NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit")
-@main_columns("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
+)
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """Softirq time by the task in whose context it ran, by action and cost class.
 

@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import main_columns, requires, unrecorded
+from ...capture.requires import unrecorded
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
+from ..question import question
 from .context import NETWORK, softirq_rows
 from .keys import in_window
 from .owners import pairs_of, traffic_parts
@@ -25,16 +26,18 @@ _MORE = 0.1
 _FEW = 10
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
-@main_columns(
-    "side",
-    "tid",
-    "comm",
-    "on_cpu_ns",
-    "network_softirq_ns",
-    "owned_ns",
-    "softirq_ns_per_packet",
-    "softirq_ns_per_byte",
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch"),
+    main_columns=(
+        "side",
+        "tid",
+        "comm",
+        "on_cpu_ns",
+        "network_softirq_ns",
+        "owned_ns",
+        "softirq_ns_per_packet",
+        "softirq_ns_per_byte",
+    ),
 )
 def client_and_server(
     timeline: Timeline, client: Task | None = None, server: Task | None = None

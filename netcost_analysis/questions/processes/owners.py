@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.aggregate import NOBODY, plain_names
 from ...timeline.timeline import Timeline
+from ..question import question
 from . import recorded as r
 from .context import NETWORK, softirq_rows
 from .evidence import SERVANTS, packet_ends, units, woken_by
@@ -16,8 +16,18 @@ _CONTEXT = ("tid", "comm")
 _ENDS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver_known_by")
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit")
-@main_columns("comm", "owner_comm", "owner_known_by", "ns", "softirq_share", "owner_tid", "tid")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=(
+        "comm",
+        "owner_comm",
+        "owner_known_by",
+        "ns",
+        "softirq_share",
+        "owner_tid",
+        "tid",
+    ),
+)
 def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     """Softirq time by the process whose traffic it was, and by the process it ran in.
 
@@ -43,8 +53,10 @@ def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
 
 
-@requires("irq:softirq_entry", "irq:softirq_exit")
-@main_columns("sender_comm", "receiver_comm", "units", "ns", "by_packet_share")
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
+)
 def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
     """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
 

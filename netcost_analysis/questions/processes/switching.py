@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from ...capture.requires import requires
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
+from ..question import question
 from .keys import TaskBy, in_window, task_keys
 
 # States that every kernel shows below this; above it the bit for "preempted" has moved
@@ -12,7 +12,7 @@ from .keys import TaskBy, in_window, task_keys
 _FIRST_MOVING_BIT = 0x100
 
 
-@requires("sched:sched_switch")
+@question(needs=("sched:sched_switch",))
 def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How often each task left a CPU, and whether it wanted to.
 

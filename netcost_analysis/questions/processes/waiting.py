@@ -3,17 +3,19 @@
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
+from ..question import question
 from ..stolen_time.lives import away_of, lived_by, names_then
 from .keys import TaskBy, in_window, task_keys
 
 QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 
-@requires("sched:sched_switch")
-@main_columns("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns")
+@question(
+    needs=("sched:sched_switch",),
+    main_columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
+)
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How long tasks waited, runnable, for a CPU, and why they had to.
 

@@ -5,3 +5,33 @@ cost class (cost_classes), down to device and queue (thieves, queues), the longe
 (episodes), against what a monitor shows (effective_share), what ksoftirqd and NAPI's threads took
 over (handovers), and how long each task was there (lifetimes).
 """
+
+from ..ledger import ledger
+from ..losses import stolen
+from ..network import NetworkCost, network_cost
+from .by_queue import queues, thieves
+from .classes import cost_classes
+from .episodes import Episodes, episodes
+from .holders import waited_for
+from .ksoftirqd import Handovers, handovers
+from .lifetimes import lifetimes
+from .rolling import rolling_stolen
+from .shares import effective_share
+
+__all__ = [
+    "Episodes",
+    "Handovers",
+    "NetworkCost",
+    "cost_classes",
+    "effective_share",
+    "episodes",
+    "handovers",
+    "ledger",
+    "lifetimes",
+    "network_cost",
+    "queues",
+    "rolling_stolen",
+    "stolen",
+    "thieves",
+    "waited_for",
+]

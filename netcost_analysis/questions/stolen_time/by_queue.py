@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import main_columns
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.timeline import Timeline
 from .. import example
+from ..question import question
 from .episodes import GAP_NS
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
@@ -17,7 +17,7 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
 _LEAST_SHARE = 0.05
 
 
-@main_columns("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network")
+@question(main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"))
 def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
@@ -118,6 +118,7 @@ def by_queue(rows: pd.DataFrame, victim: str) -> ByQueue:
     return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
 
 
+@question()
 def queues(timeline: Timeline) -> pd.DataFrame:
     """Which interrupt line each NAPI instance is polled for.
 

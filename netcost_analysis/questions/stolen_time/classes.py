@@ -5,6 +5,7 @@ import pandas as pd
 from ...timeline.aggregate import INTERRUPT_CONTEXTS
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
+from ..question import question
 
 # In the order they are told: its own, what was taken, what it did for the network, the rest.
 CLASSES = (
@@ -13,6 +14,7 @@ CLASSES = (
 )
 
 
+@question()
 def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Where all CPU time went, by victim, cost class and whether it was network.
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, main_columns, unrecorded
+from ...capture.requires import MissingEventsError, unrecorded
 from ...errors import ArgumentError
 from ...timeline.aggregate import known_if, require_task
 from ...timeline.timeline import Timeline
+from ..question import question
 from .chunks import chunks
 from .episode_rows import describe, latest, mark
 from .joining import joined
@@ -35,7 +36,7 @@ class Episodes:
     total: int
 
 
-@main_columns("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets")
+@question(main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"))
 def episodes(
     timeline: Timeline, victim: str | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:

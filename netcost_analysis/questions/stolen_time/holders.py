@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from ...capture.requires import requires
 from ...errors import ArgumentError
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
+from ..question import question
 from .lives import away_of, lived_by
 from .waiting import Held, displaced_in, moved
 
@@ -14,7 +14,7 @@ from .waiting import Held, displaced_in, moved
 _IDLE, _NOBODY = "(idle)", "(unknown)"
 
 
-@requires("sched:sched_switch", "sched:sched_migrate_task")
+@question(needs=("sched:sched_switch", "sched:sched_migrate_task"))
 def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Who had the CPU that each victim waited for, runnable.
 

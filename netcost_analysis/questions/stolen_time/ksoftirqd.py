@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, main_columns, requires, unrecorded
+from ...capture.requires import MissingEventsError, unrecorded
 from ...timeline.timeline import Timeline
 from ..batches.settings import kernel_limits
+from ..question import question
 from .chunks import chunks
 from .episodes import counted_if
 from .lives import away_of, names_then
@@ -63,8 +64,10 @@ class Handovers:
         )
 
 
-@requires("sched:sched_switch")
-@main_columns("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets")
+@question(
+    needs=("sched:sched_switch",),
+    main_columns=("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets"),
+)
 def handovers(timeline: Timeline) -> Handovers:
     """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
 

@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from ...capture.requires import main_columns, requires
 from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, per_victim
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
 from ..losses import stolen
+from ..question import question
 from .settling import COLUMNS, of_its_own
 from .stays import everywhere
 
@@ -31,10 +31,12 @@ NAMES = {
 _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns")
 
 
-@requires("sched:sched_switch")
-@main_columns(
-    *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
-    *("waited_others_ns", "asleep_ns"),
+@question(
+    needs=("sched:sched_switch",),
+    main_columns=(
+        *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
+        *("waited_others_ns", "asleep_ns"),
+    ),
 )
 def lifetimes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """How long each victim lived within the window, and what it did with that time.

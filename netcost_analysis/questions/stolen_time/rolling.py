@@ -5,13 +5,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...capture.requires import main_columns
 from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, require_task, tally, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
+from ..question import question
 
 _MEASURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -23,7 +23,16 @@ _STEPS_IN_WINDOW = 5
 _UNKNOWN = 0.1
 
 
-@main_columns("start_ns", "end_ns", "stolen_cpu_share", "stolen_share", "stolen_ns", "on_cpu_ns")
+@question(
+    main_columns=(
+        "start_ns",
+        "end_ns",
+        "stolen_cpu_share",
+        "stolen_share",
+        "stolen_ns",
+        "on_cpu_ns",
+    )
+)
 def rolling_stolen(
     timeline: Timeline,
     window_ns: int | None = None,

@@ -2,11 +2,12 @@
 
 import pandas as pd
 
-from ...capture.requires import main_columns, unrecorded
+from ...capture.requires import unrecorded
 from ...timeline.aggregate import known_if, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
 from ...timeline.timeline import Timeline
 from ..losses import stolen
+from ..question import question
 from .chunks import chunks
 from .lives import lived_by, twice_of
 from .settling import of_its_own
@@ -14,8 +15,15 @@ from .settling import of_its_own
 _TICK = "irq_vectors:local_timer_entry"
 
 
-@main_columns(
-    "comm", "effective_share", "monitor_share", "overcharged_share", "on_cpu_ns", "task_ns"
+@question(
+    main_columns=(
+        "comm",
+        "effective_share",
+        "monitor_share",
+        "overcharged_share",
+        "on_cpu_ns",
+        "task_ns",
+    )
 )
 def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The share of a CPU that each victim effectively had, against what a monitor shows.

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import main_columns
 from ...timeline.aggregate import of_tasks, tally, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
+from ..question import question
 from .cost import chosen, event_cost
 from .counts import COSTS, counted
 
@@ -21,9 +21,11 @@ _CORRECTED = {
 }
 
 
-@main_columns(
-    *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
-    *("cost_low_ns", "cost_high_ns"),
+@question(
+    main_columns=(
+        *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
+        *("cost_low_ns", "cost_high_ns"),
+    )
 )
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     """What the tracing of events took from each CPU or victim.
@@ -56,8 +58,16 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     return frame.drop(columns="ns").sort_values("events", ascending=False, kind="stable")
 
 
-@main_columns(
-    "comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "much", "cost_low_share"
+@question(
+    main_columns=(
+        "comm",
+        "figure",
+        "ns",
+        "corrected_low_ns",
+        "corrected_high_ns",
+        "much",
+        "cost_low_share",
+    )
 )
 def corrected_stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The figures of stolen() beside what they would be without the cost of tracing.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
+from ..question import question
 from .calibration import PUBLISHED_NS, calibrated
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ _PREFLIGHT = re.compile(r"^cost\s.*?(\d+) ns an event \((.*?)\)", re.MULTILINE)
 _COLUMNS = ("event_ns", "event_low_ns", "event_high_ns")
 
 
+@question()
 def event_cost(capture: "Capture") -> pd.DataFrame:
     """What one traced event costs, from each source there is, the best first.
 

@@ -1,0 +1,139 @@
+"""Words: templates that format figures, as Markdown, and from that HTML and plain text.
+
+A template is Jinja2 with the filters of FILTERS. What it puts in is escaped for Markdown, once;
+HTML and text are made from the Markdown, so that a task's name is text in each form.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import units
+from ..units import printable
+from .tables import between, share_between
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markdown_it import MarkdownIt
+
+# An underscore within a word, and a "<" that begins no tag, are text as they are.
+_SPECIAL = re.compile(r"([\\`*\[\]>#|&~$!]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_]))")
+# What begins a list, or underlines a heading, where it begins a line.
+_LEADING = re.compile(r"^(\d*)([-+=]|[.)](?=\s|$))")
+_NEWLINES = re.compile(r"[\n\r\t\v\f]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+class Markdown(str):
+    """Text that is Markdown already: not escaped again."""
+
+    __slots__ = ()
+
+
+def escaped(value: Any) -> Markdown:
+    """A value as Markdown that shows it as it is, on one line."""
+    if isinstance(value, Markdown):
+        return value
+    text = _one_line(value)
+    return Markdown(_LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text)))
+
+
+def code(value: Any) -> Markdown:
+    """A value in a code span, which has no escapes: its fence is longer than any in the value."""
+    text = _one_line(value)
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence, gap = "`" * (longest + 1), " " if longest else ""
+    return Markdown(f"{fence}{gap}{text}{gap}{fence}")
+
+
+def _one_line(value: Any) -> str:
+    return printable(_NEWLINES.sub(" ", str(value)))
+
+
+def joined(values: Any, last: str = " and ") -> Markdown:
+    """Values as a list in a sentence: "a, b and c"."""
+    *first, end = [escaped(value) for value in values] or [Markdown("none")]
+    return Markdown(last.join([", ".join(first), end] if first else [end]))
+
+
+# Figures as text, by the names that templates use.
+FILTERS = {
+    "duration": units.duration,
+    "share": units.share,
+    "points": units.points,
+    "ranges": units.ranges,
+    "thousands": units.thousands,
+    "mbit": units.mbit,
+    "plural": units.plural,
+    "number": lambda value, digits=0: f"{value:,.{digits}f}",
+    "significant": lambda value, digits=3: f"{value:,.{digits}g}",
+    "code": code,
+    "joined": joined,
+    # Of a macro's result, whose parts are escaped already.
+    "markdown": Markdown,
+}
+FUNCTIONS = {
+    "between": between,
+    "share_between": share_between,
+    "since": units.since,
+    "were": units.were,
+    "absent": units.absent,
+}
+
+
+@cache
+def environment() -> "Environment":
+    """The templates' environment: strict, and escaping for Markdown."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent.parent),
+        undefined=StrictUndefined,
+        finalize=escaped,
+        # finalize escapes, for Markdown; this would for HTML.
+        autoescape=False,  # noqa: S701
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= FILTERS
+    made.globals |= FUNCTIONS
+    made.tests["absent"] = units.absent
+    return made
+
+
+def render(template: Path, figures: Mapping[str, Any]) -> str:
+    """A template of the package, with these figures, as Markdown."""
+    name = str(template.relative_to(Path(__file__).parent.parent))
+    text = environment().get_template(name).render(**figures)
+    return _BLANK_LINES.sub("\n\n", text).strip() + "\n"
+
+
+@cache
+def _reader() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    made = MarkdownIt("commonmark", {"html": False}).enable("table")
+    # Where a template's line ends is nothing to a reader.
+    made.add_render_rule("softbreak", lambda *_: " ")
+    return made
+
+
+def as_html(markdown: str) -> str:
+    """Markdown as HTML, in which nothing of the text is a tag."""
+    return str(_reader().render(markdown))
+
+
+def as_text(markdown: str) -> str:
+    """Markdown as plain text: paragraphs, and lists with dashes."""
+    text, mark = "", ""
+    for token in _reader().parse(markdown):
+        if token.type == "list_item_open":
+            mark = "- "
+        if token.type == "inline":
+            parts = token.children or ()
+            within = "".join(" " if one.type == "softbreak" else one.content for one in parts)
+            text += ("\n" if mark else "\n\n") + mark + within
+            mark = ""
+    return text.strip()

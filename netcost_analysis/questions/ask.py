@@ -1,0 +1,210 @@
+"""Asking: ``capture.ask``, ``timeline.ask``, ``experiment.ask``, each with topics of questions."""
+
+import inspect
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .._native import CaptureError
+from ..capture.requires import require
+from ..errors import ArgumentError
+from .answer import Answer
+from .question import SOURCES, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
+
+# In reading order, with their headings.
+TOPICS = {
+    "completeness": "completeness",
+    "stolen_time": "stolen time",
+    "batches": "softirqs and batches",
+    "processes": "processes",
+    "migration": "migrations",
+    "devices": "devices",
+    "accounting": "accounting",
+    "tracing_overhead": "tracing overhead",
+}
+
+
+@cache
+def questions() -> dict[str, Question[Any, Any]]:
+    """Every question, by name: topics in reading order, in each by name."""
+    found: dict[str, Question[Any, Any]] = {}
+    for topic in TOPICS:
+        home = import_module(f".{topic}", __package__)
+        here = [one for one in vars(home).values() if isinstance(one, Question)]
+        found |= {one.name: one for one in sorted(here, key=lambda one: one.name)}
+    return found
+
+
+def listed() -> "pd.DataFrame":
+    """A row per question: topic, question, answers (what it says)."""
+    import pandas as pd
+
+    found = questions().values()
+    rows = [(one.topic, one.name, one.summary) for one in found]
+    return pd.DataFrame(rows, columns=["topic", "question", "answers"])
+
+
+class Ask:
+    """The questions that what was opened can be asked: ``ask.TOPIC.QUESTION()`` is an Answer.
+
+    Shown by itself it is the table of them, with what is missing for those that this capture cannot
+    answer. source: a Capture, a Timeline or an Experiment.
+    """
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        kinds = (one.__name__ for one in type(source).__mro__)
+        self._kind = next(name for name in kinds if name in SOURCES)
+
+    @property
+    def capture(self) -> "Capture":
+        """The capture that is asked, or whose timeline is."""
+        capture: Capture = self._source if self._kind == "Capture" else self._source.capture
+        return capture
+
+    @cached_property
+    def whole(self) -> "Timeline":
+        """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
+        timeline: Timeline = self._source if self._kind == "Timeline" else self._source.timeline()
+        return timeline
+
+    def __call__(self, name: str, **options: Any) -> Answer[Any]:
+        """The answer to the question of that name, whatever its topic.
+
+        Raises ArgumentError for a name or an argument that there is not.
+        """
+        asked = questions().get(name)
+        if asked is None:
+            raise ArgumentError(no_question(name))
+        return self._answer(asked, options)
+
+    def __getattr__(self, name: str) -> "Topic":
+        if name not in TOPICS:
+            raise AttributeError(f"no topic {name!r}; there are {', '.join(TOPICS)}")
+        return Topic(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *TOPICS]
+
+    def missing(self, asked: Question[Any, Any]) -> str:
+        """Why it has no answer here, "" where nothing is missing."""
+        try:
+            self._sources(asked)
+        except CaptureError as error:
+            return str(error)
+        return ""
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """A row per question: topic, question, answers (what it says), missing ("" for nothing)."""
+        frame = listed()
+        frame["missing"] = [self.missing(one) for one in questions().values()]
+        return frame
+
+    def _answer(self, asked: Question[Any, Any], options: dict[str, Any]) -> Answer[Any]:
+        unknown = set(options) - set(asked.parameters)
+        if unknown:
+            known = ", ".join(asked.parameters) or "none"
+            raise ArgumentError(
+                f"{asked.name} has no parameter {', '.join(sorted(unknown))}; it has {known}"
+            )
+        sources: dict[str, Any] = {self._kind: self._source}
+        try:
+            sources = self._sources(asked)
+            return Answer(asked, self, sources, options, asked(*sources.values(), **options))
+        except CaptureError as error:
+            return Answer(asked, self, sources, options, refusal=error)
+
+    def _sources(self, asked: Question[Any, Any]) -> dict[str, Any]:
+        # What the question is asked of, by type, in the order of its arguments.
+        of_experiment = asked.sources == ("Experiment",)
+        if of_experiment != (self._kind == "Experiment"):
+            raise CaptureError(
+                f"{asked.name} is asked of an experiment: netcost.open_experiment(FOLDER).ask"
+                if of_experiment
+                else f"{self._source.path} is an experiment, and {asked.name} is asked of a "
+                f"recording: {self._source.step_to_name}"
+            )
+        if of_experiment:
+            return {"Experiment": self._source}
+        capture = self.capture
+        if "Bundle" in asked.sources and capture.bundle is None:
+            raise CaptureError(
+                f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
+                "recording"
+            )
+        require(capture, asked.name, *asked.needs)
+        given: dict[str, Callable[[], Any]] = {
+            "Capture": lambda: capture,
+            "Bundle": lambda: capture.bundle,
+            "Timeline": lambda: self._timeline(asked),
+        }
+        return {kind: given[kind]() for kind in asked.sources}
+
+    def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
+        # What is asked of a bundle as well is asked of its victim's run.
+        if self._kind == "Capture" and "Bundle" in asked.sources and self._source.bundle.victim:
+            timeline: Timeline = self._source.victim_timeline()
+            return timeline
+        return self.whole
+
+    def __repr__(self) -> str:
+        from ..display.tables import questions_table
+
+        return questions_table(self.table, TOPICS).text()
+
+    def _repr_html_(self) -> str:
+        from ..display.tables import questions_table
+
+        return questions_table(self.table, TOPICS).html()
+
+
+class Topic:
+    """The questions of one topic, each a method that returns an Answer."""
+
+    def __init__(self, ask: Ask, name: str) -> None:
+        self._ask, self._name = ask, name
+
+    def _own(self) -> dict[str, Question[Any, Any]]:
+        return {name: one for name, one in questions().items() if one.topic == self._name}
+
+    def __getattr__(self, name: str) -> "Callable[..., Answer[Any]]":
+        asked = self._own().get(name)
+        if asked is None:
+            raise AttributeError(no_question(name, self._name))
+
+        def method(**options: Any) -> Answer[Any]:
+            return self._ask._answer(asked, options)
+
+        method.__name__, method.__doc__ = asked.name, inspect.getdoc(asked.function)
+        method.__signature__ = asked.signature.replace(  # type: ignore[attr-defined]
+            parameters=[
+                one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+                for one in asked.parameters.values()
+            ]
+        )
+        return method
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._own()]
+
+    def __repr__(self) -> str:
+        lines = [f"{name}: {one.summary}" for name, one in self._own().items()]
+        return "\n".join([f"Questions about {TOPICS[self._name]}", *lines])
+
+
+def no_question(name: str, topic: str | None = None) -> str:
+    """The line about a question that there is not, with those near it."""
+    from difflib import get_close_matches
+
+    known = [one.name for one in questions().values() if topic in (None, one.topic)]
+    near = get_close_matches(name, known, n=3) or known[:5]
+    return f"no question {name!r}; near it: {', '.join(near)} (netcost ask --list has all)"

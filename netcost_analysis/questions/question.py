@@ -1,0 +1,177 @@
+"""A question, declared where it is computed: what it needs, and how its answer is shown.
+
+>>> @question(needs=("napi:napi_poll",), main_columns=("device", "work", "polls"))
+... def poll_sizes(timeline: Timeline) -> pd.DataFrame:
+...     '''Packets per poll: how often each size occurred.'''
+
+What it is asked of is its first arguments, by their types; its parameters are the others. From the
+declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the error for
+missing events, the table that ``capture.ask`` shows, and docs/questions.md. Beside it stand, in the
+same file, ``@poll_sizes.figures`` (what its words say), ``@poll_sizes.plot()`` (its pictures), and,
+in a file of its name ending ``.md``, the words: a template that formats the figures.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, update_wrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
+
+from ..capture.requires import require
+
+if TYPE_CHECKING:
+    from .answer import Answer
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+Panel = Mapping[str, Any]
+
+# What a question can be asked of, by the types of its first arguments.
+SOURCES = ("Timeline", "Capture", "Bundle", "Experiment")
+# Types of parameters that a shell can set.
+_PLAIN = (int, float, str, bool, tuple, list, type(None))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of an answer.
+
+    name: "" for plot(), else of plot_NAME(). draw: draws it on Axes: draw(ax, answer, **panel).
+    title: what it shows, for readers who do not see it. height: inches, of a page's width. panels:
+    the arguments of each picture to show: one without any, none where there is nothing to draw, or
+    several as one for each device. title and height may be functions of the answer and a panel.
+    """
+
+    name: str
+    draw: Callable[..., None]
+    title: "str | Callable[..., str]"
+    height: "float | Callable[..., float]"
+    panels: "Callable[[Answer[Any]], Sequence[Panel]]"
+
+
+class Question(Generic[Given, Result]):
+    """A question; calling it computes the answer's tables.
+
+    name; topic: the folder of its module; function; needs: the tracepoints without which it has no
+    answer; main_columns: those that a narrow table keeps, the most important first; shares: columns
+    that are shares and not called so; main: the name of the part that is an answer's frame, None
+    for its first table; rows: how many of the frame a page shows; pictures, by name.
+    """
+
+    def __init__(
+        self,
+        function: Callable[Given, Result],
+        *,
+        topic: str | None,
+        needs: tuple[str, ...],
+        main_columns: tuple[str, ...],
+        shares: tuple[str, ...],
+        main: str | None,
+        rows: int,
+    ) -> None:
+        update_wrapper(self, function)
+        self.function = function
+        self.name = function.__name__
+        self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
+        self.needs, self.main_columns, self.shares = needs, main_columns, shares
+        self.main, self.rows = main, rows
+        self.pictures: dict[str, Picture] = {}
+        self.figures_of: Callable[[Answer[Any]], Any] | None = None
+
+    def __call__(self, *given: Given.args, **named: Given.kwargs) -> Result:
+        """Raises MissingEventsError for a capture without what the question needs."""
+        if self.needs:
+            require(given[0], self.name, *self.needs)
+        return self.function(*given, **named)
+
+    @property
+    def summary(self) -> str:
+        """The first line of its documentation."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """That of the function."""
+        return inspect.signature(self.function)
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """What it is asked of, in the order of its arguments: of SOURCES."""
+        empty = inspect.Parameter.empty
+        return tuple(
+            _type_name(one.annotation)
+            for one in self.signature.parameters.values()
+            if one.default is empty
+        )
+
+    @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """Its other arguments, by name."""
+        own = list(self.signature.parameters.items())[len(self.sources) :]
+        return dict(own)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those that a shell can set, with what they are unless given."""
+        named = self.parameters.items()
+        return {name: one.default for name, one in named if isinstance(one.default, _PLAIN)}
+
+    @property
+    def template(self) -> Path:
+        """Where its words are, if it has any."""
+        return Path(str(sys.modules[self.function.__module__].__file__)).with_name(
+            f"{self.name}.md"
+        )
+
+    def figures(self, of: "Callable[[Answer[Result]], Any]") -> "Callable[[Answer[Result]], Any]":
+        """Declare what computes the figures of the words: a dataclass, named tuple or dict."""
+        self.figures_of = of
+        return of
+
+    def plot(
+        self,
+        name: str = "",
+        *,
+        title: "str | Callable[..., str]",
+        height: "float | Callable[..., float]" = 3.0,
+        panels: "Callable[[Answer[Result]], Sequence[Panel]]" = lambda _: ({},),
+    ) -> "Callable[[Callable[..., None]], Callable[..., None]]":
+        """Declare a picture; its parts are those of Picture."""
+
+        def declare(draw: "Callable[..., None]") -> "Callable[..., None]":
+            self.pictures[name] = Picture(name, draw, title, height, panels)
+            return draw
+
+        return declare
+
+
+def question(
+    *,
+    topic: str | None = None,
+    needs: tuple[str, ...] = (),
+    main_columns: tuple[str, ...] = (),
+    shares: tuple[str, ...] = (),
+    main: str | None = None,
+    rows: int = 8,
+) -> Callable[[Callable[Given, Result]], Question[Given, Result]]:
+    """Declare a function as a question. The arguments are the attributes of Question."""
+
+    def declare(function: Callable[Given, Result]) -> Question[Given, Result]:
+        return Question(
+            function,
+            topic=topic,
+            needs=needs,
+            main_columns=main_columns,
+            shares=shares,
+            main=main,
+            rows=rows,
+        )
+
+    return declare
+
+
+def _type_name(annotation: Any) -> str:
+    named = getattr(annotation, "__name__", str(annotation))
+    return named.split(".")[-1].strip("'\"")

@@ -1,0 +1,154 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcost_analysis import Bundle, CaptureError, open_capture
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+
+
+def bundle(folder: Path, **manifest: Any) -> Bundle:
+    (folder / "manifest.json").write_text(json.dumps({"netcost_bundle": 1, **manifest}))
+    return Bundle(folder)
+
+
+def test_names_its_files(tmp_path: Path) -> None:
+    (tmp_path / "victim.txt").write_text(
+        "Doing sha256 for 3s on 1024 size blocks: 4523369 sha256's in 2.41s\n"
+    )
+    (tmp_path / "kernel_config").write_text("CONFIG_HZ=250\n")
+    made = bundle(tmp_path, trace="trace.perf.data", victim={"output": "victim.txt", "cpu": 1})
+    assert made.trace == tmp_path / "trace.perf.data"
+    assert made.speed_runs[0].user_s == 2.41
+    assert made.kernel_config == {"CONFIG_HZ": "250"}
+    assert made.load is None
+    assert made.load_output is None
+    assert made.baseline is None
+    assert made.before.stat.empty
+
+
+def test_a_baseline_is_a_bundle_of_its_own(tmp_path: Path) -> None:
+    idle = tmp_path / "baseline"
+    idle.mkdir()
+    bundle(idle, victim={"user_s": 3.0, "wall_s": 3.0})
+    found = bundle(tmp_path, trace="t", baseline="baseline/").baseline
+    assert found is not None
+    assert found.victim == {"user_s": 3.0, "wall_s": 3.0}
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../outside", "link", "a\0b"])
+def test_no_name_leads_out_of_the_bundle(tmp_path: Path, name: str) -> None:
+    inside = tmp_path / "bundle"
+    inside.mkdir()
+    (tmp_path / "outside").write_text("secret")
+    (inside / "link").symlink_to(tmp_path / "outside")
+    made = bundle(inside, trace=name, victim={"output": name}, baseline=name)
+    with pytest.raises(CaptureError, match="outside the bundle"):
+        _ = made.trace
+    with pytest.raises(CaptureError, match="outside the bundle"):
+        _ = made.victim_output
+    with pytest.raises(CaptureError, match="outside the bundle"):
+        _ = made.baseline
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("{", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ("[]", "no netcost_bundle"),
+        ('{"trace": "t"}', "no netcost_bundle"),
+        ('{"netcost_bundle": 2}', "format 2"),
+    ],
+)
+def test_a_manifest_that_is_none(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(CaptureError, match=says) as caught:
+        Bundle(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+# As mawk wrote it under a locale with a decimal comma.
+COMMAS = """{"netcost_bundle": 1,
+  "trace": null, "duration_s": 2.500000,
+  "record_command": "netcost-record --note '\\"user_s\\": 1,000000'",
+  "victim": {"command": "openssl", "cpu": 1, "pid": 7,
+    "user_s": 1,980000, "system_s": 0,000000, "wall_s": 2.000000,
+    "output": "victim.txt"}, "baseline": "baseline/"}
+"""
+
+
+def test_decimal_commas_of_an_old_recorder_are_mended(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(COMMAS)
+    made = Bundle(tmp_path)
+    assert made.victim is not None
+    assert (made.victim["user_s"], made.victim["system_s"]) == (1.98, 0.0)
+    # What somebody wrote is nobody's number.
+    assert "1,000000" in made.manifest["record_command"]
+    assert made.notes == [
+        "manifest.json: decimal commas in user_s, system_s were read as points: recorded under such"
+        " a locale; system_s may be up to a second more, for its decimals are gone"
+    ]
+
+
+def test_a_run_beside_it_is_mended_as_well(tmp_path: Path) -> None:
+    (tmp_path / "baseline").mkdir()
+    (tmp_path / "baseline" / "manifest.json").write_text(COMMAS)
+    made = bundle(tmp_path, trace="t", baseline="baseline/", calibration={"load": "gone/"})
+    assert made.baseline is not None
+    assert made.baseline.victim is not None
+    assert made.baseline.victim["user_s"] == 1.98
+    assert [note[:23] for note in made.notes] == ["baseline/manifest.json:"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        # Five decimals, another field, a number among others: not what mawk wrote.
+        ('"user_s": 1,980000', '"user_s": 1,98000'),
+        ('"user_s": 1,980000', '"user_s": 1,980000,'),
+        ('"pid": 7', '"pid": 7,000000'),
+        ('"cpu": 1', '"cpu": '),
+    ],
+)
+def test_any_other_damage_is_refused(tmp_path: Path, damage: tuple[str, str]) -> None:
+    (tmp_path / "manifest.json").write_text(COMMAS.replace(*damage))
+    with pytest.raises(CaptureError, match=r"manifest\.json is no JSON"):
+        Bundle(tmp_path)
+
+
+def test_what_was_mended_is_a_note_of_the_capture(tmp_path: Path) -> None:
+    recording(cpu(0, h.Waking(5, h.Task(7, "a")))).write(tmp_path / "trace.perf.data")
+    text = COMMAS.replace('"trace": null', '"trace": "trace.perf.data"')
+    (tmp_path / "manifest.json").write_text(text)
+    info = open_capture(tmp_path).info
+    assert any(note.startswith("manifest.json: decimal commas") for note in info["notes"])
+
+
+@pytest.mark.parametrize("value", ["", 7, ["trace"]])
+def test_a_trace_that_is_no_name(tmp_path: Path, value: object) -> None:
+    with pytest.raises(CaptureError, match="names no file"):
+        _ = bundle(tmp_path, trace=value).trace
+
+
+def test_parts_of_the_wrong_type_count_as_absent(tmp_path: Path) -> None:
+    made = bundle(tmp_path, trace="t", victim="openssl", load=[1], host=3)
+    assert made.victim is None
+    assert made.load is None
+    assert "unknown" in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("command", "comm"),
+    [
+        ("openssl speed -evp sha256", "openssl"),
+        ("/usr/bin/openssl speed", "openssl"),
+        ("a-name-of-twenty-char", "a-name-of-twent"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_the_victims_comm(tmp_path: Path, command: str | None, comm: str | None) -> None:
+    assert bundle(tmp_path, victim={"command": command}).victim_comm == comm

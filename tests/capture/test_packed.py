@@ -1,0 +1,270 @@
+# Bundles in one file: opened by their content, checked, and refused in one line.
+
+import json
+import re
+import tarfile
+from pathlib import Path
+from random import Random
+from typing import IO
+
+import pytest
+
+from netcost_analysis import Bundle, CaptureError, open_capture
+from netcost_analysis.capture import packed
+from support import packed_bundles as p
+from support.refused_bundles import REFUSED, Made
+from support.run_cli import Netcost
+
+
+def written(folder: Path, made: Made, how: str = "zstd", name: str = "b.netcost.tar.zst") -> Path:
+    path = folder / name
+    path.write_bytes(p.packed(p.tar(made), how))
+    return path
+
+
+@pytest.mark.parametrize("how", ["zstd", "gzip", "none"])
+@pytest.mark.parametrize("form", [tarfile.PAX_FORMAT, tarfile.GNU_FORMAT, tarfile.USTAR_FORMAT])
+def test_opens_as_the_folder_does(tmp_path: Path, unpacking: Path, how: str, form: int) -> None:
+    files = p.bundle_files(tmp_path)
+    path = tmp_path / "any-name"
+    path.write_bytes(p.packed(p.tar(p.members(files), form), how))
+    folder = tmp_path / "folder"
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    capture, plain = open_capture(path), open_capture(folder)
+    assert capture.bundle is not None
+    assert capture.bundle.victim_comm == "openssl"
+    assert capture.bundle.speed_runs == plain.bundle.speed_runs  # type: ignore[union-attr]
+    assert len(capture.bundle.before.stat) == len(plain.bundle.before.stat)  # type: ignore[union-attr]
+    differing = {"path"}
+    assert {key: value for key, value in capture.info.items() if key not in differing} == {
+        key: value for key, value in plain.info.items() if key not in differing
+    }
+    assert capture.timeline().sums().equals(plain.timeline().sums())
+
+
+def test_is_unpacked_once_and_gone_with_its_users(tmp_path: Path, unpacking: Path) -> None:
+    path = written(tmp_path, p.members(p.bundle_files(tmp_path)))
+    one, other = Bundle(path), Bundle(path)
+    assert one.path == other.path
+    assert len(list(unpacking.iterdir())) == 1
+    # Nobody else on the host is to read it.
+    assert next(unpacking.iterdir()).stat().st_mode & 0o077 == 0
+    del one
+    assert other.victim_output
+    del other
+    assert list(unpacking.iterdir()) == []
+
+
+def test_is_unpacked_anew_once_it_has_changed(tmp_path: Path, unpacking: Path) -> None:
+    files = p.bundle_files(tmp_path)
+    path = written(tmp_path, p.members(files))
+    one = Bundle(path)
+    written(tmp_path, p.members({**files, "victim.txt": b"another\n"}))
+    assert Bundle(path).victim_output == "another\n"
+    assert one.victim_output != "another\n"
+
+
+@pytest.mark.parametrize("command", ["info", "events", "stolen", "ledger"])
+def test_every_command_takes_it(tmp_path: Path, netcost: Netcost, command: str) -> None:
+    path = written(tmp_path, p.members(p.bundle_files(tmp_path)))
+    more = ["irq:softirq_entry"] if command == "events" else []
+    run = netcost(command, str(path), *more)
+    assert (run.code, run.err) == (0, "")
+    assert run.out
+
+
+def test_a_packed_recording_is_no_packed_bundle(tmp_path: Path) -> None:
+    path = tmp_path / "trace.zst"
+    path.write_bytes(p.packed(p.small_trace(tmp_path / "plain").read_bytes(), "zstd"))
+    assert open_capture(path).bundle is None
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_in_one_line_and_leaves_nothing(
+    tmp_path: Path, unpacking: Path, netcost: Netcost, name: str
+) -> None:
+    change, says = REFUSED[name]
+    path = written(tmp_path, change(p.members(p.bundle_files(tmp_path))))
+    before = sorted(tmp_path.rglob("*"))
+    run = netcost("info", str(path))
+    assert run.code == 1
+    assert run.err.startswith("netcost: ")
+    assert run.err.count("\n") == 1
+    assert "\x1b" not in run.err
+    assert re.search(says, run.err), run.err
+    assert "a bug" not in run.err
+    # The archive, and never a folder that is gone when it is read.
+    assert run.err.startswith(f"netcost: {path}: ")
+    assert str(unpacking) not in run.err
+    assert len(run.err) < 500
+    assert sorted(tmp_path.rglob("*")) == before
+    assert not Path("/tmp/netcost-out").exists()
+
+
+def test_refuses_a_negative_size(tmp_path: Path, unpacking: Path, netcost: Netcost) -> None:
+    whole = p.members(p.bundle_files(tmp_path))
+    member = tarfile.TarInfo("bundle/less")
+    member.size = -1024
+    block = member.tobuf(tarfile.GNU_FORMAT)
+    path = tmp_path / "b.netcost.tar"
+    data = p.tar(whole, tarfile.GNU_FORMAT).rstrip(b"\0")
+    path.write_bytes(data + bytes(-len(data) % 512) + block + bytes(1024))
+    run = netcost("info", str(path))
+    says = f"netcost: {path}: 'bundle/less' in it has a size of -1024 bytes: damaged\n"
+    assert (run.code, run.err) == (1, says)
+    assert list(unpacking.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("manifest", "says"),
+    [
+        (b"{", "{path}/manifest.json is no JSON"),
+        (b"[]", "{path}/manifest.json is not of netcost-record"),
+        (b'{"netcost_bundle": 7}', "{path} is a bundle of format 7"),
+        (b'{"netcost_bundle": 1}', "{path}/manifest.json names no file but None"),
+        (b'{"netcost_bundle": 1, "trace": "../x"}', "{path}/manifest.json names '../x', which is"),
+        (b'{"netcost_bundle": 1, "trace": "x"}', "the bundle has no trace: x was left out of it"),
+        (b'{"netcost_bundle": 1, "trace": "victim.txt"}', "{path}: not a capture"),
+    ],
+)
+def test_without_a_good_manifest_the_archive_is_named(
+    tmp_path: Path, unpacking: Path, netcost: Netcost, manifest: bytes, says: str
+) -> None:
+    files = p.bundle_files(tmp_path) | {"manifest.json": manifest}
+    path = written(tmp_path, p.members(files))
+    run = netcost("stolen", str(path))
+    assert (run.code, run.err.count("\n")) == (1, 1)
+    assert says.format(path=path) in run.err
+    assert str(path) in run.err
+    assert str(unpacking) not in run.err
+
+
+# Of a bomb in many files no more is written than what is not looked at first; in one, nothing.
+@pytest.mark.parametrize(("files", "most"), [(320, 1), (1, 0)])
+def test_a_bomb_is_refused_before_it_is_written(
+    tmp_path: Path, netcost: Netcost, monkeypatch: pytest.MonkeyPatch, files: int, most: int
+) -> None:
+    size = (80 << 20) // files
+    told = p.bundle_files(tmp_path) | {f"zeros{n}": bytes(size) for n in range(files)}
+    path = written(tmp_path, p.members(told))
+    allowed = 4 << 20
+    monkeypatch.setattr("netcost_analysis.capture.packed._UNCHECKED_BYTES", allowed)
+    wrote: list[int] = []
+    write = packed._write
+
+    def counted(file: IO[bytes], target: Path, size: int) -> str:
+        digest = write(file, target, size)
+        wrote.append(target.stat().st_size)
+        return digest
+
+    monkeypatch.setattr("netcost_analysis.capture.packed._write", counted)
+    run = netcost("info", str(path))
+    assert (run.code, run.err.count("\n")) == (1, 1)
+    assert f"{path}: it grows to more than" in run.err
+    assert sum(wrote) <= most * allowed + sum(map(len, p.bundle_files(tmp_path).values())) + 100_000
+
+
+def test_refuses_a_bomb(tmp_path: Path, unpacking: Path, netcost: Netcost) -> None:
+    files = {**p.bundle_files(tmp_path), "zeros": bytes(80 << 20)}
+    path = written(tmp_path, p.members(files))
+    run = netcost("info", str(path))
+    assert run.code == 1
+    assert "grows to more than" in run.err
+    assert list(unpacking.iterdir()) == []
+
+
+def test_refuses_a_sparse_file(tmp_path: Path, unpacking: Path, netcost: Netcost) -> None:
+    # A hole of a terabyte, as GNU tar writes it: type S, its map in the header.
+    member = tarfile.TarInfo("bundle/hole")
+    header = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = b"S"
+    header[124:136] = b"00000000000\0"
+    header[386:410] = b"00000000000\0" + b"00000000000\0"
+    header[483:495] = b"\x80" + (1 << 40).to_bytes(11, "big")
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    whole = p.tar(p.members(p.bundle_files(tmp_path)))
+    path = tmp_path / "b.tar"
+    path.write_bytes(bytes(header) + whole)
+    run = netcost("info", str(path))
+    assert run.code == 1
+    assert "sparse" in run.err
+    assert list(unpacking.iterdir()) == []
+
+
+def test_refuses_more_files_than_a_bundle_has(
+    tmp_path: Path, unpacking: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed, "_MOST_MEMBERS", 20)
+    files = {**p.bundle_files(tmp_path), **{f"f{number}": b"" for number in range(20)}}
+    with pytest.raises(CaptureError, match="more than 20 files"):
+        Bundle(written(tmp_path, p.members(files)))
+    assert list(unpacking.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["zstd", "gzip", "none"])
+def test_cut_anywhere_it_is_refused(tmp_path: Path, unpacking: Path, how: str) -> None:
+    whole = p.packed(p.tar(p.members(p.bundle_files(tmp_path))), how)
+    path = tmp_path / "cut"
+    # Behind the last file stand two empty blocks and padding that nobody needs.
+    end = len(whole) - (10240 if how == "none" else 32)
+    for size in (*range(600 if how == "none" else 400, end, max(end // 25, 1)),):
+        path.write_bytes(whole[:size])
+        with pytest.raises((CaptureError, OSError)) as caught:
+            open_capture(path)
+        assert "\n" not in str(caught.value)
+        assert list(unpacking.iterdir()) == []
+
+
+# Headers of all kinds, damaged byte by byte.
+def test_a_damaged_archive_is_refused_or_sound(tmp_path: Path, unpacking: Path) -> None:
+    files = {**p.bundle_files(tmp_path), "n" * 150: b"long", "umlaut-ä": b"x"}
+    random, opened = Random(7), 0
+    for number in range(300):
+        form = (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT)[number % 2]
+        data = bytearray(p.tar(p.members(files), form))
+        # Headers stand on multiples of 512; what else is there is summed.
+        for _ in range(random.choice((1, 2, 5))):
+            at = random.randrange(len(data) // 512 - 20) * 512 + random.randrange(512)
+            data[at] = random.choice(
+                (0, 0xFF, 0x80, ord("7"), ord("x"), ord("g"), ord("S"), ord("-"))
+            )
+        if number % 3:
+            _mend_sums(data)
+        path = tmp_path / "damaged.tar"
+        path.write_bytes(data)
+        try:
+            Bundle(path)
+            opened += 1
+        except (CaptureError, OSError) as error:
+            said = str(error)
+            assert said.count("\n") == 0, number
+        assert list(unpacking.iterdir()) == []
+    assert 0 < opened < 200
+
+
+# Checksums of the headers, so that what is damaged in them is looked at.
+def _mend_sums(data: bytearray) -> None:
+    for at in range(0, len(data) - 512, 512):
+        block = data[at : at + 512]
+        if block[257:262] == b"ustar":
+            block[148:156] = b" " * 8
+            data[at + 148 : at + 156] = b"%06o\0 " % sum(block)
+
+
+# What netcost-pack --trace omit makes, and netcost-record --profile none.
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        ("trace.perf.data", "trace.perf.data was left out of it, and only its texts are here"),
+        (None, "it was recorded without one"),
+    ],
+)
+def test_a_bundle_without_a_trace_says_so(
+    tmp_path: Path, netcost: Netcost, trace: str | None, said: str
+) -> None:
+    (tmp_path / "manifest.json").write_text(json.dumps({"netcost_bundle": 1, "trace": trace}))
+    run = netcost("info", str(tmp_path))
+    assert (run.code, run.err) == (1, f"netcost: {tmp_path}: the bundle has no trace: {said}\n")

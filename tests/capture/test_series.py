@@ -1,0 +1,88 @@
+# The folder that an experiment of the lab leaves, from Python.
+
+import json
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis import CaptureError
+from netcost_analysis.capture.experiment import is_experiment, open_experiment
+from support.host import ROOT
+from support.run_cli import Netcost
+
+
+def folder(path: Path, table: str = "steps.tsv", text: str = "bundle\tpps\na\t1\n") -> Path:
+    path.mkdir()
+    (path / "experiment.json").write_text(
+        json.dumps({"netcost_experiment": 1, "experiment": "mine", "table": table})
+    )
+    (path / "steps.tsv").write_text(text)
+    return path
+
+
+def test_each_step_of_a_sample_has_its_recording() -> None:
+    sweep = open_experiment(ROOT / "sample-data" / "datapath-sweep")
+    assert len(sweep.steps) == 20
+    assert all(sweep.has(name) for name in sweep.steps["bundle"])
+    name = sweep.steps["bundle"][0]
+    assert sweep.capture(name).info["duration_ns"] > 1e9
+    assert sweep.bundle(name).kernel_config["CONFIG_HZ"]
+    assert "datapath-sweep, 20 steps" in repr(sweep)
+
+
+def test_repeats_that_were_not_traced_stand_beside_the_recording_of_their_condition(
+    netcost: Netcost,
+) -> None:
+    # Its table has a folder for each repeat, and no bundle.
+    path = ROOT / "sample-data" / "local-regression-traced"
+    series = open_experiment(path)
+    there = {one.name.partition(".")[0] for one in path.glob("*.netcost.tar.zst")}
+    assert set(series.recordings) == there
+    for name in series.recordings:
+        assert series.capture(name).info["duration_ns"] > 0
+    steps = netcost("info", str(path), "--json").json["steps"]
+    assert {one["name"] for one in steps} == there
+    assert all(one["is"].startswith("trace.tracefs, ") and one["repeats"] == 1 for one in steps)
+    out = netcost("info", str(path)).out
+    assert "no recording" not in out
+    assert out.count("; 1 repeat without tracing") == len(there)
+    # What is proposed in place of the experiment can be opened.
+    refused = netcost("ask", "stolen", str(path)).err
+    assert Path(refused.split(" as ")[-1].strip()).is_file()
+
+
+def test_an_experiment_that_only_measured(netcost: Netcost) -> None:
+    path = ROOT / "sample-data" / "local-regression"
+    steps = netcost("info", str(path), "--json").json["steps"]
+    assert len(steps) == 32
+    assert all(one["is"] == "no recording" and one["repeats"] == 10 for one in steps)
+    assert "none of its steps has one" in netcost("ask", "stolen", str(path)).err
+
+
+def test_a_folder_that_is_none(tmp_path: Path) -> None:
+    assert not is_experiment(tmp_path)
+    with pytest.raises(CaptureError, match="is no experiment"):
+        open_experiment(tmp_path)
+    (tmp_path / "experiment.json").write_text("{")
+    with pytest.raises(CaptureError, match="is no JSON"):
+        open_experiment(tmp_path)
+    (tmp_path / "experiment.json").write_text("[]")
+    with pytest.raises(CaptureError, match="of no experiment"):
+        open_experiment(tmp_path)
+
+
+def test_nothing_outside_it_is_read(tmp_path: Path) -> None:
+    (tmp_path / "secret.tsv").write_text("bundle\n../x\n")
+    told = open_experiment(folder(tmp_path / "s", table="../secret.tsv"))
+    with pytest.raises(CaptureError, match="outside"):
+        _ = told.steps
+    with pytest.raises(CaptureError, match="outside"):
+        told.bundle("../s")
+    with pytest.raises(CaptureError, match="no recording 'a'"):
+        open_experiment(tmp_path / "s").capture("a")
+
+
+def test_a_table_that_is_none(tmp_path: Path) -> None:
+    told = open_experiment(folder(tmp_path / "s", text=""))
+    with pytest.raises(CaptureError, match="cannot be read"):
+        _ = told.steps

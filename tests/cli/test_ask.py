@@ -1,0 +1,141 @@
+# netcost ask: every question of the package from the shell.
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as package
+from netcost_analysis.display.figures import figures
+from netcost_analysis.questions.ask import questions
+from support.host import ROOT
+from support.run_cli import Netcost
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
+
+
+def test_the_list_has_every_question(netcost: Netcost) -> None:
+    listed = netcost("ask", "--list").out
+    for one in questions().values():
+        assert f"{one.name} " in listed
+        assert one.summary in listed
+
+
+def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
+    told = netcost("ask", "stolen", NIC, "--with", "by=tid", "--json").json
+    frame = package.stolen(package.open_capture(NIC).timeline(), by="tid").reset_index()
+    assert [row["stolen_ns"] for row in told] == list(frame["stolen_ns"])
+    assert set(told[0]) == set(frame.columns)
+
+
+def test_a_window_is_taken(netcost: Netcost) -> None:
+    window = ("--start", "0.1", "--end", "0.2", "--cpu", "0")
+    told = netcost("ask", "stolen", NIC, *window, "--json").json
+    frame = package.stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0]))
+    assert sum(row["on_cpu_ns"] for row in told) == frame["on_cpu_ns"].sum()
+
+
+def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
+    told = netcost("ask", "ledger", NIC).out
+    assert "\nby: comm\n" in f"\n{told}"
+    assert "\nmax_ns:\n" in told
+    assert "\non_cpu_ns:\n" in told
+    assert "355 ms" in told
+    one = netcost("ask", "ledger", NIC, "--table", "ns", "--json").json
+    assert set(one) == {"ns"}
+
+
+# An answer's part that has parts of its own is no Python object to a reader.
+def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
+    sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
+    said = netcost("ask", "squeezes", sample).out
+    assert said.startswith(
+        "limits: netdev_budget 300; netdev_budget_usecs 8000; dev_weight 64; hz 250; "
+        "source before/settings/sysctl_net_core\n"
+    )
+    told = netcost("ask", "squeezes", sample, "--json").json["limits"]
+    assert (told["netdev_budget"], told["hz"]) == (300, 250)
+    # Of a bare recording nothing is known of them.
+    bare = netcost("ask", "squeezes", f"{NIC}/trace.perf.data").out
+    assert bare.startswith("limits: netdev_budget unknown; netdev_budget_usecs unknown; ")
+
+
+def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
+    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
+        kept = tmp_path / f"stolen{suffix}"
+        assert "rows in" in netcost("ask", "stolen", NIC, "-o", str(kept)).out
+        frame = read(kept)  # type: ignore[operator]
+        assert frame["comm"][0] == "openssl"
+        assert frame["stolen_ns"][0] == package.stolen(
+            package.open_capture(NIC).timeline()
+        )["stolen_ns"].iloc[0]  # fmt: skip
+
+
+def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost) -> None:
+    path = str(ROOT / "sample-data" / "stolen-time-top.netcost.tar.zst")
+    told = netcost("ask", "estimates", path, "--json").json
+    capture = package.open_capture(path)
+    assert capture.bundle
+    rows = package.estimates(capture.bundle, capture.victim_timeline())
+    assert [row["got_share"] for row in told] == list(rows["got_share"])
+
+
+def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
+    assert "note: irq_vectors were not recorded" in netcost("ask", "stolen", NIC).out
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (("stole", NIC), "no question 'stole'; near it: stolen"),
+        (("stolen", NIC, "--with", "nothing=1"), "stolen takes by=comm (NAME=VALUE)"),
+        (("stolen", NIC, "--with", "by"), "stolen takes by=comm (NAME=VALUE)"),
+        (("rolling_stolen", NIC, "--with", "window_ns=abc"), "it takes int | None"),
+        (("rolling_stolen", NIC, "--with", "window_ns=1.5"), "it takes int | None"),
+        (
+            ("rolling_stolen", NIC, "--with", "victim=opensl"),
+            "no task 'opensl' in the window; there",
+        ),
+        (("migration_verdict", NIC, "--with", "task=99"), "no task 99 in the window; there are"),
+        (("stolen", SWEEP), "is an experiment, and stolen is asked of a recording"),
+        (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
+        (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),
+        (("ledger", NIC, "-o", "x.csv"), "-o takes one table: choose it with --table"),
+        (("stolen", NIC, "-o", "x.txt"), "a file ending in .parquet or .csv"),
+    ],
+)
+def test_what_cannot_be_asked(
+    netcost: Netcost,
+    given: tuple[str, ...],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = netcost("ask", *given)
+    assert done.code in (1, 2)
+    assert line in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_figures_have_units() -> None:
+    frame = pd.DataFrame(
+        {
+            "start_ns": [1_500_000_000],
+            "self_ns": [1234],
+            "slope_ns": [1.5],
+            "stolen_share": [0.5],
+            "polls_per_s": [12345.6],
+            "napi": pd.array([0xFFFF888000000000], dtype="UInt64"),
+            "wait_ns": pd.array([None], dtype="Int64"),
+            "is_full": [True],
+        }
+    )
+    table = figures(frame, start_ns=1_000_000_000)
+    assert list(table.header) == [
+        "start, s", "self", "slope", "stolen share", "polls/s", "napi", "wait", "is full",
+    ]  # fmt: skip
+    assert list(table.rows[0]) == [
+        "0.500000", "1.23 µs", "1.5 ns", "50.0 %", "12,346", "0xffff888000000000", "", "yes",
+    ]  # fmt: skip

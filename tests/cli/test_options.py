@@ -1,0 +1,83 @@
+# Every option of every command, with values that it does not take: what is wrong whatever the
+# capture is wrong usage, exit status 2; what only this capture has not is 1.
+
+from pathlib import Path
+
+import click
+import pytest
+
+from netcost_analysis.cli.main import cli
+from support.host import ROOT
+from support.run_cli import Netcost
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
+WRONG = {
+    "start": (*NOT_SECONDS, ("900", 1)),
+    "end": (*NOT_SECONDS, ("0", 2)),
+    "cpus": (("-1", 2), ("one", 2), ("7", 1)),
+    "limit": (("-1", 2), ("few", 2)),
+    "by": (("task", 2),),
+    "options": (("by", 2), ("nothing=1", 2), ("by=nothing", 2)),
+    "table": (("nothing", 2),),
+    "columns": (("nothing", 2), ("", 2)),
+    "output": (("x.txt", 2), ("x", 2)),
+    "notebook": (("nothing", 2),),
+    "series": (("nothing", 1),),
+    "victim": (("nobody", 1),),
+    "buffer": (("nothing", 1),),
+    "map_path": (("no/where", 1),),
+    "name": (("a/b", 2), ("", 2)),
+}
+# What a command needs to get as far as its options.
+WORDS = {
+    "ask": ("stolen", NIC),
+    "events": (NIC, "irq:softirq_entry"),
+    "mask": (NIC, "out.tar.zst"),
+    "report": (NIC, "-o", "out.html"),
+}
+
+
+def options() -> list[tuple[str, click.Option]]:
+    context = click.Context(cli)
+    commands = {name: cli.get_command(context, name) for name in cli.list_commands(context)}
+    return [
+        (name, one)
+        for name, command in commands.items()
+        if command
+        for one in command.params
+        if isinstance(one, click.Option) and not one.is_flag
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), options(), ids=lambda one: getattr(one, "name", one)
+)
+def test_values_that_an_option_does_not_take(
+    netcost: Netcost,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    option: click.Option,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for value, status in WRONG[str(option.name)]:
+        run = netcost(command, *WORDS.get(command, (NIC,)), option.opts[-1], value)
+        assert (run.code, run.out) == (status, ""), (option.opts, value)
+        assert "bug" not in run.err
+        if status == 1:
+            assert run.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+# Of a question's own parameters none is negative.
+def test_numbers_of_questions_are_not_negative(netcost: Netcost) -> None:
+    for words in (
+        ("long_softirqs", NIC, "--with", "longest=-1"),
+        ("poll_costs", NIC, "--with", "min_spread=-0.1"),
+        ("migration_effect", NIC, "--with", "widths_ns=(1000,-1)"),
+        ("accounts", NIC, "--with", "hidden_ns=-1"),
+    ):
+        run = netcost("ask", *words)
+        assert run.code == 2
+        assert "(0 or more)" in run.err

@@ -1,0 +1,179 @@
+# What a terminal shows of a table: the columns that fit it, the important ones first.
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+import netcost_analysis as net
+from netcost_analysis.cli.table import by_importance, fitting
+from netcost_analysis.display.tables import Table
+from netcost_analysis.questions.ask import questions
+from support.host import ROOT
+from support.run_cli import Netcost, Run
+
+NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
+Terminal = Callable[..., Run]
+QUIET = str(ROOT / "sample-data" / "quiet-interface.netcost.tar.zst")
+
+
+@pytest.fixture
+def terminal(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    def run(columns: int, *words: str) -> Run:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with monkeypatch.context() as only:
+            only.setattr("sys.stdout.isatty", lambda: True)
+            made = netcost(*words)
+        return Run(made.code, re.sub(r"\x1b\[\d+m", "", made.out), made.err)
+
+    return run
+
+
+def head(run: Run, first: str) -> list[str]:
+    assert run.code == 0, run.err
+    return next(line.split() for line in run.out.splitlines() if line.startswith(first))
+
+
+@pytest.mark.parametrize(
+    ("question", "path", "stays"),
+    [
+        ("stolen", NIC, ["comm", "stolen_share"]),
+        ("device_traffic", QUIET, ["device", "rx_bytes_per_s"]),
+        ("poll_costs", NIC, ["device", "fixed_ns", "marginal_ns"]),
+        ("rate_curve", SWEEP, ["curve", "network_share"]),
+        ("effective_share", NIC, ["comm", "effective_share"]),
+        ("tracing_cost", NIC, ["cpu", "cost_low_share", "cost_high_share"]),
+    ],
+)
+def test_columns_are_chosen_by_width(
+    terminal: Terminal,
+    netcost: Netcost,
+    monkeypatch: pytest.MonkeyPatch,
+    question: str,
+    path: str,
+    stays: list[str],
+) -> None:
+    # Computed once.
+    opened = net.open_experiment if path == SWEEP else net.open_capture
+    answer = opened(path).ask(question)
+    monkeypatch.setattr("netcost_analysis.questions.ask.Ask.__call__", lambda *_, **__: answer)
+    plain = netcost("ask", question, path).out.splitlines()
+    whole = plain[0].split()
+    assert max(map(len, plain)) > 110
+    before: list[str] = []
+    for columns in (80, 120, 200, 600):
+        run = terminal(columns, "ask", question, path)
+        assert max(map(len, run.out.splitlines())) <= columns
+        shown = run.out.splitlines()[0].split()
+        # A wider terminal has what a narrower one has, all in the table's own order.
+        assert set(before) | set(stays) <= set(shown)
+        assert shown == [name for name in whole if name in shown]
+        left = len(whole) - len(shown)
+        said = f"({left} of {len(whole)} columns left out: --wide shows all, --columns A,B,... "
+        assert (said in run.err) == (left > 0)
+        assert all(len(line) <= 80 for line in run.err.splitlines())
+        before = shown
+    assert before == whole
+    assert head(terminal(80, "ask", question, path, "--wide"), whole[0]) == whole
+
+
+def test_a_pipe_has_every_column(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = netcost("ask", "stolen", NIC).out
+    monkeypatch.setenv("COLUMNS", "40")
+    assert netcost("ask", "stolen", NIC).out == plain
+    assert netcost("ask", "stolen", NIC, "--wide").out == plain
+
+
+def test_chosen_columns(terminal: Terminal, netcost: Netcost) -> None:
+    words = ("ask", "stolen", NIC, "--columns", "stolen_max_share, comm")
+    for run in (terminal(20, *words), netcost(*words)):
+        assert run.out.splitlines()[0].split() == ["stolen_max_share", "comm"]
+        assert "left out" not in run.err
+    rows = netcost(*words, "--json").json
+    assert list(rows[0]) == ["stolen_max_share", "comm"]
+    assert 0 < rows[0]["stolen_max_share"] < 1
+    matrix = ("ask", "ledger", NIC, "--table", "ns", "--columns", "NET_RX,comm")
+    assert netcost(*matrix).out.split()[1:7] == [
+        "comm",
+        "NET_RX",
+        "openssl",
+        "4.32",
+        "ms",
+        "udpsink",
+    ]
+    events = ("events", NIC, "napi:napi_poll", "--columns", "work,time_ns", "--limit", "1")
+    assert netcost(*events).out.split()[:3] == ["work", "time", "(s)"]
+    assert netcost(*events, "--json").json == [{"work": 2, "time_ns": 28840935316}]
+    for wrong, said in (
+        (
+            ("ask", "stolen", NIC, "--columns", "comm,stolen"),
+            "no column 'stolen'; there are comm, ",
+        ),
+        (("ask", "ledger", NIC, "--columns", "comm"), "--columns takes one table: choose it with"),
+        (("events", NIC, "napi:napi_poll", "--columns", "wrk"), "no column 'wrk'; there are time_"),
+    ):
+        run = netcost(*wrong)
+        assert (run.code, run.out) == (2, "")
+        assert said in run.err
+
+
+def test_events_fit_too(terminal: Terminal) -> None:
+    words = ("events", NIC, "napi:napi_poll", "--limit", "1")
+    run = terminal(80, *words)
+    assert {"work", "dev_name"} <= set(head(run, "time"))
+    assert "common_preempt_count" not in run.out
+    assert max(map(len, run.out.splitlines())) <= 80
+    assert "columns left out" in run.err
+    assert "common_preempt_count" in terminal(80, *words, "--wide").out
+
+
+def test_stolen_fits_and_its_sentences_wrap_between_words(terminal: Terminal) -> None:
+    run = terminal(80, "stolen", NIC)
+    assert max(map(len, run.out.splitlines())) <= 80
+    assert head(run, "task")[:6] == ["task", "on", "CPU", "itself", "stolen", "share"]
+    assert run.err.startswith("(4 of 10 columns left out: --wide shows all)")
+    wide = terminal(80, "stolen", NIC, "--wide")
+    assert ("monitor says" in wide.out, wide.err) == (True, "")
+    # A figure stays with its unit, a word whole, a note under itself.
+    assert "53.1 %" in run.out
+    assert "\n      are as true as the CPUs' clocks agree;" in run.out
+
+
+def test_sentences_in_a_table_wrap(terminal: Terminal) -> None:
+    run = terminal(80, "ask", "device_flags", QUIET)
+    assert max(map(len, run.out.splitlines())) <= 80
+    said = " ".join(run.out.split())
+    assert "same-mac warning busy0 and quiet0 have one hardware address" in said
+
+
+def test_what_says_nothing_goes_first_and_the_first_column_last() -> None:
+    table = Table(
+        ["cpu", "blank", "zero", "ns", "ns_max", "share"],
+        [["0", "", "0", "1 ms", "2 ms", "5.0 %"], ["0", "", "0", "3 ms", "4 ms", "<0.1 %"]],
+    )
+    names = [table.header[place] for place in by_importance(table, ["share", "blank"])]
+    assert names == ["share", "cpu", "ns", "ns_max", "blank", "zero"]
+    assert fitting(table, by_importance(table), 1) == [0]
+    assert fitting(table, by_importance(table), 3 + 2 + 4) == [0, 3]
+
+
+def test_notes_come_once(netcost: Netcost) -> None:
+    veth = str(ROOT / "sample-data" / "veth-stolen-time")
+    for path, said in ((NIC, "irq_vectors"), (veth, "the kernel counted")):
+        for words in (("ask", "ledger"), ("ask", "stolen"), ("stolen",), ("ledger",)):
+            lines = [line for line in netcost(*words, path).out.splitlines() if said in line]
+            assert len(lines) == 1, words
+            assert lines[0].startswith("note: ")
+
+
+def test_shares_are_percent_and_fractions_to_programs(netcost: Netcost) -> None:
+    path = str(ROOT / "sample-data" / "local-migrations.netcost.tar.zst")
+    rows = netcost("ask", "migration_effect", path).out.splitlines()
+    assert rows[1].count(" %") == 7
+    assert abs(netcost("ask", "migration_effect", path, "--json").json[0]["effect"]) < 1
+    matrix = netcost("ask", "device_matrix", NIC, "--table", "cpu_share")
+    assert matrix.out.split()[:6] == ["cpu_share:", "thief", "cpu", "0", "cpu", "1"]
+    assert "52.3 %" in matrix.out
+    for name in questions():
+        assert not [one for one in questions()[name].shares if one.endswith("_share")]

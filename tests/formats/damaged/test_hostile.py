@@ -1,0 +1,63 @@
+# Captures come from strangers. Whatever a damaged one still gives is conserved: CPU time has one
+# owner, whatever the bytes say. (That damage costs no crash and bounded memory: test_mutations.py.)
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from netcost_analysis._native import Capture, CaptureError
+from support.host import Fresh
+from support.mutation_worker import lay_out
+from support.mutations import Mutant, mutant
+from support.native_tables import ALL_TABLES, Answer, assert_conserved
+from support.run_cli import Netcost
+from support.small_captures import small_captures
+
+
+def assert_conserved_or_refused(one: Mutant, folder: Path) -> None:
+    try:
+        answer = Answer(lay_out(one, folder), ALL_TABLES)
+    except CaptureError:
+        return
+    assert_conserved(answer)
+
+
+@settings(max_examples=1500)
+@given(st.integers(0, 1 << 40))
+def test_damage(fresh: Fresh, number: int) -> None:
+    assert_conserved_or_refused(mutant(number), fresh() / "perf.data")
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(sorted(small_captures())), st.floats(0, 1))
+def test_truncation(fresh: Fresh, kind: str, share: float) -> None:
+    files = dict(small_captures()[kind].files)
+    name = max(files, key=lambda name: len(files[name]))
+    files[name] = files[name][: int(share * len(files[name]))]
+    folder = fresh() / "perf.data"
+    assert_conserved_or_refused(Mutant(0, kind, ("cut",), files), folder)
+
+
+# What the damage is done to is sound.
+@pytest.mark.parametrize("kind", sorted(small_captures()))
+def test_a_small_capture_is_read_in_full(tmp_path: Path, kind: str) -> None:
+    files = small_captures()[kind].files
+    capture = Capture(str(lay_out(Mutant(0, kind, (), files), tmp_path)))
+    scan = capture.scan()
+    # Texts have notes of what they lack and lost.
+    cut = ["never finished" in note for note in scan["notes"] if not kind.startswith("text-")]
+    assert cut == ([True] if kind == "file-unfinished" else [])
+    assert sum(scan["events"].values()) >= 12
+
+
+@pytest.mark.parametrize("command", ["info", "events", "ledger", "stolen"])
+def test_the_command_line(netcost: Netcost, tmp_path: Path, command: str) -> None:
+    sound = [Mutant(0, kind, (), small.files) for kind, small in small_captures().items()]
+    for one in [*sound, *map(mutant, range(60))]:
+        path = lay_out(one, tmp_path / f"{one.number}-{one.kind}")
+        said = netcost(command, str(path), *(["sched:sched_switch"] if command == "events" else []))
+        assert said.code in (0, 1)
+        assert "(a bug" not in said.err, f"{one}: {said.err}"
+        assert said.code == 0 or len(said.err.splitlines()) == 1, f"{one}: {said.err}"

@@ -1,0 +1,159 @@
+# Whoever waits for input can be sent away: a FIFO nobody writes to, a writer that pauses, a silent
+# standard input. And nobody waits for a FIFO that a stranger put into a bundle.
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis
+from netcost_analysis._native import Capture, CaptureError
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+from support.small_captures import small_captures
+from support.text_mutants import EVENTS, lines
+from support.told import NET_RX, OPENSSL
+from support.tracedat import write_tracefs
+
+SIGNALS = [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+# What handles signals is in place when this line is out; then it waits.
+PROGRAM = """
+import sys
+from netcost_analysis.capture import bundle, capture
+from netcost_analysis.cli import main as cli
+known = bundle.bundle_at
+def told(path):
+    sys.stderr.write("begins\\n")
+    return known(path)
+bundle.bundle_at = told
+capture.bundle_at = told
+sys.argv[:1] = ["netcost", "info"]
+cli.main()
+"""
+
+
+@pytest.fixture
+def fifo(tmp_path: Path) -> Path:
+    os.mkfifo(tmp_path / "fifo")
+    return tmp_path / "fifo"
+
+
+@pytest.fixture
+def paused(fifo: Path) -> Iterator[Path]:
+    # Somebody has written half a text, and the other half never comes.
+    keep = os.open(fifo, os.O_RDWR)
+    os.write(keep, "\n".join(lines("ftrace")[:20]).encode())
+    yield fifo
+    os.close(keep)
+
+
+def ended_by(number: signal.Signals, *words: str, stdin: int = subprocess.DEVNULL) -> int:
+    command = [sys.executable, "-c", PROGRAM, *words]
+    # A suite that runs in a shell's background ignores SIGINT, and what it starts would, too.
+    running = subprocess.Popen(
+        command,
+        stdin=stdin,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert running.stderr is not None
+    try:
+        assert running.stderr.readline() == "begins\n"
+        time.sleep(0.5)
+        assert running.poll() is None
+        running.send_signal(number)
+        code = running.wait(timeout=5)
+        assert "Traceback" not in running.stderr.read()
+        return code
+    finally:
+        running.kill()
+        running.wait()
+        running.stderr.close()
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_a_fifo_that_nobody_writes_to(fifo: Path, number: signal.Signals, code: int) -> None:
+    assert ended_by(number, str(fifo)) == code
+
+
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_a_writer_that_pauses(paused: Path, number: signal.Signals, code: int) -> None:
+    assert ended_by(number, str(paused)) == code
+
+
+@pytest.mark.parametrize("path", ["-", "/dev/stdin"])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_a_silent_standard_input(path: str, number: signal.Signals, code: int) -> None:
+    reading, writing = os.pipe()
+    try:
+        assert ended_by(number, path, stdin=reading) == code
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+# Who writes late, in pieces and slowly is waited for, whatever format it is.
+@pytest.mark.parametrize("kind", ["text", "perf.data"])
+def test_a_slow_writer_is_read_to_its_end(fifo: Path, kind: str) -> None:
+    whole = "\n".join(lines("ftrace")).encode()
+    if kind == "perf.data":
+        [whole] = small_captures()["pipe"].files.values()
+
+    def write() -> None:
+        time.sleep(0.3)
+        with fifo.open("wb", buffering=0) as out:
+            for at in range(0, len(whole), len(whole) // 4):
+                out.write(whole[at : at + len(whole) // 4])
+                time.sleep(0.15)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    scan = Capture(str(fifo)).scan()
+    writer.join()
+    if kind == "text":
+        assert scan["records"]["event"] == EVENTS
+    (fifo.parent / "file").write_bytes(whole)
+    assert scan["events"] == Capture(str(fifo.parent / "file")).scan()["events"]
+
+
+# The trace itself, a link to it, or a part of its folder.
+@pytest.mark.parametrize("place", ["trace", "link", "part"])
+def test_a_fifo_in_a_bundle_is_refused(tmp_path: Path, place: str) -> None:
+    manifest = {"netcost_bundle": 1, "trace": "trace"}
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest))
+    if place == "part":
+        (tmp_path / "trace").mkdir()
+        (tmp_path / "trace" / "header_page").write_text("")
+        (tmp_path / "trace" / "per_cpu").mkdir()
+        os.mkfifo(tmp_path / "trace" / "uname")
+    else:
+        os.mkfifo(tmp_path / ("trace" if place == "trace" else "fifo"))
+    if place == "link":
+        (tmp_path / "trace").symlink_to("fifo")
+    with pytest.raises(
+        CaptureError, match=r"is no regular file: a bundle holds files and folders$"
+    ):
+        netcost_analysis.open_capture(tmp_path)
+
+
+# Outside a bundle, a copy of tracefs with such a part is read without it.
+def test_a_fifo_in_a_copy_of_tracefs_is_not_waited_for(tmp_path: Path) -> None:
+    told = recording(cpu(0, h.SoftirqEntry(100, NET_RX), h.SoftirqExit(200, NET_RX), task=OPENSSL))
+    folder = write_tracefs(told, tmp_path / "copy")
+    for name in ("trace_clock", "uname", "saved_cmdlines"):
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+    # Nobody waits for ever in this process.
+    program = (
+        "import sys; from netcost_analysis._native import Capture; Capture(sys.argv[1]).scan()"
+    )
+    done = subprocess.run([sys.executable, "-c", program, folder], timeout=20, capture_output=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,112 @@
+# Captures that somebody packed before sending them: opened as they are, or refused in a line.
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcost_analysis._native import Capture, CaptureError
+from support.bounded import bounded
+from support.host import ROOT
+from support.long_story import story as long_story
+from support.native_tables import Answer, rows
+from support.perfdata import MACHINES, Machine, wrapped
+from support.story import story
+
+KINDS = pytest.mark.parametrize("kind", ["gzip", "zstd"])
+
+
+def contents(path: Path) -> Any:
+    answer = Answer(path)
+    events = {name: rows(table) for name, table in Capture(str(path)).all_events().items()}
+    return events, answer.tables, answer.sums, answer.scan["events"], answer.scan["records"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = long_story().write(tmp_path_factory.mktemp("whole") / "perf.data", "pipe")
+    return path.read_bytes()
+
+
+@KINDS
+@pytest.mark.parametrize("members", [1, 2, 5])
+@pytest.mark.parametrize("mode", ["file", "pipe"])
+def test_a_wrapped_capture_reads_as_it_is(
+    tmp_path: Path, kind: str, members: int, mode: str
+) -> None:
+    plain = story().write(tmp_path / "perf.data", mode)
+    packed = tmp_path / "perf.data.packed"
+    packed.write_bytes(wrapped(plain.read_bytes(), kind, members))
+    assert contents(packed) == contents(plain)
+    header = Capture(str(packed)).header()
+    assert (header["wrapped"], header["mode"]) == (kind, mode)
+    assert Capture(str(plain)).header()["wrapped"] is None
+
+
+@KINDS
+@pytest.mark.parametrize("machine", MACHINES.values(), ids=MACHINES)
+def test_of_any_machine_and_packed_twice(tmp_path: Path, kind: str, machine: Machine) -> None:
+    plain = story(machine=machine).write(tmp_path / "perf.data", "pipe", compressed=1)
+    packed = tmp_path / "packed"
+    packed.write_bytes(wrapped(plain.read_bytes(), kind))
+    assert contents(packed) == contents(plain)
+
+
+@KINDS
+def test_standard_input_may_be_wrapped(tmp_path: Path, whole: bytes, kind: str) -> None:
+    code = (
+        "from netcost_analysis._native import Capture; capture = Capture('-');"
+        "print(capture.header()['wrapped'], capture.scan()['events']['napi:napi_poll'])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, input=wrapped(whole, kind), capture_output=True, cwd=ROOT)
+    assert done.stdout.decode().split() == [kind, "400"], done.stderr
+
+
+# What came before the cut is read, and that there was a cut is said.
+@KINDS
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.999])
+def test_a_wrapping_cut_short_keeps_what_came_before(
+    tmp_path: Path, whole: bytes, kind: str, share: float
+) -> None:
+    # Small blocks, so that a cut leaves some of them whole.
+    packed = wrapped(whole, kind, members=50)
+    path = tmp_path / "packed"
+    path.write_bytes(packed[: int(share * len(packed))])
+    scan = Capture(str(path)).scan()
+    total = len(long_story().events())
+    assert 0.5 * share * total < scan["records"]["SAMPLE"] <= total
+    assert any(kind in note for note in scan["notes"])
+
+
+@KINDS
+@pytest.mark.parametrize("damage", ["nothing", "text", "half", "rubbish"])
+def test_what_is_no_capture_inside_is_refused(
+    tmp_path: Path, whole: bytes, kind: str, damage: str
+) -> None:
+    good = wrapped(whole, kind)
+    path = tmp_path / "packed"
+    path.write_bytes(
+        {
+            "nothing": wrapped(b"", kind),
+            "text": wrapped(b"not a capture\n" * 100, kind),
+            "half": good[:20],
+            "rubbish": good[:12] + b"\xff" * 500,
+        }[damage]
+    )
+    with pytest.raises(CaptureError) as refused:
+        Capture(str(path)).scan()
+    assert str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+# A hundred kilobytes that unpack to gigabytes: neither memory nor disk are filled with them.
+@KINDS
+def test_a_bomb_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "bomb"
+    # Many members say the same as one long stream, and are sooner packed.
+    path.write_bytes(wrapped(bytes(1 << 20), kind) * 1024)
+    assert path.stat().st_size < 2 << 20
+    assert "CaptureError" in bounded(path, "capture().scan()", megabytes=256)

@@ -1,0 +1,215 @@
+# netcost-pack with names that a shell would take apart: the archive is right, or one line says why
+# there is none, and nothing that was there before is touched.
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis import Bundle
+from support.host import missing, require_tool
+from support.kit.pack import PACK, make_bundle, make_experiment, members, snapshot, write
+from support.kit.record import busybox_alone, ended
+
+NAMES = [
+    *("acme prod", " acme", "*", "a?[b]", "-x", "--", "'q\"", "$(touch owned)", "a;b", "{x,y}"),
+    *("~", "&", "#a", "k=v", "@list", "ä ö", "\udcff", "a\\nb"),
+]
+SLOTS = ("TMPDIR", "-o", "bundle", "file", "folder", "map")
+# A backslash, and a dash at the front of the folder in the archive, are refused.
+REFUSED = {("bundle", "-x"), ("bundle", "--"), ("bundle", "a\\nb")}
+REFUSED |= {("file", "a\\nb"), ("folder", "a\\nb")}
+IN_BUSYBOX = ("acme prod", "*", "a?[b]", "-x", "ä ö")
+ESCAPED = "surrogateescape"
+
+
+def populate(folder: Path) -> None:
+    """What the pieces of such names are called, and what belongs to somebody else."""
+    for name in ("acme", "prod", "x", "a", "b", "k", "v", "list", "ab"):
+        write(folder, {f"{name}/mine/it": name})
+        (folder / name / "mine").chmod(0o711)
+    write(folder, {"-rf": "mine", "out.tar.gz.partial": "mine", "out.tar.gz.partial.map": "mine"})
+    write(folder, {"out.tar.gz.lock/mine": "mine"})
+    (folder / "way").symlink_to("acme")
+
+
+@pytest.mark.parametrize(
+    ("shell", "name"),
+    [*(("sh", name) for name in NAMES), *(("busybox", name) for name in IN_BUSYBOX)],
+    ids=ascii,
+)
+@pytest.mark.parametrize("slot", SLOTS)
+def test_any_name_will_do_and_nothing_else_is_touched(
+    name: str, slot: str, shell: str, tmp_path: Path
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    populate(here)
+    bundle = make_bundle(here)
+    temporary, output, words = here / "tmp", "out.tar.gz", ["quiet"]
+    table = "out.map"
+    match slot:
+        case "TMPDIR":
+            temporary = here / name
+        case "-o":
+            output = f"{name}.tar.gz"
+        case "bundle":
+            bundle, words = bundle.rename(here / name), ["--", name]
+        case "file":
+            write(bundle, {f"files/{name}": "counted 1\n"})
+        case "folder":
+            write(bundle, {f"{name}/{name}/stat": "cpu 1\n"})
+        case "map":
+            table = name
+    temporary.mkdir(exist_ok=True)
+    env = {**os.environ, "TMPDIR": name if slot == "TMPDIR" else str(temporary)}
+    shells: list[object] = []
+    if shell == "busybox":
+        env["PATH"] = str(busybox_alone(tmp_path))
+        shells = [Path(env["PATH"], "sh")]
+    before = snapshot(here)
+    for mask in ([], ["--mask", "--trace", "keep", "--map", table]):
+        done = ended(
+            [*shells, PACK, "-o", output, *mask, *words], env=env, cwd=here, errors=ESCAPED
+        )
+        code, said = done.returncode, done.stderr
+        if (slot, name) in REFUSED and not (mask and slot == "bundle" and "\\" not in name):
+            assert code == 1
+            assert said.count("\n") == 1
+            assert "name" in said
+            assert snapshot(here) == before
+            continue
+        assert (code, said) == (0, "")
+        held = members(here / output, owners=shell == "busybox")
+        assert Bundle(here / output).manifest["netcost_bundle"] == 1
+        assert len(held) == sum(path.is_file() for path in bundle.rglob("*"))
+        if not mask:
+            assert held == {
+                str(path.relative_to(bundle)): path.read_bytes()
+                for path in bundle.rglob("*")
+                if path.is_file()
+            }
+        (here / output).unlink()
+        if mask:
+            (here / table).unlink()
+            (here / f"{output}.masked.txt").unlink()
+        assert snapshot(here) == before
+
+
+@pytest.mark.parametrize("slot", ["TMPDIR", "-o", "bundle", "--map", "cwd"])
+def test_a_line_break_is_refused_in_a_line(slot: str, tmp_path: Path) -> None:
+    here = tmp_path / ("a\nb" if slot == "cwd" else "here")
+    here.mkdir()
+    populate(here)
+    make_bundle(here)
+    (here / "tmp").mkdir()
+    for name in ("a\nb", "b\n"):
+        # There, and what would be taken for a bundle.
+        shutil.copytree(here / "quiet", here / name)
+        before = snapshot(tmp_path)
+        words = {
+            "-o": ["-o", f"{name}.tar.gz", "quiet"],
+            "bundle": [name],
+            "--map": ["--mask", "--trace", "omit", "--map", name, "quiet"],
+        }.get(slot, ["quiet"])
+        env = {**os.environ, "TMPDIR": name if slot == "TMPDIR" else str(here / "tmp")}
+        done = ended([PACK, *words], env=env, cwd=here)
+        assert done.returncode in (1, 2)
+        assert (done.stdout, done.stderr.count("\n")) == ("", 1)
+        assert "line break" in done.stderr
+        assert snapshot(tmp_path) == before
+
+
+# Renamed over it, as root, the map would take the place of /dev/null.
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "link", "dangling"])
+def test_a_map_is_a_file(kind: str, tmp_path: Path, temporary: dict[str, str]) -> None:
+    make_bundle(tmp_path)
+    table = tmp_path / "map"
+    match kind:
+        case "device":
+            if os.geteuid() != 0:
+                missing("needs root to make a device")
+            os.mknod(table, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        case "pipe":
+            os.mkfifo(table)
+        case "folder":
+            table.mkdir()
+        case "link":
+            (tmp_path / "kept").write_text("host\ta\tb\n")
+            table.symlink_to("kept")
+        case "dangling":
+            table.symlink_to("nowhere")
+    before = snapshot(tmp_path)
+    words = ["quiet", "--mask", "--trace", "omit", "--map", "map"]
+    done = ended([PACK, *words], env=temporary, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "netcost-pack: map is no file: --map wants one, or a name that is free\n",
+    )
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("inside", ["output", "TMPDIR"])
+def test_what_it_writes_lies_outside(
+    inside: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    bundle = make_bundle(tmp_path)
+    (bundle / "sub").mkdir()
+    words = ["-o", "quiet/sub/x.tar.gz"] if inside == "output" else []
+    env = {**temporary, "TMPDIR": str(bundle / "sub")} if inside == "TMPDIR" else temporary
+    before = snapshot(tmp_path)
+    done = ended([PACK, "quiet///", *words], env=env, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "lies inside of what is to be packed" in done.stderr
+    assert snapshot(tmp_path) == before
+
+
+def test_a_folder_elsewhere_is_not_packed_for_it(tmp_path: Path, temporary: dict[str, str]) -> None:
+    make_bundle(tmp_path)
+    (tmp_path / "elsewhere" / "quiet").mkdir(parents=True)
+    env = {**temporary, "CDPATH": str(tmp_path / "elsewhere")}
+    done = ended([PACK, "quiet", "-o", "x.tar.gz"], env=env, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "victim.txt" in members(tmp_path / "x.tar.gz")
+
+
+def test_a_decimal_comma_changes_nothing(tmp_path: Path, temporary: dict[str, str]) -> None:
+    places = tmp_path / "locales"
+    places.mkdir()
+    command = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(places / "de_DE.UTF-8")]
+    if not shutil.which("localedef") or subprocess.run(command, capture_output=True).returncode:
+        missing("needs localedef and the locales' sources")
+    german = {**temporary, "LOCPATH": str(places), "LC_ALL": "de_DE.UTF-8"}
+    printed = subprocess.run(["printf", "%.1f", "1,5"], env=german, capture_output=True, text=True)
+    assert printed.stdout == "1,5"
+    make_experiment(tmp_path / "e")
+    held = []
+    for at, env in enumerate(({**temporary, "LC_ALL": "C"}, german)):
+        words = ["e", "--mask", "--trace", "keep", "-o", f"{at}.tar.gz", "--map", "map"]
+        done = ended([PACK, *words], env=env, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        held.append(members(tmp_path / f"{at}.tar.gz", "experiment.json"))
+    assert held[0] == held[1]
+
+
+def test_leading_dashes_say_what_to_do(tmp_path: Path, temporary: dict[str, str]) -> None:
+    require_tool("gzip")
+    make_bundle(tmp_path).rename(tmp_path / "-x")
+    for words, says in (
+        (["-x"], "written ./-x"),
+        (["./-x"], "--name NAME"),
+        (["-o", "-x", "--", "-x"], "ends in .tar.zst or .tar.gz"),
+        (["-o"], "-o needs a value"),
+        (["./-x", "--name", "-y"], "--name wants"),
+        (["./-x", "--name", "a/b"], "--name wants"),
+    ):
+        done = ended([PACK, *words], env=temporary, cwd=tmp_path)
+        assert done.returncode in (1, 2)
+        assert done.stderr.count("\n") == 1
+        assert says in done.stderr
+    done = ended([PACK, "./-x", "--name", "x", "--gzip"], env=temporary, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "victim.txt" in members(tmp_path / "x.netcost.tar.gz")

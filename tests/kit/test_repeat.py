@@ -1,0 +1,140 @@
+# netcost-record --repeat: an experiment of recordings, with and without the load in turns.
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis import open_experiment
+from support.kit.record import (
+    MARK,
+    RECORD,
+    SHORT,
+    ended,
+    manifest_of,
+    nothing_left,
+    processes_with,
+    require_recorder,
+    started,
+)
+
+pytestmark = pytest.mark.live
+
+LOAD = f"echo it\\'s $LC_ALL; while :; do sleep 0.02; done; : {MARK}"
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    require_recorder("tracefs")
+    with nothing_left(tmp_path) as environment:
+        yield environment
+
+
+def test_base_and_load_take_turns(tmp_path: Path, temporary: dict[str, str]) -> None:
+    victim = "sleep 0.2; echo 'a  \"b\"' $LC_ALL"
+    options = ["--repeat", "2", "--alternate", "--victim", victim, "--load", LOAD, "--note", "o'k"]
+    done = ended(
+        [RECORD, "-o", "an experiment", *SHORT, *options],
+        cwd=tmp_path,
+        env={**temporary, "LC_ALL": "C.UTF-8"},
+    )
+    assert done.returncode == 0, done.stderr
+    series = open_experiment(tmp_path / "an experiment")
+    assert series.experiment["experiment"] == "repeat"
+    assert "--repeat 2 --alternate" in series.experiment["command"]
+    steps = series.steps
+    # In the second repeat the load comes first: what drifts meets both alike.
+    assert list(steps["bundle"]) == ["base-1", "load-1", "load-2", "base-2"]
+    assert list(steps["load"]) == ["no", "yes", "yes", "no"]
+    assert list(steps["repeat"]) == [1, 1, 2, 2]
+    for folder, load in zip(steps["bundle"], steps["load"], strict=True):
+        manifest = manifest_of(series.path / folder)
+        assert (manifest["load"] is not None) == (load == "yes")
+        assert manifest["victim"]["command"] == victim
+        assert manifest["notes"][:2] == ["o'k", f"repeat {folder[-1]} of 2"]
+        assert (series.path / folder / "victim.txt").read_text() == 'a  "b" C.UTF-8\n'
+        assert sum(series.capture(folder).info["events"].values()) > 0
+    assert (series.path / "load-1" / "load.txt").read_text().splitlines()[0] == "it's C.UTF-8"
+    assert processes_with(MARK) == []
+
+
+def test_without_a_load_it_is_the_same_again(tmp_path: Path, temporary: dict[str, str]) -> None:
+    done = ended(
+        [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "2", "--duration", "0.2"], env=temporary
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1", "run-2"]
+
+
+def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str, str]) -> None:
+    victim = f"[ ! -e '{tmp_path}/once' ] || exit 5; : >'{tmp_path}/once'; sleep 0.2"
+    command = [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "3", "--victim", victim]
+    done = ended(command, env=temporary)
+    assert done.returncode == 1
+    assert "exit status 5" in done.stderr
+    series = open_experiment(tmp_path / "e")
+    assert list(series.steps["bundle"]) == ["run-1"]
+    assert series.experiment["notes"] == ["ended early, in repeat 2 of 3"]
+    assert not (tmp_path / "e" / "run-2").exists()
+    done = ended([*command[:2], tmp_path / "none", *command[3:]], env=temporary)
+    assert done.returncode == 1
+    assert not list(tmp_path.glob("none*"))
+    (tmp_path / "once").unlink()
+
+
+# Killed, its trace instance has no owner until it is removed: others who record would see it.
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.alone)],
+)
+def test_a_signal_keeps_what_is_recorded(
+    number: signal.Signals, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    victim = f"sleep 0.2; [ ! -e '{tmp_path}/e.partial/run-1' ] || sleep 60; : {MARK}"
+    process = started(
+        [RECORD, "-o", tmp_path / "e", *SHORT, "--repeat", "3", "--victim", victim],
+        env=temporary,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    said = ""
+    while said.count("recording ") < 2:
+        said += process.stderr.readline()
+        assert process.poll() is None
+    time.sleep(0.5)
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    status = process.wait(timeout=60)
+    assert status == (128 + number if number != signal.SIGKILL else -number)
+    process.stderr.close()
+    deadline = time.monotonic() + 40
+    folder = Path(temporary["TMPDIR"])
+    while (processes_with(str(tmp_path)) or any(folder.iterdir())) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_with(MARK) == []
+    if number == signal.SIGKILL:
+        assert manifest_of(tmp_path / "e.partial" / "run-1")["tool"] == "tracefs"
+        assert not (tmp_path / "e.partial" / "run-2").exists()
+    else:
+        assert list(open_experiment(tmp_path / "e").steps["bundle"]) == ["run-1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--repeat", "0"], "--repeat wants a number"),
+        (["--repeat", "x"], "--repeat wants a number"),
+        (["--alternate"], "--alternate needs --repeat"),
+        (["--repeat", "2", "--alternate"], "--alternate needs a --load"),
+        (["--repeat", "2", "--victim", "true", "--calibrate"], "leave out --repeat"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    done = ended([RECORD, "-o", tmp_path / "e", *options], env=temporary)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert said in done.stderr

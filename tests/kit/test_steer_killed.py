@@ -1,0 +1,159 @@
+# netcost-steer, ended at any moment: restore puts all back, whatever was changed by then; and what
+# it does not own is not removed.
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.host import missing, require_tool
+from support.kit.host_snapshot import differences, snapshot
+from support.kit.killed import killed, moment_of, none_runs
+from support.kit.record import ended
+from support.kit.steer_host import MAC, STEER, Host
+
+APPLY = ["apply", "--device", "eth0", "--mac", MAC, "--queue", "2", "--cpu", "5"]
+APPLY += ["--qdisc", "noqueue", "--yes"]
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+# As long as each takes here.
+APPLY_SECONDS, RESTORE_SECONDS = 0.25, 0.2
+ORDINARY, ALL = 5, 50
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    if os.geteuid() != 0:
+        missing("needs root: netcost-steer changes nothing for others")
+    return Host(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [pytest.param(n, marks=[] if n < ORDINARY else [pytest.mark.slow]) for n in range(ALL)],
+)
+def test_killed_at_any_moment_it_leaves_nothing_that_restore_does_not_put_back(
+    host: Host, turn: int
+) -> None:
+    environment = host.environment()
+    before = snapshot(host.root)
+    dice = random.Random(turn)
+    number = SIGNALS[turn % len(SIGNALS)]
+    moment = moment_of(f"apply {turn}", APPLY_SECONDS)
+    status = killed(["sh", STEER, *APPLY], moment, number, env=environment)
+    said = f"apply ended by {number.name} after {moment} s ({status})"
+    assert none_runs(host.root, 10) == []
+    # All or nothing, and by itself. What is last to be changed says which.
+    all_of_it = host.read("proc/sys/net/core/default_qdisc") == "noqueue"
+    if number != signal.SIGKILL and not all_of_it:
+        assert differences(before, snapshot(host.root)) == [], said
+    if dice.random() < 0.5:
+        again = dice.choice(SIGNALS)
+        moment = moment_of(f"restore {turn}", RESTORE_SECONDS)
+        killed(["sh", STEER, "restore"], moment, again, env=environment)
+        said += f", restore by {again.name} after {moment} s"
+        assert none_runs(host.root, 10) == []
+    done = host.steer("restore")
+    assert (done.returncode, done.stderr) == (0, ""), said
+    assert differences(before, snapshot(host.root)) == [], said
+
+
+def test_what_is_not_its_own_stays(host: Host) -> None:
+    environment = host.environment()
+    host.steer(*APPLY)
+    state = host.root / "run" / "netcost-steer"
+    (state / "mine").write_text("kept")
+    done = host.steer("restore")
+    assert done.returncode == 0
+    assert f"left behind: {state}" in done.stderr
+    assert [path.name for path in state.iterdir()] == ["mine"]
+    # Folders of processes that live, and what only looks like one's.
+    temporary = Path(environment["TMPDIR"])
+    began = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()[19]
+    stay = [f"netcost-steer.{os.getpid()}-{began}", "netcost-steer.12-x", "netcost-steer.1-2-3"]
+    for name in [*stay, "netcost-steer.99999999-1"]:
+        (temporary / name).mkdir()
+        (temporary / name / "file").touch()
+    host.steer("status")
+    assert {path.name for path in temporary.iterdir()} == set(stay)
+
+
+def test_a_line_that_is_cut_short_is_nothing_that_was_changed(host: Host) -> None:
+    before = host.settings()
+    host.steer(*APPLY)
+    journal = host.root / "run" / "netcost-steer" / "journal"
+    # As a full disk cuts it: 0 of the 0-7 that is there.
+    affinity = host.root / "proc/irq/151/smp_affinity_list"
+    with journal.open("a") as lines:
+        lines.write(f"write\t{affinity}\t0")
+    done = host.steer("restore")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert host.settings() == before
+
+
+def test_a_journal_of_an_older_one_is_understood(host: Host) -> None:
+    before = host.settings()
+    host.steer(*APPLY)
+    state = host.root / "run" / "netcost-steer"
+    (state / "journal").write_text((state / "journal").read_text().replace("\t.\n", "\n"))
+    owner = (state / "owner").read_text().splitlines(keepends=True)
+    (state / "owner").write_text("".join(owner[:3]))
+    done = host.steer("restore")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert host.settings() == before
+
+
+def test_a_pid_that_is_used_again_is_not_taken_for_whoever_applies(host: Host) -> None:
+    before = host.settings()
+    host.steer(*APPLY)
+    owner = host.root / "run" / "netcost-steer" / "owner"
+    lines = owner.read_text().splitlines()
+    began = Path("/proc/self/stat").read_text().rpartition(") ")[2].split()[19]
+    owner.write_text("\n".join([*lines[:3], f"{os.getpid()} {began}"]) + "\n")
+    done = host.steer("restore")
+    assert done.returncode == 1
+    assert f"process {os.getpid()} is applying it just now" in done.stderr
+    owner.write_text("\n".join([*lines[:3], f"{os.getpid()} 1"]) + "\n")
+    assert host.steer("restore").returncode == 0
+    assert host.settings() == before
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", "*", "-dash", "a\tb", "a\nb", "ünï"])
+@pytest.mark.parametrize("shell", ["sh", "busybox"])
+def test_any_name_of_the_temporary_folder_works_or_is_refused(
+    host: Host, name: str, shell: str
+) -> None:
+    require_tool(shell)
+    words = [shell, "ash"] if shell == "busybox" else [shell]
+    beside = host.root / "beside"
+    beside.mkdir()
+    (beside / "b").touch()
+    (host.root / name).mkdir()
+    before = snapshot(host.root)
+    for folder in (name, str(host.root / name)):
+        environment = {**host.environment(), "TMPDIR": folder}
+        done = ended([*words, STEER, *APPLY], env=environment, cwd=host.root)
+        if "\n" in name or "\t" in name:
+            assert done.returncode == 2
+            assert len(done.stderr.splitlines()) == 1
+            continue
+        assert (done.returncode, done.stderr) == (0, "")
+        done = ended([*words, STEER, "restore"], env=environment, cwd=host.root)
+        assert (done.returncode, done.stderr) == (0, "")
+    (host.root / "tmp").rmdir()
+    assert differences(before, snapshot(host.root)) == []
+
+
+@pytest.mark.parametrize("value", ["*", "a b", "-n", "a\nb", "eth0,*"])
+def test_a_device_is_a_name_and_nothing_else(host: Host, value: str) -> None:
+    done = subprocess.run(
+        ["sh", STEER, "apply", "--device", value],
+        env=host.environment(),
+        cwd=host.root,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode in (1, 2)
+    assert "--device wants names" in done.stderr or f"no network device {value}" in done.stderr

@@ -1,0 +1,306 @@
+# netcost-record --tool: which recorder is taken, and that each records the same profile.
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.host import missing, require_tool
+from support.kit.record import (
+    RECORD,
+    TRACE_CMD,
+    TRACING,
+    await_free_buffer,
+    ended,
+    manifest_of,
+    nothing_left,
+    path_without,
+    require_recorder,
+    stub,
+)
+
+# Recorders that have to share their CPU lose events; here none may be lost.
+pytestmark = pytest.mark.alone
+
+# What a perf without tracepoint support says, whatever it is asked to record.
+NO_TRACEPOINTS = """case "$*" in
+--version) echo perf version 6.9 ;;
+*record*) echo "event syntax error: 'irq:irq_handler_entry'" >&2
+    echo "libtraceevent is necessary for tracepoint support" >&2; exit 129 ;;
+esac"""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    require_recorder("tracefs")
+    with nothing_left(tmp_path, "tracefs") as environment:
+        yield environment
+
+
+def with_path(environment: dict[str, str], path: str) -> dict[str, str]:
+    return {**environment, "PATH": path}
+
+
+def test_without_perf_and_trace_cmd_tracefs_records(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    bare = with_path(temporary, path_without(tmp_path / "bin", "perf", "trace-cmd"))
+    done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.endswith(" with tracefs\n")
+    assert "by tracefs, clock mono; nothing lost" in done.stdout
+    manifest = manifest_of(tmp_path / "b")
+    assert (manifest["tool"], manifest["trace"]) == ("tracefs", "trace.tracefs")
+    assert manifest["host"]["perf"] is None
+    assert manifest["host"]["trace_cmd"] is None
+    reason = "tracefs recorded, for perf is not installed; trace-cmd is not installed"
+    assert reason in manifest["notes"]
+
+
+def test_a_perf_without_tracepoints_is_passed_over(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    path_without(tmp_path / "bin", "perf", "trace-cmd")
+    stub(tmp_path / "bin", "perf", NO_TRACEPOINTS)
+    bare = with_path(temporary, str(tmp_path / "bin"))
+    done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert manifest["tool"] == "tracefs"
+    assert any("libtraceevent is necessary" in note for note in manifest["notes"])
+    assert manifest["host"]["perf"] == "perf version 6.9"
+    assert not (tmp_path / "b" / "trace.perf.data").exists()
+
+    done = ended([RECORD, "-o", tmp_path / "c", "--tool", "perf"], env=bare)
+    assert done.returncode == 1
+    assert "libtraceevent is necessary" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.alone
+def test_trace_cmd_comes_before_tracefs(tmp_path: Path) -> None:
+    require_recorder("trace-cmd")
+    with nothing_left(tmp_path, "trace-cmd") as environment:
+        bare = with_path(environment, path_without(tmp_path / "bin", "perf"))
+        done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
+        assert done.returncode == 0, done.stderr
+        assert manifest_of(tmp_path / "b")["tool"] == "trace-cmd"
+
+
+@pytest.mark.parametrize("tool", ["perf", "trace-cmd"])
+def test_a_tool_that_is_not_here_is_one_line(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    bare = with_path(temporary, path_without(tmp_path / "bin", tool))
+    done = ended([RECORD, "-o", tmp_path / "b", "--tool", tool], env=bare)
+    assert done.returncode == 1
+    assert done.stderr == f"netcost-record: {tool} is not installed, and needed\n"
+
+
+@pytest.mark.alone
+def test_a_buffer_in_use_is_left_to_its_user(tmp_path: Path) -> None:
+    require_recorder("trace-cmd")
+    with nothing_left(tmp_path, "tracefs") as environment:
+        bare = with_path(environment, path_without(tmp_path / "bin", "perf"))
+        switch = TRACING / "events" / "sched" / "sched_process_hang" / "enable"
+        switch.write_text("1")
+        try:
+            done = ended([RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd"], env=bare)
+            assert done.returncode == 1
+            assert "events are on in it already" in done.stderr
+            done = ended([RECORD, "-o", tmp_path / "b", "--duration", "0.3"], env=bare)
+            assert done.returncode == 0, done.stderr
+            assert switch.read_text().strip() == "1"
+        finally:
+            switch.write_text("0")
+    manifest = manifest_of(tmp_path / "b")
+    assert manifest["tool"] == "tracefs"
+    assert any("events are on in it already" in note for note in manifest["notes"])
+
+
+@pytest.mark.alone
+def test_a_trace_somebody_left_is_not_cleared(tmp_path: Path) -> None:
+    require_recorder("trace-cmd")
+    was_on = (TRACING / "tracing_on").read_text()
+    (TRACING / "tracing_on").write_text("1")
+    (TRACING / "trace_marker").write_text("somebody's trace")
+    try:
+        done = ended([RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd"])
+        assert done.returncode == 1
+        assert "it holds a trace" in done.stderr
+        assert "somebody's trace" in (TRACING / "trace").read_text()
+    finally:
+        (TRACING / "trace").write_text("")
+        (TRACING / "tracing_on").write_text(was_on)
+
+
+@pytest.mark.parametrize("tool", [TRACE_CMD, "tracefs"])
+def test_the_same_events_with_other_tools(tool: str, tmp_path: Path) -> None:
+    require_recorder(tool)
+    with nothing_left(tmp_path, tool) as environment:
+        victim = "i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"
+        command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--victim", victim]
+        done = ended([*command, "--buffer", "4096"], env=environment)
+        assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert {"irq:softirq_raise", "napi:napi_poll", "sched:sched_waking"} <= set(manifest["events"])
+    assert (manifest["tool"], manifest["clock"]) == (tool, "mono")
+    assert manifest["ring_buffer_bytes_per_cpu"] == 4096 * 1024
+    assert (manifest["lost_events"], manifest["losses"]) == (0, [])
+    victim, window = manifest["victim"], manifest["window"]
+    assert window["start_ns"] < victim["start_ns"] < victim["end_ns"] < window["end_ns"]
+    if tool == "trace-cmd":
+        command = manifest["command"]
+        named = [command[i + 1] for i, word in enumerate(command) if word == "-e"]
+        assert named == manifest["events"]
+        # It is to hide nothing, its own threads included.
+        assert "--no-filter" in command
+
+
+@pytest.mark.alone
+def test_trace_cmd_records_where_its_controls_are_refused(tmp_path: Path) -> None:
+    require_recorder("trace-cmd")
+    allowed = os.access(TRACING / "set_ftrace_filter", os.W_OK) and not refused()
+    with nothing_left(tmp_path, "trace-cmd") as environment:
+        command = [RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd", "--duration", "0.3"]
+        done = ended(command, env=environment)
+        assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    hidden = any("hidden from it" in note for note in manifest["notes"])
+    assert hidden == ("unshare" in manifest["command"]) == (not allowed)
+    report = subprocess.run(
+        ["trace-cmd", "report", "-i", tmp_path / "b" / "trace.dat"], capture_output=True, text=True
+    )
+    assert "sched_switch:" in report.stdout
+    assert Path("/proc/sys/kernel/ftrace_enabled").read_text().strip() in ("0", "1")
+
+
+def refused() -> bool:
+    """Does the host refuse to write what is written already?"""
+    path = Path("/proc/sys/kernel/ftrace_enabled")
+    try:
+        path.write_text(path.read_text())
+        with (TRACING / "set_ftrace_filter").open("a"):
+            return False
+    except OSError:
+        return True
+
+
+@pytest.mark.parametrize("tool", ["perf", TRACE_CMD])
+def test_a_refused_pair_is_skipped_and_noted(tool: str, tmp_path: Path) -> None:
+    require_recorder(tool)
+    # A tool that may not record one of the vectors, as some hosts' policy has it.
+    script = (
+        'case "$*" in *record*reschedule_entry*) echo "No permission" >&2; exit 255 ;;\n'
+        f'*/dev/null*) exit 0 ;; esac\nexec {require_tool(tool)} "$@"'
+    )
+    with nothing_left(tmp_path, tool) as environment:
+        path = stub(tmp_path / "tools", tool, script)
+        command = [RECORD, "-o", tmp_path / "b", "--tool", tool, "--duration", "0.2"]
+        done = ended(command, env=with_path(environment, path))
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    if "irq_vectors:local_timer_entry" not in manifest["events"]:
+        missing("this kernel has no irq_vectors")
+    assert not any("reschedule" in event for event in manifest["events"])
+    assert "refused by this host, not recorded: irq_vectors:reschedule" in manifest["notes"]
+    assert manifest["victim"] is None
+
+
+@pytest.mark.alone
+def test_losses_of_trace_cmd_are_said(tmp_path: Path, temporary: dict[str, str]) -> None:
+    require_tool("trace-cmd")
+    await_free_buffer()
+    # What trace-cmd keeps of a buffer that overflowed, from a trace-cmd that keeps only this.
+    stats = "CPU: 1\\nentries: 5\\noverrun: 40\\ncommit overrun: 2\\ndropped events: 1\\n"
+    path = stub(
+        tmp_path / "bin",
+        "trace-cmd",
+        f'case "$1" in dump) printf "{stats}" ;;\n*) exec {require_tool("trace-cmd")} "$@" ;; esac',
+    )
+    command = [RECORD, "-o", tmp_path / "b", "--tool", "trace-cmd", "--duration", "0.3"]
+    done = ended(command, env=with_path(temporary, path))
+    assert done.returncode == 0, done.stderr
+    assert "43 events were lost on CPUs 1" in done.stderr
+    assert "43 events lost" in done.stdout
+    manifest = manifest_of(tmp_path / "b")
+    assert manifest["lost_events"] == 43
+    assert manifest["losses"] == [{"cpu": 1, "overrun": 40, "commit_overrun": 2, "dropped": 1}]
+
+
+def test_another_clock_has_no_times_beside_it(tmp_path: Path, temporary: dict[str, str]) -> None:
+    command = [RECORD, "-o", tmp_path / "b", "--tool", "tracefs", "--clock", "local"]
+    done = ended([*command, "--victim", "sleep 0.2", "--cpus", "0"], env=temporary)
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert manifest["clock"] == "local"
+    assert manifest["window"] == {"start_ns": None, "end_ns": None}
+    assert (manifest["victim"]["start_ns"], manifest["victim"]["end_ns"]) == (None, None)
+    assert manifest["victim"]["wall_s"] > 0.1
+    assert "[local]" in (tmp_path / "b" / "trace.tracefs" / "trace_clock").read_text()
+
+
+@pytest.mark.parametrize("tool", ["perf", TRACE_CMD, "tracefs"])
+def test_tracefs_is_mounted_for_the_recording_only(tool: str, tmp_path: Path) -> None:
+    require_recorder(tool)
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        missing("needs a mount namespace of its own")
+    script = tmp_path / "unmounted"
+    script.write_text(
+        "umount /sys/kernel/debug/tracing /sys/kernel/debug /sys/kernel/tracing 2>/dev/null\n"
+        "[ ! -e /sys/kernel/tracing/events ] || exit 9\n"
+        f'"{RECORD}" -o "{tmp_path}/b" --tool {tool} --duration 0.3 || exit\n'
+        "[ ! -e /sys/kernel/tracing/events ] || exit 8\n"
+    )
+    with nothing_left(tmp_path, tool) as environment:
+        done = ended(["unshare", "-m", "sh", script], env=environment)
+    assert done.returncode == 0, done.stderr
+    assert any("tracefs was not mounted" in note for note in manifest_of(tmp_path / "b")["notes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--tool", "ftrace"], "--tool wants"),
+        (["--buffer", "8M"], "--buffer wants"),
+        (["--buffer", "0"], "--buffer wants"),
+        (["--tool", "perf", "--clock", "local"], "--clock is for"),
+        (["--tool", "tracefs", "--clock", "sundial"], "no trace clock sundial; there are: local"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    options: list[str], said: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    done = ended([RECORD, "-o", "x", *options], cwd=tmp_path, env=temporary)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert said in done.stderr
+
+
+def test_tracefs_does_not_compress(tmp_path: Path, temporary: dict[str, str]) -> None:
+    command = [RECORD, "-o", tmp_path / "b", "--tool", "tracefs", "--compress"]
+    done = ended(command, env=temporary)
+    assert done.returncode == 1
+    assert "leave out --compress" in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_perf_that_hangs_is_given_up(tmp_path: Path) -> None:
+    require_recorder("tracefs")
+    perf = require_tool("perf")
+    hangs = f'case "$*" in *trace.perf.data*) exec sleep 300 ;; esac\nexec {perf} "$@"'
+    with nothing_left(tmp_path) as environment:
+        # What it reports when it is ended must not be taken for the next one's end.
+        path = stub(tmp_path / "bin", "perf", hangs)
+        (tmp_path / "bin" / "trace-cmd").write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / "bin" / "trace-cmd").chmod(0o755)
+        done = ended(
+            [RECORD, "-o", tmp_path / "b", "--duration", "0.3", "--sidecars", "none"],
+            env={**environment, "PATH": path, "NETCOST_START_SECONDS": "1"},
+        )
+        assert done.returncode == 0, done.stderr
+        manifest = manifest_of(tmp_path / "b")
+        assert manifest["tool"] == "tracefs"
+        assert any("perf did not begin to record within 1 s" in one for one in manifest["notes"])

@@ -1,0 +1,161 @@
+# netcost-record --check: a trial with the very tool, a tool that fails, hangs, or misses, tracefs
+# that cannot be written, and a user who is not root.
+
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from support.host import missing, require_tool
+from support.kit.record import RECORD, TRACING, ended, nothing_left, require_recorder, started, stub
+from support.kit.verdict import verdict
+from support.tracedat.live import load
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    require_recorder("tracefs")
+    with nothing_left(tmp_path, "tracefs") as environment:
+        yield environment
+
+
+def checked(
+    environment: dict[str, str], *options: object, status: int, path: str | None = None
+) -> dict[str, tuple[str, str]]:
+    environment |= {"PATH": path} if path else {}
+    done = ended([RECORD, "--check", *options], env=environment)
+    assert (done.returncode, done.stderr) == (status, "")
+    assert done.stdout.endswith(f"verdict: {'go' if status == 0 else 'no'}\n")
+    return verdict(done.stdout)
+
+
+@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+def test_the_tool_that_is_named_is_tried_alone(tool: str, temporary: dict[str, str]) -> None:
+    require_recorder(tool)
+    state, said = checked(temporary, "--tool", tool, status=0)["tool"]
+    assert state in ("ok", "warn")
+    assert said.startswith(f"{tool} ")
+    assert said.endswith(" (trial of 0.2 s)")
+    others = {"perf", "trace-cmd", "tracefs"} - {tool}
+    assert not any(other in said for other in others)
+
+
+def test_the_options_of_the_recording_are_the_trials(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("perf")
+    script = f'echo "$*" >>{tmp_path}/calls\nexec {require_tool("perf")} "$@"'
+    path = stub(tmp_path / "bin", "perf", script)
+    options = ["--tool", "perf", "--cpus", "0", "--buffer", "512", "--profile", "light"]
+    checked(temporary, *options, status=0, path=path)
+    calls = (tmp_path / "calls").read_text().splitlines()
+    trial = [call for call in calls if "record -C 0 " in call and "napi:napi_poll" in call]
+    assert len(trial) == 1
+    assert " -m 512K " in trial[0]
+    assert "sched_waking" not in trial[0]
+
+
+def test_a_perf_that_always_fails(tmp_path: Path, temporary: dict[str, str]) -> None:
+    path = stub(tmp_path / "bin", "perf", 'echo "no perf for this kernel" >&2; exit 2')
+    state, said = checked(temporary, "--tool", "perf", status=1, path=path)["tool"]
+    assert state == "no"
+    assert "no perf for this kernel" in said
+    # Another one records, and is said.
+    state, said = checked(temporary, status=0, path=path)["tool"]
+    assert state in ("ok", "warn")
+    assert said.startswith("tracefs: ")
+    assert "no perf for this kernel" in said
+    assert said.endswith("; --tool tracefs")
+
+
+# Does nothing, and does not mind being told to end; and one that lets go when it is told.
+@pytest.mark.parametrize("deaf", ["trap '' TERM; ", ""])
+def test_a_perf_that_hangs(deaf: str, tmp_path: Path, temporary: dict[str, str]) -> None:
+    path = stub(tmp_path / "bin", "perf", f"{deaf}while :; do sleep 1; done; : {tmp_path}")
+    state, said = checked(temporary, "--tool", "perf", status=1, path=path)["tool"]
+    assert (state, said) == (
+        "no",
+        "perf does not end a recording of 0.2 s within 20 s (trial of 0.2 s)",
+    )
+
+
+def test_a_perf_that_misses_is_not_preferred(tmp_path: Path, temporary: dict[str, str]) -> None:
+    require_recorder("perf")
+    # As perf is where it sees nothing of what a CPU does.
+    script = (
+        f'case "$1" in script) {require_tool("perf")} "$@" | grep -v softirq_entry; exit ;; esac'
+    )
+    path = stub(tmp_path / "bin", "perf", f'{script}\nexec {require_tool("perf")} "$@"')
+    # Of the network's softirqs, which come first of what is named, wherever else there is more.
+    with subprocess.Popen(load(300)) as datagrams:
+        try:
+            state, said = checked(temporary, status=0, path=path)["tool"]
+            assert said.startswith("tracefs: perf misses 100 % of NET_RX on CPU ")
+            assert said.endswith("; --tool tracefs")
+            state, said = checked(temporary, "--tool", "perf", status=0, path=path)["tool"]
+            assert state == "warn"
+            assert said.startswith("perf misses 100 % of NET_RX on CPU ")
+        finally:
+            datagrams.kill()
+
+
+def test_tracefs_that_cannot_be_written(tmp_path: Path, temporary: dict[str, str]) -> None:
+    if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        missing("needs a mount namespace of its own")
+    script = (
+        f"mount -o bind {TRACING} {TRACING} && mount -o remount,bind,ro {TRACING} || exit 9\n"
+        f'exec "{RECORD}" --check --tool tracefs\n'
+    )
+    (tmp_path / "script").write_text(script)
+    done = ended(["unshare", "-m", "sh", tmp_path / "script"], env=temporary)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.endswith("verdict: no\n")
+    state, said = verdict(done.stdout)["tool"]
+    assert state == "no"
+    assert "tracefs makes no instance: Read-only file system" in said
+
+
+def test_an_ordinary_user_gets_the_table_and_the_commands(temporary: dict[str, str]) -> None:
+    setpriv = require_tool("setpriv")
+    root = set(verdict(ended([RECORD, "--check"], env=temporary).stdout))
+    # Other users do not get into the tests' own folders.
+    with TemporaryDirectory() as name:
+        place = Path(name)
+        place.chmod(0o755)
+        kit = place / "capture"
+        subprocess.run(["cp", "-r", RECORD.parent, kit], check=True)
+        (place / "tmp").mkdir()
+        (place / "tmp").chmod(0o777)
+        for options in ([], ["--profile", "functions"], ["--profile", "stolen,counters"]):
+            user = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
+            command = [*user, kit / "netcost-record", "--check", *options]
+            done = ended(command, env={**temporary, "TMPDIR": str(place / "tmp")}, cwd=place)
+            assert (done.returncode, done.stderr) == (1, "")
+            table, _, takes = done.stdout.partition("it takes root:")
+            said = verdict(table)
+            assert said["permissions"][0] == "no"
+            assert "user 65534" in said["permissions"][1]
+            assert "functions" in options or set(said) == root
+            assert f"sudo {kit}/netcost-record" in takes
+            assert "kernel.perf_event_paranoid=-1" in takes
+            assert "remount,gid=65534,mode=750 /sys/kernel/tracing" in takes
+            assert "CAP_PERFMON" in takes
+            assert takes.endswith("verdict: no\n")
+            assert list((place / "tmp").iterdir()) == []
+
+
+def test_a_trial_that_is_interrupted_leaves_nothing(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    script = f": >{tmp_path}/began; sleep 60; : {tmp_path}"
+    path = stub(tmp_path / "bin", "perf", script)
+    process = started([RECORD, "--check", "--tool", "perf"], env={**temporary, "PATH": path})
+    while not (tmp_path / "began").exists():
+        assert process.poll() is None
+    process.terminate()
+    assert process.wait(timeout=60) == 143

@@ -1,0 +1,254 @@
+# Experiments that are killed: within seconds nothing of them runs, the next one removes what they
+# left, and the host is as it was.
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from support.kit.guest import guest
+from support.kit.host_snapshot import lasting_differences, snapshot
+from support.kit.killed import killed, left, moment_of, none_runs
+from support.kit.lab import DEFER, LAB, namespaces, require_lab
+from support.kit.record import TOOLS, commands_with, ended, require_recorder, started
+
+pytestmark = pytest.mark.alone
+
+JOURNAL = Path("/run/netcost-lab.sysctls.journal")
+
+# As short as they go, with the seconds that they take here.
+SHORT = {
+    "stolen-time": (5.0, "--duration 1 --tool tracefs"),
+    "datapath-sweep": (
+        9.0,
+        "--paths bridge,xdp --rates 3000 --destinations 1 --victims none --duration 1"
+        " --tool tracefs",
+    ),
+    "local-regression": (
+        16.0,
+        "--networks veth --protocols udp --steerings on --cpus two --repeats 2 --tool tracefs",
+    ),
+    "io-sizes": (6.0, "--sizes 32768 --duration 1"),
+    "quiet-interface": (5.0, "--duration 2 --tool tracefs"),
+    "hidden-cost": (9.0, "--rates 5000 --repeats 1 --tool tracefs"),
+    "nic-guest": (4.0, "--kernels 6.1 --duration 1"),
+}
+NEEDS = {
+    "datapath-sweep": ["clang", "ethtool", "bridge"],
+    "local-regression": ["iperf3", "pidstat"],
+    "io-sizes": ["iperf3"],
+    "quiet-interface": ["iperf3", "ethtool"],
+}
+
+
+def environment_of(name: str, folder: Path) -> tuple[dict[str, str], list[str]]:
+    """With a TMPDIR of its own, and for nic-guest a program in QEMU's place; and its options."""
+    require_lab("cc", "openssl", *NEEDS.get(name, []))
+    words = SHORT[name][1].split()
+    run = folder / "run"
+    (run / "tmp").mkdir(parents=True)
+    environment = {**os.environ, "TMPDIR": str(run / "tmp")}
+    if name == "nic-guest":
+        kept = folder / "kept"
+        kept.mkdir()
+        environment |= guest(kept)
+        words += ["--work", str(kept / "work")]
+    return environment, words
+
+
+def recovered(environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    done = ended([LAB / "restore"], env=environment)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    return done
+
+
+# What was whole when the signal came is the user's.
+def remove_finished(output: Path) -> None:
+    whole = (output / "manifest.json").exists() or (output / "experiment.json").exists()
+    if whole and not (output / "unfinished").exists():
+        shutil.rmtree(output)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", range(5))
+@pytest.mark.parametrize("name", SHORT)
+def test_an_experiment_killed_at_any_moment_harms_nothing(
+    name: str, turn: int, tmp_path: Path
+) -> None:
+    environment, words = environment_of(name, tmp_path)
+    run = tmp_path / "run"
+    before = snapshot(run)
+    moment = moment_of(f"{name} {turn}", SHORT[name][0])
+    said = f"{name} killed after {moment} s"
+    killed([LAB / name, "-o", run / "out", *words], moment, signal.SIGKILL, env=environment)
+    assert none_runs(run, 10) == [], said
+    if turn % 2:
+        # What removes the rest may be killed as well.
+        again = moment_of(f"restore {name} {turn}", 0.4)
+        said += f", restore after {again} s"
+        killed([LAB / "restore"], again, signal.SIGKILL, env=environment)
+    recovered(environment)
+    remove_finished(run / "out")
+    assert left(before, run) == "", said
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_a_recorder_ends_with_its_experiment(tool: str, tmp_path: Path) -> None:
+    environment, _ = environment_of("stolen-time", tmp_path)
+    require_recorder(tool)
+    run = tmp_path / "run"
+    buffer = tool == "trace-cmd"
+    before = snapshot(run, buffer=buffer)
+    process = started(
+        [LAB / "stolen-time", "-o", run / "out", "--duration", "9", "--tool", tool],
+        env=environment,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "recording" in line:
+            break
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    assert none_runs(run, 10) == []
+    # It had put back what it had changed, and left no bundle.
+    assert [path.name for path in run.iterdir()] == ["tmp"]
+    recovered(environment)
+    assert lasting_differences(before, run, buffer=buffer) == []
+
+
+def regression(folder: Path, awaited: str = "repeat 1") -> tuple["subprocess.Popen[str]", Path]:
+    """local-regression, once it has changed skb_defer_max."""
+    if not DEFER.exists() or JOURNAL.exists():
+        pytest.skip("no net.core.skb_defer_max to change here, or an experiment runs")
+    environment, _ = environment_of("local-regression", folder)
+    words = ["--networks", "veth", "--protocols", "udp", "--defers", "17", "--duration", "30"]
+    process = started(
+        [LAB / "local-regression", "-o", folder / "run" / "out", "--no-traces", *words],
+        env=environment,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 20
+    while DEFER.read_text() != "17\n" or "iperf3" not in running(folder / "run"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return process, folder / "run"
+
+
+def running(folder: Path) -> str:
+    return " ".join(none_runs(folder, 0))
+
+
+def test_the_next_experiment_undoes_what_one_that_was_killed_left(tmp_path: Path) -> None:
+    was = DEFER.read_text() if DEFER.exists() else ""
+    host = snapshot()
+    process, folder = regression(tmp_path)
+    process.kill()
+    process.wait()
+    assert none_runs(folder, 10) == []
+    assert DEFER.read_text() == "17\n"
+    assert (folder / "out" / "unfinished").exists()
+    # Whichever comes next, and whatever its own end.
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    words = ["-o", tmp_path / "b", "--duration", "1", "--tool", "tracefs"]
+    done = ended([LAB / "stolen-time", *words], env=environment)
+    assert done.returncode == 0, done.stderr
+    assert f"{DEFER} is {was.strip()} again: an experiment that was killed had left it at 17" in (
+        done.stderr
+    )
+    assert f"an experiment was killed (process {process.pid}: capture/lab/local-reg" in done.stderr
+    assert DEFER.read_text() == was
+    assert list(folder.iterdir()) == [folder / "tmp"]
+    assert left(host) == ""
+
+
+def test_a_changed_value_is_not_taken_for_the_hosts(tmp_path: Path) -> None:
+    was = DEFER.read_text() if DEFER.exists() else ""
+    process, folder = regression(tmp_path)
+    process.kill()
+    process.wait()
+    assert none_runs(folder, 10) == []
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    words = ["--networks", "veth", "--protocols", "udp", "--steerings", "off", "--cpus", "two"]
+    words += ["--repeats", "1", "--defers", "5", "--no-traces"]
+    done = ended([LAB / "local-regression", "-o", folder / "again", *words], env=environment)
+    assert done.returncode == 0, done.stderr
+    assert DEFER.read_text() == was
+
+
+def test_processes_end_even_if_the_guard_was_killed_too(tmp_path: Path) -> None:
+    host = snapshot()
+    process, folder = regression(tmp_path)
+    guard = f"sh {LAB}/lib/guard.sh {folder}/"
+    guards = [pid for pid, line in commands_with(str(folder)).items() if line.startswith(guard)]
+    assert len(guards) == 1
+    os.kill(guards[0], signal.SIGKILL)
+    process.kill()
+    process.wait()
+    assert "iperf3" in running(folder)
+    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
+    recovered(environment)
+    assert none_runs(folder, 0) == []
+    assert left(host) == ""
+
+
+def test_a_file_of_the_users_stays_where_an_experiment_was_killed(tmp_path: Path) -> None:
+    process, folder = regression(tmp_path)
+    (folder / "out" / "mine").write_text("kept")
+    process.kill()
+    process.wait()
+    assert none_runs(folder, 10) == []
+    done = recovered({**os.environ, "TMPDIR": str(folder / "tmp")})
+    assert f"what is left in {folder / 'out'} is not this experiment's" in done.stderr
+    assert [path.name for path in (folder / "out").iterdir()] == ["mine"]
+    # A folder that has the name of one, and not its mark, is not touched at all.
+    process, folder = regression(tmp_path / "second")
+    process.kill()
+    process.wait()
+    assert none_runs(folder, 10) == []
+    shutil.rmtree(folder / "out")
+    (folder / "out").mkdir()
+    (folder / "out" / "steps.tsv").write_text("another's")
+    recovered({**os.environ, "TMPDIR": str(folder / "tmp")})
+    assert (folder / "out" / "steps.tsv").read_text() == "another's"
+
+
+def test_of_several_at_the_same_time_one_removes_it(tmp_path: Path) -> None:
+    require_lab()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    for number in (1, 2, 3):
+        name = f"netcost-lab-{os.getpid()}-{number}-hub"
+        state = Path(f"/run/netcost-lab/{os.getpid()}-{number}")
+        state.mkdir(parents=True)
+        (state / "made").write_text(f"boot\t{boot}namespace\t{name}\n")
+        subprocess.run(["ip", "netns", "add", name], check=True)
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    several = [
+        started([LAB / "restore"], env=environment, stderr=subprocess.PIPE) for _ in range(4)
+    ]
+    said = [process.communicate(timeout=60)[1] for process in several]
+    assert [process.returncode for process in several] == [0] * 4
+    assert "".join(said).count("an experiment was killed") == 3
+    assert "left behind" not in "".join(said)
+    assert not list(Path("/run/netns").glob(f"netcost-lab-{os.getpid()}-*"))
+
+
+def test_a_pid_that_is_used_again_does_not_keep_what_is_left(tmp_path: Path) -> None:
+    require_lab()
+    # This process is there, and did not begin then.
+    name = f"netcost-lab-{os.getpid()}-1-hub"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    state = Path(f"/run/netcost-lab/{os.getpid()}-1")
+    state.mkdir(parents=True)
+    other = f"netcost-lab-{os.getpid()}-2-hub"
+    subprocess.run(["ip", "netns", "add", other], check=True)
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+    (state / "made").write_text(f"boot\t{boot}namespace\t{name}\n")
+    recovered({**os.environ, "TMPDIR": str(tmp_path)})
+    assert not {name, other} & namespaces()
+    assert not state.exists()

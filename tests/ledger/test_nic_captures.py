@@ -1,0 +1,139 @@
+# Captures of guests with real NIC drivers (two of them with perf 6.12's newer attributes, which
+# perf 6.1 refuses), against what the guests' own kernels counted meanwhile.
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis._native import Capture
+from support.native_tables import Answer, Row, assert_conserved, rows
+from support.nic_captures import CASES, Case
+from support.perfdata.tracepoints import ACTIONS
+
+
+@pytest.fixture(params=CASES, ids=lambda case: "-".join(case))
+def case(request: pytest.FixtureRequest, unpacked: Path) -> Case:
+    return Case(unpacked, *request.param)
+
+
+# Each snapshot ran `cat` on one file after another: a counter was read somewhere in the life of its
+# own `cat`, which sched_switch shows. So the kernel's difference lies between the events of the
+# inner and of the outer window.
+class Windows:
+    FILES = ("interrupts", "softirqs", "stat", "net_softnet_stat", "net_dev", "schedstat", "uptime")
+
+    def __init__(self, switches: list[Row]) -> None:
+        first: dict[int, int] = {}
+        last: dict[int, int] = {}
+        cats = set()
+        for row in sorted(switches, key=lambda row: row["time_ns"]):
+            for side in ("prev", "next"):
+                pid = row[f"{side}_pid"]
+                first.setdefault(pid, row["time_ns"])
+                last[pid] = row["time_ns"]
+                if row[f"{side}_comm"] == "cat":
+                    cats.add(pid)
+        lives = sorted((first[pid], last[pid]) for pid in cats)
+        assert len(lives) == 2 * len(self.FILES)
+        self.before = dict(zip(self.FILES, lives, strict=False))
+        self.after = dict(zip(self.FILES, lives[len(self.FILES) :], strict=True))
+
+    def bounds(self, file: str, events: list[Row], amount: Callable[[Row], int]) -> range:
+        (early, before), (after, late) = self.before[file], self.after[file]
+        inner = sum(amount(row) for row in events if before <= row["time_ns"] <= after)
+        outer = sum(amount(row) for row in events if early <= row["time_ns"] <= late)
+        return range(inner, outer + 1)
+
+
+@pytest.fixture
+def tables(case: Case) -> dict[str, list[Row]]:
+    return {name: rows(table) for name, table in Capture(str(case.path)).all_events().items()}
+
+
+def counters(file: Path) -> dict[str, list[str]]:
+    lines = file.read_text().splitlines()[1:]
+    return {line.split()[0].rstrip(":"): line.split()[1:] for line in lines if line.split()}
+
+
+def differences(case: Case, file: str, names: object) -> Iterator[tuple[str, int, int]]:
+    before, after = counters(case.before / file), counters(case.after / file)
+    for name in names:  # type: ignore[attr-defined]
+        for cpu in (0, 1):
+            yield name, cpu, int(after[name][cpu]) - int(before[name][cpu])
+
+
+def test_softirq_counts_agree_with_proc_softirqs(case: Case, tables: dict[str, list[Row]]) -> None:
+    windows, entries = Windows(tables["sched:sched_switch"]), tables["irq:softirq_entry"]
+    compared = 0
+    for action, cpu, counted in differences(case, "softirqs", ACTIONS):
+        if action == "HRTIMER":
+            continue
+        vec = ACTIONS.index(action)
+        possible = windows.bounds(
+            "softirqs",
+            entries,
+            lambda row, c=cpu, v=vec: row["common_cpu"] == c and row["vec"] == v,
+        )
+        assert counted in possible, (action, cpu)
+        compared += counted
+    assert compared > 1000
+
+
+def test_irq_counts_agree_with_proc_interrupts(case: Case, tables: dict[str, list[Row]]) -> None:
+    windows, entries = Windows(tables["sched:sched_switch"]), tables["irq:irq_handler_entry"]
+    numbers = [name for name in counters(case.before / "interrupts") if name.isdigit()]
+    compared = 0
+    for irq, cpu, counted in differences(case, "interrupts", numbers):
+        possible = windows.bounds(
+            "interrupts",
+            entries,
+            lambda row, c=cpu, i=int(irq): row["common_cpu"] == c and row["irq"] == i,
+        )
+        assert counted in possible, (irq, cpu)
+        compared += counted
+    assert compared > 500
+
+
+def test_packets_of_polls_agree_with_net_dev(case: Case, tables: dict[str, list[Row]]) -> None:
+    def received(file: Path) -> int:
+        [line] = [
+            line for line in file.read_text().splitlines() if line.strip().startswith("eth0:")
+        ]
+        return int(line.split()[2])
+
+    counted = received(case.after / "net_dev") - received(case.before / "net_dev")
+    windows = Windows(tables["sched:sched_switch"])
+    possible = windows.bounds(
+        "net_dev",
+        tables["napi:napi_poll"],
+        lambda row: row["work"] if row["dev_name"] == "eth0" else 0,
+    )
+    assert counted in possible
+    assert counted > 1000
+
+
+def test_every_nic_capture_conserves(case: Case) -> None:
+    got = Answer(case.path)
+    assert_conserved(got)
+    start, end = got.window
+    middle = (start + end) // 2
+    for window in ((start, middle), (middle, end)):
+        assert_conserved(Answer(case.path, start_ns=window[0], end_ns=window[1]))
+
+
+# The thief has a name: the NIC's interrupts and polls, and the victim is openssl, pinned to CPU 0.
+def test_the_nic_robs_openssl(case: Case) -> None:
+    got = Answer(case.path)
+    robbed = {
+        row["device"] for row in got.sums if row["comm"] == "openssl" and row["context"] == "poll"
+    }
+    if "6.1rt" in case.path.parent.name:
+        # On PREEMPT_RT the polls run in irq threads: scheduled, not stolen.
+        scheduled = [row for row in got.sums if row["context"] == "poll"]
+        assert {row["cost_class"] for row in scheduled} <= {"scheduled", "from_idle"}
+        assert any(row["comm"].startswith("irq/") for row in scheduled)
+        return
+    assert "eth0" in robbed
+    named = {row["device"] for row in got.hardirqs if row["context"] == "hardirq"}
+    assert "eth0" in named, "the NIC's interrupts are its own, whatever their action is called"

@@ -1,0 +1,203 @@
+# The window is the capture's, from its first event to its last: what lies at its edges, or beyond
+# what the ledger walks over, changes no sum.
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcost_analysis import CaptureError, open_capture
+from support.native_tables import SUM_KEY, Answer, assert_conserved, by
+from support.perfdata import (
+    Attr,
+    Comm,
+    Common,
+    Field,
+    Format,
+    Record,
+    Recording,
+    Sample,
+    Where,
+    cpu,
+    recording,
+    write_file,
+)
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.perfdata.machine import X86_64
+from support.run_cli import Netcost
+from support.told import OPENSSL, UDPSINK, answer
+
+INTERRUPT = (h.IrqEntry(100, 32), h.IrqExit(110, 32))
+
+
+def changed(
+    path: Path, told: Recording, records: list[Record], attrs: list[Attr] | None = None
+) -> Answer:
+    path.write_bytes(write_file(attrs or told.attrs(), told.formats, records))
+    got = Answer(path)
+    assert_conserved(got)
+    return got
+
+
+# CPU 0  openssl |hardirq|openssl |                 |COMM: "renamed"
+# CPU 1                   ...     200  ...                     10_200       20_000
+#
+# A task's new name has a time of its own, after the last event of its CPU: the name is another, and
+# the time is not counted twice.
+@pytest.mark.parametrize("last", [[], [h.Waking(20_000, OPENSSL)]])
+def test_a_name_after_the_last_event_adds_no_time(tmp_path: Path, last: list[h.Happening]) -> None:
+    told = recording(
+        cpu(0, *INTERRUPT, h.Waking(200, UDPSINK), task=OPENSSL),
+        cpu(1, h.Waking(150, OPENSSL), *last),
+        known=(OPENSSL,),
+    )
+    records = told.records()
+    records.insert(-1, Comm(500, 500, "renamed", Where(0, 10_200, 500, 500)))
+    got = changed(tmp_path / "perf.data", told, records)
+    end = 20_000 if last else 200
+    assert got.window == (got.scan["start_ns"], got.scan["end_ns"]) == (100, end)
+    assert sum(row["ns"] for row in got.sums if row["cpu"] == 0) == end - 100
+    assert got.on(0)[1]["comm"] == "openssl"
+
+
+# An event that the ledger does not know comes first and last: it was recorded, so the CPU was being
+# recorded, and the window is from it to it.
+def test_events_that_the_ledger_ignores_bound_its_window(tmp_path: Path) -> None:
+    length = Field("unsigned int", "len", 4)
+    received = Format("net", "netif_rx", 999, (length,), '"len=%u", REC->len')
+    told = recording(
+        cpu(0, h.IrqEntry(1000, 32), h.IrqExit(1010, 32), task=OPENSSL),
+        formats=(*t.FORMATS, received),
+        known=(OPENSSL,),
+    )
+    place = len(told.formats) - 1
+    raw = received.pack({"len": 1}, Common(0, 1, 500), X86_64)
+    records = told.records()
+    records.insert(1, Sample(Where(0, 100, 500, 500, place), raw))
+    records.insert(-1, Sample(Where(0, 5000, 500, 500, place), raw))
+    got = changed(tmp_path / "perf.data", told, records)
+    assert got.window == (got.scan["start_ns"], got.scan["end_ns"]) == (100, 5000)
+    assert got.lane(0) == [(100, 1000, "task"), (1000, 1010, "hardirq"), (1010, 5000, "task")]
+
+
+# CPU 0        (7 lost) LOST 500 |... 1000 hardirq
+# CPU 1  100 hardirq
+# What was lost before a CPU's first event was lost, and says so.
+def test_a_loss_before_the_first_event_keeps_its_count(tmp_path: Path) -> None:
+    got = answer(
+        tmp_path,
+        cpu(0, h.Lost(500, 7), h.IrqEntry(1000, 32), h.IrqExit(1010, 32), task=OPENSSL),
+        cpu(1, *INTERRUPT),
+        known=(OPENSSL,),
+    )
+    gaps = [row for row in got.coverage if row["cpu"] == 0]
+    assert sum(row["lost"] for row in gaps) == got.summary["lost_events"] == 7
+    [gap] = [row for row in gaps if row["lost"]]
+    assert (gap["start_ns"], gap["end_ns"]) == (100, 500)
+    assert "lost" in gap["why"]
+    assert got.lane(0)[:2] == [(100, 500, "unknown"), (500, 1000, "task")]
+
+
+# |hardirq|(9 lost) LOST ............... |switch openssl -> udpsink
+# 100     110                           10_000                       11_000
+# Without sample_id_all a LOST record has no time: the loss lies before the next event.
+def test_a_loss_without_a_time_ends_at_the_next_event(tmp_path: Path) -> None:
+    told = recording(
+        cpu(
+            0,
+            *INTERRUPT,
+            h.Lost(5000, 9),
+            h.Switch(10_000, UDPSINK),
+            h.Waking(11_000, OPENSSL),
+            task=OPENSSL,
+        ),
+        known=(OPENSSL,),
+    )
+    attrs = [
+        Attr(one.name, one.config, one.ids, flags=frozenset({"disabled"})) for one in told.attrs()
+    ]
+    got = changed(tmp_path / "perf.data", told, told.records(), attrs)
+    assert got.lane(0) == [
+        (100, 110, "hardirq"),
+        (110, 10_000, "unknown"),
+        (10_000, 11_000, "task"),
+    ]
+    assert [(row["start_ns"], row["end_ns"], row["lost"]) for row in got.coverage] == [
+        (110, 10_000, 9)
+    ]
+
+
+# CPU 0        |hardirq       |switch        |hardirq
+# CPU 1  10    100 ..110      400            600 ..610
+#                      300 [ window ] 500
+# openssl's stay is from 10 to 400, whatever part of it is asked for.
+WINDOWS: list[dict[str, Any]] = [
+    {},
+    {"start_ns": 300, "end_ns": 500},
+    {"start_ns": 105, "end_ns": 600},
+    {"start_ns": 10, "end_ns": 399},
+]
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+def test_a_stay_is_whole_whatever_the_window(tmp_path: Path, window: dict[str, Any]) -> None:
+    told = recording(
+        cpu(
+            0,
+            *INTERRUPT,
+            h.Switch(400, UDPSINK, 1),
+            h.IrqEntry(600, 32),
+            h.IrqExit(610, 32),
+            task=OPENSSL,
+        ),
+        cpu(1, h.IrqEntry(10, 33), h.IrqExit(20, 33)),
+        known=(OPENSSL, UDPSINK),
+    )
+    got = Answer(told.write(tmp_path / "perf.data"), **window)
+    assert_conserved(got)
+    stays = [(row["in_ns"], row["out_ns"]) for row in got.on(0, "slices") if row["tid"] == 500]
+    assert stays == [(10, 400)]
+
+
+# Ten times a wake-up, which ends nothing, and an interrupt, which does.
+@pytest.mark.parametrize("window", [{}, {"start_ns": 155, "end_ns": 755}])
+def test_episodes_are_the_segments(tmp_path: Path, window: dict[str, Any]) -> None:
+    told: list[h.Happening] = []
+    for start in range(0, 1000, 100):
+        told += [
+            h.Waking(start + 10, UDPSINK),
+            h.IrqEntry(start + 50, 32),
+            h.Waking(start + 55, UDPSINK),
+            h.IrqExit(start + 60, 32),
+        ]
+    path = recording(cpu(0, *told, task=OPENSSL), known=(OPENSSL,)).write(tmp_path / "perf.data")
+    got = Answer(path, **window)
+    assert_conserved(got)
+    wanted = by(got.segments, SUM_KEY, lambda row: 1)
+    assert by(got.sums, SUM_KEY, lambda row: row["episodes"]) == wanted
+
+
+# However far a window reaches, it is the capture's: 64 bits of nanoseconds end at 9.2e9 s.
+@pytest.mark.parametrize("far", [1e9, 9.3e9, 1e10, 1e300])
+@pytest.mark.parametrize("word", ["stolen", "ledger"])
+def test_a_window_far_beyond_the_capture(
+    netcost: Netcost, tmp_path: Path, word: str, far: float
+) -> None:
+    path = tmp_path / "perf.data"
+    told = recording(cpu(0, *INTERRUPT, h.Switch(500, UDPSINK), task=OPENSSL))
+    path.write_bytes(write_file(told.attrs(), told.formats, list(told.records())))
+    whole = netcost(word, str(path), "--json").json
+    assert netcost(word, str(path), "--end", str(far), "--json").json == whole
+    why = f"the window begins at {far:g} s, and the capture is over after"
+    for words in ((word, str(path)), ("events", str(path), "irq:irq_handler_entry")):
+        run = netcost(*words, "--start", str(far))
+        assert (run.code, run.err.count("\n")) == (1, 1)
+        assert run.err.startswith(f"netcost: {path}: {why}")
+        for option in ("--start", "--end"):
+            assert netcost(*words, option, str(-far)).code == 2
+    capture = open_capture(path)
+    assert capture.timeline(-far, far).sums().equals(capture.timeline().sums())
+    with pytest.raises(CaptureError, match=f"the window ends at {re.escape(f'{-far:g}')} s"):
+        capture.timeline(None, -far).sums()

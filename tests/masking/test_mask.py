@@ -1,0 +1,244 @@
+# netcost mask on a recording of every kind that is read: no name is left in it, and nothing else is
+# changed.
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netcost_analysis import CaptureError
+from netcost_analysis._native import Capture
+from netcost_analysis.masking import mask, recording
+from netcost_analysis.masking.names import is_kernel_thread
+from support.host import require_tool
+from support.masking import bare, files, found_in, numbers, totals, views, written
+from support.mutations import mutant
+from support.native_tables import Answer, rows
+from support.oracle import run
+from support.perfdata import Header, Where, write_file
+from support.perfdata.records import KernelSymbol
+from support.small_captures import HEADER, Described, Small, networking, small_captures
+from support.tracedat import Dress, Packing, write_trace_dat, write_tracefs
+from support.tracedat.small import EVERYTHING, made
+from support.tracedat.small import networking as timeline
+
+SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/usr/bin"]
+S = 1_000_000_000
+KINDS = sorted(small_captures())
+
+
+# Every task's name before and after, wherever a table has one.
+def names(source: Path, target: Path) -> set[tuple[str, str]]:
+    before, after = (Capture(str(path)).all_events() for path in (source, target))
+    pairs = set()
+    for event in before:
+        for row, other in zip(rows(before[event]), rows(after[event]), strict=True):
+            assert bare(row) == bare(other)
+            pairs |= {
+                (row[key], other[key])
+                for key in row
+                if "comm" in key and isinstance(row[key], str) and row[key]
+            }
+    return pairs
+
+
+def assert_same_but_for_names(source: Path, target: Path) -> None:
+    assert numbers(source) == numbers(target)
+    pairs = names(source, target)
+    # One name for one name.
+    assert len({one for one, _ in pairs}) == len(pairs) == len({other for _, other in pairs})
+    for one, other in pairs:
+        assert (one == other) == one.startswith("swapper"), (one, other)
+        assert len(other) <= len(one)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_recording_of_every_kind(tmp_path: Path, kind: str) -> None:
+    source, target = written(small_captures()[kind], tmp_path / "in"), tmp_path / "out"
+    # Texts have other tasks: test_text.py.
+    assert found_in(source, SECRETS) or kind.startswith("text-")
+    masked = mask(source, target)
+    assert found_in(target, SECRETS) == []
+    assert found_in(tmp_path / "out.masked.txt", SECRETS) == []
+    # function_graph may leave out whose calls they are.
+    assert masked.replaced.get("task", 0) >= 2 or kind == "text-calls-untimed"
+    assert_same_but_for_names(source, target)
+    # The same kind: of format, of compression, of a folder's files.
+    same = ("format", "mode", "version", "byte_order", "compressed", "wrapped", "buffers", "clock")
+    one, other = Capture(str(source)).header(), Capture(str(target)).header()
+    assert [one[key] for key in same if key != "buffers"] == [
+        other[key] for key in same if key != "buffers"
+    ]
+    assert [path.name for path in files(source)][1:] == [path.name for path in files(target)][1:]
+
+
+def test_a_copy_of_tracefs(tmp_path: Path) -> None:
+    source = write_tracefs(timeline(), tmp_path / "in")
+    (source / "set_ftrace_pid").write_text("openssl\n")
+    target = tmp_path / "out"
+    masked = mask(source, target)
+    assert found_in(source, SECRETS)
+    assert found_in(target, SECRETS) == []
+    assert masked.told["set_ftrace_pid left out"] == 1
+    assert (target / "uname").read_text() == "Linux host1 6.18.0 x86_64\n"
+    assert_same_but_for_names(source, target)
+
+
+# Cut anywhere: refused, or masked up to there.
+@pytest.mark.parametrize("kind", ["file", "pipe", "file-compressed", "folder", "trace-cmd-6"])
+def test_nothing_is_left_in_one_that_is_cut_short(tmp_path: Path, kind: str) -> None:
+    small = small_captures()[kind]
+    whole, done = small.files["data"], 0
+    for size in range(120, len(whole), max(len(whole) // 60, 1)):
+        source, target = tmp_path / f"in{size}", tmp_path / f"out{size}"
+        written(Small({**small.files, "data": whole[:size]}), source)
+        try:
+            mask(source, target)
+        except (CaptureError, OSError):
+            assert not target.exists()
+            continue
+        done += 1
+        assert found_in(target, SECRETS) == [], size
+    assert done > 5
+
+
+# Whatever is damaged in it: refused in a line, or written as something that is read.
+def test_a_damaged_one_is_refused_or_masked(tmp_path: Path) -> None:
+    done = 0
+    for number in range(800):
+        one = mutant(number)
+        source, target = tmp_path / f"in{number}", tmp_path / f"out{number}"
+        written(Small(dict(one.files)), source)
+        try:
+            mask(source, target)
+        except (CaptureError, OSError):
+            assert not target.exists()
+            continue
+        done += 1
+        assert Capture(str(target)).scan()["events"] == Capture(str(source)).scan()["events"], one
+    assert done > 400
+
+
+def test_perf_reads_it(tmp_path: Path) -> None:
+    perf = require_tool("perf")
+    told = replace(timeline(), header=Header(cmdline=("perf", "record", "--filter", "vec==3")))
+    for kind, packed in (("file", 0), ("file", 1), ("pipe", 0), ("pipe", 1)):
+        source, target = tmp_path / f"{kind}{packed}", tmp_path / f"{kind}{packed}-out"
+        told.write(source, kind, packed)
+        mask(source, target)
+        shown = [run(perf, "script", "-f", "-i", path) for path in (source, target)]
+        assert shown[0].count("\n") == shown[1].count("\n") > 5
+        assert "openssl" in shown[0]
+        assert "openssl" not in shown[1]
+        assert "task1" in shown[1]
+    header = run(perf, "report", "--header-only", "-f", "-i", tmp_path / "file0-out")
+    assert "# hostname : host1" in header
+    assert "--filter vec==3" in header
+
+
+def test_trace_cmd_reads_it(tmp_path: Path) -> None:
+    trace_cmd = require_tool("trace-cmd")
+    dresses = (Dress(6), Dress(7), Dress(packing=Packing("none")))
+    for number, dress in enumerate(dresses):
+        source, target = tmp_path / f"{number}", tmp_path / f"{number}-out"
+        write_trace_dat(timeline(), source, dress)
+        mask(source, target)
+        shown = [run(trace_cmd, "report", "-i", path) for path in (source, target)]
+        assert shown[0].count("\n") == shown[1].count("\n") > 5
+        assert "openssl" in shown[0]
+        assert "openssl" not in shown[1]
+        assert "task1" in shown[1]
+
+
+def test_the_map_makes_it_the_same_each_time(tmp_path: Path) -> None:
+    source = written(small_captures()["file"], tmp_path / "in")
+    one, other, again = tmp_path / "one", tmp_path / "other", tmp_path / "again"
+    kept = tmp_path / "map"
+    mask(source, one, kept)
+    text = kept.read_text()
+    assert "task\topenssl\ttask" in text
+    assert kept.stat().st_mode & 0o777 == 0o600
+    mask(source, other, kept)
+    assert one.read_bytes() == other.read_bytes()
+    # What is masked stays as it is.
+    mask(one, again, kept)
+    assert one.read_bytes() == again.read_bytes()
+    assert kept.read_text() == text
+
+
+def test_filters_and_what_was_recorded_stay_known(tmp_path: Path) -> None:
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(networking().file())
+    mask(source, target)
+    one, other = Capture(str(source)).header(), Capture(str(target)).header()
+    assert (
+        one["cmdline"]
+        == other["cmdline"]
+        == ["perf", "record", "-e", "irq:*", "--filter", "vec==3"]
+    )
+    assert [event["filter"] for event in one["events"]] == [
+        event["filter"] for event in other["events"]
+    ]
+
+
+def test_interrupted_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = written(small_captures()["file"], tmp_path / "in")
+
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(recording, "meaning", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        mask(source, tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_the_search_finds_what_is_packed() -> None:
+    # A search that finds nothing proves nothing where it cannot see.
+    for kind in ("file-compressed2", "pipe-big-endian-compressed", "trace-cmd-7-zstd", "gzip"):
+        data = small_captures()[kind].files["data"]
+        assert any(b"openssl" in view for view in list(views(data))[1:]), kind
+
+
+def test_programs_of_bpf_among_the_kernels_functions(tmp_path: Path) -> None:
+    name = "bpf_prog_0123456789abcdef_alices_guard"
+    symbols = f"ffffffff81000000 T _text\nffffffffc0000000 t {name}\t[bpf]\n"
+    told = networking()
+    symbol = KernelSymbol(0xFFFFFFFFC0000000, 64, name, where=Where(0, S))
+    record = replace(told, records=(*told.records, symbol))
+    files = {
+        "perf": write_file(*told_parts(record), replace(HEADER, kallsyms=symbols)),
+        "dat6": made(replace(EVERYTHING, version=6, kallsyms=symbols)),
+        "dat7": made(replace(EVERYTHING, kallsyms=symbols, packing=Packing())),
+    }
+    for kind, data in files.items():
+        source, target = tmp_path / kind, tmp_path / f"{kind}-out"
+        source.write_bytes(data)
+        mask(source, target)
+        assert found_in(source, [b"alices_guard"]), kind
+        assert found_in(target, [b"alices_guard"]) == [], kind
+        assert found_in(target, [b"bpf_prog_0123456789abcdef___"]), kind
+        one, other = Capture(str(source)).kallsyms(), Capture(str(target)).kallsyms()
+        assert one is not None
+        assert other == one.replace("alices_guard", "_" * 12)
+
+
+def told_parts(one: Described) -> tuple[Any, ...]:
+    return one.attrs, one.formats, one.records
+
+
+# What this host does while it is recorded: none of its tasks is called by its name.
+def test_a_recording_of_this_host(live: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    mask(live, target)
+    assert totals(live) == totals(target)
+    # perf's own name begins its command line, in the header.
+    known = {row["comm"] for row in Answer(live, []).sums} - {None, "perf"}
+    tasks = {one for one in known if not is_kernel_thread(one) and len(one) > 3}
+    assert tasks
+    # In a field or record of 16 bytes a name ends with a NUL.
+    secrets = [f"{task}\0".encode() for task in tasks]
+    assert found_in(live, secrets)
+    assert found_in(target, [*secrets, os.uname().nodename.encode() + b"\0"]) == []

@@ -1,0 +1,451 @@
+# What mpstat, pidstat, iperf3, netperf and the kernel print, of several versions and locales:
+# tables from it, and one line for what is none.
+
+import json
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from netcost_analysis import (
+    CaptureError,
+    parse_iperf3,
+    parse_mpstat,
+    parse_netperf,
+    parse_pidstat,
+    parse_schedstat,
+    parse_task_stat,
+)
+from support.host import ROOT, require_tool
+
+MPSTAT_12H = """\
+Linux 6.1.0 (lab) \t11/20/2026 \t_x86_64_\t(2 CPU)
+
+04:42:45 PM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+04:42:46 PM  all   21.30    0.00   21.30    0.00    0.00   32.54    0.00    0.00    0.00   24.85
+04:42:46 PM    0    1.47    0.00   44.12    0.00    0.00   32.35    0.50    0.00    0.00   21.56
+
+04:42:45 PM  CPU    intr/s
+04:42:46 PM  all  12345.00
+
+04:42:46 PM NODE    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+04:42:47 PM    0   99.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    1.00
+
+04:42:46 PM  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+04:42:47 PM  all   50.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00   50.00
+04:42:47 PM    0  100.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00    0.00
+
+Average:     CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle
+Average:     all   35.65    0.00   10.65    0.00    0.00   16.27    0.00    0.00    0.00   37.43
+"""
+# sysstat 9 in France: another name for user time, no guests but %guest, commas.
+MPSTAT_FRENCH = """\
+Linux 2.6.32 (labo) \t20/11/2026 \t_x86_64_\t(1 CPU)
+
+16:42:45     CPU   %user   %nice    %sys %iowait    %irq   %soft  %steal  %guest   %idle
+16:42:46       0   12,50    0,00    1,25    0,00    0,00    6,25    0,00    0,00   80,00
+16:42:47       0   25,00    0,00    0,00    0,00    0,00    0,00    0,00    0,00   75,00
+Moyenne :      0   18,75    0,00    0,63    0,00    0,00    3,13    0,00    0,00   77,50
+"""
+
+
+def test_mpstat_of_a_clock_of_twelve_hours() -> None:
+    told = parse_mpstat(MPSTAT_12H)
+    # Neither the interrupts nor the nodes are CPUs.
+    assert told["interval"].tolist() == [0, 0, 1, 1, pd.NA]
+    assert told["cpu"].isna().tolist() == [True, False, True, False, True]
+    first = told.iloc[1]
+    assert (first["when"], first["cpu"]) == ("04:42:46 PM", 0)
+    assert (first["usr_share"], first["soft_share"]) == (0.0147, 0.3235)
+    assert (first["steal_share"], first["idle_share"]) == pytest.approx((0.005, 0.2156))
+    assert told.iloc[4]["when"] == ""
+
+
+def test_mpstat_of_another_language_and_age() -> None:
+    told = parse_mpstat(MPSTAT_FRENCH)
+    assert told["interval"].tolist() == [0, 1, pd.NA]
+    assert told["usr_share"].tolist() == [0.125, 0.25, 0.1875]
+    assert told["gnice_share"].isna().all()
+
+
+@pytest.mark.parametrize("text", ["", "nonsense", "16:42 CPU\n16:42 0", "\0\n:\n", "Average:\n"])
+def test_mpstat_of_nothing(text: str) -> None:
+    assert len(parse_mpstat(text)) == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["{", '{"sysstat": 1}', '{"sysstat": {"hosts": [{}]}}', "{" * 9999]
+)
+def test_mpstat_of_half_a_json(text: str) -> None:
+    with pytest.raises(CaptureError, match="no whole JSON") as refused:
+        parse_mpstat(text)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_mpstat_says_the_same_in_both_forms() -> None:
+    # Since boot: two runs a moment apart print the same percentages.
+    mpstat = require_tool("mpstat")
+    text, other = (
+        subprocess.run([mpstat, "-P", "ALL", *form], capture_output=True, text=True).stdout
+        for form in ([], ["-o", "JSON"])
+    )
+    left, right = parse_mpstat(text), parse_mpstat(other)
+    assert len(left) == len(right) >= 2
+    assert left["cpu"].tolist() == right["cpu"].tolist()
+    shares = [name for name in left if str(name).endswith("_share")]
+    assert (left[shares] - right[shares]).abs().max().max() < 0.001
+    assert (
+        left[shares]
+        .drop(columns=["guest_share", "gnice_share"])
+        .sum(axis=1)
+        .between(0.98, 1.02)
+        .all()
+    )
+
+
+SHARES = st.lists(st.integers(0, 10000), min_size=10, max_size=10)
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 511), SHARES), min_size=1, max_size=6))
+def test_mpstat_reads_back_what_was_printed(rows: list[tuple[int, list[int]]]) -> None:
+    head = "%usr %nice %sys %iowait %irq %soft %steal %guest %gnice %idle"
+    text = f"\n16:00:00 CPU {head}\n"
+    for cpu, values in rows:
+        text += f"16:00:01 {cpu} " + " ".join(f"{value / 100:.2f}" for value in values) + "\n"
+    told = parse_mpstat(text)
+    assert told["cpu"].tolist() == [cpu for cpu, _ in rows]
+    for (_, values), row in zip(rows, told.itertuples(index=False), strict=True):
+        assert [round(10000 * float(share)) for share in row[3:]] == values
+
+
+PIDSTAT_ONE_LINE = """\
+Linux 6.1.0 (lab) \t11/20/26 \t_x86_64_\t(2 CPU)
+
+# Time      UID    PID    %usr %system  %wait    %CPU CPU cswch/s nvcswch/s  Command
+16:42:45      0      1    0.00    1.00   0.00    1.00   1    0.00      0.00  systemd
+16:42:45   1000   4711   99.00    1.00   2.00  100.00   0   12.00    250.00  Web  Content (a b)
+
+# Time      UID    PID    %usr %system  %wait    %CPU CPU cswch/s nvcswch/s  Command
+16:42:46   1000   4711   50.00    0.00   0.00   50.00   0    1.00      2.00  Web  Content (a b)
+"""
+PIDSTAT_SECTIONS = """\
+Linux 6.1.0 (lab) \t11/20/26 \t_x86_64_\t(2 CPU)
+
+04:42:45 PM      UID      TGID       TID    %usr %system  %guest   %wait    %CPU   CPU  Command
+04:42:46 PM        0        70         -    1.00    2.00    0.00    0.00    3.00     1  openssl
+04:42:46 PM        0         -        71    1.00    2.00    0.00    0.00    3.00     1  |__worker
+
+04:42:45 PM     USER       PID  minflt/s  majflt/s     VSZ     RSS   %MEM  Command
+04:42:46 PM     root        70     25.74      0.00    4576    3504   0.01  openssl
+
+Average:         UID      TGID       TID   cswch/s nvcswch/s  Command
+Average:           0        70        72      0.99      0.00  (openssl)__tokio worker
+"""
+
+
+def test_pidstat_on_one_line_keeps_names_with_blanks() -> None:
+    told = parse_pidstat(PIDSTAT_ONE_LINE)
+    assert told["comm"].tolist() == ["systemd", "Web  Content (a b)", "Web  Content (a b)"]
+    assert told["pid"].tolist() == [1, 4711, 4711]
+    assert told["usr_share"].tolist() == [0, 0.99, 0.5]
+    assert told["wait_share"].tolist() == [0, 0.02, 0]
+    assert told["nvcswch_per_s"].tolist() == [0, 250, 2]
+    assert told["when"].tolist() == ["16:42:45", "16:42:45", "16:42:46"]
+
+
+def test_pidstat_in_sections_with_threads() -> None:
+    told = parse_pidstat(PIDSTAT_SECTIONS)
+    assert told["comm"].tolist() == ["openssl", "worker", "openssl", "tokio worker"]
+    assert told["pid"].tolist() == [70, pd.NA, 70, 70]
+    assert told["tid"].tolist() == [pd.NA, 71, pd.NA, 72]
+    assert told["rss_kib"].tolist()[2] == 3504
+    assert told["user"].tolist()[2] == "root"
+    assert told["cswch_per_s"].tolist()[3] == 0.99
+    assert told["cswch_per_s"].isna().tolist() == [True, True, True, False]
+    assert told["when"].tolist() == ["04:42:46 PM"] * 3 + [""]
+
+
+def test_pidstat_of_nothing() -> None:
+    empty = parse_pidstat("# Time UID PID %usr Command\n16:42:45 x y z w\n")
+    assert len(empty) == 0
+    assert list(empty) == ["when", "pid", "tid", "uid", "cpu", "comm"]
+
+
+def test_pidstat_of_the_samples() -> None:
+    files = sorted((ROOT / "sample-data" / "local-regression").glob("repeats/*/1/pidstat.txt"))
+    assert len(files) == 32
+    told = parse_pidstat(files[0].read_text())
+    assert told["comm"].tolist() == ["iperf3", "iperf3"]
+    assert (told["usr_share"] + told["system_share"] - told["cpu_share"]).abs().max() < 0.011
+
+
+SCHEDSTAT = """\
+version 17
+timestamp 4295229999
+cpu0 0 0 10 4 6 5 3000000000 400000000 77
+domain0 SMT 00000003 0 0 0
+cpu1 1 0 20 8 12 10 18446744073709551615 0 1
+"""
+
+
+def test_schedstat() -> None:
+    told = parse_schedstat(SCHEDSTAT)
+    assert told.loc[0].to_dict() == {
+        "yld_count": 0,
+        "sched_count": 10,
+        "sched_goidle": 4,
+        "ttwu_count": 6,
+        "ttwu_local": 5,
+        "run_ns": 3_000_000_000,
+        "wait_ns": 400_000_000,
+        "timeslices": 77,
+    }
+    assert told.loc[1, "run_ns"] == 2**64 - 1
+    assert len(parse_schedstat("")) == 0
+    with pytest.raises(CaptureError, match="version 14: 15 to 17 are read"):
+        parse_schedstat(SCHEDSTAT.replace("17", "14", 1))
+
+
+def test_a_tasks_stat() -> None:
+    with open("/proc/self/stat") as file:
+        line = file.read()
+    own = parse_task_stat(line)
+    assert own.pid == int(line.split()[0])
+    odd = line.replace(f"({own.comm})", "(a) R (b c)")
+    assert parse_task_stat(odd) == own._replace(comm="a) R (b c")
+    for bad in ("", "1 (x", "1 (x) R 1 2 3", "x (y) " + "1 " * 50):
+        with pytest.raises(CaptureError, match="no line of /proc/PID/stat"):
+            parse_task_stat(bad)
+
+
+def iperf3_run(**end: object) -> dict[str, object]:
+    return {
+        "start": {"version": "iperf 3.12", "connecting_to": {}, "test_start": {"protocol": "UDP"}},
+        "intervals": [
+            {"sum": {"start": 0, "end": 1.5, "seconds": 1.5, "bytes": 300, "bits_per_second": 1600,
+                     "packets": 3, "omitted": True, "sender": True}},
+        ],
+        "end": end,
+    }  # fmt: skip
+
+
+def test_iperf3_after_a_message_and_before_another() -> None:
+    sums = {"seconds": 2, "bytes": 500, "bits_per_second": 2000.0, "packets": 5}
+    run = iperf3_run(
+        sum_sent=sums,
+        sum_received={**sums, "lost_packets": 1, "jitter_ms": 0.5},
+        cpu_utilization_percent={"host_total": 50.0, "remote_user": 2.5},
+    )
+    text = f"warning: {{odd}}\n{json.dumps(run, indent=1)}\niperf3: interrupt {{x}}\n"
+    told = parse_iperf3(text)
+    assert (told.version, told.protocol, told.is_server, told.error) == ("3.12", "UDP", False, None)
+    received = told.totals.loc["received"]
+    assert (received["bytes"], received["lost_packets"], received["jitter_ms"]) == (500, 1, 0.5)
+    assert told.cpu == {"host_total_share": 0.5, "remote_user_share": 0.025}
+    [interval] = told.intervals.to_dict("records")
+    assert (interval["end_s"], interval["bits_per_s"], interval["is_omitted"]) == (1.5, 1600, True)
+
+
+def test_iperf3_streams_events() -> None:
+    run = iperf3_run(sum={"seconds": 1, "bytes": 9, "bits_per_second": 72})
+    events = [
+        {"event": "start", "data": run["start"]},
+        *({"event": "interval", "data": one} for one in run["intervals"]),  # type: ignore[attr-defined]
+        {"event": "end", "data": run["end"]},
+    ]
+    streamed = parse_iperf3("\n".join(map(json.dumps, events)))
+    whole = parse_iperf3(json.dumps(run))
+    pd.testing.assert_frame_equal(streamed.totals, whole.totals)
+    pd.testing.assert_frame_equal(streamed.intervals, whole.intervals)
+    assert streamed.totals.index.tolist() == ["sent"]
+    failed = parse_iperf3(json.dumps({"event": "error", "data": "unable to connect"}))
+    assert failed.error == "unable to connect"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "iperf3: error", "[1]", '{"end": [1]}', '{"end": {"sum": 3}}']
+)
+def test_iperf3_of_nothing(text: str) -> None:
+    with pytest.raises(CaptureError, match="iperf3") as refused:
+        parse_iperf3(text)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+def test_iperf3_of_the_samples() -> None:
+    files = sorted((ROOT / "sample-data" / "local-regression").glob("repeats/*/1/iperf3.json"))
+    told = [parse_iperf3(file.read_text()) for file in files]
+    assert {one.protocol for one in told} == {"TCP", "UDP"}
+    for one in told:
+        assert one.error is None
+        sent = one.totals.loc["sent"]
+        assert sent["bits_per_s"] == pytest.approx(8 * sent["bytes"] / sent["seconds"], rel=0.01)
+        counted = one.intervals[~one.intervals["is_omitted"]]
+        assert counted["bytes"].sum() == pytest.approx(sent["bytes"], rel=0.02)
+
+
+TCP_STREAM = """\
+MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : demo
+Recv   Send    Send                          Utilization       Service Demand
+Socket Socket  Message  Elapsed              Send     Recv     Send    Recv
+Size   Size    Size     Time     Throughput  local    remote   local   remote
+bytes  bytes   bytes    secs.    10^6bits/s  % S      % S      us/KB   us/KB
+
+131072  16384  16384    10.00      39940.36   25.01    25.02    0.205   0.206
+"""
+UDP_STREAM = """\
+MIGRATED UDP STREAM TEST from 0.0.0.0 () port 0 AF_INET to 127.0.0.1 () port 0 AF_INET : interval
+!!! WARNING
+!!! Desired confidence was not achieved within the specified iterations.
+!!! This implies that there was variability in the test environment that
+!!! must be investigated before going further.
+!!! Confidence intervals: Throughput      : 5.712%
+!!!                       Local CPU util  : 2.300%
+!!!                       Remote CPU util : 0.000%
+
+Socket  Message  Elapsed      Messages
+Size    Size     Time         Okay Errors   Throughput
+bytes   bytes    secs            #      #   10^6bits/sec
+
+212992   65507   10.00      512345      0    26850.11
+212992           10.00      510000           26727.20
+"""
+TCP_RR = """\
+MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 () port 0 to 127.0.0.1 () port 0 : demo
+Local /Remote
+Socket Size   Request  Resp.   Elapsed  Trans.
+Send   Recv   Size     Size    Time     Rate
+bytes  Bytes  bytes    bytes   secs.    per sec
+
+16384  131072 1        1       10.00    52345.12
+16384  131072
+"""
+
+
+def test_netperf_of_the_classic_tables() -> None:
+    stream = parse_netperf(TCP_STREAM)
+    assert stream[:4] == ("TCP_STREAM", 39940.36, "10^6bits/s", 10.0)
+    assert stream.values["remote_demand"] == "0.206"
+    assert stream.is_confident
+    sent = parse_netperf(UDP_STREAM)
+    assert (sent.test, sent.throughput, sent.received) == ("UDP_STREAM", 26850.11, 26727.20)
+    assert not sent.is_confident
+    assert sent.confidence == pytest.approx(
+        {"throughput": 0.05712, "local cpu util": 0.023, "remote cpu util": 0.0}
+    )
+    asked = parse_netperf(TCP_RR)
+    assert asked[:4] == ("TCP_RR", 52345.12, "transactions/s", 10.0)
+
+
+def test_netperf_of_named_values() -> None:
+    pairs = {"THROUGHPUT": "941.20", "THROUGHPUT_UNITS": "10^6bits/s", "ELAPSED_TIME": "10.01"}
+    listed = "OMNI Send|Recv TEST from 0.0.0.0 to host\n" + "".join(
+        f"{key}={value}\n" for key, value in pairs.items()
+    )
+    for text in (listed, "some banner\n" + json.dumps(pairs)):
+        told = parse_netperf(text)
+        assert told[:4] == ("omni", 941.2, "10^6bits/s", 10.01)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "establish control: are you sure there is a netserver?", "1 2"]
+)
+def test_netperf_of_nothing(text: str) -> None:
+    with pytest.raises(CaptureError, match="netperf left no result"):
+        parse_netperf(text)
+
+
+@given(st.text(max_size=200))
+def test_any_text_gets_tables_or_a_capture_error(text: str) -> None:
+    parse_pidstat(text)
+    for parse in (parse_mpstat, parse_iperf3, parse_netperf, parse_schedstat, parse_task_stat):
+        with suppress(CaptureError):
+            parse(text)
+
+
+KINDS = "  CPU    %usr   %nice    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle"
+LOAD = "   12.00    0.00    3.00    0.00    0.00    1.00    0.00    0.00    0.00   84.00"
+
+
+@pytest.mark.parametrize(
+    ("time", "average"),
+    [
+        ("02:40:26 PM", "Average:   "),
+        ("02:40:26 p. m.", "Media:     "),
+        ("02時40分26秒", "平均値:"),
+        ("下午 02時40分26秒", "平均时间："),
+        ("14:40:26", "Moyenne :"),
+    ],
+)
+def test_mpstat_in_any_clock(time: str, average: str) -> None:
+    text = f"{time}{KINDS}\n{time}  all{LOAD}\n{time}    0{LOAD}\n\n{average}{KINDS}\n"
+    told = parse_mpstat(f"{text}{average}  all{LOAD}\n{average}    0{LOAD}\n")
+    assert told["cpu"].astype(object).where(told["cpu"].notna(), None).tolist() == [None, 0] * 2
+    assert told["interval"].notna().tolist() == [True, True, False, False]
+    assert told["when"].tolist() == [time, time, "", ""]
+    assert (told["idle_share"] == 0.84).all()
+
+
+def test_sysstats_human_percentages() -> None:
+    told = parse_mpstat(f"14:40:26{KINDS}\n14:40:27  all{LOAD.replace('0 ', '% ')}%\n")
+    assert told["usr_share"].tolist() == [0.12]
+
+
+def test_iperf3_both_ways_has_both() -> None:
+    def ends(bytes_: int) -> dict[str, Any]:
+        return {"start": 0, "end": 1, "seconds": 1, "bytes": bytes_}
+
+    run = parse_iperf3(
+        json.dumps(
+            {
+                "start": {"version": "iperf 3.18"},
+                "intervals": [
+                    {
+                        "sum": ends(100) | {"sender": True},
+                        "sum_bidir_reverse": ends(300) | {"sender": False},
+                    }
+                ],
+                "end": {
+                    "sum_sent": ends(100),
+                    "sum_received": ends(90),
+                    "sum_sent_bidir_reverse": ends(300),
+                    "sum_received_bidir_reverse": ends(290),
+                },
+            }
+        )
+    )
+    assert run.intervals["bytes"].tolist() == [100, 300]
+    assert run.intervals["is_sender"].tolist() == [True, False]
+    assert run.totals["bytes"].to_dict() == {
+        "sent": 100,
+        "received": 90,
+        "sent_reverse": 300,
+        "received_reverse": 290,
+    }
+
+
+@pytest.mark.parametrize(
+    ("parse", "text"),
+    [
+        (
+            parse_iperf3,
+            '{"start": {}, "intervals": [{"sum": {"start": 0, "end": 1%s}}]}' % ("0" * 400),
+        ),
+        (parse_iperf3, '{"event": ["start"], "data": {}}'),
+        (
+            parse_mpstat,
+            '{"sysstat": {"hosts": [{"statistics": [{"cpu-load": [{"cpu": "0", "usr": 1%s}]}]}]}}'
+            % ("0" * 400),
+        ),
+        # Without its banner nobody knows whether it is UDP_STREAM's or TCP_RR's.
+        (parse_netperf, "16384  131072 1        1       10.00    25000.00\n16384  131072\n"),
+    ],
+)
+def test_what_cannot_be_told_is_a_line(parse: Callable[[str], Any], text: str) -> None:
+    with pytest.raises(CaptureError) as caught:
+        parse(text)
+    assert "\n" not in str(caught.value)

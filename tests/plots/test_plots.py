@@ -1,0 +1,283 @@
+# Each picture on frames made by hand: what is drawn is what the frame says, empty frames draw too,
+# and the palette holds for eyes that lack a cone.
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import StepPatch
+
+from netcost_analysis import plots
+from netcost_analysis.plots.lanes import _write
+from netcost_analysis.plots.palette import ESTIMATE
+from netcost_analysis.questions.stolen_time.headline import PARTS
+from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from support.colours import DEFICIENT, lab
+
+
+@pytest.fixture
+def ax() -> Iterator[Axes]:
+    mpl.use("agg")
+    with plots.style():
+        figure = Figure(figsize=(10, 3))
+        axes = figure.subplots()
+        yield axes
+        figure.canvas.draw()
+        assert axes.get_xlabel(), "an axis without its unit"
+
+
+def widths(ax: Axes) -> list[float]:
+    return [round(float(bar.get_width()), 6) for bar in ax.patches]
+
+
+def words(ax: Axes) -> str:
+    return " | ".join(text.get_text() for text in ax.texts)
+
+
+def parts(known: bool = True, **ns: int) -> pd.DataFrame:
+    whole = sum(ns.values()) if known else np.nan
+    shares = [one / whole for one in ns.values()]
+    return pd.DataFrame({"part": list(ns), "ns": list(ns.values()), "share": shares})
+
+
+def test_answer_draws_each_part_to_scale_and_the_monitor_beside_it(ax: Axes) -> None:
+    shown = parts(own=300_000_000, stolen_network=500_000_000, unknown=200_000_000)
+    plots.answer(ax, shown, "openssl", monitor_ns=900_000_000, displaced_ns=100_000_000)
+    assert ax.get_xlabel() == "CPU time, ms"
+    assert widths(ax) == [300, 500, 200, 900, 100]
+    assert "500 ms\n50.0 %" in words(ax)
+    assert "900 ms of CPU time charged to openssl" in words(ax)
+    assert "100 ms behind network work in kernel threads" in words(ax)
+    assert [bar.get_hatch() for bar in ax.patches[:3]] == [None, None, "////"]
+
+
+def test_answer_without_switches_shows_no_shares(ax: Axes) -> None:
+    plots.answer(ax, parts(known=False, stolen_network=24_000), "openssl")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["from openssl"]
+    assert words(ax) == "24.0 µs"
+
+
+def test_answer_without_a_monitor_or_any_time(ax: Axes) -> None:
+    plots.answer(ax, parts(), "openssl")
+    assert widths(ax) == []
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["openssl on CPU"]
+
+
+def thief(name: str, kind: str, ns: int) -> dict[str, object]:
+    return {"thief": name, "kind": kind, "stolen_max_ns": ns, "stolen_max_share": ns / 100_000}
+
+
+def test_thieves_beyond_the_last_row_are_summed(ax: Axes) -> None:
+    rows = pd.DataFrame([thief(f"irq {n}", "hardirq", 10_000 - n) for n in range(11)])
+    plots.thieves(ax, rows, most=8)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels[-1] == "3 others"
+    assert widths(ax)[-1] == pytest.approx((3 * 10_000 - 8 - 9 - 10) / 1e3)
+    assert "10.0 µs  10.0 %" in words(ax)
+
+
+def test_no_thieves(ax: Axes) -> None:
+    plots.thieves(ax, pd.DataFrame(columns=list(thief("", "", 0))))
+    assert widths(ax) == []
+
+
+def stairs(ax: Axes) -> list[list[float]]:
+    steps = [patch for patch in ax.patches if isinstance(patch, StepPatch)]
+    return [np.round(patch.get_data().values, 6).tolist() for patch in steps]
+
+
+# Of rolling_stolen: when a window begins, for how long it was on CPU, what polls had.
+def windows(*rows: tuple[int, int, int]) -> pd.DataFrame:
+    columns = [*KIND_COLUMNS.values(), "synchronous_ns", "scheduled_ns", "unknown_ns"]
+    frame = pd.DataFrame(rows, columns=["start_ns", "on_cpu_ns", "poll_ns"], dtype="int64")
+    return frame.reindex(columns=["start_ns", "on_cpu_ns", *columns], fill_value=0)
+
+
+def test_time_is_stacked_as_shares_of_the_bin_cut_bins_too(ax: Axes) -> None:
+    bins = windows((40, 30, 30), (100, 100, 50), (200, 25, 0))
+    gaps = pd.DataFrame({"start_ns": [120], "end_ns": [130]})
+    plots.stolen_over_time(ax, bins, gaps, (40, 250), 100)
+    # The window holds 60 ns of the first bin and 50 ns of the last.
+    assert stairs(ax) == [[50, 50, 0], [50, 100, 50]]
+    assert ax.get_ylim() == (0, 100)
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("NAPI polls", "the task itself", "gap in the record"),
+    ]
+
+
+@pytest.mark.parametrize("window", [(0, 0), (0, 1_000_000_000)])
+def test_time_with_nothing_in_it(ax: Axes, window: tuple[int, int]) -> None:
+    empty = windows()
+    plots.stolen_over_time(
+        ax, empty, pd.DataFrame(columns=["start_ns", "end_ns"]), window, 10_000_000
+    )
+    assert stairs(ax) == []
+
+
+@pytest.mark.parametrize("span", [1, 999, 10**6, 809_255_548, 3 * 10**9, 86_400 * 10**9])
+def test_bins_are_round_and_about_as_many_as_wanted(span: int) -> None:
+    width = plots.bin_width(span)
+    assert str(width).rstrip("0") in ("1", "2", "5")
+    assert span <= 120 * width
+    assert width == 1 or span > 48 * (width - 1)
+
+
+def polls(work: list[int | None]) -> pd.DataFrame:
+    column = pd.array(work, dtype="Int64")
+    return pd.DataFrame({"work": column, "self_ns": column * 100 + 500})
+
+
+def heights(ax: Axes) -> dict[float, float]:
+    return {
+        round(bar.get_x() + bar.get_width() / 2, 3): bar.get_height()
+        for bar in ax.patches
+        if bar.get_height()
+    }
+
+
+def test_batches_count_polls_by_work_the_empty_ones_hollow(ax: Axes) -> None:
+    plots.batches(ax, polls([0, 0, 1, 8, 8, 64, None]), budget=64)
+    assert heights(ax) == {0: 2, 1: 1, 8: 2, 64: 1}
+    hollow = [bar for bar in ax.patches if mpl.colors.to_hex(bar.get_facecolor()) == "#ffffff"]
+    assert [bar.get_height() for bar in hollow] == [2]
+    assert "budget 64" in words(ax)
+
+
+def test_large_batches_share_bars_without_losing_any(ax: Axes) -> None:
+    plots.batches(ax, polls([0, *range(1, 301)]), budget=300)
+    assert sum(heights(ax).values()) == 301
+    assert heights(ax)[-1.5] == 1
+
+
+def test_counts_of_very_different_size_get_a_log_scale_in_plain_numbers(ax: Axes) -> None:
+    plots.batches(ax, polls([1] * 2_000 + [64]))
+    assert ax.get_yscale() == "log"
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.canvas.draw()
+    assert "1,000" in [label.get_text() for label in ax.get_yticklabels()]
+
+
+def test_packets_per_softirq(ax: Axes) -> None:
+    plots.packets_per_softirq(ax, pd.DataFrame({"packets": [0, 8, 8, 20]}))
+    assert heights(ax) == {0: 1, 8: 2, 20: 1}
+
+
+def test_cost_per_packet_is_the_median_of_its_batch_size(ax: Axes) -> None:
+    plots.cost_per_packet(ax, polls([1] * 6 + [10] * 6 + [0, None]))
+    line = ax.lines[0]
+    assert list(line.get_xdata()) == [1, 10]
+    # (100 work + 500) / work
+    assert list(line.get_ydata()) == [600, 150]
+    assert ax.get_ylabel() == "time per packet, ns"
+
+
+@pytest.mark.parametrize("draw", [plots.batches, plots.cost_per_packet])
+def test_no_polls(ax: Axes, draw: object) -> None:
+    draw(ax, polls([]))  # type: ignore[operator]
+    assert heights(ax) == {}
+
+
+def test_no_softirqs(ax: Axes) -> None:
+    plots.packets_per_softirq(ax, pd.DataFrame({"packets": pd.array([], dtype="int64")}))
+    assert heights(ax) == {}
+
+
+def estimates(ticks: float, work: float, traced: float) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"got_share": [ticks, work, traced]}, index=pd.Index(["ticks", "work", "traced"])
+    )
+
+
+def test_estimates_show_the_gap(ax: Axes) -> None:
+    plots.estimates(ax, estimates(0.42, 0.55, 0.71))
+    assert widths(ax) == [42, 71, 55, 16]
+    assert "16.0 points" in words(ax)
+
+
+def test_estimates_that_cannot_be_made(ax: Axes) -> None:
+    plots.estimates(ax, estimates(np.nan, np.nan, 0.71))
+    assert widths(ax) == [71]
+    assert words(ax).count("the bundle cannot say") == 2
+
+
+SEGMENT = ["cpu", "start_ns", "end_ns", "kind", "tid", "comm", "name"]
+SOFTIRQ = ["cpu", "entry_ns", "exit_ns", "action"]
+POLL = ["cpu", "start_ns", "end_ns", "device", "work"]
+
+
+def interrupt() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    segments = [
+        (0, 0, 100, "task", 5, "openssl", None),
+        (0, 100, 120, "hardirq", 5, "openssl", "eth0-rx-0"),
+        (0, 120, 180, "poll", 5, "openssl", None),
+        (0, 180, 200, "softirq", 5, "openssl", "NET_RX"),
+        (0, 200, 300, "task", 5, "openssl", None),
+        (1, 0, 300, "idle", 0, "swapper", None),
+    ]
+    return (
+        pd.DataFrame(segments, columns=SEGMENT),
+        pd.DataFrame([(0, 120, 200, "NET_RX")], columns=SOFTIRQ),
+        pd.DataFrame([(0, 120, 180, "eth0", 8)], columns=POLL),
+    )
+
+
+def test_lanes_stack_what_runs_on_top_of_what(ax: Axes) -> None:
+    plots.lanes(ax, *interrupt(), 0, (0, 300), (100, 200, 100), others=(1,))
+    boxes = {
+        (round(bar.get_y() + bar.get_height() / 2), bar.get_x(), bar.get_width())
+        for bar in ax.patches
+    }
+    # Lane, start after the interrupt, length.
+    assert {(0, 0, 20), (1, 20, 60), (2, 20, 80), (2, 80, 20), (3, -100, 300)} <= boxes
+    assert (4, -100, 300) in boxes
+    for text in ("eth0-rx-0", "eth0 8 packets", "NET_RX", "openssl", "100 ns in interrupts"):
+        assert text in words(ax)
+    assert ax.get_xlabel() == "time since the interrupt, ns"
+
+
+def test_lanes_of_nothing(ax: Axes) -> None:
+    frames = (pd.DataFrame(columns=columns) for columns in (SEGMENT, SOFTIRQ, POLL))
+    plots.lanes(ax, *frames, 0, (0, 0))
+    assert widths(ax) == []
+
+
+def test_labels_never_overlap(ax: Axes) -> None:
+    ax.set_xlim(0, 100)
+    ax.set_ylim(1, -1)
+    ax.set_xlabel("ns")
+    _write(ax, [(start, start + 1.5, 0, "virtio2-input.0", "black") for start in range(0, 100, 2)])
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.canvas.draw()
+    boxes = sorted(text.get_window_extent().extents.tolist() for text in ax.texts)
+    assert len(boxes) > 3
+    assert all(left[2] < right[0] for left, right in pairwise(boxes))
+
+
+def test_every_part_has_a_colour_and_a_name() -> None:
+    assert set(PARTS) == set(plots.PART) == set(plots.PART_NAMES)
+    assert set(plots.KIND) == set(plots.KIND_NAMES)
+
+
+@pytest.mark.parametrize("eye", DEFICIENT)
+@pytest.mark.parametrize(
+    "palette", [plots.KIND, plots.PART, ESTIMATE], ids=["kinds", "parts", "estimates"]
+)
+def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
+    # idle and unknown are near white on purpose; a hatch tells unknown.
+    colors = {name: lab(color, DEFICIENT[eye]) for name, color in palette.items()}
+    colors.pop("unknown", None)
+    near = {
+        f"{a} and {b}": round(float(np.linalg.norm(colors[a] - colors[b])), 1)
+        for a, b in combinations(colors, 2)
+        if np.linalg.norm(colors[a] - colors[b]) < 14
+    }
+    assert near == {}

@@ -1,0 +1,258 @@
+# Batch sizes, limits and squeezes, on frames and bundles written by hand.
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.batches.exhaustion import by_cpu, compared, marked
+from netcost_analysis.questions.batches.poll_sizes import sizes_from
+from netcost_analysis.questions.batches.settings import KernelLimits, limits_of
+from support.host import ROOT
+
+MS = 1_000_000
+LIMITS = KernelLimits(300, 8_000, 64, 250, "written by hand")
+POLLS = {
+    "cpu": "int32",
+    "start_ns": "Int64",
+    "end_ns": "int64",
+    "device": "category",
+    "work": "Int64",
+    "budget": "Int64",
+    "self_ns": "Int64",
+    "softirq_ordinal": "Int64",
+}
+SOFTIRQS = {
+    "cpu": "int32",
+    "ordinal": "int64",
+    "entry_ns": "Int64",
+    "exit_ns": "Int64",
+    "action": "category",
+    "polls": "int64",
+    "packets": "int64",
+    "in_kthread": "bool",
+}
+
+
+def polls(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    return pd.DataFrame(list(rows), columns=list(POLLS)).astype(POLLS)
+
+
+def test_sizes_by_device_cpu_and_budget() -> None:
+    table = sizes_from(
+        polls(
+            (0, 0, 10, "eth0", 64, 64, 10, 1),
+            (0, 10, 15, "eth0", 63, 64, 5, 1),
+            (0, 15, 18, "eth0", 63, 64, 3, 1),
+            (0, 20, 21, "eth0", 0, 64, 1, 2),
+            (1, 20, 21, "eth0", 8, 8, 1, 2),
+            (1, None, 30, "eth0", 8, 8, None, None),
+            (1, 40, 42, "eth0", 0, 0, 2, 3),
+            (1, 50, 57, None, None, None, 7, 4),
+        )
+    )
+    rows = {(row["device"], row["cpu"], row["work"]): row for row in table.to_dict("records")}
+    spike = rows[("eth0", 0, 63)]
+    assert (spike["polls"], spike["packets"], spike["ns"]) == (2, 126, 8)
+    assert spike["trap"] == "almost full"
+    assert spike["polls_share"] == 0.5
+    assert spike["packets_share"] == 126 / 190
+    assert rows[("eth0", 0, 64)]["trap"] == "full"
+    assert rows[("eth0", 0, 0)]["trap"] == "empty"
+    # Busy polling has a smaller budget, and half of these polls no begin.
+    busy = rows[("eth0", 1, 8)]
+    assert (busy["budget"], busy["polls"], busy["without_begin"], busy["ns"]) == (8, 2, 1, 1)
+    assert rows[("eth0", 1, 0)]["trap"] == "Tx only"
+    (old,) = (row for row in table.to_dict("records") if row["device"] == "(no_device)")
+    assert (old["polls"], old["ns"], old["trap"]) == (1, 7, "no work field")
+    assert pd.isna(old["packets"])
+    assert table["polls"].sum() == 8
+    assert table["packets"].sum() == 64 + 126 + 16
+
+
+def test_ordinary_sizes_are_no_trap() -> None:
+    assert sizes_from(polls((0, 0, 9, "eth0", 5, 64, 9, 1)))["trap"].isna().all()
+
+
+def squeezed(*rows: tuple[Any, ...], limits: KernelLimits = LIMITS) -> pd.DataFrame:
+    # Rows: cpu, entry, last poll's end, exit, packets, polls. One poll stands for all.
+    softirqs = pd.DataFrame(
+        [
+            (cpu, place, entry, leave, "NET_RX", number, packets, False)
+            for place, (cpu, entry, _, leave, packets, number) in enumerate(rows)
+        ],
+        columns=list(SOFTIRQS),
+    ).astype(SOFTIRQS)
+    told = polls(
+        *(
+            (cpu, entry, last, "eth0", min(packets, 64), 64, 1, place)
+            for place, (cpu, entry, last, _, packets, number) in enumerate(rows)
+            if number
+        )
+    )
+    return marked(softirqs, told, limits)
+
+
+@pytest.mark.parametrize(
+    ("row", "low", "high"),
+    [
+        ((0, 0, 100, 200, 299, 5), 0, 0),
+        ((0, 0, 100, 200, 300, 5), 1, 1),
+        # Two jiffies of 4 ms: the first began before, so between one and two ticks.
+        ((0, 0, 3 * MS, 4 * MS, 64, 1), 0, 0),
+        ((0, 0, 3 * MS, 4 * MS + 1, 64, 1), 0, 1),
+        ((0, 0, 8 * MS - 1, 9 * MS, 64, 1), 0, 1),
+        ((0, 0, 8 * MS, 9 * MS, 64, 1), 1, 1),
+        # The look at the clock is after a poll.
+        ((0, 0, 0, 20 * MS, 0, 0), 0, 0),
+        # One full poll is no squeeze.
+        ((0, 0, 100, 200, 64, 1), 0, 0),
+    ],
+)
+def test_squeezes_by_packets_and_by_time(row: tuple[int, ...], low: int, high: int) -> None:
+    table = by_cpu(squeezed(row), [0, 1])
+    assert table["squeezes_low"].tolist() == [low, 0]
+    assert table["squeezes_high"].tolist() == [high, 0]
+    assert (table["by_budget"] + table["by_time_high"]).tolist() == [high, 0]
+
+
+def test_who_has_no_limits_has_no_squeezes() -> None:
+    table = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits()), [0])
+    assert table["squeezes_low"].isna().all()
+    assert table["by_budget"].isna().all()
+    assert table["net_rx"].tolist() == [1]
+    half = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits(netdev_budget=300)), [0])
+    assert half["by_budget"].tolist() == [1]
+
+
+def counted(squeezes: int, softirqs: int = 3) -> pd.DataFrame:
+    # Readings from 100 to 110 and from 1,000 to 1,020.
+    return pd.DataFrame(
+        {
+            "softnet_squeezes": squeezes,
+            "packets_counted": 900,
+            "received_rps": 0,
+            "softirqs_counted": softirqs,
+            "start_ns": 105,
+            "end_ns": 1_010,
+            "from_ns": 100,
+            "inner_from_ns": 110,
+            "inner_to_ns": 1_000,
+            "to_ns": 1_020,
+            "softirqs_from_ns": 100,
+            "softirqs_to_ns": 1_020,
+        },
+        index=pd.Index([0], name="cpu"),
+    )
+
+
+ROWS = (
+    (0, 50, 60, 99, 300, 5),
+    (0, 101, 102, 105, 300, 5),
+    (0, 200, 250, 300, 300, 5),
+    (0, 990, 1_005, 1_010, 300, 5),
+    (0, 1_030, 1_040, 1_050, 300, 5),
+)
+
+
+@pytest.mark.parametrize(
+    ("squeezes", "softirqs", "verdict"),
+    [
+        (0, 3, "differ: the recording shows more"),
+        (1, 3, "agree"),
+        (3, 3, "agree"),
+        (3, 9, "agree, but 6 of the 9 NET_RX"),
+        (4, 3, "differ: the kernel counted more"),
+        (5, 5, "explained: 2 of the 5 NET_RX"),
+        (6, 5, "differ: the kernel counted more"),
+    ],
+)
+def test_against_softnet_within_what_a_reading_takes(
+    squeezes: int, softirqs: int, verdict: str
+) -> None:
+    (row,) = compared(squeezed(*ROWS), [0], counted(squeezes, softirqs), None).to_dict("records")
+    # Surely between the readings: one. Perhaps: also those that ended while one was made.
+    assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
+    assert row["verdict"].startswith(verdict)
+
+
+def test_without_readings_the_verdict_says_why() -> None:
+    table = compared(squeezed(*ROWS), [0, 1], None, "nobody looked")
+    assert table["verdict"].unique().tolist() == ["unknown: nobody looked"]
+    assert table["softnet_squeezes"].isna().all()
+    (row,) = compared(squeezed(*ROWS, limits=KernelLimits()), [0], counted(1), None).to_dict(
+        "records"
+    )
+    assert row["verdict"] == "unknown: the limits were not recorded"
+
+
+@pytest.mark.parametrize(
+    ("hz", "usecs", "net_rx", "softirq"),
+    [
+        (250, 8_000, 2, 1),
+        (1_000, 2_000, 2, 2),
+        (100, 20_000, 2, 1),
+        (300, 6_666, 2, 1),
+        (250, 8_001, 3, 1),
+        # 10 ms are three ticks exactly; 2 ms are 2.048 of the Alpha's.
+        (300, 10_000, 3, 1),
+        (1_024, 2_000, 3, 3),
+        (100, 2_000, 1, 1),
+    ],
+)
+def test_jiffies_are_rounded_up_as_the_kernel_does(
+    hz: int, usecs: int, net_rx: int, softirq: int
+) -> None:
+    limits = KernelLimits(300, usecs, 64, hz)
+    assert (limits.net_rx_jiffies, limits.softirq_jiffies) == (net_rx, softirq)
+
+
+def bundle(folder: Path, **files: str) -> Any:
+    shutil.copytree(ROOT / "sample-data" / "nic-stolen-time", folder / "bundle")
+    for name, text in files.items():
+        path = folder / "bundle" / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return netcost.open_capture(folder / "bundle")
+
+
+def test_limits_are_the_hosts_own(tmp_path: Path) -> None:
+    found = netcost.kernel_limits(netcost.open_capture(ROOT / "sample-data" / "nic-stolen-time"))
+    assert found == KernelLimits(300, 8_000, 64, 250, "manifest.json, host.sysctls")
+    settings = "net.core.netdev_budget = 600\nnet.core.dev_weight = {weight}\n"
+    capture = bundle(
+        tmp_path,
+        before__settings__sysctl_net_core=settings.format(weight=64),
+        after__settings__sysctl_net_core=settings.format(weight=32),
+        kernel_config="CONFIG_HZ=1000\n",
+    )
+    assert netcost.kernel_limits(capture) == KernelLimits(
+        600, None, None, 1_000, "before/settings/sysctl_net_core"
+    )
+    assert limits_of(capture, usecs=4_000).net_rx_jiffies == 4
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "99999999999999999999", "1e9", ""])
+def test_limits_of_a_stranger(tmp_path: Path, value: str) -> None:
+    capture = bundle(
+        tmp_path,
+        before__settings__sysctl_net_core=f"net.core.netdev_budget = {value}\n",
+        kernel_config=f"CONFIG_HZ={value}\n",
+    )
+    manifest = capture.bundle.manifest
+    manifest["host"] = {"sysctls": {"net.core.netdev_budget": value}}
+    found = netcost.kernel_limits(capture)
+    assert (found.netdev_budget, found.hz) == (None, None)
+    manifest["host"] = json.loads('{"sysctls": [1]}')
+    assert netcost.kernel_limits(capture).netdev_budget is None
+
+
+def test_a_limit_of_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="budget=0: a limit is at least 1"):
+        limits_of(SimpleNamespace(bundle=None), budget=0)  # type: ignore[arg-type]
+    assert limits_of(SimpleNamespace(bundle=None)) == KernelLimits()  # type: ignore[arg-type]

@@ -1,0 +1,288 @@
+# What a recording missed without a word, by the counters beside it.
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.completeness.known import Row, judged
+from support.completeness import row
+from support.counted_beside import BEFORE, beside
+from support.device_bundles import bundle
+from support.perfdata import Cpu, cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.told import NET_RX, OPENSSL, TIMER, UDPSINK
+
+
+# NET_RX of a microsecond each, one every four, beginning with the one at 4 us; what happens from 0
+# to 95 us is recorded.
+def busy(number: int, count: int, *more: h.Happening, task: h.Task = OPENSSL) -> Cpu:
+    happened: list[h.Happening] = [h.Waking(0, UDPSINK), *more, h.Waking(95_000, UDPSINK)]
+    for at in range(4_000, 4_000 + 4_000 * count, 4_000):
+        happened += [h.SoftirqEntry(at, NET_RX), h.SoftirqExit(at + 1_000, NET_RX)]
+    return cpu(number, *sorted(happened, key=lambda one: one.at), task=task)
+
+
+def known(folder: Path, files: dict[str, Any], *cpus: Cpu, **settings: Any) -> netcost.Completeness:
+    return netcost.completeness(netcost.open_capture(bundle(folder, files, *cpus, **settings).path))
+
+
+def test_what_a_count_proves_is_missing(tmp_path: Path) -> None:
+    files = beside(2, softirqs={("NET_RX", 0): 10, ("NET_RX", 1): 20, ("RCU", 1): 1})
+    found = known(tmp_path, files, busy(0, 10), busy(1, 8))
+    assert found.verdict == "misses 60 % of NET_RX on CPU 1, 100 % of RCU on CPU 1"
+    assert (found.state, found.reason, found.lost_events) == ("incomplete", None, 0)
+    missing = row(found, "NET_RX", 1)
+    assert (missing["what"], missing["counted"], missing["recorded"]) == ("softirq", 20, 8)
+    assert (missing["missing_least"], missing["missing_most"]) == (12, 12)
+    assert row(found, "NET_RX", 0)["missing_least"] == 0
+    # Counters that stood still beside events that did not happen are no rows.
+    assert set(found.rows["counter"]) == {"NET_RX", "RCU"}
+
+
+def test_counters_that_may_have_grown_before_and_after_prove_nothing(tmp_path: Path) -> None:
+    # One while each file was read, and one before and one after: of the five that are recorded the
+    # counter has any three to five of them.
+    outside = [
+        one
+        for at in (500, 1_500, 90_500, 92_000)
+        for one in (h.SoftirqEntry(at, TIMER), h.SoftirqExit(at + 100, TIMER))
+    ]
+    found = known(
+        tmp_path, beside(1, softirqs={("NET_RX", 0): 3, ("TIMER", 0): 2}), busy(0, 3, *outside)
+    )
+    assert (found.verdict, found.state) == ("complete", "complete")
+    timer = row(found, "TIMER", 0)
+    assert (timer["counted"], timer["recorded"], timer["recorded_inside"]) == (2, 2, 0)
+    assert (timer["missing_least"], timer["missing_most"]) == (0, 2)
+
+
+def test_interrupts_of_one_handler_and_vectors(tmp_path: Path) -> None:
+    inside = [
+        h.IrqEntry(6_000, 32, "eth0"),
+        h.IrqExit(6_100, 32),
+        h.IrqEntry(6_200, 33, "shared"),
+        h.IrqExit(6_300, 33),
+        h.VectorEntry(6_400, "local_timer"),
+        h.VectorExit(6_500, "local_timer"),
+        h.VectorEntry(6_600, "reschedule"),
+        h.VectorExit(6_700, "reschedule"),
+        h.VectorEntry(6_800, "call_function_single"),
+        h.VectorExit(6_900, "call_function_single"),
+    ]
+    grown = {("32", 0): 4, ("33", 0): 9, ("LOC", 0): 2, ("RES", 0): 1, ("CAL", 0): 2, ("IWI", 0): 7}
+    names = {
+        "32": "PCI-MSI 1-edge eth0",
+        "33": "IO-APIC 5-fasteoi ehci_hcd, snd_hda",
+        "LOC": "Local timer interrupts",
+        "RES": "Rescheduling interrupts",
+        "CAL": "Function call interrupts",
+        "IWI": "IRQ work interrupts",
+    }
+    found = known(tmp_path, beside(1, interrupts=grown, names=names), busy(0, 1, *inside))
+    assert found.verdict == "misses 75 % of interrupt 32 on CPU 0, 50 % of LOC on CPU 0"
+    # CAL counts call_function as well, which is not recorded here.
+    assert set(found.rows["counter"]) == {"32", "LOC", "RES"}
+    assert found.rows.set_index("counter")["what"].to_dict() == {
+        "32": "irq",
+        "LOC": "vector",
+        "RES": "vector",
+    }
+
+
+def test_packets_prove_nothing(tmp_path: Path) -> None:
+    polled = [h.NapiPoll(4_500, "eth0", work=5)]
+    found = known(
+        tmp_path,
+        beside(1, softirqs={("NET_RX", 0): 1}, packets={0: 50}),
+        busy(0, 1, *polled),
+    )
+    assert found.state == "complete"
+    packets = row(found, "processed", 0)
+    assert (packets["counted"], packets["recorded"], packets["missing_least"]) == (50, 5, 0)
+    assert packets["missing_most"] == 45
+
+
+@pytest.mark.parametrize(("cpus", "compared"), [("all", True), ("0", False), (None, False)])
+def test_switches_are_the_hosts(tmp_path: Path, cpus: str | None, compared: bool) -> None:
+    # CPU 1 has no event: whether it was recorded only the manifest knows.
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "cpus": cpus}
+    switched = busy(0, 1, h.Switch(7_000, UDPSINK), h.Switch(9_000, OPENSSL))
+    files = beside(2, switches=8, softirqs={("NET_RX", 0): 1, ("NET_RX", 1): 5})
+    found = known(tmp_path, files | {"manifest.json": manifest}, switched)
+    if compared:
+        assert found.verdict == "misses 75 % of switches, 100 % of NET_RX on CPU 1"
+        assert row(found, "ctxt")["recorded"] == 2
+    else:
+        assert found.verdict == "complete"
+        assert set(found.rows["cpu"].dropna()) == {0}
+
+
+def test_what_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
+    files = beside(1, softirqs={("NET_RX", 0): 5})
+    one = busy(0, 1)
+    bare = recording(one, known=(OPENSSL,)).write(tmp_path / "perf.data")
+    assert netcost.completeness(netcost.open_capture(bare)).verdict == (
+        "unknown: no counters beside it to compare with"
+    )
+    cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "no counters of known times beside it": ({}, {}),
+        "the trace's clock is not CLOCK_MONOTONIC": (files, {"clock": None}),
+        "no event was recorded whole": (files, {"formats": (t.SCHED_SWITCH, t.SCHED_WAKING)}),
+        "the counters were read outside of the recorded window": (
+            beside(1, softirqs={("NET_RX", 0): 5}, read=(BEFORE, (90_000, 96_000))),
+            {},
+        ),
+    }
+    for place, (says, (some, settings)) in enumerate(cases.items()):
+        found = known(tmp_path / str(place), some, one, **settings)
+        assert found.state == "unknown", says
+        assert found.reason is not None
+        assert found.reason.startswith(says)
+        assert found.verdict == f"unknown: {found.reason}"
+        assert not len(found.rows)
+
+
+def test_a_counter_that_began_anew_is_not_compared(tmp_path: Path) -> None:
+    files = beside(2, softirqs={("NET_RX", 0): -500, ("NET_RX", 1): 1})
+    found = known(tmp_path, files, busy(0, 1), busy(1, 1))
+    assert found.verdict == "complete"
+    assert set(found.rows["cpu"]) == {1}
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        {"softirqs": "CPU0 CPU0 CPU9999999999999999999\n NET_RX: 1 1 1\nNET_RX: 2 2 2\n"},
+        {"softirqs": "CPU0\nNET_RX: 99999999999999999999999999\n: 1\nHI: ٣\n"},
+        {"softirqs": "CPU-1 CPU4294967296\nNET_RX: 1 1\n", "stat": "ctxt\nctxt x\ncpu\n"},
+        {"stat": "ctxt 1 2 3\nctxt 99999999999999999999999\n", "interrupts": "CPU0\nLOC: 1\n"},
+        {"net_softnet_stat": "0 0 0 0 0 0 0 0 0 0 0 0 0\n" * 3, "interrupts": "\n\n32:\n"},
+        {"stamp": "softirqs 5 9\nsoftirqs 9 5\nstat x y\ninterrupts 1\n"},
+        {"stamp": f"softirqs 0 {(1 << 63) - 1}\n"},
+    ],
+)
+def test_counters_of_a_stranger_are_compared_or_not(
+    tmp_path: Path, hostile: dict[str, str]
+) -> None:
+    files = beside(1, softirqs={("NET_RX", 0): 1}, packets={0: 1}, switches=0)
+    files |= {
+        f"{side}/{name}": text for side in ("before", "after") for name, text in hostile.items()
+    }
+    found = known(tmp_path, files, busy(0, 1))
+    assert found.state in ("complete", "unknown")
+
+
+def test_losses_that_are_known_come_first(tmp_path: Path) -> None:
+    files = beside(1, softirqs={("NET_RX", 0): 10})
+    found = known(tmp_path, files, busy(0, 4, h.Lost(50_000, 5)))
+    assert found.verdict == "lost 5 events; misses 60 % of NET_RX on CPU 0"
+    assert (found.state, found.lost_events) == ("incomplete", 5)
+    # More losses than what is missing: they explain it.
+    found = known(tmp_path / "many", files, busy(0, 4, h.Lost(50_000, 86_172)))
+    assert (found.verdict, found.state) == ("lost 86,172 events", "incomplete")
+    assert row(found, "NET_RX", 0)["missing_least"] == 6
+    # They are known without any counters.
+    found = known(tmp_path / "bare", {}, busy(0, 4, h.Lost(50_000, 1)))
+    assert (found.verdict, found.state) == ("lost 1 event", "incomplete")
+    assert found.reason is not None
+
+
+def test_three_are_named_and_shares_are_never_rounded_to_all() -> None:
+    rows = [Row("softirq", "NET_RX", number, 1_000, number, number) for number in range(1, 6)]
+    assert judged(rows, 0).verdict == (
+        "misses 99 % of NET_RX on CPU 1, 99 % of NET_RX on CPU 2, 99 % of NET_RX on CPU 3"
+        " and 2 more"
+    )
+    # As capture/lib/missing.awk writes them.
+    for counted, recorded, share in (
+        (1_000, 1, "99 %"),
+        (1_000, 0, "100 %"),
+        (1_000, 901, "9.9 %"),
+        (1_000, 900, "10 %"),
+        (10_000, 9_990, "0.1 %"),
+        (10_000, 9_991, "9"),
+    ):
+        [row] = [Row("vector", "LOC", 0, counted, recorded, 0)]
+        assert judged([row], 0).verdict == f"misses {share} of LOC on CPU 0"
+    assert judged([], 0, some_lost=True).verdict == "lost an unknown number of events"
+
+
+RECORD = {
+    "verdict": "misses 48 % of NET_RX on CPU 1",
+    "state": "incomplete",
+    "reason": None,
+    "lost_events": None,
+    "rows": [
+        {
+            "what": "softirq",
+            "name": "NET_RX",
+            "cpu": 1,
+            "counted": 1128,
+            "recorded": 592,
+            "recorded_inside": 590,
+            "missing_least": 536,
+            "missing_most": 538,
+        },
+        {"what": "switches", "name": "ctxt", "cpu": None, "counted": 9, "recorded": 9,
+         "recorded_inside": 7},
+    ],
+}  # fmt: skip
+
+
+def test_what_the_recorder_wrote_is_taken(tmp_path: Path) -> None:
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "completeness": RECORD}
+    found = known(tmp_path, {"manifest.json": manifest}, busy(0, 1))
+    assert (found.verdict, found.state) == ("misses 48 % of NET_RX on CPU 1", "incomplete")
+    assert row(found, "NET_RX", 1)[["missing_least", "missing_most"]].tolist() == [536, 538]
+    assert row(found, "ctxt")["missing_most"] == 2
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        # The host had no time to count: here there is.
+        RECORD | {"state": "unknown", "verdict": "unknown: a trace of 900 MiB", "rows": []},
+        [],
+        {},
+        RECORD | {"state": "fine"},
+        RECORD | {"rows": None},
+        RECORD | {"rows": [RECORD["rows"][0] | {"counted": "many"}]},  # type: ignore[index]
+        RECORD | {"rows": [RECORD["rows"][0] | {"cpu": -1}]},  # type: ignore[index]
+        RECORD | {"rows": [RECORD["rows"][0] | {"counted": 1 << 64}]},  # type: ignore[index]
+    ],
+)
+def test_a_record_that_is_none_is_computed_anew(tmp_path: Path, record: Any) -> None:
+    manifest = {"netcost_bundle": 1, "trace": "trace.perf.data", "completeness": record}
+    files = beside(1, softirqs={("NET_RX", 0): 4}) | {"manifest.json": manifest}
+    assert known(tmp_path, files, busy(0, 2)).verdict == "misses 50 % of NET_RX on CPU 0"
+
+
+def test_only_what_counters_count_is_read_and_in_one_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = beside(2, softirqs={("NET_RX", 0): 10, ("NET_RX", 1): 20})
+    made = bundle(tmp_path, files, busy(0, 10), busy(1, 8))
+    capture = netcost.open_capture(made.path)
+    passes: list[list[str]] = []
+
+    class Native:
+        def __init__(self, native: Any) -> None:
+            self.native = native
+
+        def __getattr__(self, name: str) -> Any:
+            assert name not in ("events", "all_events")
+            return getattr(self.native, name)
+
+        def counts(self, wanted: list[Any]) -> Any:
+            passes.append([name for names, *_ in wanted for name in names])
+            return self.native.counts(wanted)
+
+    monkeypatch.setattr(capture, "native", Native(capture.native))
+    assert netcost.completeness(capture).state == "incomplete"
+    assert len(passes) == 1
+    assert "irq:softirq_entry" in passes[0]
+    assert not {"irq:softirq_exit", "sched:sched_waking", "sched:sched_switch"} & set(passes[0])

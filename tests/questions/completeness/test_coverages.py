@@ -1,0 +1,270 @@
+# Three coverages, each with its word, and what networking cost in all: what a headline begins with.
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import netcost_analysis
+from netcost_analysis.questions import words as shared_words
+from netcost_analysis.questions.network import network_words
+from netcost_analysis.questions.stolen_time import words as stolen_story
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.report import explain
+from netcost_analysis.units import duration
+from support.host import ROOT, SAMPLES
+from support.kept import kept
+from support.perfdata import Cpu, cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.run_cli import Netcost
+from support.told import NET_RX, OPENSSL, TIMER, UDPSINK
+from support.unrecorded import SILENT, opened, robbed
+
+
+def written(path: Path, *cpus: Cpu, **settings: object) -> Path:
+    return recording(*cpus, known=(OPENSSL, UDPSINK), **settings).write(path / "perf.data")
+
+
+# CPU 0: openssl |irq 32 100..150 raises NET_RX|150..400 NET_RX, 1 poll| TIMER 500..600 |     1000
+# CPU 1: idle    |                  waking 450 |   (9 lost) LOST 850    | waking           1000
+def two() -> tuple[Cpu, Cpu]:
+    return (
+        cpu(
+            0,
+            h.Waking(0, UDPSINK),
+            h.IrqEntry(100, 32),
+            h.SoftirqRaise(120, NET_RX),
+            h.IrqExit(150, 32),
+            h.SoftirqEntry(150, NET_RX),
+            h.NapiPoll(350, "eth0", 3),
+            h.SoftirqExit(400, NET_RX),
+            h.SoftirqRaise(490, TIMER),
+            h.SoftirqEntry(500, TIMER),
+            h.SoftirqExit(600, TIMER),
+            h.Waking(1_000, UDPSINK),
+            task=OPENSSL,
+        ),
+        cpu(
+            1,
+            h.Waking(0, UDPSINK),
+            h.Waking(450, UDPSINK),
+            h.Lost(850, 9),
+            h.Waking(1_000, UDPSINK),
+            task=h.idle(1),
+        ),
+    )
+
+
+def test_coverages_by_hand(tmp_path: Path) -> None:
+    line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
+    got = netcost_analysis.coverages(line)
+    assert got.recorded_share == pytest.approx(1 - 400 / 2_000)
+    # What was lost is in no doubt beside that: all that was recorded is owned.
+    assert got.owned_share == pytest.approx(1)
+    assert got.timed_share == 1
+    assert got.of_cpus["lost_ns"].tolist() == [0, 400]
+    assert got.of_cpus["unknown_ns"].tolist() == [0, 400]
+    assert got.of_cpus["packets"].tolist() == [3, 0]
+    assert (line.recorded, line.owned) == (got.recorded_share, got.owned_share)
+    without = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
+    (tmp_path / "b").mkdir()
+    bare = netcost_analysis.open_capture(written(tmp_path / "b", *two(), formats=without))
+    assert netcost_analysis.coverages(bare.timeline()).timed_share is None
+
+
+# A busy poll has no begin, so its three packets of four have no time.
+def test_packets_whose_time_is_not_known(tmp_path: Path) -> None:
+    told = (
+        h.Waking(0, UDPSINK),
+        h.NapiPoll(50, "eth0", 3),
+        h.SoftirqRaise(90, NET_RX),
+        h.SoftirqEntry(100, NET_RX),
+        h.NapiPoll(200, "eth0", 1),
+        h.SoftirqExit(210, NET_RX),
+        h.Waking(400, UDPSINK),
+    )
+    line = netcost_analysis.open_capture(written(tmp_path, cpu(0, *told, task=OPENSSL))).timeline()
+    assert netcost_analysis.coverages(line).timed_share == 0.25
+
+
+# Contradictions: recorded, and not owned.
+def test_what_is_recorded_need_not_be_owned() -> None:
+    line = kept("veth-stolen-time").timeline()
+    got = netcost_analysis.coverages(line)
+    assert got.recorded_share == 1
+    assert got.owned_share == pytest.approx(1 - line.unknown_cpu_share)
+    assert got.owned_share is not None
+    assert 0.9 < got.owned_share < 0.95
+
+
+@pytest.mark.parametrize("window", [(None, None), (0, 700e-9), (500e-9, None)])
+def test_coverages_multiply(tmp_path: Path, window: tuple[float | None, float | None]) -> None:
+    line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline(*window)
+    got = netcost_analysis.coverages(line)
+    assert got.recorded_share is not None
+    assert got.owned_share is not None
+    assert got.recorded_share * got.owned_share == pytest.approx(1 - line.unknown_cpu_share)
+
+
+# Which of the three it means that word does not say.
+def test_nothing_is_called_covered() -> None:
+    texts = [*(ROOT / "docs").glob("*.md"), *(ROOT / "notebooks").glob("*.py"), ROOT / "README.md"]
+    texts += [*(ROOT / "netcost_analysis").rglob("*.py"), *(ROOT / "capture").rglob("*")]
+    word = re.compile(r"(?<![a-z])covered(?![a-z])", re.IGNORECASE)
+    named = [path for path in texts if path.is_file() and word.search(path.read_text())]
+    assert len(texts) > 200
+    assert named == []
+
+
+# 400 of 2 x 1,000; the second half of CPU 1 has 350 of them.
+def test_every_table_has_the_same_time_without_an_owner(tmp_path: Path) -> None:
+    line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
+    assert line.unknown_cpu_share == 0.2
+    assert netcost_analysis.network_cost(line).unknown_cpu_share == 0.2
+    halves = netcost_analysis.rolling_stolen(line, 500, 500)
+    assert halves["unknown_cpu_share"].tolist() == pytest.approx([0.05, 0.35])
+    devices = netcost_analysis.device_time(line)
+    assert devices["cpu"].unique().tolist() == [0]
+    assert devices["unknown_cpu_share"].unique().tolist() == [0]
+    # A device's own row is of all CPUs.
+    assert netcost_analysis.device_cost(line)["unknown_cpu_share"].tolist() == [0.2]
+
+
+def test_info_and_stolen_say_the_same_of_a_loss(netcost: Netcost, tmp_path: Path) -> None:
+    path = str(written(tmp_path, *two()))
+    info, stolen = netcost("info", path, "--json").json, netcost("stolen", path, "--json").json
+    assert info["recorded"] == stolen["recorded"] == pytest.approx(0.8)
+    assert stolen["owned"] == pytest.approx(1)
+    assert netcost("ledger", path, "--json").json["recorded"] == info["recorded"]
+    out = netcost("info", path).out
+    assert re.search(r"^recorded +80.0 % of CPU time without loss$", out, re.MULTILINE)
+
+
+def test_what_networking_cost(tmp_path: Path) -> None:
+    line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
+    got = netcost_analysis.network_cost(line)
+    # The line's handler and its NET_RX; not TIMER.
+    assert (got.network_cpu_ns, got.network_cpu_max_ns, got.cpu_ns) == (300, 300, 2_000)
+    assert got.network_cpu_share == pytest.approx(0.15)
+    assert got.unknown_cpu_share == pytest.approx(0.2)
+    assert got.of_cpus["network_cpu_ns"].to_dict() == {0: 300, 1: 0}
+    assert network_words(got) == [
+        "Of 20.0 % of CPU time nobody knows who had it: what is said of the rest is a lower bound.",
+        "Networking used 15.0 % of all CPU time, 300 ns of 2.00 µs: 30.0 % of CPU 0 (80.0 % "
+        "recorded, 100 % of that with a known owner).",
+    ]
+
+
+# On an idle CPU, in ksoftirqd and on a task's own behalf it is network all the same.
+@pytest.mark.parametrize(
+    "name", ["stolen-time-tcp.netcost.tar.zst", "stolen-time-top.netcost.tar.zst"]
+)
+def test_what_networking_cost_is_a_sum_of_classes(name: str) -> None:
+    line = kept(name).timeline()
+    got, classes = netcost_analysis.network_cost(line), netcost_analysis.cost_classes(line)
+    paid = classes[~classes["cost_class"].isin(["own", "idle", "unknown", "displaced"])]
+    by = paid.groupby("is_network")["ns"].sum()
+    assert got.network_cpu_ns == by["yes"]
+    assert got.network_cpu_max_ns == by["yes"] + by.get("unknown", 0)
+
+
+def test_nothing_seen_is_not_nothing_used(tmp_path: Path) -> None:
+    formats = tuple(one for one in t.FORMATS if "softirq" not in one.name)
+    line = netcost_analysis.open_capture(written(tmp_path, *two(), formats=formats)).timeline()
+    words = network_words(netcost_analysis.network_cost(line))
+    assert words[-1] == (
+        "What networking cost in all this capture cannot say: irq:softirq_entry and "
+        "irq:softirq_exit were not recorded."
+    )
+
+
+# Nothing was taken from udpsink, and the CPUs were busy with packets all the same: that is said
+# first, and before it of how much nobody knows.
+def test_a_headline_has_its_context(netcost: Netcost, tmp_path: Path) -> None:
+    one, other = two()
+    path = written(tmp_path, one, cpu(1, *other.happenings, task=UDPSINK))
+    capture = netcost_analysis.open_capture(path)
+    line = capture.timeline()
+    row = netcost_analysis.stolen(line).loc["udpsink"]
+    thieves = by_thief(netcost_analysis.thieves(line), "udpsink")
+    told = stolen_story.network_text(netcost_analysis.network_cost(line))
+    told += shared_words.answer(capture, "udpsink", row, thieves, line.duration_ns)
+    places = [
+        told.index(one)
+        for one in ("nobody knows who had it", "Networking used 15.0 %", "nothing</b> from udpsink")
+    ]
+    assert places == sorted(places)
+    assert "Up to 400 ns more may have been udpsink's time" in told
+    assert netcost("stolen", str(path)).out.startswith("Of 20.0 % of CPU time nobody knows")
+
+
+@pytest.mark.parametrize("name", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])
+def test_the_first_line_is_of_all_cpus(netcost: Netcost, name: str) -> None:
+    out = netcost("stolen", str(SAMPLES / name)).out
+    # Where counters prove softirqs missing, their time is in no figure.
+    least = "at least " if "tcp" in name else ""
+    assert re.match(rf"Networking used {least}[\d.]+ % – [\d.]+ % of all CPU time, .*of CPU 0", out)
+    assert ("181 network softirqs were counted and not recorded" in out) == bool(least)
+    assert "100 % recorded" in out.splitlines()[0]
+
+
+# Of CPU 1 nothing was recorded from 450 to 850: what its networking used there is not nothing.
+def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) -> None:
+    path = written(tmp_path, *two())
+    capture = netcost_analysis.open_capture(path)
+    got = netcost_analysis.network_cost(capture.timeline(5e-7, 8e-7, cpus=[1]))
+    assert (got.recorded_share, got.network_cpu_ns, got.network_cpu_max_ns) == (0, 0, None)
+    assert pd.isna(got.network_cpu_max_share)
+    assert network_words(got) == [
+        "How much networking used of the time of CPU 1 is not known: nothing of it was recorded "
+        "(0.0 % recorded, an unknown part of that with a known owner)."
+    ]
+    window = ("--start", "5e-7", "--end", "8e-7", "--cpu", "1")
+    told = netcost("ask", "network_cost", str(path), *window, "--json").json
+    assert (told["network_cpu_max_ns"], told["network_cpu_max_share"]) == (None, None)
+    assert told["of_cpus"][0]["network_cpu_max_ns"] is None
+    out = netcost("ask", "network_cost", str(path), *window).out
+    assert "network_cpu_max_ns: unknown" in out
+    # CPU 0 was recorded, and had no network then: of CPU 1 that is not said.
+    both = netcost_analysis.network_cost(capture.timeline(5e-7, 8e-7))
+    assert both.network_cpu_max_ns == 0
+    assert both.of_cpus["network_cpu_max_ns"].isna().to_dict() == {0: False, 1: True}
+    assert (
+        "Networking used nothing of all CPU time that has a known owner (50.0 %"
+        in (network_words(both)[-1])
+    )
+
+
+# Before an exit without its entry nobody knows what ran.
+def test_nothing_owned_is_not_nothing_used(tmp_path: Path) -> None:
+    told = (h.Waking(0, UDPSINK), h.SoftirqExit(500, NET_RX), h.Waking(1_000, UDPSINK))
+    capture = netcost_analysis.open_capture(written(tmp_path, cpu(0, *told, task=OPENSSL)))
+    got = netcost_analysis.network_cost(capture.timeline(1e-7, 4e-7))
+    assert (got.recorded_share, got.owned_share, got.network_cpu_max_ns) == (1, 0, None)
+    assert network_words(got) == [
+        "How much networking used of the time of CPU 0 is not known: nothing of it has a known "
+        "owner (100 % recorded, 0.0 % of that with a known owner)."
+    ]
+
+
+# The fourth NET_RX was counted and no event tells of it: around it, there is no figure.
+def test_counted_and_not_recorded_is_not_at_least_nothing(tmp_path: Path) -> None:
+    line = opened(tmp_path, robbed(silent=SILENT)).capture.timeline(16.25e-6, 19.5e-6)
+    got = netcost_analysis.network_cost(line)
+    assert (got.network_cpu_max_ns, got.softirqs_missing) == (0, 5)
+    assert network_words(got)[-1] == (
+        "How much networking used of the time of CPU 0 is not known: 5 network softirqs were "
+        "counted and not recorded (100 % recorded, 100 % of that with a known owner)."
+    )
+
+
+# perf's doubtful stretches overlap there: they add up to 779 us, and make up 604.
+def test_the_page_counts_gaps_that_overlap_once() -> None:
+    line = kept("nic-stolen-time").timeline().load("coverage")
+    sums, gaps = line.sums(), line.coverage
+    unknown = int(sums.loc[sums["context"] == "unknown", "ns"].sum())
+    assert int((gaps["end_ns"] - gaps["start_ns"]).sum()) > unknown
+    told = explain.over_time_text(line, None, [0, 1], gaps, None, 10_000_000)
+    assert f" {duration(unknown)} in all" in told

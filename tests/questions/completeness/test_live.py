@@ -1,0 +1,30 @@
+# What the kit counts on the host and what the package counts of the bundle are the same.
+
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.completeness.compare import computed
+from support.host import require_root_tracing
+from support.kit.record import RECORD, ended, manifest_of
+
+pytestmark = pytest.mark.live
+
+
+@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+def test_host_and_package_agree(tool: str, tmp_path: Path) -> None:
+    require_root_tracing()
+    folder = tmp_path / "bundle"
+    words = ["--tool", tool, "--profile", "stolen", "--duration", "1", "--load", "sleep 9"]
+    done = ended([RECORD, "-o", folder, *words], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+    assert done.returncode == 0, done.stderr
+    capture, written = netcost.open_capture(folder), manifest_of(folder)["completeness"]
+    told, found = netcost.completeness(capture), computed(capture)
+    assert told.verdict == written["verdict"]
+    assert (found.verdict, found.state) == (told.verdict, told.state)
+    columns = [name for name in found.rows if not name.startswith("missing")]
+    order = ["what", "counter", "cpu"]
+    both = [one.rows[columns].sort_values(order, ignore_index=True) for one in (told, found)]
+    assert both[0].equals(both[1])
+    assert len(both[0]) > 5

@@ -1,0 +1,227 @@
+# device_cost: time and packets of one stretch, by hand and beside the counters of recordings.
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.devices.cost import joined, lacking
+from netcost_analysis.questions.devices.shares import over_time
+from netcost_analysis.questions.devices.words import cost_text
+from support.device_bundles import bundle, net_dev, opened
+from support.host import SAMPLES
+from support.perfdata import Cpu, cpu
+from support.perfdata import happenings as h
+from support.told import NET_RX, OPENSSL, UDPSINK
+
+NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))
+
+
+# Each round of 1000 ns: irq 32 for 100 ns, NET_RX for 400 ns with a poll of 10 packets, then 20 ns.
+def rounds(count: int = 10) -> Cpu:
+    told: list[h.Happening] = []
+    for start in range(1000, 1000 + count * 1000, 1000):
+        told += [
+            h.IrqEntry(start, 32, "eth0-rx-0"),
+            h.SoftirqRaise(start + 50, NET_RX),
+            h.IrqExit(start + 100, 32),
+            h.SoftirqEntry(start + 100, NET_RX),
+            h.NapiPoll(start + 500, "eth0", 10),
+            h.SoftirqExit(start + 520, NET_RX),
+        ]
+    return cpu(0, *told, h.Waking(1000 + count * 1000, UDPSINK), task=OPENSSL)
+
+
+def counted(at: int, received: int, sent: int, took: int = 0) -> str:
+    text = net_dev(eth0=(100 * received, received, 60 * sent, sent), veth0=(10, received, 0, 0))
+    return f"@ 1 {at - took} {at + took}\n{text}"
+
+
+def made(folder: Path, **files: str) -> netcost.Timeline:
+    told = bundle(folder, dict(files), rounds())
+    return netcost.open_capture(told.path).timeline()
+
+
+# Read at 2900 and 5900: three rounds lie in between.
+def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
+    timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)})
+    rows = netcost.device_cost(timeline).set_index("device")
+    eth0 = rows.loc["eth0"]
+    assert (eth0["start_ns"], eth0["end_ns"], eth0["window_error_ns"]) == (2900, 5900, 0)
+    assert (eth0["hardirq_ns"], eth0["poll_ns"], eth0["ns"]) == (300, 1200, 1500)
+    assert (eth0["packets"], eth0["rx_packets"], eth0["tx_packets"]) == (30, 30, 10)
+    assert eth0["cpu_share"] == 0.5
+    assert eth0["work_share"] == 1
+    assert (eth0["ns_per_work"], eth0["ns_per_packet"]) == (50, 37.5)
+    assert eth0["ns_per_byte"] == 1500 / (3000 + 600)
+    assert eth0["interrupts_per_s"] == 1e6
+    # It received and was never polled: nobody knows what that cost.
+    veth0 = rows.loc["veth0"]
+    assert veth0["rx_packets"] == 30
+    assert veth0[["ns", "ns_per_packet", "polls"]].isna().all()
+    assert lacking(timeline) is None
+
+
+def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
+    text = counted(2900, 5, 0) + counted(5900, 35, 10) + counted(8900, 65, 10)
+    capture = made(tmp_path, **{"samples/net_dev": text}).capture
+    rows = netcost.device_cost(capture.timeline(start=4e-6)).set_index("device")
+    assert (rows.loc["eth0", "start_ns"], rows.loc["eth0", "end_ns"]) == (5900, 8900)
+    alone = netcost.device_cost(capture.timeline(start=6e-6)).set_index("device")
+    assert pd.isna(alone.loc["eth0", "rx_packets"])
+    assert alone.loc["eth0", "ns_per_work"] == 50
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "why"),
+    [
+        ({}, {}, "nothing says when"),
+        ({"samples/net_dev": counted(2900, 5, 0)}, {}, "not read twice within the window"),
+        (
+            {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 1)},
+            {"clock": None},
+            "clock .* is not that of the interfaces' counters",
+        ),
+    ],
+)
+def test_without_counters_of_its_time_traffic_is_unknown(
+    tmp_path: Path, files: dict[str, str], settings: dict[str, Any], why: str
+) -> None:
+    told = bundle(tmp_path, files, rounds(), **settings)
+    timeline = netcost.open_capture(told.path).timeline()
+    row = netcost.device_cost(timeline).iloc[0]
+    assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
+    assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
+    assert row["ns_per_work"] == 50
+    assert pd.Series([lacking(timeline)]).str.contains(why).all()
+
+
+def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> None:
+    told = bundle(tmp_path, {}, rounds())
+    timeline = netcost.open_capture(told.path / "trace.perf.data").timeline()
+    assert netcost.device_cost(timeline)["ns"].tolist() == [5000]
+    assert "bare recording" in str(lacking(timeline))
+
+
+def test_a_name_of_two_namespaces_has_no_traffic() -> None:
+    times = pd.DataFrame(
+        {"device": ["eth0", "eth1"], "hardirq_ns": 1, "poll_ns": 1, "ns": 2, "interrupts": 1,
+         "polls": 1, "packets": 1, "timed_packets": 1, "start_ns": 0, "end_ns": 10,
+         "unknown_cpu_share": 0.0}
+    )  # fmt: skip
+    traffic = pd.DataFrame(
+        {"namespace": ["a", "b", "a"], "device": ["eth0", "eth0", "eth1"], "rx_packets": 1,
+         "tx_packets": 1, "rx_bytes": 9, "tx_bytes": 9, "rx_packet_bytes": 9.0,
+         "tx_packet_bytes": 9.0, "speed_bits_per_s": pd.NA, "utilisation_share": pd.NA,
+         "start_ns": 0, "end_ns": 10, "interval_error_ns": 0}
+    )  # fmt: skip
+    rows = joined(times, traffic).set_index("device")
+    assert rows["namespace"].to_dict() == {"eth0": None, "eth1": "a"}
+    assert pd.isna(rows.loc["eth0", "ns_per_packet"])
+    assert rows.loc["eth1", "ns_per_packet"] == 1
+
+
+# Two namespaces are read one after the other, so no two of their readings have a window in common.
+def test_namesakes_of_two_namespaces_are_not_given_each_others_time(tmp_path: Path) -> None:
+    manifest = {"network_namespaces": ["blue", "."], "netcost_bundle": 1}
+    timeline = made(
+        tmp_path,
+        **{
+            "manifest.json": {**manifest, "trace": "trace.perf.data"},
+            "samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10),
+            "samples/net_dev.host": counted(2950, 5, 0) + counted(6950, 45, 10),
+        },
+    )
+    rows = netcost.device_cost(timeline)
+    eth0 = rows[rows["device"] == "eth0"]
+    assert len(eth0) == 1
+    # Of the longest stretch that was counted.
+    assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [2950, 6950, 2000]
+    assert eth0[["namespace", "rx_packets", "ns_per_packet"]].isna().all(axis=None)
+    flags = netcost.device_flags(timeline)
+    assert "unlisted" not in set(flags["flag"])
+    assert "interrupts and polls" not in " ".join(flags["why"])
+
+
+def test_net_devs_packets_are_of_all_cpus(tmp_path: Path) -> None:
+    files = {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)}
+    capture = made(tmp_path, **files).capture
+    row = netcost.device_cost(capture.timeline(cpus=[0])).set_index("device").loc["eth0"]
+    assert (row["ns"], row["rx_packets"], row["ns_per_work"]) == (1500, 30, 50)
+    assert row[["ns_per_packet", "ns_per_byte"]].isna().all()
+
+
+# A busy poll has no begin: 200 of 300 packets have no time, and would make the others cheap.
+def test_packets_of_busy_polls_are_not_for_free(tmp_path: Path) -> None:
+    busy = [h.NapiPoll(1000 * i + 700, "eth0", 20) for i in range(1, 11)]
+    told = sorted([*rounds().happenings, *busy], key=lambda one: one.at)
+    drawing = cpu(0, *told, task=OPENSSL)
+    files = {"samples/net_dev": counted(1000, 5, 0) + counted(11_000, 305, 10)}
+    timeline = netcost.open_capture(bundle(tmp_path, files, drawing).path).timeline()
+    row = netcost.device_cost(timeline).set_index("device").loc["eth0"]
+    assert (row["packets"], row["timed_packets"], row["rx_packets"]) == (300, 100, 300)
+    assert row["ns_per_work"] == 50
+    assert row[["ns_per_packet", "ns_per_byte"]].isna().all()
+
+
+def test_bins_add_up_to_the_devices_time(tmp_path: Path) -> None:
+    timeline = made(tmp_path)
+    bins = over_time(timeline.sums(1000), netcost.device_lines(timeline), "eth0")
+    by_kind = bins.groupby("kind")["ns"].sum().to_dict()
+    assert by_kind == {"hardirq": 1000, "poll": 4000}
+    assert len(bins) == 20
+
+
+# veth counts in its poll what that poll returns as work: the two agree packet for packet.
+def test_the_samples_packets_are_its_polls_work() -> None:
+    timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
+    rows = netcost.device_cost(timeline).set_index("device")
+    for device in ("busy0", "quiet0"):
+        assert rows.loc[device, "packets"] == rows.loc[device, "rx_packets"] > 500_000
+        assert rows.loc[device, "work_share"] == 1
+    # The hub sends quiet0 all that busy0 receives and sends.
+    busy = rows.loc["busy0"]
+    assert rows.loc["quiet0", "rx_packets"] == busy["rx_packets"] + busy["tx_packets"]
+    # An interface that nobody uses takes half as much time as the one that all is for, and more.
+    assert 0.5 < rows.loc["quiet0", "ns"] / rows.loc["busy0", "ns"] < 1
+
+
+@pytest.mark.parametrize("sample", NICS, ids=lambda path: path.name[:14])
+def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
+    # Between the two readings, and with them: reading takes a tenth of a second in this guest.
+    capture = opened(sample).capture
+    told = capture.bundle
+    assert told
+    begins, ends = zip(*(one.reads["net_dev"] for one in (told.before, told.after)), strict=True)
+    grown = told.after.net_dev.loc["eth0"] - told.before.net_dev.loc["eth0"]
+    polls = capture.timeline().polls
+    polls = polls[polls["device"] == "eth0"]
+    least, most = (
+        int(polls.loc[polls["end_ns"].between(*window), "work"].sum())
+        for window in ((ends[0], begins[1]), (begins[0], ends[1]))
+    )
+    assert 0 < least <= grown["rx_packets"] <= most
+    row = netcost.device_cost(capture.timeline()).set_index("device").loc["eth0"]
+    rate = row["rx_packets"] / (row["end_ns"] - row["start_ns"])
+    assert abs(row["packets"] - row["rx_packets"]) <= rate * row["window_error_ns"]
+
+
+# Read at 2900 and 5900: 30 packets in three polls that were seen, 40 counted; so the polls of ten
+# were not. 1500 ns are the price of 30.
+def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None:
+    timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 45, 0)})
+    rows = netcost.device_cost(timeline).set_index("device")
+    eth0 = rows.loc["eth0"]
+    assert (eth0["packets"], eth0["rx_packets"], eth0["work_share"]) == (30, 40, 0.75)
+    assert eth0[["ns_per_packet", "ns_per_byte"]].isna().all()
+    assert eth0["ns_per_work"] == 50
+    assert "told of the polled ones alone" in cost_text(rows.reset_index())
+
+
+# The same, but the readings took a third of the stretch: what lies beside them explains ten.
+def test_packets_beside_the_readings_are_no_polls_unseen(tmp_path: Path) -> None:
+    text = counted(2900, 5, 0, took=500) + counted(5900, 45, 0, took=500)
+    rows = netcost.device_cost(made(tmp_path, **{"samples/net_dev": text})).set_index("device")
+    assert rows.loc["eth0", "ns_per_packet"] == rows.loc["eth0", "ns"] / 40

@@ -1,0 +1,64 @@
+# Frames for another host on an interface of this kernel, counted by capture/lib and flagged.
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis as netcost
+from support.device_bundles import bundle
+from support.host import ROOT, missing, require_tool
+
+pytestmark = pytest.mark.live
+
+SENDER = """
+import socket
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+packets.bind(("va", 0))
+header = bytes.fromhex("45000020000000004011") + bytes(2) + bytes([192, 0, 2, 9, 192, 0, 2, 8])
+ethernet = bytes.fromhex("020000000009") + bytes.fromhex("020000000008") + b"\\x08\\x00"
+for _ in range(250):
+    packets.send(ethernet + header + bytes(12))
+"""
+
+
+@pytest.fixture
+def namespace() -> Iterator[str]:
+    # Told by its process from what a command under test leaves: another test looks meanwhile.
+    ip, name = require_tool("ip"), f"netcost-test-{os.getpid()}"
+    if subprocess.run([ip, "netns", "add", name], capture_output=True).returncode:
+        missing("needs root to make a network namespace")
+    try:
+        for command in (
+            "link add va type veth peer name vb",
+            "link set va up",
+            "link set vb up",
+            "addr add 192.0.2.1/24 dev vb",
+        ):
+            subprocess.run([ip, "-n", name, *command.split()], check=True)
+        yield name
+    finally:
+        subprocess.run([ip, "netns", "del", name], check=True)
+
+
+def snapshot(namespace: str, folder: Path) -> None:
+    folder.mkdir()
+    library = str(ROOT / "capture" / "lib")
+    inside = ["nsenter", f"--net=/run/netns/{namespace}"]
+    command = [*inside, "sh", f"{library}/read-network.sh", library, "counters", str(folder), ""]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    (folder / "stamp").write_text(done.stdout)
+
+
+def test_frames_for_another_host_are_counted(namespace: str, tmp_path: Path) -> None:
+    told = bundle(tmp_path / "b", {})
+    snapshot(namespace, tmp_path / "b" / "before")
+    inside = ["nsenter", f"--net=/run/netns/{namespace}", require_tool("python3"), "-c", SENDER]
+    subprocess.run(inside, check=True)
+    snapshot(namespace, tmp_path / "b" / "after")
+    known = netcost.interfaces(told).set_index("device")
+    assert known.loc["vb", "otherhost_dropped"] == 250
+    carried = netcost.device_traffic(told, whole=True).set_index("device")
+    assert carried.loc["vb", "rx_packets"] >= 250

@@ -1,0 +1,360 @@
+# device_time, device_matrix and device_lines: on a drawn timeline, and beside perf kwork and
+# /proc/interrupts.
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.devices.lines import evidence, mapped
+from netcost_analysis.questions.devices.shares import over_time
+from support.device_bundles import bundle, link, net_dev, opened
+from support.host import SAMPLES
+from support.oracle import perf_kwork
+from support.perfdata import Cpu, cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.told import NAPI_THREAD, NET_RX, OPENSSL, UDPSINK
+
+NICS = sorted((SAMPLES / "nic-guest").glob("*.zst"))
+
+
+# CPU 0, openssl:  100 irq 32 110 111      140     150  155     200 irq 40 230          400
+#                      [hardirq]   [eth0 poll 4|poll 2|NET_RX]       [hardirq]
+# CPU 1, udpsink:  300                340  345                                          400
+#                     [(no_device) poll 5|NET_RX]
+def drawn() -> tuple[Cpu, Cpu]:
+    first = cpu(
+        0,
+        h.IrqEntry(100, 32, "virtio0-input.0"),
+        h.SoftirqRaise(105, NET_RX),
+        h.IrqExit(110, 32),
+        h.SoftirqEntry(111, NET_RX),
+        h.NapiPoll(140, "eth0", 4),
+        h.NapiPoll(150, "eth0", 2),
+        h.SoftirqExit(155, NET_RX),
+        h.IrqEntry(200, 40, "nvme0q1"),
+        h.IrqExit(230, 40),
+        h.Waking(400, UDPSINK),
+        task=OPENSSL,
+    )
+    second = cpu(
+        1,
+        h.SoftirqRaise(290, NET_RX),
+        h.SoftirqEntry(300, NET_RX),
+        h.NapiPoll(340, "(no_device)", 5),
+        h.SoftirqExit(345, NET_RX),
+        h.Waking(400, OPENSSL),
+        task=UDPSINK,
+    )
+    return first, second
+
+
+def timeline(path: Path, *cpus: Cpu, **settings: Any) -> netcost.Timeline:
+    known = tuple(one.first_task for one in cpus)
+    written = recording(*cpus, known=known, **settings).write(path / "perf.data")
+    return netcost.open_capture(written).timeline()
+
+
+def rows_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return {(row["thief"], row["cpu"]): row for row in rows}
+
+
+def test_a_device_is_its_interrupts_and_polls(tmp_path: Path) -> None:
+    made = timeline(tmp_path, *drawn())
+    rows = rows_of(netcost.device_time(made))
+    eth0 = rows["eth0", 0]
+    assert eth0["kind"] == "device"
+    assert (eth0["hardirq_ns"], eth0["poll_ns"], eth0["ns"]) == (10, 39, 49)
+    assert (eth0["interrupts"], eth0["polls"], eth0["packets"]) == (1, 2, 6)
+    # From the first event to the last, 100 to 400.
+    assert eth0["cpu_share"] == pytest.approx(49 / 300)
+    assert eth0["interrupts_per_s"] == pytest.approx(1e9 / 300)
+    assert eth0["unknown_cpu_share"] == 0
+
+
+def test_what_no_device_can_be_charged_with_has_rows_of_its_own(tmp_path: Path) -> None:
+    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn())))
+    assert set(rows) == {
+        ("eth0", 0),
+        ("NET_RX", 0),
+        ("irq 40 nvme0q1", 0),
+        ("(no_device) poll", 1),
+        ("NET_RX", 1),
+    }
+    disk, backlog = rows["irq 40 nvme0q1", 0], rows["(no_device) poll", 1]
+    assert (disk["kind"], disk["ns"], disk["interrupts"], disk["polls"]) == ("line", 30, 1, None)
+    assert (backlog["kind"], backlog["ns"], backlog["packets"]) == ("backlog", 40, 5)
+    assert backlog["interrupts"] is None
+    assert [rows["NET_RX", one]["core_ns"] for one in (0, 1)] == [5, 5]
+    assert rows["NET_RX", 0]["hardirq_ns"] is None
+
+
+def test_the_matrix_has_a_row_per_device_and_a_column_per_cpu(tmp_path: Path) -> None:
+    matrix = netcost.device_matrix(timeline(tmp_path, *drawn()))
+    assert list(matrix.cpu_share.columns) == [0, 1]
+    assert list(matrix.cpu_share.index[:2]) == ["eth0", "(no_device) poll"]
+    assert matrix.cpu_share.loc["eth0"].tolist() == pytest.approx([49 / 300, 0])
+    assert matrix.interrupts_per_s.loc["eth0"].tolist() == pytest.approx([1e9 / 300, 0])
+    assert matrix.interrupts_per_s.loc["NET_RX"].isna().all()
+    text = repr(matrix)
+    assert "cpu1 irq/s" in text
+    assert "16.3 %" in text
+    assert "<table>" in matrix._repr_html_()
+
+
+def without(*formats: Any) -> tuple[Any, ...]:
+    return tuple(one for one in t.FORMATS if one not in formats)
+
+
+def test_without_interrupts_their_part_is_unknown(tmp_path: Path) -> None:
+    formats = without(t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
+    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn(), formats=formats)))
+    eth0 = rows["eth0", 0]
+    assert eth0["hardirq_ns"] is None
+    assert eth0["interrupts"] is None
+    assert eth0["ns"] == eth0["poll_ns"] == 39
+
+
+def test_without_polls_lines_have_no_device(tmp_path: Path) -> None:
+    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn(), formats=without(t.NAPI_POLL))))
+    line = rows["irq 32 virtio0-input.0", 0]
+    assert (line["kind"], line["device"], line["ns"], line["polls"]) == ("line", None, 10, None)
+
+
+def test_polls_without_a_begin_have_counts_and_no_time(tmp_path: Path) -> None:
+    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,))))
+    eth0 = rows["eth0", 0]
+    assert (eth0["poll_ns"], eth0["ns"], eth0["cpu_share"]) == (None, None, None)
+    assert (eth0["polls"], eth0["packets"], eth0["timed_packets"]) == (2, 6, 0)
+    matrix = netcost.device_matrix(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,)))
+    assert matrix.cpu_share.loc["eth0"].isna().tolist() == [True, False]
+
+
+def test_neither_interrupts_nor_polls_is_an_error(tmp_path: Path) -> None:
+    made = timeline(tmp_path, *drawn(), formats=(t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT))
+    for question in (netcost.device_time, netcost.device_matrix, netcost.device_cost):
+        with pytest.raises(MissingEventsError, match=r"napi:napi_poll.*--profile light"):
+            question(made)
+
+
+def test_nothing_happened(tmp_path: Path) -> None:
+    quiet = cpu(0, h.Waking(100, UDPSINK), h.Waking(400, UDPSINK), task=OPENSSL)
+    made = timeline(tmp_path, quiet)
+    assert netcost.device_time(made).empty
+    assert netcost.device_lines(made).empty
+    assert netcost.device_cost(made).empty
+    assert netcost.device_flags(made).empty
+    assert netcost.device_matrix(made).cpu_share.shape == (0, 1)
+
+
+# 100 irq: lost at 120 ... 180. What is unknown is in unknown_cpu_share.
+def test_a_loss_shows_as_coverage(tmp_path: Path) -> None:
+    made = timeline(
+        tmp_path,
+        cpu(
+            0,
+            h.IrqEntry(100, 32, "eth0-rx-0"),
+            h.IrqExit(110, 32),
+            h.Lost(180, 5),
+            h.IrqEntry(200, 32, "eth0-rx-0"),
+            h.IrqExit(210, 32),
+            h.Waking(300, UDPSINK),
+            task=OPENSSL,
+        ),
+    )
+    row = netcost.device_time(made).iloc[0]
+    unknown = int((made.coverage["end_ns"] - made.coverage["start_ns"]).sum())
+    assert unknown > 0
+    assert row["unknown_cpu_share"] == pytest.approx(unknown / made.duration_ns)
+    assert row["interrupts"] == 2
+
+
+LINES = pd.DataFrame(
+    {
+        "irq": [32, 33, 34, 35, 36],
+        "name": ["virtio2-input.0", "i40e-eth1-TxRx-3", "eth01", None, "comp0@pci:0000:01:00.0"],
+        "device": ["eth0", None, None, None, None],
+        "is_network": ["yes", "no", "no", "no", "no"],
+    }
+)
+
+
+def test_a_line_is_mapped_by_polls_then_by_name_then_by_bus() -> None:
+    led = pd.DataFrame({"irq": [32], "device": ["eth0"], "raised": [3], "polled": [2]})
+    lines = mapped(
+        LINES,
+        led,
+        ["eth0", "eth1"],
+        {"35": "PCI-MSIX-0000:00:03.0 1-edge virtio7-output.0"},
+        {"virtio7": "eth7", "0000:01:00.0": "eth2"},
+    )
+    assert lines["device"].tolist() == ["eth0", "eth1", None, "eth7", "eth2"]
+    assert lines["known_by"].tolist() == ["polls", "name", None, "bus", "bus"]
+    assert lines["is_network"].tolist() == ["yes", "yes", "no", "yes", "yes"]
+    assert lines[["raised", "polled"]].iloc[0].tolist() == [3, 2]
+    assert LINES["device"].isna().tolist() == [False, True, True, True, True]
+
+
+# The handler ran on CPU 0 from 100 to 110: it raised at 105 and not at 120, nor on CPU 1.
+def test_evidence_is_of_raises_while_the_handler_ran() -> None:
+    hardirqs = pd.DataFrame(
+        {"cpu": [0], "entry_ns": [100], "exit_ns": [110], "irq": [32], "context": ["hardirq"]}
+    ).astype({"entry_ns": "Int64", "exit_ns": "Int64", "irq": "Int64"})
+    softirqs = pd.DataFrame(
+        {"cpu": [0, 0, 1], "ordinal": [0, 1, 0], "raise_ns": [105, 120, 105], "action": "NET_RX"}
+    ).astype({"raise_ns": "Int64"})
+    polls = pd.DataFrame(
+        {"cpu": [0, 0, 1], "softirq_ordinal": [0, 1, 0], "device": ["eth0", "eth1", "eth2"]}
+    ).astype({"softirq_ordinal": "Int64"})
+    assert evidence(hardirqs, softirqs, polls).to_dict("records") == [
+        {"irq": 32, "raised": 1, "device": "eth0", "polled": 1}
+    ]
+
+
+def test_a_line_of_the_same_bus_belongs_to_the_device(tmp_path: Path) -> None:
+    first, second = drawn()
+    told = bundle(
+        tmp_path / "b",
+        {
+            "before/ip_link.json": [link("eth0", parentdev="virtio9")],
+            "before/net_dev": net_dev(eth0=(0, 0, 0, 0)),
+            "before/interrupts": "     CPU0 CPU1\n 40:  1  0  PCI-MSIX 1-edge virtio9-output.0\n",
+        },
+        first,
+        second,
+    )
+    lines = netcost.device_lines(netcost.open_capture(told.path).timeline()).set_index("irq")
+    assert lines["device"].to_dict() == {32: "eth0", 40: "eth0"}
+    assert lines["known_by"].to_dict() == {32: "polls", 40: "bus"}
+
+
+# irq 11 is eth0's, eth1's and a disk's: 10 and 10 ns, 30 and 20 ns, and 5 ns.
+def test_handlers_that_share_a_line_are_told_apart(tmp_path: Path) -> None:
+    drawing = cpu(
+        0,
+        h.IrqEntry(100, 11, "eth0"),
+        h.SoftirqRaise(105, NET_RX),
+        h.IrqExit(110, 11),
+        h.IrqEntry(112, 11, "eth1"),
+        h.IrqExit(142, 11),
+        h.IrqEntry(143, 11, "ahci"),
+        h.IrqExit(148, 11),
+        h.SoftirqEntry(150, NET_RX),
+        h.NapiPoll(190, "eth0", 4),
+        h.SoftirqExit(200, NET_RX),
+        h.IrqEntry(300, 11, "eth0"),
+        h.IrqExit(310, 11),
+        h.IrqEntry(311, 11, "eth1"),
+        h.SoftirqRaise(320, NET_RX),
+        h.IrqExit(331, 11),
+        h.SoftirqEntry(350, NET_RX),
+        h.NapiPoll(390, "eth1", 4),
+        h.SoftirqExit(400, NET_RX),
+        h.Waking(500, UDPSINK),
+        task=OPENSSL,
+    )
+    made = timeline(tmp_path, drawing)
+    rows = rows_of(netcost.device_time(made))
+    assert (rows["eth0", 0]["hardirq_ns"], rows["eth0", 0]["interrupts"]) == (20, 2)
+    assert (rows["eth1", 0]["hardirq_ns"], rows["eth1", 0]["interrupts"]) == (50, 2)
+    assert (rows["irq 11 ahci", 0]["ns"], rows["irq 11 ahci", 0]["kind"]) == (5, "line")
+    lines = netcost.device_lines(made)
+    assert lines["irq"].tolist() == [11, 11, 11]
+    told = lines.set_index("name")
+    assert told["device"].to_dict() == {"ahci": None, "eth0": "eth0", "eth1": "eth1"}
+    assert told["interrupts"].to_dict() == {"ahci": 1, "eth0": 2, "eth1": 2}
+    assert told.loc["eth1", ["raised", "polled"]].tolist() == [1, 1]
+    bins = over_time(made.sums(1000), lines, "eth1")
+    assert bins.groupby("kind")["ns"].sum().to_dict() == {"hardirq": 50, "poll": 40}
+
+
+# napi/eth0: 100  150 180  200, then openssl, whose softirq polls from 250 to 290.
+def test_polls_of_a_thread_are_their_devices(tmp_path: Path) -> None:
+    drawing = cpu(
+        0,
+        h.Switch(100, NAPI_THREAD),
+        h.NapiPoll(150, "eth0", 4),
+        h.NapiPoll(180, "eth0", 6),
+        h.Switch(200, OPENSSL, 1),
+        h.SoftirqEntry(250, NET_RX),
+        h.NapiPoll(290, "eth0", 3),
+        h.SoftirqExit(300, NET_RX),
+        h.Waking(500, UDPSINK),
+        task=OPENSSL,
+    )
+    written = recording(drawing, known=(OPENSSL, NAPI_THREAD)).write(tmp_path / "perf.data")
+    row = rows_of(netcost.device_time(netcost.open_capture(written).timeline()))["eth0", 0]
+    assert (row["poll_ns"], row["packets"], row["timed_packets"]) == (80 + 40, 13, 13)
+
+
+@pytest.mark.parametrize("sample", ["quiet-interface.netcost.tar.zst", "nic-stolen-time"])
+def test_rows_add_up_to_the_ledgers_sums(sample: str) -> None:
+    made = opened(SAMPLES / sample)
+    sums = made.sums()
+    network = (sums["context"] == "softirq") & sums["id"].isin([2, 3])
+    expected = sums.loc[sums["context"].isin(["hardirq", "poll"]) | network, "ns"].sum()
+    rows = netcost.device_time(made)
+    assert rows["ns"].sum() == expected
+    counted = made.hardirqs["context"] == "hardirq"
+    assert rows["interrupts"].sum() == counted.sum()
+    assert rows["packets"].sum() == made.polls["work"].sum()
+    assert rows["polls"].sum() == len(made.polls)
+
+
+def test_windows_add_up() -> None:
+    capture = opened(SAMPLES / "nic-stolen-time").capture
+    cut = 0.4
+    whole, first, second = (
+        netcost.device_time(capture.timeline(*window))
+        for window in ((None, None), (None, cut), (cut, None))
+    )
+    for name in ("ns", "hardirq_ns", "poll_ns", "core_ns", "interrupts"):
+        assert first[name].sum() + second[name].sum() == whole[name].sum()
+
+
+@pytest.mark.parametrize("sample", NICS[:2], ids=lambda path: path.name[:14])
+def test_interrupt_time_is_that_of_perf_kwork(sample: Path) -> None:
+    capture = opened(sample).capture
+    assert capture.bundle
+    expected: dict[int, list[int]] = {}
+    for work in perf_kwork(capture.bundle.trace, "irq"):
+        both = expected.setdefault(work.id, [0, 0])
+        both[0] += work.total_ns
+        both[1] += work.count
+    made = capture.timeline()
+    times = netcost.device_time(made)
+    counts = netcost.device_lines(made).set_index("irq")["interrupts"]
+    assert counts.to_dict() == {irq: count for irq, (_, count) in expected.items()}
+    # perf prints microseconds, and a row for each line and CPU.
+    total = sum(ns for ns, _ in expected.values())
+    assert abs(times["hardirq_ns"].sum() - total) < 1000 * len(expected) * 2
+
+
+@pytest.mark.parametrize(
+    "sample",
+    ["quiet-interface.netcost.tar.zst", "veth-stolen-time", *(f"nic-guest/{p.name}" for p in NICS)],
+)
+def test_interrupts_are_those_that_proc_counted(sample: str) -> None:
+    # A snapshot takes a while to read: what the trace has between the readings, and with them.
+    capture = opened(SAMPLES / sample).capture
+    told = capture.bundle
+    assert told
+    begins, ends = zip(*(one.reads["interrupts"] for one in (told.before, told.after)), strict=True)
+    grown = (told.after.interrupts - told.before.interrupts).sum(axis=1)
+    inner, outer = (
+        netcost.device_lines(between(capture, *window)).set_index("irq")["interrupts"]
+        for window in ((ends[0], begins[1]), (begins[0], ends[1]))
+    )
+    assert len(outer)
+    for irq, most in outer.dropna().items():
+        least = inner.get(irq, 0)
+        assert (0 if pd.isna(least) else least) <= grown[str(irq)] <= most
+
+
+def between(capture: netcost.Capture, start_ns: int, end_ns: int) -> netcost.Timeline:
+    return capture.timeline((start_ns - capture.start_ns) / 1e9, (end_ns - capture.start_ns) / 1e9)

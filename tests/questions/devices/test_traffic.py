@@ -1,0 +1,418 @@
+# What interfaces carried and where packets found no room: by hand, beside naive readings of the
+# same files, and on hostile ones.
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture.bundle import Bundle
+from netcost_analysis.questions.devices.saturation import qdiscs, statistics
+from support.device_bundles import addressed, bundle, link, net_dev, opened
+from support.host import ROOT
+
+SAMPLE = ROOT / "sample-data" / "quiet-interface.netcost.tar.zst"
+S = 1_000_000_000
+QUEUES = "/sys/class/net/eth0/speed 1000\n/sys/class/net/eth1/speed -1\n"
+
+
+def samples(*readings: "tuple[int, str]") -> str:
+    # Each reading takes 20 ms, half of it before `at`.
+    return "".join(
+        f"@ {i} {at - S // 100} {at + S // 100}\n{text}" for i, (at, text) in enumerate(readings)
+    )
+
+
+# eth0 receives 1000 packets of 1250 bytes in 0.5 s, then as many in 2 s: 20 and 5 Mbit/s.
+def uneven(folder: Path, **more: Any) -> Bundle:
+    counts = [(0, 0), (1_250_000, 1000), (2_500_000, 2000)]
+    readings = [
+        (at, net_dev(eth0=(*count, 600 * i, 10 * i), eth1=(0, 0, 0, 0)))
+        for i, (at, count) in enumerate(zip((S, 3 * S // 2, 7 * S // 2), counts, strict=True))
+    ]
+    files = {"samples/net_dev": samples(*readings), "before/settings/queues": QUEUES}
+    return bundle(folder, {**files, **more})
+
+
+def test_rates_are_over_the_true_interval(tmp_path: Path) -> None:
+    frame = netcost.device_traffic(uneven(tmp_path))
+    eth0 = frame[frame["device"] == "eth0"]
+    assert eth0["interval_ns"].tolist() == [S // 2, 2 * S]
+    assert eth0["interval_error_ns"].tolist() == [S // 50, S // 50]
+    assert eth0["rx_bytes_per_s"].tolist() == [2_500_000, 625_000]
+    assert eth0["rx_packets_per_s"].tolist() == [2000, 500]
+    assert eth0["rx_packet_bytes"].tolist() == [1250, 1250]
+    assert eth0["tx_packet_bytes"].tolist() == [60, 60]
+    # The busier direction, over 1 Gbit/s.
+    assert eth0["utilisation_share"].tolist() == pytest.approx([0.02, 0.005])
+    eth1 = frame[frame["device"] == "eth1"]
+    assert eth1["speed_bits_per_s"].isna().all()
+    assert eth1["utilisation_share"].isna().all()
+    assert eth1["rx_packet_bytes"].isna().all()
+
+
+def test_whole_is_from_the_first_reading_to_the_last(tmp_path: Path) -> None:
+    row = netcost.device_traffic(uneven(tmp_path), whole=True).set_index("device").loc["eth0"]
+    assert (row["start_ns"], row["end_ns"], row["interval_ns"]) == (S, 7 * S // 2, 5 * S // 2)
+    assert row["interval_error_ns"] == 2 * (S // 50)
+    assert (row["rx_packets"], row["tx_packets"]) == (2000, 20)
+    assert row["rx_bytes_per_s"] == 1_000_000
+
+
+def test_within_a_window_only_its_readings_count(tmp_path: Path) -> None:
+    told = uneven(tmp_path)
+    inside = netcost.device_traffic(told, whole=True, within=(S - S // 100, 2 * S))
+    assert inside.set_index("device").loc["eth0", "rx_packets"] == 1000
+    with pytest.raises(netcost.CaptureError, match="no two readings of net/dev"):
+        netcost.device_traffic(told, within=(S, 2 * S))
+
+
+def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
+    frame = netcost.assumed_rates(uneven(tmp_path), interval_s=1)
+    eth0 = frame[frame["device"] == "eth0"]
+    assert eth0["overstated_share"].tolist() == [-0.5, 1.0]
+    assert eth0["assumed_rx_bytes_per_s"].tolist() == [1_250_000, 1_250_000]
+    assert eth0["assumed_utilisation_share"].tolist() == pytest.approx([0.01, 0.01])
+    with pytest.raises(ValueError, match="an interval of 0 s has no rate"):
+        netcost.assumed_rates(uneven(tmp_path), interval_s=0)
+
+
+def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None:
+    readings = [(S, net_dev(eth0=(10, 10, 0, 0))), (2 * S, net_dev(eth0=(5, 5, 1, 1))),
+                (3 * S, net_dev(eth0=(50, 50, 2, 2)))]  # fmt: skip
+    told = bundle(tmp_path, {"samples/net_dev": samples(*readings)})
+    whole = netcost.device_traffic(told, whole=True).iloc[0]
+    assert pd.isna(whole["rx_packets"])
+    assert pd.isna(whole["rx_bytes_per_s"])
+    assert whole["tx_packets"] == 2
+
+
+def test_a_speed_that_changed_is_unknown(tmp_path: Path) -> None:
+    told = uneven(tmp_path, **{"after/settings/queues": QUEUES.replace("1000", "100")})
+    assert netcost.device_traffic(told)["speed_bits_per_s"].isna().all()
+
+
+def test_namespaces_are_kept_apart(tmp_path: Path) -> None:
+    def both(count: int) -> str:
+        return net_dev(eth0=(count, count, 0, 0))
+
+    told = bundle(
+        tmp_path,
+        {
+            "manifest.json": {"netcost_bundle": 1, "network_namespaces": ["blue", "."]},
+            "samples/net_dev": samples((S, both(0)), (2 * S, both(7))),
+            "samples/net_dev.host": samples((S, both(0)), (2 * S, both(9))),
+            "before/settings/ip_addr.host.json": [addressed("eth0", "global")],
+            "before/net_dev": both(0),
+            "before/net_dev.host": both(0),
+        },
+    )
+    frame = netcost.device_traffic(told)
+    assert dict(zip(frame["namespace"], frame["rx_packets"], strict=True)) == {"blue": 7, ".": 9}
+    known = netcost.interfaces(told).set_index("namespace")["addresses"]
+    assert known.loc["."] == 1
+    assert pd.isna(known.loc["blue"])
+
+
+def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
+    told = opened(SAMPLE).capture.bundle
+    assert told
+    text = told.text("samples/net_dev") or ""
+    blocks = re.split(r"^@ ", text, flags=re.MULTILINE)[1:]
+    seen = []
+    for block in blocks:
+        begin, end = map(int, block.split("\n")[0].split()[1:])
+        fields = re.search(r"quiet0:(.*)", block)
+        assert fields
+        seen.append(((begin + end) / 2, [int(word) for word in fields[1].split()]))
+    frame = netcost.device_traffic(told, sides=False)
+    quiet = frame[frame["device"] == "quiet0"]
+    assert len(quiet) == len(seen) - 1
+    for (_, row), (then, before), (now, after) in zip(
+        quiet.iterrows(), seen, seen[1:], strict=False
+    ):
+        seconds = (now - then) / 1e9
+        assert row["rx_bytes_per_s"] == pytest.approx((after[0] - before[0]) / seconds, rel=1e-6)
+        assert row["rx_packets_per_s"] == pytest.approx((after[1] - before[1]) / seconds, rel=1e-6)
+    total = netcost.device_traffic(told, whole=True, sides=False).set_index("device")
+    assert total.loc["quiet0", "rx_packets"] == seen[-1][1][1] - seen[0][1][1]
+
+
+def test_the_samples_uneven_intervals_mislead() -> None:
+    told = opened(SAMPLE).capture.bundle
+    assert told
+    frame = netcost.assumed_rates(told, folder="files")
+    worst = frame.loc[frame["assumed_utilisation_share"].astype("float64").idxmax()]
+    assert worst["assumed_utilisation_share"] > 2 * worst["utilisation_share"] > 0.2
+    assert worst["overstated_share"] == pytest.approx(worst["interval_ns"] / 1e9 - 1)
+
+
+SOFTNET = "{:08x} {:08x} {:08x} 0 0 0 0 0 0 0 0 0 {:08x} 0 0\n"
+STAMP = "net_dev {0} {0}\ntc_qdisc.json {0} {0}\nethtool/eth0/statistics {0} {0}\nnet_softnet_stat {0} {0}\n"  # noqa: E501
+
+
+def full(folder: Path) -> Bundle:
+    files: dict[str, Any] = {}
+    for i, side in enumerate(("before", "after")):
+        counts = [100, 10, 0, 5 * i, 2 * i, 0, 0, 0, *[0] * 8]
+        qdisc = {"drops": 3 + 4 * i, "overlimits": 0, "requeues": 1, "backlog": 9 - i, "qlen": i}
+        files |= {
+            f"{side}/stamp": STAMP.format(S + 2 * S * i),
+            f"{side}/net_dev": net_dev(eth0=counts),
+            f"{side}/net_softnet_stat": SOFTNET.format(1, 6 * i, 0, 0)
+            + SOFTNET.format(1, 0, 8 * i, 1),
+            f"{side}/ethtool/eth0/statistics": f"NIC statistics:\n     rx_queue_0_drops: {i}\n"
+            f"     rx_queue_0_packets: {100 * i}\n     rx_missed: {7 - i}\n",
+            f"{side}/tc_qdisc.json": [
+                {"kind": "fq", "handle": "8001:", "dev": "eth0", "root": True, **qdisc},
+                {"kind": "pfifo", "handle": "0:", "parent": "8001:1", "dev": "eth0", **qdisc},
+            ],
+        }
+    return bundle(folder, files)
+
+
+def test_saturation_from_the_interface_to_the_backlog(tmp_path: Path) -> None:
+    frame = netcost.device_saturation(full(tmp_path))
+    grown = frame[(frame["count"] > 0).fillna(False)]
+    found = {
+        (row["layer"], row["counter"]): (row["count"], row["per_s"])
+        for row in grown.astype(object).where(grown.notna(), None).to_dict("records")
+    }
+    assert found == {
+        ("interface", "rx_drop"): (5, 2.5),
+        ("interface", "rx_fifo"): (2, 1.0),
+        ("driver", "rx_queue_0_drops"): (1, 0.5),
+        ("qdisc", "fq drops"): (4, 2.0),
+        ("qdisc", "backlog"): (9, None),
+        ("qdisc", "qlen"): (1, None),
+        ("softnet", "dropped"): (6, 3.0),
+        ("softnet", "time_squeeze"): (8, 4.0),
+    }
+    assert grown.set_index("counter").loc["time_squeeze", "cpu"] == 1
+    backwards = frame[frame["counter"] == "rx_missed"]
+    assert backwards["count"].isna().all()
+    assert "rx_queue_0_packets" not in set(frame["counter"])
+    assert frame["interval_ns"].unique().tolist() == [2 * S]
+
+
+def test_large_counts_lose_nothing_beside_unknown_ones(tmp_path: Path) -> None:
+    most = (1 << 63) - 1
+    files = {
+        f"{side}/{name}": text
+        for i, side in enumerate(("before", "after"))
+        for name, text in (
+            ("stamp", STAMP.format(S + i)),
+            ("net_dev", net_dev(eth0=[0, 0, 0, most * i, 9 - i, *[0] * 11])),
+        )
+    }
+    # A reading that ended before it began is none.
+    files["before/stamp"] += f"net_softnet_stat {S} {S - 9}\n"
+    frame = netcost.device_saturation(bundle(tmp_path, files)).set_index("counter")
+    assert frame.loc["rx_drop", "count"] == most
+    assert pd.isna(frame.loc["rx_fifo", "count"])
+
+
+def test_nothing_recorded_is_an_error(tmp_path: Path) -> None:
+    nothing = bundle(tmp_path, {})
+    for question in (netcost.device_traffic, netcost.device_saturation, netcost.assumed_rates):
+        with pytest.raises(netcost.CaptureError, match="netcost-record keeps them"):
+            question(nothing)
+    with pytest.raises(netcost.CaptureError, match="says nothing of its host's network"):
+        netcost.interfaces(nothing)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[1, null, {}, {"ifname": 7}, {"ifname": "eth0", "flags": 5, "promiscuity": "x"}]',
+        '[{"ifname": "eth0", "flags": [1, null], "linkinfo": [], "stats64": {"rx": []}}]',
+        '[{"ifname": "eth0", "promiscuity": 1e400, "mtu": -4, "address": 12, "addr_info": 3}]',
+        '[{"ifname": "eth0", "addr_info": [1, {"local": []}, {"scope": {}}], "mtu": true}]',
+        '[{"dev": "eth0", "kind": "fq", "root": true, "drops": "many", "handle": {}}]',
+        f'[{{"ifname": "eth0", "promiscuity": {1 << 70}, "mtu": {1 << 64}}}]',
+        "[]",
+    ],
+)  # fmt: skip
+def test_json_of_wrong_types_is_unknown(tmp_path: Path, content: str) -> None:
+    files: dict[str, Any] = {"before/net_dev": net_dev(eth0=(1, 1, 0, 0))}
+    names = ("ip_link.json", "tc_qdisc.json", "settings/ip_link.json", "settings/ip_addr.json")
+    files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
+    told = bundle(tmp_path, {**full_stamps(), **files})
+    row = netcost.interfaces(told).set_index("device").loc["eth0"]
+    assert pd.isna(row["mtu"])
+    assert pd.isna(row["promiscuity"])
+    assert len(netcost.device_saturation(told))
+
+
+def full_stamps() -> dict[str, str]:
+    return {
+        f"{side}/{name}": text
+        for at, side in ((S, "before"), (3 * S, "after"))
+        for name, text in (
+            ("stamp", STAMP.format(at)),
+            ("net_dev", net_dev(eth0=(at, 1, 0, 0))),
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [("{", "is no JSON"), ("[" * 100_000, "is no JSON"), ('{"a": 1}', "is no list"),
+     ("[" + "9" * 5000 + "]", "is no JSON"), ("7", "is no list")],
+)  # fmt: skip
+def test_json_that_is_none_is_one_line(tmp_path: Path, content: str, says: str) -> None:
+    told = bundle(tmp_path, {**full_stamps(), "before/ip_link.json": content})
+    with pytest.raises(netcost.CaptureError, match=says) as error:
+        netcost.interfaces(told)
+    assert "\n" not in str(error.value)
+
+
+def test_a_network_namespace_outside_the_bundle(tmp_path: Path) -> None:
+    manifest = {"netcost_bundle": 1, "network_namespaces": ["a", "/../../../etc/passwd"]}
+    told = bundle(tmp_path, {"manifest.json": manifest})
+    with pytest.raises(netcost.CaptureError, match="outside the bundle"):
+        netcost.device_traffic(told)
+
+
+@pytest.mark.parametrize("names", [7, None, [], [3, {}], {"a": 1}, "blue"])
+def test_namespaces_of_the_wrong_type_are_those_of_none(tmp_path: Path, names: object) -> None:
+    told = bundle(tmp_path, {"manifest.json": {"netcost_bundle": 1, "network_namespaces": names}})
+    assert told.network_namespaces == {".": ""}
+
+
+def test_forged_counters_are_unknown_or_one_line(tmp_path: Path) -> None:
+    forged = (
+        "@ 1 99999999999999999999999 5\n eth0: 1\n"
+        f"@ 2 {S} {S}\n eth0: {' '.join(['9' * 30] * 16)}\n ../x: {' '.join(['1'] * 16)}\n"
+        f"@ 3 {2 * S} {2 * S}\n eth0: {' '.join(['²'] * 16)}\n eth1: 1 2 3\n"
+        f"@ 4 {3 * S} {3 * S}\n eth0: {' '.join(['5'] * 16)}\n ../x: {' '.join(['1'] * 16)}\n"
+    )
+    told = bundle(tmp_path, {"samples/net_dev": forged})
+    with pytest.raises(netcost.CaptureError, match="a counter of eth0 is larger than any"):
+        netcost.device_traffic(told)
+    softnet = bundle(tmp_path / "b", {**full_stamps(), "before/net_softnet_stat": "zz 1\n" * 3})
+    assert len(netcost.device_saturation(softnet))
+
+
+def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:
+    stats = {"stats64": {"rx": {"otherhost": 40}}}
+    told = bundle(
+        tmp_path,
+        {
+            **full_stamps(),
+            "before/ip_link.json": [
+                link("eth0", promiscuity=1, stats64={"rx": {"length_errors": 0}}),
+                link("eth0.7", link="eth0", linkinfo={"info_kind": "vlan"}),
+                link("veth1", link="veth0", linkinfo={"info_kind": "veth"}, master="br0"),
+                link("eth9", "BROADCAST"),
+            ],
+            "after/ip_link.json": [
+                link("eth0", "UP", **stats),
+                link("eth9", "BROADCAST", xdp={"mode": 1}),
+            ],
+            "before/settings/ip_addr.json": [
+                addressed("eth0", "link", "global"),
+                addressed("eth9", "link"),
+            ],
+            "before/settings/queues": "/sys/class/net/eth0/queues/rx-0/rps_cpus 0\n"
+            "/sys/class/net/eth0/queues/rx-1/rps_cpus 2\n/sys/class/net/eth0/threaded 1\n"
+            "/sys/class/net/eth0/speed 25000\n/sys/class/net/gone/speed 10\n",
+            "before/settings/ethtool/eth0/driver": "driver: ice\nbus-info: 0000:01:00.0\n",
+        },
+    )
+    known = netcost.interfaces(told).set_index("device")
+    eth0 = known.loc["eth0"]
+    assert (eth0["addresses"], eth0["link_local_addresses"]) == (1, 1)
+    assert (eth0["rx_queues"], eth0["rps"], eth0["threaded"]) == (2, True, True)
+    assert (eth0["speed_bits_per_s"], eth0["speed_is_nominal"]) == (25_000_000_000, False)
+    assert (eth0["driver"], eth0["promiscuity"], eth0["otherhost_dropped"]) == ("ice", 1, 40)
+    # Carrier went, and xdp came, between before and after.
+    assert pd.isna(eth0["carrier"])
+    assert pd.isna(known.loc["eth9", "has_xdp"])
+    assert (known.loc["eth9", "up"], known.loc["eth9", "addresses"]) == (False, 0)
+    assert known.loc["eth0.7", "lower"] == "eth0"
+    assert (known.loc["veth1", "lower"], known.loc["veth1", "master"]) == (None, "br0")
+    assert "gone" not in known.index
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "grown"),
+    [
+        ({"length_errors": 0}, {"length_errors": 0, "otherhost": 40}, 40),
+        ({"otherhost": 30}, {"otherhost": 40}, 10),
+        # A counter since boot, of which nobody knows what it was before.
+        ({"bytes": 1}, {"length_errors": 0, "otherhost": 40}, None),
+        (None, {"otherhost": 40}, None),
+        # Gone: the device is a new one.
+        ({"otherhost": 40}, {"length_errors": 0}, None),
+        ({"otherhost": 40}, {"otherhost": 3}, None),
+    ],
+)
+def test_frames_for_others_have_grown_where_both_ends_are_known(
+    tmp_path: Path, first: dict[str, int] | None, last: dict[str, int], grown: int | None
+) -> None:
+    def told(folder: str, **more: Any) -> Bundle:
+        files: dict[str, Any] = {"after/ip_link.json": [link("eth0", stats64={"rx": last}, **more)]}
+        if first is not None:
+            before = link("eth0", stats64={"rx": first}, ifindex=7)
+            files["before/ip_link.json"] = [before]
+        return bundle(tmp_path / folder, {**full_stamps(), **files})
+
+    value = netcost.interfaces(told("same"))["otherhost_dropped"].iloc[0]
+    assert (None if pd.isna(value) else value) == grown
+    again = netcost.interfaces(told("anew", ifindex=8))["otherhost_dropped"].iloc[0]
+    assert pd.isna(again) or first is None
+
+
+def test_what_changed_meanwhile_and_what_is_no_address(tmp_path: Path) -> None:
+    def side(changes: int) -> list[Any]:
+        return [
+            link("docker0", "UP", stats64={"tx": {"carrier_changes": changes}}),
+            link("docker1", "UP", stats64={"tx": {"carrier_changes": 4}}),
+            link("tunl0", "NOARP", address="0.0.0.0"),  # noqa: S104
+            link("eth0"),
+        ]
+
+    queues = "/sys/class/net/eth0/speed {}\n"
+    local = {"local": "169.254.169.1", "scope": "global", "family": "inet"}
+    routed = {"local": "198.51.100.7", "scope": "link", "family": "inet"}
+    told = bundle(
+        tmp_path,
+        {
+            "before/ip_link.json": side(1),
+            "after/ip_link.json": side(3),
+            "before/settings/queues": queues.format(-1),
+            "after/settings/queues": queues.format(1000),
+            "before/settings/ip_addr.json": [{"ifname": "eth0", "addr_info": [local, routed]}],
+        },
+    )
+    known = netcost.interfaces(told).set_index("device")
+    # It had a carrier in between.
+    assert pd.isna(known.loc["docker0", "carrier"])
+    assert known.loc["docker1", "carrier"] == False  # noqa: E712
+    assert known.loc["tunl0", "mac"] is None
+    assert pd.isna(known.loc["eth0", "speed_bits_per_s"])
+    assert known.loc["eth0", ["addresses", "link_local_addresses"]].tolist() == [1, 1]
+
+
+def test_ip_beside_a_naive_reading_of_its_file() -> None:
+    told = opened(SAMPLE).capture.bundle
+    assert told
+    listed = json.loads(told.text("before/ip_link.json") or "")
+    known = netcost.interfaces(told).set_index("device")
+    assert set(known.index) == {one["ifname"] for one in listed}
+    for one in listed:
+        assert known.loc[one["ifname"], "mac"] == one["address"]
+        assert known.loc[one["ifname"], "mtu"] == one["mtu"]
+        assert bool(known.loc[one["ifname"], "up"]) == ("UP" in one["flags"])
+
+
+def test_parsers_of_ethtool_and_tc() -> None:
+    text = "NIC statistics:\n     rx0_drops: 3\n     [0]: rx: 4\n     name: many\n"
+    # bnxt_en and others begin a ring's counter with its number.
+    assert statistics(text) == {"rx0_drops": 3, "[0]: rx": 4}
+    assert qdiscs([{"dev": 3, "kind": "fq", "root": True}, {"dev": "a", "kind": "fq"}]) == {}

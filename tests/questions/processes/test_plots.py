@@ -1,0 +1,152 @@
+# The pictures of processes and migrations: nothing to draw, too much of it, and what is unknown.
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from netcost_analysis.plots.palette import CAUSE, TASK_STATE, style
+from netcost_analysis.questions.migration import plots as migration_plots
+from netcost_analysis.questions.processes import plots
+from support.colours import DEFICIENT, lab
+
+
+@pytest.fixture
+def ax() -> Iterator[Axes]:
+    mpl.use("agg")
+    with style():
+        figure = Figure(figsize=(10, 3))
+        axes = figure.subplots()
+        yield axes
+        figure.canvas.draw()
+        assert axes.get_xlabel(), "an axis without its unit"
+
+
+def labels(ax: Axes) -> list[str]:
+    return [one.get_text() for one in ax.get_yticklabels()]
+
+
+def legend(ax: Axes) -> list[str]:
+    found = ax.get_legend()
+    return [one.get_text() for one in found.get_texts()] if found else []
+
+
+def softirqs(count: int) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "tid": pd.array(range(count), dtype="Int64"),
+            "comm": ["swapper", *[f"task {number}" + "x" * 40 for number in range(1, count)]],
+            "action": ["NET_RX", "TIMER"] * (count // 2) + ["NET_RX"] * (count % 2),
+            "cost_class": ["from_idle", *["stolen"] * (count - 1)],
+            "ns": range(1_000, 1_000 * (count + 1), 1_000),
+        }
+    )
+
+
+def test_softirqs_of_many_tasks(ax: Axes) -> None:
+    plots.softirqs_by_task(ax, softirqs(30))
+    assert len(labels(ax)) == 11
+    assert labels(ax)[-2:] == ["20 others", "idle"]
+    assert legend(ax) == ["stolen, network", "stolen, other", "on an idle CPU"]
+    # The bars are all of the time.
+    width = sum(bar.get_width() for bar in ax.patches)  # type: ignore[attr-defined]
+    assert width == pytest.approx(sum(range(1, 31)))
+
+
+def test_no_softirqs(ax: Axes) -> None:
+    plots.softirqs_by_task(ax, softirqs(1)[:0])
+    assert labels(ax) == []
+
+
+def test_ends_of_which_little_is_known(ax: Axes) -> None:
+    frame = pd.DataFrame(
+        {
+            "side": ["client", "server"],
+            "tid": pd.array([7, pd.NA], dtype="Int64"),
+            "comm": ["$x_{1", "a" * 40],
+            "on_cpu_ns": [500, 100],
+            "task_ns": [300, 100],
+            "network_softirq_ns": [150, 0],
+            "waited_ns": [pd.NA, 50],
+            "asleep_ns": [pd.NA, pd.NA],
+        }
+    )
+    plots.ends(ax, frame, 1_000)
+    widths = [bar.get_width() for bar in ax.patches]  # type: ignore[attr-defined]
+    # The last two, hatched, are what is left.
+    assert sum(widths[0:-2:2]) == pytest.approx(50)
+    assert sum(widths[1:-2:2]) == pytest.approx(15)
+    assert widths[-2:] == pytest.approx([50, 85])
+    assert ax.get_xlim() == (0, 100)
+
+
+def test_waits_fall_to_the_longest(ax: Axes) -> None:
+    rows = pd.DataFrame(
+        {
+            "tid": pd.array([1] * 5, dtype="Int64"),
+            "comm": "a",
+            "waited_after": ["wake-up"] * 4 + ["unknown"],
+            "wait_ns": pd.array([1_000, 3_000, 2_000, 4_000, pd.NA], dtype="Int64"),
+        }
+    )
+    plots.waits(ax, rows)
+    [curve] = ax.get_lines()
+    assert np.asarray(curve.get_xdata()).tolist() == [1, 2, 3, 4]
+    assert np.asarray(curve.get_ydata()).tolist() == [100, 75, 50, 25]
+
+
+def test_no_waits(ax: Axes) -> None:
+    columns = ["tid", "comm", "waited_after", "wait_ns"]
+    plots.waits(ax, pd.DataFrame({name: [] for name in columns}))
+    assert legend(ax) == []
+
+
+def test_migrations_of_many_tasks(ax: Axes) -> None:
+    rows = pd.DataFrame(
+        {
+            "time_ns": range(0, 50_000, 1_000),
+            "tid": range(50),
+            "comm": [f"name {number // 2}" for number in range(50)],
+            "cause": ["wake-up", "balance"] * 25,
+        }
+    )
+    migration_plots.moves(ax, rows, (0, 50_000), (48,))
+    assert labels(ax)[0] == "name 24 48 (1)"
+    assert labels(ax)[-1].startswith("16 other names (")
+    assert len(labels(ax)) == 11
+    assert legend(ax) == ["wake-up (25)", "balance (25)"]
+    assert sum(int(one.split("(")[-1][:-1]) for one in labels(ax)) == 50
+
+
+def test_effects_known_and_not(ax: Axes) -> None:
+    rows = pd.DataFrame(
+        {
+            "measure": "run",
+            "width_ns": [1_000_000, 10_000_000],
+            "studied": [30, 3],
+            "effect": [0.05, float("nan")],
+            "effect_low": [0.01, float("nan")],
+            "effect_high": [0.09, float("nan")],
+        }
+    )
+    migration_plots.effects(ax, rows, "run")
+    assert labels(ax) == ["1 ms (n=30)", "10 ms (n=3)"]
+    assert [one.get_text() for one in ax.texts] == ["not known"]
+    low, high = ax.get_xlim()
+    assert low < 0 < 9 < high
+
+
+@pytest.mark.parametrize("eye", DEFICIENT)
+@pytest.mark.parametrize("palette", [TASK_STATE, CAUSE], ids=["states", "causes"])
+def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
+    seen = [lab(color, DEFICIENT[eye]) for color in palette.values()]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(seen, 2)) >= 14
+
+
+def test_causes_differ_without_colours() -> None:
+    assert len({mark for _, mark in migration_plots.CAUSES.values()}) == 4

@@ -1,0 +1,178 @@
+# The longest stretches without running: on drawn timelines, and on samples against a plain walk
+# over what perf script prints.
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.stolen_time import chunks
+from support.host import SAMPLES
+from support.kept import kept
+from support.perfdata import Cpu, cpu, recording
+from support.perfdata import happenings as h
+from support.printed import printed
+from support.told import NET_RX, OPENSSL, RCU, UDPSINK
+
+
+def found(path: Path, *cpus: Cpu, **options: object) -> netcost.Episodes:
+    known = tuple(one.first_task for one in cpus)
+    file = recording(*cpus, known=known).write(path / "perf.data")
+    return netcost.episodes(netcost.open_capture(file).timeline(), **options)  # type: ignore[arg-type]
+
+
+# openssl | irq 32 |  | NET_RX: poll eth0 | NET_RX |  | RCU | openssl ......... | irq 32 | openssl
+#        1000    1500 1600           3600  3700  3750 3800                  20000    20500
+#                    ^ pending since 1200              ^ pending since 1300
+INTERRUPT = (
+    h.IrqEntry(1_000, 32),
+    h.SoftirqRaise(1_200, NET_RX),
+    h.SoftirqRaise(1_300, RCU),
+    h.IrqExit(1_500, 32),
+    h.SoftirqEntry(1_600, NET_RX),
+    h.NapiPoll(3_600, "eth0", 7),
+    h.SoftirqExit(3_700, NET_RX),
+    h.SoftirqEntry(3_750, RCU),
+    h.SoftirqExit(3_800, RCU),
+    h.IrqEntry(20_000, 32),
+    h.IrqExit(20_500, 32),
+)
+
+
+def told(*more: h.Happening) -> Cpu:
+    first = (h.Waking(0, UDPSINK),)
+    rows = sorted((*first, *INTERRUPT, *more, h.Waking(50_000, UDPSINK)), key=lambda one: one.at)
+    return cpu(0, *rows, task=OPENSSL)
+
+
+def test_one_interrupt_is_one_stretch(tmp_path: Path) -> None:
+    got = found(tmp_path, told())
+    assert got.total == 2
+    first, second = (got.episodes.iloc[place] for place in (0, 1))
+    assert (first["start_ns"] % 100_000, first["wall_ns"]) == (1_000, 2_800)
+    assert first["end_ns"] - first["start_ns"] == first["wall_ns"]
+    # 100 ns from the irq's exit to NET_RX and 50 ns to RCU are nobody's but the task's.
+    assert first["stolen_ns"] == first["stolen_max_ns"] == 2_650
+    parts = ["hardirq_ns", "poll_ns", "network_core_ns", "other_softirq_ns", "vector_ns", "nmi_ns"]
+    assert first[parts].tolist() == [500, 2_000, 100, 50, 0, 0]
+    assert (first["polls"], first["packets"]) == (1, 7)
+    assert first["began_with"] == "irq 32 eth0 (eth0)"
+    assert (first["ran_before_ns"], second["ran_before_ns"]) == (1_000, 16_200)
+    assert (second["wall_ns"], second["packets"], second["cut"]) == (500, 0, False)
+    of_first = got.parts[got.parts["episode"] == 0].set_index("thief")["ns"]
+    assert of_first.to_dict() == {
+        "eth0 poll": 2_000,
+        "irq 32 eth0 (eth0)": 500,
+        "NET_RX": 100,
+        "RCU": 50,
+    }
+
+
+def test_without_a_gap_each_context_is_its_own(tmp_path: Path) -> None:
+    got = found(tmp_path, told(), gap_ns=0)
+    assert sorted(got.episodes["wall_ns"]) == [50, 500, 500, 2_100]
+
+
+# The second irq comes 100 ns after the softirqs' end, but no softirq was pending: the task ran.
+def test_an_interrupt_soon_after_is_another_stretch(tmp_path: Path) -> None:
+    got = found(tmp_path, told(h.IrqEntry(3_900, 32), h.IrqExit(4_000, 32)))
+    assert sorted(got.episodes["wall_ns"]) == [100, 500, 2_800]
+
+
+# What was raised in between, by the task itself, is its own work: no stretch goes on over it.
+def test_a_softirq_of_its_own_ends_it(tmp_path: Path) -> None:
+    own = (h.BhDisable(3_850), h.SoftirqRaise(3_860, NET_RX), h.BhEnable(3_870))
+    got = found(tmp_path, told(*own, h.SoftirqEntry(3_880, NET_RX), h.SoftirqExit(3_990, NET_RX)))
+    assert sorted(got.episodes["wall_ns"]) == [500, 2_800]
+
+
+def test_a_loss_cuts_it(tmp_path: Path) -> None:
+    lost = cpu(0, *INTERRUPT[:6], h.Lost(4_000, 3), h.Waking(9_000, UDPSINK), task=OPENSSL)
+    got = found(tmp_path, lost)
+    assert got.episodes["cut"].tolist() == [True]
+    assert got.episodes["end_ns"].iloc[0] <= got.episodes["start_ns"].iloc[0] + 2_600
+
+
+def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
+    assert found(tmp_path, told(), victim="openssl", most=1).total == 2
+    assert len(found(tmp_path, told(), victim="openssl", most=1).episodes) == 1
+    # Of a task that did not run nothing is known, not that nothing happened to it.
+    with pytest.raises(netcost.CaptureError, match="no task 'cat' in the window; there are"):
+        found(tmp_path, told(), victim="cat")
+    with pytest.raises(ValueError, match="not negative"):
+        found(tmp_path, told(), gap_ns=-1)
+
+
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
+def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = netcost.episodes(netcost.open_capture(SAMPLES / sample).timeline())
+    monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 1_900)
+    pieces = netcost.episodes(netcost.open_capture(SAMPLES / sample).timeline())
+    pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
+    pd.testing.assert_frame_equal(whole.parts, pieces.parts)
+    assert whole.total == pieces.total > 1_000
+
+
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
+def test_parts_add_up(sample: str) -> None:
+    timeline = kept(sample).timeline()
+    got = netcost.episodes(timeline, "openssl", most=10**6)
+    assert got.total == len(got.episodes)
+    losses = netcost.stolen(timeline).loc["openssl"]
+    assert got.episodes["stolen_ns"].sum() == losses["stolen_ns"]
+    # What was not recorded is in no episode.
+    seen = losses["stolen_max_ns"] - losses["stolen_unrecorded_ns"]
+    assert got.episodes["stolen_max_ns"].sum() == seen == got.parts["ns"].sum()
+    assert (got.episodes["stolen_max_ns"] <= got.episodes["wall_ns"]).all()
+
+
+ENTRY = re.compile(r"^irq:(?:softirq|irq_handler)_entry$|^irq_vectors:\w+_entry$")
+EXIT = re.compile(r"^irq:(?:softirq|irq_handler)_exit$|^irq_vectors:\w+_exit$")
+
+
+# Interrupt contexts stacked per CPU, by these lines' rules and nothing else.
+def walked(sample: str, wanted: int) -> set[tuple[int, int, int]]:
+    stretches: list[list[int]] = []
+    stack: dict[int, int] = {}
+    raised: dict[tuple[int, str], int] = {}
+    open_: dict[int, list[int]] = {}
+    for number, time, tid, event, text in printed(sample):
+        vec = text.split()[0]
+        if event == "irq:softirq_raise":
+            raised.setdefault((number, vec), time)
+        elif event == "sched:sched_switch" or tid != wanted:
+            stack[number] = 0
+            open_.pop(number, None)
+        if tid != wanted:
+            if event == "irq:softirq_entry":
+                raised.pop((number, vec), None)
+            continue
+        if ENTRY.match(event):
+            # A raise that was not seen may have been before.
+            since = raised.pop((number, vec), 0) if "softirq" in event else time
+            last = open_.get(number)
+            joins = last and time - last[2] <= 10_000 and since <= last[2]
+            if not stack.get(number) and not joins:
+                open_[number] = [number, time, time]
+                stretches.append(open_[number])
+            stack[number] = stack.get(number, 0) + 1
+        elif EXIT.match(event) and stack.get(number):
+            stack[number] -= 1
+            open_[number][2] = time
+    return {(one[0], one[1], one[2]) for one in stretches if one[2] > one[1]}
+
+
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
+def test_a_walk_over_perf_script_finds_the_same(sample: str) -> None:
+    timeline = kept(sample).timeline()
+    got = netcost.episodes(timeline, "openssl", most=10**6).episodes
+    got = got[~got["cut"]]
+    [tid] = got["tid"].unique()
+    mine = set(zip(got["cpu"], got["start_ns"], got["end_ns"], strict=True))
+    theirs = walked(sample, int(tid))
+    assert len(mine) > 200
+    assert mine <= theirs
+    # What the ledger calls unknown, where it lost the thread of a context, is in none of mine.
+    assert len(theirs - mine) <= 0.02 * len(theirs)

@@ -1,0 +1,389 @@
+# How long a task was there and where all of that time went: on drawn timelines by hand, as a
+# partition of every sample, and as what shares of wall time are of.
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import netcost_analysis
+from netcost_analysis.questions.stolen_time.births import witnessed
+from netcost_analysis.questions.stolen_time.facts import Facts
+from netcost_analysis.questions.stolen_time.lifetimes import KNOWN, parts_of_life
+from netcost_analysis.questions.stolen_time.lives import lives_from
+from netcost_analysis.questions.stolen_time.stays import ownerless, stays_of
+from support.doctored import doctored
+from support.host import SAMPLES
+from support.kept import kept
+from support.perfdata import Cpu, Header, cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.run_cli import Netcost
+from support.samples import ALL
+from support.told import IDLE, OPENSSL, UDPSINK
+
+MAKE = h.Task(700, "make")
+DEAD, ASLEEP = 0x20, 1
+# Of a host with one CPU: who came to no CPU here came to none.
+ONE = Header(nr_cpus=1)
+
+
+def timeline(path: Path, *cpus: Cpu, **settings: object) -> netcost_analysis.Timeline:
+    path.mkdir(exist_ok=True)
+    known = (OPENSSL, UDPSINK, MAKE)
+    file = recording(*cpus, known=known, **settings).write(path / "perf.data")
+    return netcost_analysis.open_capture(file).timeline()
+
+
+# make |fork|wakeup_new| openssl  irq 32  |udpsink |openssl| idle .woken.| openssl |exit| idle
+# 0     100  110       200        400..450 1000    1300    1500   1700   1750      1990 2000   4000
+def lived() -> list[h.Happening]:
+    return [
+        h.Waking(0, UDPSINK),
+        h.Fork(100, OPENSSL),
+        h.WakeupNew(110, OPENSSL),
+        h.Switch(200, OPENSSL, ASLEEP),
+        h.IrqEntry(400, 32),
+        h.IrqExit(450, 32),
+        h.Switch(1_000, UDPSINK, 0),
+        h.Switch(1_300, OPENSSL, ASLEEP),
+        h.Switch(1_500, IDLE, ASLEEP),
+        h.Waking(1_700, OPENSSL),
+        h.Wakeup(1_700, OPENSSL),
+        h.Switch(1_750, OPENSSL, 0),
+        h.Exit(1_990),
+        h.Switch(2_000, IDLE, DEAD),
+        h.Waking(4_000, UDPSINK),
+    ]
+
+
+def test_a_life_by_hand(tmp_path: Path) -> None:
+    line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
+    got = netcost_analysis.lifetimes(line).loc["openssl"].to_dict()
+    assert got == {
+        "tasks": 1,
+        "lifetime_ns": 1_900,
+        "lifetime_max_ns": 1_900,
+        "absent_ns": 2_100,
+        "own_ns": 1_200,
+        "stolen_unrecorded_ns": 0,
+        "stolen_ns": 50,
+        "stolen_or_synchronous_ns": 0,
+        "synchronous_ns": 0,
+        "scheduled_ns": 0,
+        "displaced_ns": 0,
+        # From wakeup_new to its first stay, preempted, and from being woken.
+        "waited_others_ns": 90 + 300 + 50,
+        "asleep_ns": 10 + 200,
+        "unknown_ns": 0,
+    }
+    # Of its life, not of a window in which it was not there for more than half.
+    assert netcost_analysis.effective_share(line).loc["openssl", "effective_share"] == 1_200 / 1_900
+    waits = netcost_analysis.run_queue(line, "comm").set_index(["comm", "waited_after"])
+    assert waits.loc[("openssl", "wake-up"), "wait_share"] == 140 / 1_900
+
+
+# make runs as it is forked, udpsink while it is preempted, nobody as it is woken on an idle CPU.
+def test_for_whom_it_waited(tmp_path: Path) -> None:
+    line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
+    got = netcost_analysis.waited_for(line).set_index(["comm", "holder_comm"])
+    assert got["ns"].to_dict() == {
+        ("openssl", "udpsink"): 300,
+        ("openssl", "make"): 90,
+        ("openssl", "(idle)"): 50,
+    }
+    assert got.loc[("openssl", "udpsink"), "lifetime_share"] == 300 / 1_900
+    half = netcost_analysis.waited_for(line.capture.timeline(1_100e-9, 4_000e-9), by="tid")
+    half = half.set_index(["tid", "holder_comm"])
+    assert half["ns"].to_dict() == {(500, "udpsink"): 200, (500, "(idle)"): 50}
+    formats = tuple(one for one in t.FORMATS if one is not t.SCHED_MIGRATE_TASK)
+    bare = timeline(tmp_path / "b", cpu(0, *lived(), task=MAKE), formats=formats)
+    with pytest.raises(netcost_analysis.CaptureError, match="sched:sched_migrate_task"):
+        netcost_analysis.waited_for(bare)
+
+
+# Waits are the same time as in a life: but for those under another name and those that go on.
+@pytest.mark.parametrize("name", ALL)
+def test_holders_add_up_to_the_waits(name: str) -> None:
+    line = kept(name).timeline()
+    got = netcost_analysis.waited_for(line, "tid").groupby("tid")["ns"].sum()
+    lived = netcost_analysis.lifetimes(line, "tid").groupby("tid")
+    waited = lived[["displaced_ns", "waited_others_ns"]].sum().sum(axis=1)
+    # A task that a recording without some switches has on two CPUs at once cannot have waited then.
+    stays = line.slices.sort_values(["tid", "in_ns"])
+    twice = stays["in_ns"] < stays.groupby("tid")["out_ns"].shift()
+    sure = waited.drop(index=stays.loc[twice, "tid"].unique(), errors="ignore")
+    assert len(sure) > 0.9 * len(waited)
+    assert (got.reindex(sure.index, fill_value=0) <= sure).all()
+    assert got.sum() >= 0.9 * waited.sum()
+
+
+def test_a_window_cuts_a_life(tmp_path: Path) -> None:
+    whole = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
+    line = whole.capture.timeline(1_100e-9, 1_900e-9)
+    got = netcost_analysis.lifetimes(line).loc["openssl"]
+    assert got[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [800, 800, 0]
+    assert got[["own_ns", "waited_others_ns", "asleep_ns"]].tolist() == [350, 250, 200]
+    after = netcost_analysis.lifetimes(whole.capture.timeline(1_600e-9, 4_000e-9)).loc["openssl"]
+    assert after[["lifetime_ns", "absent_ns"]].tolist() == [400, 2_000]
+
+
+# Nobody saw it end, but a last switch-out says so: EXIT_ZOMBIE. Nobody saw it begin.
+def test_without_events_of_tasks_that_begin_and_end(tmp_path: Path) -> None:
+    births = (t.SCHED_PROCESS_FORK, t.SCHED_WAKEUP_NEW, t.SCHED_PROCESS_EXIT)
+    formats = tuple(one for one in t.FORMATS if one not in births)
+    got = netcost_analysis.lifetimes(
+        timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats)
+    )
+    row = got.loc["openssl"]
+    # It was there from its first stay on, at the latest.
+    assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_800, 2_000, 2_000]
+    assert row["unknown_ns"] == 200
+    share = netcost_analysis.effective_share(
+        timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats)
+    )
+    ends = share.loc["openssl", ["effective_share", "effective_max_share"]].tolist()
+    assert ends == [1_200 / 2_000, 1_200 / 1_800]
+
+
+# It fell asleep, and of a second CPU nothing is known, nor of exits: it may have ended there.
+@pytest.mark.parametrize(("header", "least"), [(ONE, 4_000), (Header(nr_cpus=2), 1_500)])
+def test_who_sleeps_is_there_where_it_would_have_been_seen(
+    tmp_path: Path, header: Header, least: int
+) -> None:
+    told = [
+        h.Waking(0, UDPSINK),
+        h.Switch(1_500, IDLE, ASLEEP),
+        h.Waking(4_000, UDPSINK),
+    ]
+    formats = tuple(one for one in t.FORMATS if one is not t.SCHED_PROCESS_EXIT)
+    line = timeline(tmp_path, cpu(0, *told, task=OPENSSL), formats=formats, header=header)
+    row = netcost_analysis.lifetimes(line).loc["openssl"]
+    assert row[["lifetime_ns", "lifetime_max_ns"]].tolist() == [least, 4_000]
+    asleep = 2_500 if least == 4_000 else 0
+    assert row[["asleep_ns", "unknown_ns"]].tolist() == [asleep, 2_500 - asleep]
+
+
+# openssl 0..1000 |idle 1000..1500|                (9 lost) LOST 3000 |idle ... openssl 3500..4000
+# Where it was in between nobody knows: all of that may have been its time.
+def lost() -> Cpu:
+    return cpu(
+        0,
+        h.Waking(0, UDPSINK),
+        h.Switch(1_000, IDLE, ASLEEP),
+        h.Waking(1_500, UDPSINK),
+        h.Lost(3_000, 9),
+        h.Waking(3_200, UDPSINK),
+        h.Wakeup(3_400, OPENSSL),
+        h.Switch(3_500, OPENSSL, 0),
+        h.Waking(4_000, UDPSINK),
+        task=OPENSSL,
+    )
+
+
+def test_what_may_have_been_its_time_is_its_upper_bound(tmp_path: Path) -> None:
+    line = timeline(tmp_path, lost())
+    row = netcost_analysis.stolen(line).loc["openssl"]
+    unknown = int(line.sums().loc[line.sums()["tid"].isna(), "ns"].sum())
+    assert unknown >= 1_500
+    assert row[["unknown_ns", "unknown_max_ns"]].tolist() == [0, unknown]
+    assert netcost_analysis.lifetimes(line).loc["openssl", "unknown_ns"] == unknown
+    shares = netcost_analysis.effective_share(line).loc["openssl"]
+    assert shares["effective_share"] == 1_500 / 4_000
+    assert shares["effective_max_share"] == (1_500 + unknown) / 4_000
+    assert netcost_analysis.stolen(line, by="cpu").loc[0, "unknown_max_ns"] == unknown
+
+
+# A number that is given away again is another task's; its life before is over.
+def test_a_number_that_is_used_again(tmp_path: Path) -> None:
+    told = [
+        h.Waking(0, UDPSINK),
+        h.Fork(100, OPENSSL),
+        h.Switch(200, OPENSSL, ASLEEP),
+        h.Switch(300, MAKE, DEAD),
+        h.Fork(600, OPENSSL),
+        h.Switch(700, OPENSSL, ASLEEP),
+        h.Waking(1_000, UDPSINK),
+    ]
+    row = netcost_analysis.lifetimes(timeline(tmp_path, cpu(0, *told, task=MAKE))).loc["openssl"]
+    assert row["tasks"] == 2
+    assert row["lifetime_max_ns"] == (300 - 100) + (1_000 - 600)
+    assert row["absent_ns"] == 2 * 1_000 - 600
+
+
+# Where a switch was not recorded a stay can begin before its own task did: it is one task all the
+# same, and was there from then on.
+def test_a_stay_that_begins_before_its_task(tmp_path: Path) -> None:
+    line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
+    stays = stays_of(line)
+    early = (stays["tid"] == 500) & (stays["in_ns"] == stays["in_ns"].min() + 200)
+    assert early.sum() == 1
+    stays.loc[early, "in_ns"] -= 150
+    stays.loc[early, "wait_ns"] = -1
+    window = (line.summary["start_ns"], line.summary["end_ns"])
+    facts = Facts(window, ownerless(stays, [0], window), witnessed(line.capture))
+    lives = lives_from(stays[stays["tid"] != 0].reset_index(drop=True), facts)
+    row = lives.set_index("comm").loc["openssl"]
+    assert row[["tasks", "lifetime_ns", "lifetime_max_ns"]].tolist() == [1, 1_950, 1_950]
+
+
+# CPU 0  openssl|udpsink
+# CPU 1                  (its first event shows openssl) ...     openssl
+# 0             100      200                                     1000
+# Before its first event CPU 1 is openssl's, and until 100 CPU 0 is as well: it lived once.
+def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
+    line = timeline(
+        tmp_path,
+        cpu(
+            0, h.Waking(0, UDPSINK), h.Switch(100, UDPSINK, 0), h.Waking(1_000, MAKE), task=OPENSSL
+        ),
+        cpu(1, h.Waking(200, MAKE), h.Waking(1_000, MAKE), task=OPENSSL),
+    )
+    assert netcost_analysis.stolen(line).loc["openssl", "on_cpu_ns"] == 1_100
+    for by in ("comm", "tid"):
+        row = (
+            netcost_analysis.lifetimes(line, by)
+            .reset_index("comm")
+            .query("comm == 'openssl'")
+            .iloc[0]
+        )
+        assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_000, 1_000, 0]
+        assert row[["own_ns", "unknown_ns"]].tolist() == [1_000, 0]
+        shares = (
+            netcost_analysis.effective_share(line, by)
+            .reset_index("comm")
+            .query("comm == 'openssl'")
+            .iloc[0]
+        )
+        assert shares["effective_share"] == shares["effective_max_share"] == 1
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("by", ["comm", "tid"])
+def test_a_life_closes(name: str, by: str) -> None:
+    line = kept(name).timeline()
+    got, losses = netcost_analysis.lifetimes(line, by), netcost_analysis.stolen(line, by)
+    assert (got >= 0).all().all()
+    assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
+    assert (got["lifetime_ns"] <= got["lifetime_max_ns"]).all()
+    # Of a time in which nobody knows whether it was there nothing is known.
+    assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
+    # Time on CPU is that of the sums, to the nanosecond, but for what a task is shown on two CPUs
+    # at once: no life is longer than the window.
+    twice = line.lives.groupby(list(got.index.names))["twice_ns"].sum().reindex(got.index)
+    assert twice.sum() <= 0.001 * got["lifetime_max_ns"].sum()
+    on_cpu = got[list(KNOWN[:6])].sum(axis=1) + twice
+    losses = losses.loc[got.index]
+    assert (on_cpu == losses["on_cpu_ns"] - losses["unknown_ns"]).all()
+    assert (got["lifetime_ns"] >= losses["on_cpu_ns"] - twice).all()
+    assert (losses["unknown_max_ns"] >= losses["unknown_ns"]).all()
+    for _, row in got.iterrows():
+        assert parts_of_life(row)["share"].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_windows_close_too(name: str) -> None:
+    capture = kept(name)
+    half = capture.info["duration_ns"] / 2e9
+    for ends in ((None, half), (half, None)):
+        got = netcost_analysis.lifetimes(capture.timeline(*ends))
+        assert (got >= 0).all().all()
+        assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
+        assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
+
+
+# What top shows is one figure: the kernel's own count of the bundle's victim.
+@pytest.mark.parametrize("name", [one for one in ALL if "stolen-time" in one])
+def test_what_top_shows_is_one_figure(name: str) -> None:
+    capture = kept(name)
+    shown = netcost_analysis.accounts(capture).loc["task_stat", "got_share"]
+    row = netcost_analysis.effective_share(capture.timeline()).loc["openssl"]
+    assert row["monitor_share"] == row["monitor_max_share"] == shown
+    # And it is what the trace says of its lifetime, to what its counter resolves.
+    losses = netcost_analysis.stolen(capture.timeline()).loc["openssl"]
+    lifetime = netcost_analysis.lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
+    assert losses["monitor_ns"] / lifetime == pytest.approx(shown, abs=0.03)
+
+
+def test_what_top_shows_of_a_bundle_written_by_hand(tmp_path: Path) -> None:
+    capture = netcost_analysis.open_capture(doctored(tmp_path / "b"))
+    assert (
+        netcost_analysis.effective_share(capture.timeline()).loc["openssl", "monitor_share"] == 0.99
+    )
+    # Of a part of the recording the kernel counted nothing by itself.
+    part = netcost_analysis.effective_share(capture.timeline(0, 0.0005)).loc["openssl"]
+    assert part["monitor_share"] == pytest.approx(1.0)
+
+
+# A bare text without switches: how long anybody was on a CPU nobody knows, nor what top shows.
+def test_what_top_shows_has_no_source_where_it_is_not_known(
+    netcost: Netcost, tmp_path: Path
+) -> None:
+    text = tmp_path / "trace.txt"
+    text.write_text(
+        "sh 7 [000] 1.000001: irq:softirq_entry: vec=3 [action=NET_RX]\n"
+        "sh 7 [000] 1.000005: irq:softirq_exit: vec=3 [action=NET_RX]\n"
+    )
+    (row,) = netcost("ask", "effective_share", str(text), "--json").json
+    assert (row["comm"], row["monitor_share"], row["monitor_from"]) == ("sh", None, None)
+    # Nor of a CPU, nor where the kernel's configuration is not known.
+    line = timeline(tmp_path / "t", cpu(0, *lived(), task=MAKE))
+    for by in ("comm", "tid", "cpu"):
+        shares = netcost_analysis.effective_share(line, by=by)
+        assert shares["monitor_from"].isna().equals(shares["monitor_share"].isna())
+        assert len(shares)
+        assert shares["monitor_from"].isna().all()
+
+
+def test_a_cpu_has_no_life(tmp_path: Path) -> None:
+    line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
+    with pytest.raises(ValueError, match="a CPU has no life"):
+        netcost_analysis.lifetimes(line, by="cpu")
+    assert pd.isna(netcost_analysis.effective_share(line, by="cpu").loc[0, "monitor_share"])
+
+
+def test_the_command_line_shows_it(netcost: Netcost) -> None:
+    path = SAMPLES / "stolen-time-tcp.netcost.tar.zst"
+    out = netcost("stolen", str(path), "--victim", "openssl").out
+    assert "Its lifetime: 2.02 s; absent for 667 ms" in out
+    assert re.search(r"^ran itself +1.32 s +65.6 %$", out, re.MULTILINE)
+    # What is stolen is a range here (181 NET_RX and 188 IPIs are missing), and what it ran itself
+    # is the one that goes with it.
+    assert re.search(r"^ran itself or stolen, not recorded +36.7 ms +1.8 %$", out, re.MULTILINE)
+
+
+# Of its time on CPU an owner can be missing; of its life also what it did off the CPU.
+def test_time_without_an_owner_and_a_life_that_is_not_known_have_two_words(
+    netcost: Netcost, tmp_path: Path
+) -> None:
+    lost = [h.Switch(200, OPENSSL, ASLEEP), h.Lost(1_000, 5), h.Switch(2_000, IDLE, ASLEEP)]
+    path = recording(cpu(0, *lost, task=MAKE), known=(OPENSSL, MAKE), header=ONE)
+    file = str(path.write(tmp_path / "perf.data"))
+    out = netcost("stolen", file, "--victim", "openssl").out
+    on_cpu, _, life = out.partition("Its lifetime")
+    assert re.search(r"^no known owner  .*ns", on_cpu, re.MULTILINE)
+    assert not re.search(r"^unknown", on_cpu, re.MULTILINE)
+    assert re.search(r"^unknown  .*ns", life, re.MULTILINE)
+    assert "no known owner" not in life
+    lines = netcost("stolen", file).out.splitlines()
+    (head,) = (line for line in lines if line.startswith("task "))
+    assert "no known owner" in head
+    assert " unknown" not in head
+
+
+# Recorded on CPU 1 alone of a host of two: who was elsewhere may have ended there.
+def test_one_cpu_of_a_host_is_not_all_of_it() -> None:
+    capture = kept("hidden-cost/40000-pps-1.netcost.tar.zst")
+    assert (capture.info["cpus"], capture.info["nr_cpus"]) == ([1], 2)
+    lived = netcost_analysis.lifetimes(capture.timeline()).loc["netcost-record"]
+    assert lived["lifetime_ns"] < lived["lifetime_max_ns"]
+
+
+@pytest.mark.parametrize("name", ["stolen-time-tcp.netcost.tar.zst", "nic-stolen-time"])
+def test_a_share_is_at_most_one_and_its_ends_are_in_order(name: str) -> None:
+    shares = netcost_analysis.effective_share(kept(name).timeline())
+    for share in ("monitor", "effective", "overcharged"):
+        low, high = shares[f"{share}_share"], shares[f"{share}_max_share"]
+        assert (low <= high + 1e-12).all()
+        assert high.max() <= 1

@@ -1,0 +1,139 @@
+# The report's own figures against the package's: parts partition a victim's time, thieves add up to
+# what it lost, bins to both; and which interrupt is shown.
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions import example
+from netcost_analysis.questions.stolen_time import headline as answer
+from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from support.host import ROOT
+
+SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def timeline(request: pytest.FixtureRequest) -> netcost.Timeline:
+    return netcost.open_capture(ROOT / "sample-data" / request.param).timeline()
+
+
+def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -> None:
+    losses = netcost.stolen(timeline)
+    assert len(losses) > 10
+    for victim, row in losses.iterrows():
+        parts = answer.parts_of(timeline, str(victim)).set_index("part")["ns"]
+        assert parts.sum() == row["on_cpu_ns"]
+        assert parts.get("own", 0) == row["task_ns"]
+        assert parts.get("stolen_network", 0) == row["stolen_network_ns"]
+        stolen = parts[parts.index.str.startswith("stolen")]
+        assert stolen.sum() == row["stolen_max_ns"] - row["stolen_unrecorded_ns"]
+        assert parts.get("unknown", 0) == row["unknown_ns"]
+
+
+def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None:
+    matrix = netcost.ledger(timeline)
+    thieves = by_thief(netcost.thieves(timeline), "openssl")
+    assert thieves["stolen_max_ns"].is_monotonic_decreasing
+    by_name = thieves.groupby("thief")["stolen_max_ns"].sum()
+    lost = matrix.max_ns.loc["openssl"]
+    lost = lost[~lost.index.str.endswith(", not recorded")]
+    assert by_name.to_dict() == lost[lost > 0].to_dict()
+
+
+# What the picture over time stacks: a partition of each bin, and of the whole.
+def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
+    bins = netcost.rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
+    row = netcost.stolen(timeline).loc["openssl"]
+    kinds = bins[list(KIND_COLUMNS.values())]
+    assert (kinds.sum(axis=1) == bins["stolen_max_ns"]).all()
+    rest = bins[["task_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"]].sum(axis=1)
+    assert (kinds.sum(axis=1) + rest == bins["on_cpu_ns"]).all()
+    assert bins["on_cpu_ns"].sum() == row["on_cpu_ns"]
+    assert (bins["on_cpu_ns"] <= 7_000_000).all()
+
+
+def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
+    row = netcost.stolen(timeline).loc["openssl"]
+    thieves = by_thief(netcost.thieves(timeline), "openssl")
+    head = answer.headline(row, thieves)
+    for name in ("stolen", "stolen_max", "stolen_network", "stolen_network_max"):
+        assert head.shares[name] == row[f"{name}_share"] == row[f"{name}_ns"] / row["on_cpu_ns"]
+    assert row["task_min_ns"] == row["task_ns"] - row["stolen_unrecorded_ns"]
+    named = thieves[thieves["device"].notna()]
+    assert head.devices.sum() + head.backlog_ns == named["stolen_max_ns"].sum()
+
+
+# By hand: 1,000 on CPU, of which 700 ran; 20 polls of eth0 took 200, the backlog's 100.
+def test_the_headlines_figures() -> None:
+    row = pd.Series(
+        {
+            "on_cpu_ns": 1_000,
+            "task_min_ns": 690,
+            "task_ns": 700,
+            "stolen_ns": 300,
+            "stolen_unrecorded_ns": 10,
+            "displaced_ns": 4,
+            "monitor_ns": 900,
+            "unknown_ns": 0,
+            "unknown_max_ns": 5,
+        }
+    )
+    thieves = pd.DataFrame(
+        {"device": ["eth0", None, "(no_device)"], "stolen_max_ns": [200, 0, 100]}
+    )
+    head = answer.headline(row, thieves)
+    assert [head.shares[name] for name in ("task_min", "task", "stolen")] == [0.69, 0.7, 0.3]
+    assert (head.devices.to_dict(), head.backlog_ns) == ({"eth0": 200}, 100)
+    # Less than half a percent is left to the tables.
+    assert (head.unrecorded_ns, head.unseen_ns, head.waited_ns) == (10, 5, 0)
+    assert (head.undercharged_ns, head.overcharged_ns) == (100, 200)
+    nobody = answer.headline(row.astype("Int64").replace({1_000: pd.NA}), thieves)
+    assert nobody.shares.isna().all()
+
+
+def test_the_victim_is_the_bundles(timeline: netcost.Timeline) -> None:
+    assert answer.choose_victim(timeline, netcost.stolen(timeline)) == "openssl"
+    assert answer.choose_victim(timeline, netcost.stolen(timeline), "cat") == "cat"
+
+
+def softirq(entry: int, length: int, **fields: object) -> dict[str, object]:
+    usual = {"cpu": 0, "action": "NET_RX", "comm": "openssl", "cost_class": "stolen", "polls": 1}
+    return {"entry_ns": entry, "exit_ns": entry + length, **usual, **fields}
+
+
+def chosen(*rows: dict[str, object]) -> tuple[int, str] | None:
+    frame = pd.DataFrame(list(rows) or [softirq(0, 0)]).iloc[: len(rows)]
+    frame = frame.astype({"entry_ns": "Int64", "exit_ns": "Int64"})
+    found = example.choose(frame, "openssl")
+    return (int(found[0]["entry_ns"]), found[1]) if found else None
+
+
+def test_the_interrupt_shown_is_a_typical_one_of_the_victim() -> None:
+    own = [softirq(100, 5), softirq(200, 9), softirq(300, 50)]
+    others = [softirq(400, 9, comm="cat"), softirq(500, 9, cost_class="synchronous")]
+    assert chosen(*others, *own) == (200, "a network softirq on top of openssl")
+
+
+def test_of_equals_the_one_in_mid_capture() -> None:
+    found = chosen(*(softirq(at, 9) for at in (100, 900, 510, 1_000, 120)))
+    assert found is not None
+    assert found[0] == 510
+
+
+def test_without_a_stolen_one_the_next_best() -> None:
+    timer = softirq(100, 5, action="TIMER", polls=0)
+    steering = softirq(200, 5, polls=0)
+    polled = softirq(300, 5, comm="cat")
+    assert chosen(timer, steering, polled) == (
+        300,
+        "a network softirq in the context of cat, as openssl had none with a poll,",
+    )
+    assert chosen(timer, steering) == (
+        200,
+        "a network softirq without a poll, in the context of openssl",
+    )
+    assert chosen(timer) == (100, "a softirq, as no network softirq was seen,")
+    assert chosen(softirq(100, 5, exit_ns=None)) is None
+    assert chosen() is None

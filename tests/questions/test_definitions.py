@@ -1,0 +1,105 @@
+# Every column that a question's answer has is defined in docs/definitions.md, and once.
+
+import re
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.answer import Answer, parts
+from netcost_analysis.questions.ask import questions
+from support.host import ROOT, SAMPLES
+from support.kept import kept
+
+# The modules of questions, and a sample that each can answer them for.
+QUESTIONS = {
+    "questions.batches.rates": "datapath-sweep",
+    "questions.batches": "veth-stolen-time",
+    "questions.accounting.hidden": "hidden-cost",
+    "questions.accounting": "stolen-time-tcp.netcost.tar.zst",
+    "questions.migration": "local-migrations.netcost.tar.zst",
+    "questions.processes": "local-migrations.netcost.tar.zst",
+    "questions.devices": "quiet-interface.netcost.tar.zst",
+    "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
+    "questions.losses": "veth-stolen-time",
+    "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
+    "questions.estimates": "veth-stolen-time",
+}
+NOT_QUESTIONS: set[str] = set()
+
+
+def defined() -> dict[str, int]:
+    # Name to how often: what stands in code in the first column of a table of columns or figures.
+    names: dict[str, int] = {}
+    inside = False
+    for line in (ROOT / "docs" / "definitions.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if not cells:
+            inside = False
+        elif cells[0] in ("column", "figure", "field"):
+            inside = True
+        elif inside:
+            for name in re.findall(r"`([^`]+)`", cells[0]):
+                names[name] = names.get(name, 0) + 1
+    return names
+
+
+NAMES = defined()
+
+
+def is_defined(name: str) -> bool:
+    # "stolen_softirq_<VEC>_ns" defines one for each vector.
+    return name in NAMES or any(
+        re.fullmatch(re.sub(r"<\w+>", ".+", one), name) for one in NAMES if "<" in one
+    )
+
+
+def asked() -> list[str]:
+    return [name for name in questions() if name not in NOT_QUESTIONS]
+
+
+def sample_for(name: str) -> str:
+    home = getattr(netcost, name).__module__.removeprefix("netcost_analysis.")
+    return next(
+        (str(SAMPLES / sample) for module, sample in QUESTIONS.items() if home.startswith(module)),
+        str(SAMPLES / "veth-stolen-time"),
+    )
+
+
+def names_in(answer: Any) -> set[str]:
+    if isinstance(answer, pd.DataFrame | pd.Series):
+        frame = answer.to_frame() if isinstance(answer, pd.Series) else answer
+        assert not isinstance(frame.columns, pd.MultiIndex)
+        # A matrix has a column for each of what its columns are named for.
+        columns = [frame.columns.name] if frame.columns.name else list(frame.columns)
+        return {str(name) for name in [*columns, *frame.index.names] if name is not None}
+    if list(parts(answer)) == [""]:
+        return set()
+    return set(parts(answer)).union(*(names_in(part) for part in parts(answer).values()))
+
+
+def answered(name: str) -> Answer[Any]:
+    path = sample_for(name)
+    of_experiment = questions()[name].sources == ("Experiment",)
+    return (netcost.open_experiment(path) if of_experiment else kept(path)).ask(name)
+
+
+@pytest.mark.parametrize("name", asked())
+def test_every_column_is_defined(name: str) -> None:
+    answer = answered(name).result
+    unknown = {one for one in names_in(answer) if not is_defined(one)}
+    assert not unknown, f"docs/definitions.md defines no {', '.join(sorted(unknown))}"
+    # What a narrow terminal shows first is there; the keys of another by are not always.
+    declared = {*questions()[name].main_columns, *questions()[name].shares}
+    assert declared <= names_in(answer) | {"comm", "tid", "cpu"}
+
+
+@pytest.mark.parametrize("name", asked())
+def test_every_question_says_what_it_is(name: str) -> None:
+    assert questions()[name].summary.endswith(".")
+    assert f"`{name}`" in (ROOT / "docs" / "definitions.md").read_text()
+
+
+def test_each_name_is_defined_once() -> None:
+    assert {name: count for name, count in NAMES.items() if count > 1} == {}

@@ -1,0 +1,281 @@
+# What is removed from a recording that says so: the new range of every figure contains what the
+# figure was, or the figure is absent. Removed in silence: test_thinned.py.
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.completeness.unrecorded import note_of
+from netcost_analysis.questions.network import network_words
+from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
+from netcost_analysis.questions.stolen_time.words import life_text
+from support import retold, thinned
+from support.host import ROOT
+from support.perfdata import Recording, cpu, recording
+from support.perfdata import happenings as h
+from support.ranged import Ranges, lacking, ranges, untrue
+from support.retold import END, ROUND_NS, counted, filtered, lossy, opened, silently, without_events
+from support.told import NET_RX, OPENSSL, TIMER
+
+SAMPLE = ROOT / "sample-data" / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst"
+WHOLE = retold.whole()
+# Within a softirq, across a wait, of rounds, of nearly all.
+SPANS = ((1_276_000, 1_277_000), (1_651_000, 1_671_000), (321_000, 822_500), (100, 2_300_000))
+SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
+LINES = ("irq:irq_handler_entry", "irq:irq_handler_exit")
+FILTERS: dict[str, tuple[tuple[str, ...], str, Any]] = {
+    "softirqs but NET_RX": (SOFTIRQS, "vec == 3", lambda what: _softirq(what) not in (3, None)),
+    "softirqs but TIMER": (SOFTIRQS, "vec == 1", lambda what: _softirq(what) not in (1, None)),
+    "raises": (("irq:softirq_raise",), "vec == 1", lambda what: _raised(what) not in (1, None)),
+    "lines": (LINES, "irq == 33", lambda what: _line(what) not in (33, None)),
+    "entries of lines": (LINES[:1], "irq == 33", lambda what: _entered(what) not in (33, None)),
+    "polls": (
+        ("napi:napi_poll",),
+        "work > 5",
+        lambda what: isinstance(what, h.NapiPoll) and what.work <= 5,
+    ),
+    "switches": (
+        ("sched:sched_switch",),
+        "next_pid == 500",
+        lambda what: isinstance(what, h.Switch) and what.to.tid != 500,
+    ),
+}
+
+
+def _softirq(what: h.Happening) -> int | None:
+    return what.vec if isinstance(what, h.SoftirqEntry | h.SoftirqExit) else None
+
+
+def _raised(what: h.Happening) -> int | None:
+    return what.vec if isinstance(what, h.SoftirqRaise) else None
+
+
+def _line(what: h.Happening) -> int | None:
+    return what.irq if isinstance(what, h.IrqEntry | h.IrqExit) else None
+
+
+def _entered(what: h.Happening) -> int | None:
+    return what.irq if isinstance(what, h.IrqEntry) else None
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Ranges:
+    return ranges(opened(tmp_path_factory.mktemp("bare"), WHOLE))
+
+
+@pytest.fixture(scope="module")
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Ranges:
+    return ranges(counted(tmp_path_factory.mktemp("beside") / "b", WHOLE))
+
+
+# But for what may be network nothing of it is a range, so each containment says something.
+def test_the_whole_is_known(bare: Ranges, beside: Ranges) -> None:
+    for found in (bare, beside):
+        wide = {of for of, ends in found.items() if ends and ends[0] != ends[1]}
+        assert wide == {("network", "all"), ("network", "0")}
+    assert {of[0] for of in beside} == {
+        *("stolen", "ledger", "share", "life", "network", "device", "price")
+    }
+    assert untrue(beside, beside) == {}
+
+
+@pytest.mark.parametrize("span", SPANS)
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_a_ring_lost(
+    tmp_path: Path, beside: Ranges, number: int, span: tuple[int, int]
+) -> None:
+    line = counted(tmp_path, lossy(WHOLE, number, span))
+    assert line.recorded < 1
+    assert untrue(beside, ranges(line)) == {}
+
+
+# Losses in many places, each of a few microseconds.
+def test_what_rings_lost_again_and_again(tmp_path: Path, bare: Ranges) -> None:
+    spans = [[(at, at + 9_000) for at in range(first, END, 47_000)] for first in (10_000, 12_000)]
+    told = lossy(lossy(WHOLE, 0, *spans[0]), 1, *spans[1])
+    assert untrue(bare, ranges(opened(tmp_path, told))) == {}
+
+
+# Of a pair the entry: without either the context is left out.
+HAPPENED = {event.format.event for event in WHOLE.events()} - {SOFTIRQS[1], LINES[1]}
+
+
+# CPU 0  idle   |move, openssl, idle (all lost) LOST|idle
+# CPU 1  openssl|idle                                     |openssl
+# 0             900 1000 1100         1900      2000      2500   4000
+def test_a_migration_may_be_among_what_was_lost(tmp_path: Path) -> None:
+    ends = [[h.Waking(at, retold.SINK)] for at in (0, 2_000, 4_000)]
+    there = (h.MigrateTask(1_000, OPENSSL, 1, 0), h.Switch(1_100, OPENSSL, 0))
+    gone = [h.unrecorded(one) for one in (*there, h.Switch(1_900, h.idle(0), 1))]
+    told = recording(
+        cpu(0, *ends[0], *gone, h.Lost(2_000, 3), *ends[1], *ends[2]),
+        cpu(
+            1,
+            *ends[0],
+            h.Switch(900, h.idle(1), 1),
+            h.Switch(2_500, OPENSSL),
+            *ends[2],
+            task=OPENSSL,
+        ),
+        known=retold.KNOWN,
+    )
+    row = netcost.stolen(opened(tmp_path, told)).loc["openssl"]
+    assert row["on_cpu_ns"] == 900 + 1_500
+    assert row["unknown_max_ns"] >= 800
+
+
+@pytest.mark.parametrize("event", sorted(HAPPENED))
+def test_an_event_that_was_not_recorded(tmp_path: Path, bare: Ranges, event: str) -> None:
+    line = opened(tmp_path, without_events(WHOLE, event))
+    if event in lacking(line):
+        assert event != "sched:sched_switch" or event in netcost.network_cost(line).not_recorded
+        polls = event == "napi:napi_poll"
+        assert (
+            polls
+            or any(event.partition(":")[2] in note for note in line.notes)
+            or any("not recorded" in note for note in line.notes)
+        )
+    assert untrue(bare, ranges(line)) == {}
+
+
+# Nobody knows what ksoftirqd did while the others waited for it.
+def test_without_softirqs_displaced_is_absent(tmp_path: Path) -> None:
+    whole = netcost.stolen(opened(tmp_path / "whole", WHOLE))
+    assert whole.loc["openssl", "displaced_ns"] > 0
+    line = opened(tmp_path / "part", without_events(WHOLE, *SOFTIRQS))
+    assert netcost.stolen(line)["displaced_ns"].isna().all()
+    assert "displaced" not in set(netcost.cost_classes(line)["cost_class"])
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_what_a_filter_hid(tmp_path: Path, bare: Ranges, name: str) -> None:
+    events, words, hidden = FILTERS[name]
+    line = opened(tmp_path, filtered(WHOLE, events, words, hidden))
+    for event in events:
+        assert any(one.startswith(f"{event} was filtered by '{words}'") for one in line.notes)
+    assert untrue(bare, ranges(line)) == {}
+
+
+# Of every so many-th round of a CPU.
+def some(kinds: Any, vec: int | None = None, cpu: int = 0, each: int = 4) -> Recording:
+    def hidden(number: int, what: h.Happening) -> bool:
+        its = vec is None or getattr(what, "vec", NET_RX) == vec
+        return number == cpu and isinstance(what, kinds) and its and not what.at // ROUND_NS % each
+
+    return silently(WHOLE, hidden)
+
+
+RUNS = (h.SoftirqEntry, h.SoftirqExit, h.NapiPoll)
+COUNTED = {
+    "NET_RX": some(RUNS, NET_RX),
+    "NET_RX of the other CPU": some(RUNS, NET_RX, cpu=1),
+    "NET_RX and raises": some((*RUNS, h.SoftirqRaise), NET_RX),
+    "every NET_RX": some(RUNS, NET_RX, each=1),
+    "TIMER": some(RUNS, TIMER),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_what_the_kernel_counted(tmp_path: Path, beside: Ranges, name: str) -> None:
+    line = counted(tmp_path, COUNTED[name])
+    assert note_of(line)
+    assert untrue(beside, ranges(line)) == {}
+
+
+# No count is of raises: where one is missing, a softirq's origin is.
+def test_raises_that_nobody_counted(tmp_path: Path, beside: Ranges) -> None:
+    line = counted(tmp_path, some(h.SoftirqRaise))
+    assert untrue(beside, ranges(line)) == {}
+
+
+def test_device_interrupts_that_the_kernel_counted(tmp_path: Path, beside: Ranges) -> None:
+    line = counted(tmp_path, some((h.IrqEntry, h.IrqExit)))
+    assert "32" in netcost.completeness(line.capture).verdict
+    new = ranges(line)
+    assert untrue(beside, new) == {}
+    # Six of 24, a microsecond each.
+    row = netcost.stolen(line).loc["openssl"]
+    assert row["stolen_unrecorded_ns"] == 6_000
+    assert row["stolen_network_max_ns"] == row["stolen_network_ns"] + 6_000
+    assert netcost.ledger(line).max_ns.loc["openssl", "irq 32 eth0 (eth0), not recorded"] == 6_000
+    assert netcost.ledger(line, "device").max_ns.loc["openssl", "eth0, not recorded"] == 6_000
+    device = netcost.device_time(line).set_index(["thief", "cpu"]).loc[("eth0", 0)]
+    assert device["hardirq_max_ns"] == device["hardirq_ns"] + 6_000
+    assert new["price", "eth0", "ns_per_packet"] is None
+    cost = netcost.network_cost(line)
+    assert (cost.softirqs_missing, cost.interrupts_missing) == (0, 6)
+    assert "used at least" in network_words(cost)[0]
+    said = (
+        "the kernel counted interrupts that no event of the recording shows: 6 irq 32 eth0 (eth0)"
+    )
+    assert note_of(line)[0].startswith(f"{said} on CPU 0 (longest 1.00 µs)")
+
+
+# No count proves them missing, but the interfaces received more than was polled.
+def test_polls_that_nobody_recorded(tmp_path: Path, beside: Ranges) -> None:
+    line = counted(tmp_path / "b", some(h.NapiPoll))
+    new = ranges(line)
+    assert untrue(beside, new) == {}
+    assert new["price", "eth0", "ns_per_packet"] is None
+    rows = netcost.device_time(line).set_index(["thief", "cpu"])
+    polled, core = rows.loc[("eth0", 0)], rows.loc[[("NET_RX", 0), ("RPS dispatch", 0)]]
+    backlog = rows.loc[("(no_device) poll", 0), "poll_ns"]
+    # A poll may be in its softirq's time or in the poll after it, and not elsewhere.
+    assert polled["poll_max_ns"] == polled["poll_ns"] + backlog + core["core_ns"].sum()
+    assert polled["max_ns"] == polled["hardirq_ns"] + polled["poll_max_ns"]
+    bare = netcost.open_capture(tmp_path / "b" / "trace.perf.data").timeline()
+    seen = netcost.device_time(bare)
+    assert seen["max_ns"].equals(seen["ns"])
+
+
+# What was charged for and not had is a range the right way round, however much was lost.
+def test_the_ends_of_what_was_overcharged(tmp_path: Path) -> None:
+    line = counted(tmp_path, lossy(WHOLE, 0, SPANS[-1]))
+    rows = netcost.effective_share(line)
+    assert (rows["overcharged_share"] <= rows["overcharged_max_share"]).all()
+    assert rows["overcharged_max_share"].notna().all()
+
+
+# A recording of a guest, its tasks one by one and by name: as text, for what a text loses it says
+# in a line.
+@pytest.fixture(scope="module")
+def of_sample(tmp_path_factory: pytest.TempPathFactory) -> set[tuple[str, ...]]:
+    rows = thinned.rows_of(SAMPLE)
+    start, end = (int(rows[place]["time_ns"]) for place in (0, -1))
+    at = [start + (end - start) * part // 8 for part in range(9)]
+    path = thinned.written(SAMPLE, rows, tmp_path_factory.mktemp("sample") / "b")
+    whole = _by_task_and_name(netcost.open_capture(path).timeline())
+    wrong: set[tuple[str, ...]] = set()
+    for number, spans in {0: [(at[2], at[4])], 1: [(at[1], at[2]), (at[5], at[6])]}.items():
+        (path / "trace.txt").write_text(thinned.losing(rows, number, *spans))
+        line = netcost.open_capture(path).timeline()
+        assert line.recorded == pytest.approx(7 / 8, abs=0.01)
+        wrong |= set(untrue(whole, _by_task_and_name(line)))
+    return wrong
+
+
+def _by_task_and_name(line: netcost.Timeline) -> Ranges:
+    return ranges(line, "tid") | ranges(line, "comm")
+
+
+def test_what_a_sample_lost(of_sample: set[tuple[str, ...]]) -> None:
+    assert {of for of in of_sample if of[0] != "life"} == set()
+
+
+def test_lives_of_a_sample_that_lost_events(of_sample: set[tuple[str, ...]]) -> None:
+    assert of_sample == set()
+
+
+# What it ran itself is the range that goes with that of what was stolen: both are of one time.
+def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Ranges) -> None:
+    line = counted(tmp_path, COUNTED["NET_RX"])
+    row, losses = netcost.lifetimes(line).loc["openssl"], netcost.stolen(line).loc["openssl"]
+    assert row["stolen_unrecorded_ns"] == losses["stolen_unrecorded_ns"] > 0
+    assert row["own_ns"] + row["stolen_unrecorded_ns"] == losses["task_ns"]
+    low, high = beside["life", "openssl", "own"] or (0, 0)
+    assert row["own_ns"] <= low <= high <= row["own_ns"] + row["stolen_unrecorded_ns"]
+    assert row[[*KNOWN, "unknown_ns"]].sum() == row["lifetime_max_ns"]
+    words = life_text("openssl", netcost.lifetimes(line), line.duration_ns)
+    assert "ran itself or stolen, not recorded" in words

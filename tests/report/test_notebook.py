@@ -1,0 +1,165 @@
+# notebooks/01-stolen-time through `netcost report`: one page that needs nothing else, with the
+# figures that stolen() gives; and the pair of script and notebook.
+
+import json
+import re
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.display.tables import share_between
+from netcost_analysis.units import duration, share
+from support.host import ROOT
+from support.pages import Resources, report
+from support.perfdata import recording
+from support.perfdata import tracepoints as t
+from support.robbed import robbed
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("[0-9]*.py"))
+SAMPLES = ["nic-stolen-time", "veth-stolen-time"]
+
+
+@pytest.fixture(scope="module", params=SAMPLES)
+def told(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str]:
+    bundle = ROOT / "sample-data" / request.param
+    page = tmp_path_factory.mktemp("report") / "report.html"
+    done = report(bundle, page)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return bundle, page.read_text()
+
+
+def test_the_page_needs_nothing_else(told: tuple[Path, str]) -> None:
+    _, page = told
+    resources = Resources()
+    resources.feed(page)
+    assert len(resources.fetched) >= 7
+    assert all(one.startswith("data:image/png;base64,") for one in resources.fetched)
+    assert not re.search(r"url\(|@import", page)
+    assert all(resources.alt)
+
+
+def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    row = netcost.stolen(netcost.open_capture(bundle).timeline()).loc["openssl"]
+    for ns in (row["on_cpu_ns"], row["task_ns"], row["stolen_network_ns"], row["monitor_ns"]):
+        assert duration(ns) in page
+    answers = re.findall(r'<p class="answer">(.*?)</p>', page)
+    # First what networking cost in all, and before it of how much nobody knows; then the victim's.
+    context = [bool(re.match("Networking used|Of .* nobody knows", one)) for one in answers]
+    taken = context.index(False)
+    assert context == [True] * taken + [False] * (len(answers) - taken)
+    assert taken
+    assert share(row["stolen_network_ns"] / row["on_cpu_ns"]) in answers[taken]
+    assert duration(row["stolen_network_ns"]) in answers[taken]
+    assert ("eth0" in answers[taken]) == (bundle.name == "nic-stolen-time")
+
+
+def test_the_table_is_what_the_ledger_says(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    matrix = netcost.ledger(netcost.open_capture(bundle).timeline())
+    thief, ns = matrix.ns.columns[0], matrix.ns.loc["openssl"].iloc[0]
+    row = re.search(rf"<tr><td>{re.escape(thief)}</td>(.*?)</tr>", page)
+    assert row
+    assert duration(ns) in row[1]
+
+
+def test_the_three_estimates_are_those_of_the_package(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    capture = netcost.open_capture(bundle)
+    assert capture.bundle
+    rows = netcost.estimates(capture.bundle, capture.victim_timeline())
+    gap = rows["got_share"]["traced"] - rows["got_share"]["work"]
+    assert f"{abs(100 * gap):.1f} points" in page
+    assert share(rows["lost_share"]["traced"]) in page
+
+
+def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    capture = netcost.open_capture(bundle)
+    found = netcost.episodes(capture.timeline(), "openssl")
+    first = found.episodes.iloc[0]
+    assert f"{found.total:,} stretches on top of openssl" in page
+    assert f"{(first['start_ns'] - capture.start_ns) / 1e9:.6f} s into the capture" in page
+    assert f"held it up for {duration(first['wall_ns'])}" in page
+
+
+def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    timeline = netcost.open_capture(bundle).timeline()
+    handed = netcost.handovers(timeline)
+    waited = handed.displaced[handed.displaced["comm"] == "openssl"]["ns"].sum()
+    assert f"had network work {len(handed.handovers):,} times" in page
+    assert f"{duration(waited)} in all and" in page
+    row = netcost.effective_share(timeline).loc["openssl"]
+    assert f"shows openssl at {share(row['monitor_share'])} of a CPU" in page
+    had = share_between(row["effective_share"], row["effective_max_share"])
+    assert f"effectively it had {had}" in page
+
+
+def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Path, str]) -> None:
+    bundle, page = told
+    figures = netcost.corrected_stolen(netcost.open_capture(bundle).timeline())
+    row = figures[(figures["comm"] == "openssl") & (figures["figure"] == "task_ns")].iloc[0]
+    ends = f"{duration(row['corrected_low_ns'])} – {duration(row['corrected_high_ns'])}"
+    assert ends in page
+    assert ("Tracing is at least" in page) == (bundle.name == "veth-stolen-time")
+
+
+def test_code_stays_out(told: tuple[Path, str]) -> None:
+    _, page = told
+    assert "import netcost_analysis" not in page
+    assert "Traceback" not in page
+
+
+def test_a_capture_of_hardirqs_alone(tmp_path: Path) -> None:
+    formats = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
+    told = recording(robbed(), formats=formats).write(tmp_path / "perf.data")
+    done = report(told, tmp_path / "page.html", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["bytes"] == (tmp_path / "page.html").stat().st_size
+    page = (tmp_path / "page.html").read_text()
+    for sentence in (
+        "irq:softirq_entry and irq:softirq_exit were not recorded",
+        "napi:napi_poll was not recorded",
+        "without sched:sched_switch nobody knows",
+    ):
+        assert sentence in page
+
+
+def test_a_victim_that_is_not_there(tmp_path: Path) -> None:
+    told = recording(robbed(), known=(robbed().first_task,)).write(tmp_path / "perf.data")
+    done = report(told, tmp_path / "page.html", "--victim", "opensl")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "no task 'opensl' in the window; there are openssl" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)
+def test_script_and_notebook_are_one(script: Path) -> None:
+    source = jupytext.read(script)
+    book = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    assert [(cell.cell_type, cell.source) for cell in book.cells] == [
+        (cell.cell_type, cell.source) for cell in source.cells
+    ], "make notebooks"
+    assert all(
+        cell.metadata.get("tags") == other.metadata.get("tags")
+        for cell, other in zip(book.cells, source.cells, strict=True)
+    )
+
+
+@pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_notebook_holds_outputs_and_nothing_of_this_machine(script: Path) -> None:
+    book = nbformat.read(script.with_suffix(".ipynb"), as_version=4)
+    outputs = [output for cell in book.cells for output in cell.get("outputs", ())]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) >= 5
+    assert {output.output_type for output in outputs} == {"display_data"}
+    text = script.with_suffix(".ipynb").read_text()
+    assert str(ROOT) not in text
+    assert not re.search(r"(?<![\w.])/(?:home|root|tmp|work|usr/local)/", text)

@@ -1,0 +1,232 @@
+# notebooks/02-anatomy-and-batches: the figures of its functions on a sample, and a line instead of
+# each part that a capture cannot answer.
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture.experiment import open_experiment
+from netcost_analysis.questions.batches import words_costs, words_limits
+from netcost_analysis.units import duration, share
+from support import told_notebook
+from support.host import ROOT
+from support.pages import Resources, report
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.robbed import robbed, written
+from support.told import IDLE, NET_RX, OPENSSL, UDPSINK
+from support.told_notebook import Told, tell
+
+SCRIPT = ROOT / "notebooks" / "02-anatomy-and-batches.py"
+SAMPLE = ROOT / "sample-data" / "nic-guest" / "6.12-nic-1-flows.netcost.tar.zst"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    done = report(SAMPLE, path, "--notebook", "anatomy-and-batches")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return path.read_text()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    # The notebook has no victim.
+    source = SCRIPT.read_text() + "\nvictim = None\n"
+    monkeypatch.setattr(told_notebook, "SCRIPT", Source(source))
+    return monkeypatch
+
+
+class Source:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read_text(self) -> str:
+        return self.text
+
+
+def words(page: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", page))
+
+
+def test_the_page_needs_nothing_else(page: str) -> None:
+    resources = Resources()
+    resources.feed(page)
+    assert len(resources.fetched) >= 6
+    assert all(one.startswith("data:image/png;base64,") for one in resources.fetched)
+    assert all(resources.alt)
+
+
+def test_the_figures_are_the_functions(page: str) -> None:
+    text = words(page)
+    timeline = netcost.open_capture(SAMPLE).timeline()
+    chains = netcost.softirq_chains(timeline)
+    own = chains["poll_ns"].sum() + chains["core_ns"].sum()
+    assert f"{len(chains):,} NET_RX softirqs polled {chains['polls'].sum():,} times" in text
+    assert f"took {duration(own)}, {share(own / timeline.duration_ns / 2)} of the CPUs" in text
+    sizes = netcost.batch_sizes(timeline)
+    full = sizes.loc[sizes["trap"] == "full", "polls"].sum()
+    assert f"{full:,} ({share(full / sizes['polls'].sum())})" in text
+    row = netcost.squeezes(timeline).by_cpu.iloc[0]
+    assert (
+        f"{row['squeezes_low']:,} to {row['squeezes_high']:,} of {row['net_rx']:,} NET_RX" in text
+    )
+    longest = netcost.long_softirqs(timeline)["ns"].max()
+    assert f"<td>{duration(longest)}</td>" in page
+    gaps = netcost.irq_gaps(timeline)
+    assert f"{gaps['interrupts'].iloc[0]:,} interrupts" in text
+    cost = netcost.poll_costs(timeline).iloc[0]
+    assert duration(cost["marginal_ns"]) in text
+    assert "Do not use that line" in text
+
+
+def test_somebody_elses_capture_is_not_told_with_the_samples_series(page: str) -> None:
+    assert words(words_costs.NO_SERIES) in words(page)
+    assert "datapath-sweep, kernel" not in words(page)
+
+
+def test_the_notebook_itself_tells_the_series() -> None:
+    text = SCRIPT.with_suffix(".ipynb").read_text()
+    assert "No step of these curves is flat" in text
+    assert "From here on not the capture above but the series" in text
+
+
+# Given is not the default, whatever the folder is called.
+def test_a_series_that_is_given_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = tmp_path / "datapath-sweep"
+    mine.mkdir()
+    (mine / "experiment.json").write_text('{"netcost_experiment": 1}')
+    (mine / "steps.tsv").write_text("bundle\tpps\na\t1\n")
+    path = written(tmp_path, robbed())
+    for given, says, silent in (
+        (str(mine), f"no step of {mine} was recorded with", words_costs.NO_SERIES),
+        (None, words_costs.NO_SERIES, "no step of"),
+    ):
+        source = SCRIPT.read_text().replace("experiment = None ", f"experiment = {given!r} ", 1)
+        monkeypatch.setattr(told_notebook, "SCRIPT", Source(source + "\nvictim = None\n"))
+        text = tell(path, monkeypatch).text
+        assert says in text
+        assert silent not in text
+
+
+def test_a_whole_small_capture(tmp_path: Path, told: pytest.MonkeyPatch) -> None:
+    shown = tell(written(tmp_path, robbed()), told)
+    text = words(shown.text)
+    # Twelve softirqs of 12.5 us, with a poll of 8 packets and one of none.
+    assert (
+        "12 NET_RX softirqs polled 24 times, received 96 packets, 8.0 in a poll of eth0 that"
+        in text
+    )
+    assert "took 150 µs" in text
+    assert "12 (50.0 %), 24.0 µs, received nothing" in text
+    assert "eth0-rx-0 12" in text
+    assert "12 polls with packets; it takes 200" in text
+    assert "This capture does not say what the kernel allows" in text
+    assert "a bare recording has no softnet_stat" in text
+    assert len(shown.pictures) == 7
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentences"),
+    [
+        (
+            tuple(one for one in t.FORMATS if one is not t.NAPI_POLL),
+            ["what they polled is not known", "batch_sizes needs napi:napi_poll"],
+        ),
+        (
+            tuple(one for one in t.FORMATS if "softirq" not in one.name),
+            ["softirq_chains needs irq:softirq_entry", "netcost-record --profile light"],
+        ),
+        (t.SCHED_FORMATS, ["irq_gaps needs irq:irq_handler_entry"]),
+        (
+            tuple(one for one in t.IRQ_FORMATS),
+            ["How many packets each had is not known", "poll_costs needs napi:napi_poll"],
+        ),
+    ],
+    ids=["no polls", "no softirqs", "only tasks", "no switches"],
+)
+def test_what_was_not_recorded_is_said(
+    tmp_path: Path, told: pytest.MonkeyPatch, kept: tuple[object, ...], sentences: list[str]
+) -> None:
+    text = words(tell(written(tmp_path, robbed(), formats=kept), told).text)
+    assert all(sentence in text for sentence in sentences)
+
+
+@pytest.mark.parametrize(
+    "happenings",
+    [
+        (h.Waking(5, UDPSINK), h.Waking(9, UDPSINK)),
+        (h.SoftirqRaise(5, NET_RX),),
+        (h.SoftirqRaise(5, NET_RX), h.SoftirqEntry(9, NET_RX), h.SoftirqExit(15, NET_RX)),
+        (h.NapiPoll(5, "eth0", 3), h.Waking(9, UDPSINK)),
+        (h.IrqEntry(5, 32), h.Lost(8, 4), h.IrqEntry(20, 32), h.IrqExit(30, 32)),
+    ],
+    ids=["nothing", "no time", "one dispatch", "a poll without a begin", "a loss"],
+)
+def test_small_captures(
+    tmp_path: Path, told: pytest.MonkeyPatch, happenings: tuple[h.Happening, ...]
+) -> None:
+    shown = tell(written(tmp_path, cpu(0, *happenings, task=OPENSSL)), told)
+    assert "Before you use" in SCRIPT.read_text()
+    assert shown.html
+
+
+@pytest.mark.parametrize("names", [("<script>x", "$x_{1"), ("a\tb\nc", "%(x)s{0}")])
+def test_names_from_strangers(
+    tmp_path: Path, told: pytest.MonkeyPatch, names: tuple[str, ...]
+) -> None:
+    # Two devices are drawn one by one, so each name is a device's that is, and a task's.
+    cpus = [
+        robbed(number, victim=h.Task(500 + number, name), device=name)
+        for number, name in enumerate(names)
+    ]
+    shown = tell(written(tmp_path, *cpus), told)
+    assert "<script" not in shown.text
+    assert shown.text.count("No line") == 2
+
+
+def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) -> None:
+    cpus = [robbed(number, IDLE, device=f"eth{number}", rounds=4) for number in range(20)]
+    path = recording(*cpus, known=(IDLE,)).write(tmp_path / "perf.data")
+    shown: Told = tell(path, told)
+    assert "Packets per poll, by device and CPU" in shown.pictures
+
+
+def test_words_of_a_flat_curve() -> None:
+    curve = netcost.rate_curve(open_experiment(ROOT / "sample-data" / "nic-guest"))
+    assert "one step only" in words_costs.curve_text(
+        curve[curve["curve"] == curve["curve"].iloc[0]]
+    )
+    assert "No curve of this experiment has two rates" in words_costs.flat_text(curve)
+    flat = curve.assign(
+        curve="mine",
+        flatness=[float("nan"), 0.9, 0.1, 0.2],
+        share_growth=1.1,
+        rate_growth=5.0,
+        batch_growth=5.0,
+        scheduled_share=0.0,
+        expected_share=0.2,
+        unbatched_share=0.8,
+        marginal_share=0.02,
+        packet_part_ns=100.0,
+        poll_part_ns=5_000.0,
+    )
+    text = words_costs.flat_text(flat)
+    assert "The share of the CPU is flat in 1 step: mine" in text
+    assert "save 75.0 %" in text
+    assert "must be 11 times a packet's own where packets came alone there, 26 times" in text
+    assert "Here it is 50.0 times" in text
+    near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch=2.0)
+    near["flatness"] = [0.1, 0.9, 0.1, 0.2]
+    # 10 (100 + 5,000 / 64) / (100 + 5,000 / 2) = 0.69: batches of 64 would do more than enough.
+    assert "10 times that rate would cost 0.7 times that share" in words_costs.flat_text(near)
+
+
+def test_between_is_a_range_or_one() -> None:
+    assert words_limits.between(3, 3) == "3"
+    assert words_limits.between(1_000, 2_000) == "1,000 to 2,000"

@@ -1,0 +1,180 @@
+# notebooks/03-local-traffic-processes-and-migrations: the figures of its functions on a sample, and
+# a line instead of each part that a capture cannot answer.
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.questions.processes.words import owners_text
+from netcost_analysis.units import duration, share
+from support.host import ROOT
+from support.pages import Resources, report
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.robbed import robbed, written
+from support.talk import talk
+from support.told import IDLE, OPENSSL, RCU, UDPSINK
+from support.told_notebook import Told, tell
+
+SCRIPT = ROOT / "notebooks" / "03-local-traffic-processes-and-migrations.py"
+SAMPLE = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    done = report(SAMPLE, path, "--notebook", "local-traffic-processes-and-migrations")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return path.read_text()
+
+
+@pytest.fixture(scope="module")
+def timeline() -> netcost.Timeline:
+    return netcost.open_capture(SAMPLE).timeline()
+
+
+def words(page: str) -> str:
+    return unescape(re.sub(r"<[^>]+>", "", page))
+
+
+def test_the_figures_are_the_functions(page: str, timeline: netcost.Timeline) -> None:
+    text = words(page)
+    ends = netcost.client_and_server(timeline).set_index("side")
+    for side, row in ends.iterrows():
+        assert (
+            f"The {side}, iperf3 ({row['tid']}), was on a CPU for {duration(row['on_cpu_ns'])}"
+            in text
+        )
+        assert f"slept {duration(row['asleep_ns'])}" in text
+    assert f"{ends.loc['client', 'sent_packets']:,} packets went from client to server" in text
+    rows = netcost.softirq_time(timeline)
+    assert f"Softirqs had {duration(rows['ns'].sum())} of all CPU time" in text
+    assert f"{share(rows['softirq_share'][rows['action'] == 'NET_RX'].sum())} of it" in text
+    moved = netcost.migrations(timeline)
+    assert f"{len(moved):,} migrations in {duration(timeline.duration_ns)}" in text
+
+
+def test_the_verdicts_are_the_package_s(page: str, timeline: netcost.Timeline) -> None:
+    text = words(page)
+    for row in netcost.client_and_server(timeline).itertuples():
+        found = netcost.migration_verdict(timeline, int(row.tid))
+        asked = f"of what the {row.side} (iperf3 {row.tid}) got? {found.explains.capitalize()}. "
+        assert asked + found.reason in text
+
+
+def test_the_page_needs_nothing_else(page: str) -> None:
+    resources = Resources()
+    resources.feed(page)
+    assert len(resources.fetched) >= 5
+    assert all(one.startswith("data:image/png;base64,") for one in resources.fetched)
+    assert all(resources.alt)
+    assert "Traceback" not in page
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> object:
+    monkeypatch.setattr("told_notebook.SCRIPT", SCRIPT)
+    return lambda path, **given: tell(path, monkeypatch, **given)
+
+
+def test_two_that_talk(tmp_path: Path, told: object) -> None:
+    path = recording(*talk(), known=(OPENSSL, UDPSINK)).write(tmp_path / "perf.data")
+    shown: Told = told(path)  # type: ignore[operator]
+    assert "The <b>client</b>, udpsink (600), was on a CPU for 20.0 µs" in shown.text
+    assert "network softirqs had 2.00 µs of that, 10.0 %" in shown.text
+    # A tenth more softirq time makes it 1 % longer.
+    assert "make its work 1.0 % longer, and the throughput 1.0 % less" in shown.text
+    assert "nothing was migrated" in shown.text
+    assert "<b>No</b>. Nothing was migrated." in shown.text
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentences"),
+    [
+        (
+            (*t.IRQ_FORMATS, t.NAPI_POLL),
+            (
+                "context_switches needs sched:sched_switch",
+                "migrations needs sched:sched_migrate_task",
+            ),
+        ),
+        (t.SCHED_FORMATS, ("softirq_time needs irq:softirq_entry", "<b>No</b>")),
+        (
+            tuple(one for one in t.FORMATS if "migrate" not in one.name),
+            ("migrations needs sched:sched_migrate_task", "Softirqs had"),
+        ),
+    ],
+    ids=["no scheduler", "no softirqs", "no migrations"],
+)
+def test_what_was_not_recorded(
+    tmp_path: Path, told: object, kept: tuple[object, ...], sentences: tuple[str, ...]
+) -> None:
+    shown: Told = told(written(tmp_path, robbed(), formats=kept))  # type: ignore[operator]
+    for sentence in sentences:
+        assert sentence in shown.text
+
+
+@pytest.mark.parametrize("name", ["<script>x", "$x_{1", "a\tb\nc", "网络", "%(x)s{0}"])
+def test_names_from_strangers(tmp_path: Path, told: object, name: str) -> None:
+    shown: Told = told(written(tmp_path, robbed(victim=h.Task(500, name))))  # type: ignore[operator]
+    assert "<script" not in shown.text
+    assert "no two tasks of this host" in shown.text
+
+
+def test_nothing_to_see(tmp_path: Path, told: object) -> None:
+    for number, one in enumerate(
+        (cpu(0, h.SoftirqRaise(5, RCU), task=OPENSSL), robbed(victim=IDLE), robbed(rounds=1))
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shown: Told = told(written(folder, one))  # type: ignore[operator]
+        assert "nothing was migrated" in shown.text
+
+
+def test_losses(tmp_path: Path, told: object) -> None:
+    whole = robbed()
+    happenings = (*whole.happenings[:24], h.Lost(380_000, 7), *whole.happenings[24:])
+    shown: Told = told(written(tmp_path, cpu(0, *happenings, task=OPENSSL)))  # type: ignore[operator]
+    assert "7 events were lost" in shown.text
+
+
+def test_a_victim_is_asked_about(tmp_path: Path, told: object) -> None:
+    path = written(tmp_path, robbed())
+    shown: Told = told(path, victim="openssl")  # type: ignore[operator]
+    assert "of what openssl got? <b>No</b>" in shown.text
+    with pytest.raises(ValueError, match="no task 'opensl' in the window; there are openssl"):
+        told(path, victim="opensl")  # type: ignore[operator]
+
+
+def test_what_the_table_and_the_lines_are(page: str, timeline: netcost.Timeline) -> None:
+    text = words(page)
+    pairs = netcost.traffic_pairs(timeline)
+    named = (pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum()
+    assert f"A unit is a packet. Of {share(named)} the packet itself" in text
+    assert "Lines are 95 % intervals" in text
+    assert "95 % interval -" in text
+
+
+# Softirqs that their own kernel threads run took nothing from a task.
+def test_threads_that_exist_for_it_lose_nothing(timeline: netcost.Timeline) -> None:
+    owners = pd.DataFrame(
+        {
+            "tid": pd.array([150, 7], dtype="Int64"),
+            "comm": ["irq/32-virtio2-", "openssl"],
+            "owner_tid": pd.array([219, 219], dtype="Int64"),
+            "owner_comm": "udpsink",
+            "owner_known_by": "wake-up",
+            "is_network": "yes",
+            "ns": [9_000_000, 1_000_000],
+        }
+    )
+    text = owners_text(timeline.capture, owners)
+    assert "1.00 ms ran in the time of a task that it was not for" in text
+    assert "in the time of openssl" in text
+    assert "it was not for" not in owners_text(timeline.capture, owners[:1])

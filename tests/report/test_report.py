@@ -1,0 +1,121 @@
+# write_report on notebooks of a few cells: parameters, errors, one self-contained page.
+
+import os
+import re
+from html import escape
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from netcost_analysis.report.report import NotebookError, find_notebook, write_report
+from support.perfdata import Recording, cpu, recording
+from support.perfdata import happenings as h
+from support.run_cli import Netcost
+from support.tracedat import Dress, write_trace_dat
+
+PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+
+
+def notebook(folder: Path, *sources: str, parameters: str = "path = 'default'") -> Path:
+    cells = [
+        new_markdown_cell("# Stolen time of <someone>"),
+        new_code_cell(parameters, metadata={"tags": ["parameters"]}),
+        *(new_code_cell(source) for source in sources),
+    ]
+    path = folder / "book.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    return path
+
+
+def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = "import os\nprint('progress', os.environ['NETCOST_PROGRESS'])"
+    book = notebook(tmp_path, PICTURE, "print('capture is', path)", watched)
+    before = book.read_bytes()
+    page = tmp_path / "report.html"
+    monkeypatch.chdir(tmp_path)
+    write_report(book, "a & b.data", str(page))
+    text = page.read_text()
+    assert "capture is a &amp; b.data" in text
+    assert "progress 0" in text
+    assert "NETCOST_PROGRESS" not in os.environ
+    assert "<title>Stolen time of &lt;someone&gt;</title>" in text
+    assert 'src="data:image/png;base64,' in text
+    assert not re.search(r"""(?:src|href)\s*=\s*["']?https?:""", text)
+    assert "plt.plot" not in text
+    assert book.read_bytes() == before
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
+
+
+def test_code_is_kept_when_asked_for(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    write_report(notebook(tmp_path, "answer = 6 * 7"), "x", str(page), with_code=True)
+    assert "answer" in page.read_text()
+
+
+def test_a_cell_that_fails_leaves_the_old_report(tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    page.write_text("old")
+    with pytest.raises(NotebookError, match=r"^the notebook stopped: ValueError: no such thing$"):
+        write_report(notebook(tmp_path, "raise ValueError('no such thing')"), "x", str(page))
+    assert page.read_text() == "old"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
+
+
+# A notebook that knows no buffer must not silently read another one.
+def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -> None:
+    def one(at: int) -> Recording:
+        return recording(cpu(0, h.SoftirqEntry(at, 3), h.SoftirqExit(at + 500, 3)))
+
+    dress, page = Dress(instances={"other": one(5_000)}), tmp_path / "report.html"
+    path = str(write_trace_dat(one(1_000), tmp_path / "trace.dat", dress))
+    told = "import netcost_analysis\nprint(netcost_analysis.open_capture(path, buffer).start_ns)"
+    knows = notebook(tmp_path, told, parameters="path = None\nbuffer = None")
+    words = ("report", path, "-o", str(page), "--notebook", str(knows))
+    assert netcost(*words, "--buffer", "other").code == 0
+    assert "<pre>5000\n</pre>" in page.read_text()
+    assert netcost(*words).code == 0
+    assert "<pre>1000\n</pre>" in page.read_text()
+    notebook(tmp_path, told)
+    run = netcost(*words, "--buffer", "other")
+    assert (run.code, run.err) == (1, "netcost: book.ipynb has no parameter buffer\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["stolen-time", "01-stolen-time", "01", "1", "01-stolen-time.ipynb"]
+)
+def test_a_notebook_by_its_name(name: str) -> None:
+    assert find_notebook(name).name == "01-stolen-time.ipynb"
+
+
+# A file of the default's name is read where it is named, and not else.
+def test_the_default_is_no_file_that_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stolen-time").write_text("none")
+    assert find_notebook().name == "01-stolen-time.ipynb"
+    assert find_notebook("stolen-time") == Path("stolen-time")
+
+
+def test_the_page_names_the_command_that_was_given(netcost: Netcost, tmp_path: Path) -> None:
+    one = recording(cpu(0, h.SoftirqEntry(1_000, 3), h.SoftirqExit(1_500, 3)))
+    path, page = str(write_trace_dat(one, tmp_path / "a trace.dat", Dress())), tmp_path / "r.html"
+    book = notebook(tmp_path, "print(len(victim))", parameters="path = None\nvictim = 'default'")
+    mine = book.rename(tmp_path / "my-stolen-time.ipynb")
+    words = ("report", path, "-o", str(page), "--notebook", str(mine))
+    assert netcost(*words).code == 0
+    assert "<pre>7\n</pre>" in page.read_text()
+    assert netcost(*words, "--victim", "").code == 0
+    text = page.read_text()
+    assert "<pre>0\n</pre>" in text
+    command = f"netcost report '{path}' --notebook {mine} --victim ''"
+    assert escape(command) in text
+
+
+def test_a_notebook_that_is_not_there() -> None:
+    with pytest.raises(
+        NotebookError, match=r"^no notebook 'stolen': name a file, or one of stolen-t"
+    ):
+        find_notebook("stolen")

@@ -1,0 +1,80 @@
+# One story told by everything that is no perf.data: trace.dat, a copy of tracefs, a text.
+
+from collections.abc import Callable
+from pathlib import Path
+
+from support.perfdata import Recording, cpu, recording
+from support.perfdata import happenings as h
+from support.told import OPENSSL, UDPSINK
+from support.told_cli import INTERRUPT
+from support.tracedat import Dress, write_trace_dat
+
+TOLD = recording(
+    cpu(
+        0,
+        *INTERRUPT,
+        h.Switch(20_000, UDPSINK),
+        h.Switch(30_000, OPENSSL),
+        task=OPENSSL,
+    )
+)
+# The same, as texts show it: in microseconds.
+TEXT = """\
+ openssl-500 [000] d.h1. 1.000001: irq_handler_entry: irq=32 name=eth0
+ openssl-500 [000] d.h1. 1.000001: softirq_raise: vec=3 [action=NET_RX]
+ openssl-500 [000] d.h1. 1.000002: irq_handler_exit: irq=32 ret=handled
+ openssl-500 [000] ..s1. 1.000003: softirq_entry: vec=3 [action=NET_RX]
+ openssl-500 [000] ..s1. 1.000007: napi_poll: napi poll on napi struct 0000000000000001 for device \
+eth0 work 8 budget 64
+ openssl-500 [000] ..s1. 1.000008: softirq_exit: vec=3 [action=NET_RX]
+ openssl-500 [000] d.... 1.000020: sched_switch: prev_comm=openssl prev_pid=500 prev_prio=120 \
+prev_state=S ==> next_comm=udpsink next_pid=600 next_prio=120
+ udpsink-600 [000] d.... 1.000030: sched_switch: prev_comm=udpsink prev_pid=600 prev_prio=120 \
+prev_state=S ==> next_comm=openssl next_pid=500 next_prio=120
+ udpsink-600 [000] ..... 1.000031: strange_event: anything=1
+"""
+
+
+def trace_dat(folder: Path, told: Recording = TOLD, **dress: object) -> str:
+    return str(write_trace_dat(told, folder / "trace.dat", Dress(**dress)))  # type: ignore[arg-type]
+
+
+# What netcost-record copies out of tracefs: pages as in a trace.dat, formats in files of their own.
+def tracefs(folder: Path) -> str:
+    contents = Dress().contents(TOLD)
+    copy = folder / "trace.tracefs"
+    for number, pages in contents.top.rings.items():
+        cpu_folder = copy / "per_cpu" / f"cpu{number}"
+        cpu_folder.mkdir(parents=True)
+        (cpu_folder / "raw").write_bytes(pages)
+    (copy / "header_page").write_text(HEADER_PAGE)
+    for described in TOLD.formats:
+        event = copy / "events" / described.system / described.name
+        event.mkdir(parents=True)
+        (event / "format").write_text(described.text(TOLD.machine))
+    (copy / "trace_clock").write_text("local global [mono] boot\n")
+    (copy / "saved_cmdlines").write_text("500 openssl\n600 udpsink\n")
+    (copy / "uname").write_text("Linux described 6.18.0 x86_64\n")
+    return str(copy)
+
+
+HEADER_PAGE = """\
+\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;
+\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;
+\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;
+\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;
+"""
+
+
+def text(folder: Path) -> str:
+    path = folder / "trace.txt"
+    path.write_text(TEXT)
+    return str(path)
+
+
+DOORS: dict[str, Callable[[Path], str]] = {
+    "trace.dat 6": lambda folder: trace_dat(folder, version=6),
+    "trace.dat 7": trace_dat,
+    "tracefs": tracefs,
+    "text": text,
+}

@@ -1,0 +1,107 @@
+# What the tests need from the machine, and how they say that it is not there.
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLES = ROOT / "sample-data"
+SHARED = ROOT.parent / "shared"
+REQUIRED = os.environ.get("NETCOST_REQUIRE_TOOLS") == "1"
+TRACING = "/sys/kernel/tracing/"
+# A new folder.
+Fresh = Callable[[], Path]
+running: pytest.Item | None = None
+
+
+def runs(item: pytest.Item) -> None:
+    global running
+    running = item
+
+
+# A mark that is forgotten is found out here, and not by a test that fails now and then.
+def require_live() -> None:
+    require_mark("live", "records or changes this host")
+
+
+def require_alone() -> None:
+    require_mark("alone", "takes what this host has once")
+
+
+def require_mark(name: str, reason: str) -> None:
+    if running is not None and running.get_closest_marker(name) is None:
+        pytest.fail(f"it {reason}: mark it {name} (docs/development.md)")
+
+
+def changes_host(command: Sequence[Any]) -> bool:
+    paths = [Path(os.fsdecode(word)) for word in command]
+    names = {path.name for path in paths}
+    capture = ROOT / "capture"
+    if {"trace-cmd", "record"} <= names:
+        require_alone()
+    if {"perf", "record"} <= names or {"ip", "add"} <= names:
+        return True
+    # Checked by shellcheck they are but text.
+    return "shellcheck" not in names and any(
+        path == capture / "netcost-record" or path.parent == capture / "lab" for path in paths[:2]
+    )
+
+
+# Not every test asks one of the helpers first.
+def audit(event: str, given: tuple[Any, ...]) -> None:
+    match event, given:
+        case "subprocess.Popen", (_, list() | tuple() as command, *_):
+            if changes_host(command):
+                require_live()
+        case "open", (str() as path, _, int() as flags):
+            if path.startswith(TRACING) and flags & (os.O_WRONLY | os.O_RDWR):
+                require_live()
+
+
+def missing(reason: str) -> None:
+    if REQUIRED:
+        pytest.fail(f"{reason} (and NETCOST_REQUIRE_TOOLS=1 asks for it)")
+    pytest.skip(reason)
+
+
+def require_tool(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        missing(f"needs {name}, which is not installed")
+    return found or ""
+
+
+def require_root_tracing() -> str:
+    require_live()
+    perf = require_tool("perf")
+    if refusal := refused_to_perf(perf):
+        missing(f"needs root and tracefs to record tracepoints: {refusal[:200]}")
+    return perf
+
+
+# With records of BPF programs perf takes a second to end.
+@cache
+def refused_to_perf(perf: str) -> str:
+    probe = [perf, "record", "-q", "-a", "--no-bpf-event", "-o", os.devnull]
+    done = subprocess.run(
+        [*probe, "-e", "sched:sched_switch", "--", "true"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stderr.strip() or "it fails" if done.returncode else ""
+
+
+def require_shared(folder: str) -> Path:
+    path = SHARED / folder
+    # Material of the people who work on the project, never in a clone: absent is no failure, even
+    # in CI.
+    if not path.is_dir():
+        pytest.skip(f"needs ../shared/{folder} beside the repository")
+    return path

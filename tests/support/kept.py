@@ -1,0 +1,38 @@
+# Recordings that many tests ask: opened once in a process, each of their timelines computed once.
+
+from functools import cache, lru_cache
+from pathlib import Path
+
+from netcost_analysis import HiddenCost, Timeline, hidden_cost
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.capture.experiment import open_experiment
+from support.host import ROOT
+
+
+class Kept(Capture):
+    def __init__(self, path: str | Path) -> None:
+        super().__init__(path)
+        self._timelines: dict[str, Timeline] = {}
+
+    def timeline(
+        self,
+        start: float | None = None,
+        end: float | None = None,
+        cpus: list[int] | None = None,
+    ) -> Timeline:
+        key = repr((start, end, cpus))
+        if key not in self._timelines:
+            self._timelines[key] = super().timeline(start, end, cpus)
+        return self._timelines[key]
+
+
+# As many as a few questions need in turns: a sample's tables take some 100 MB.
+@lru_cache(maxsize=12)
+def kept(name: str) -> Kept:
+    return Kept(ROOT / "sample-data" / name)
+
+
+# Of 28 bundles: seconds.
+@cache
+def kept_hidden_cost() -> HiddenCost:
+    return hidden_cost(open_experiment(ROOT / "sample-data" / "hidden-cost"))

@@ -1,0 +1,101 @@
+# Running the lab's experiments from tests: as a user would, with nothing of them left afterwards.
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.host import ROOT, missing, require_alone, require_root_tracing, require_tool
+from support.kit.host_snapshot import lasting_differences, snapshot
+from support.kit.record import ended, processes_with, started
+
+LAB = ROOT / "capture" / "lab"
+EXPERIMENTS = (
+    "stolen-time",
+    "datapath-sweep",
+    "local-regression",
+    "io-sizes",
+    "quiet-interface",
+    "hidden-cost",
+    "nic-guest",
+)
+DEFER = Path("/proc/sys/net/core/skb_defer_max")
+
+
+def namespaces(left: bool = False) -> set[str]:
+    """The lab's, by name; with left those of experiments that are gone."""
+    folder = Path("/run/netns")
+    found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    ours = {name for name in found if name.startswith("netcost-lab-")}
+    return {name for name in ours if not left or not Path("/proc", name.split("-")[2]).exists()}
+
+
+def require_lab(*tools: str) -> None:
+    require_alone()
+    for tool in ("ip", "nsenter", "taskset", "setsid", *tools):
+        require_tool(tool)
+    require_root_tracing()
+    if (os.cpu_count() or 1) < 2:
+        missing("needs two CPUs")
+    probe = subprocess.run(["ip", "netns", "add", "netcost-probe"], capture_output=True, text=True)
+    if probe.returncode != 0:
+        missing(f"needs to make network namespaces: {probe.stderr.strip()}")
+    subprocess.run(["ip", "netns", "delete", "netcost-probe"], check=True)
+
+
+@contextmanager
+def nothing_of_the_lab_left(folder: Path) -> Iterator[dict[str, str]]:
+    """An environment whose TMPDIR must be empty again, with the host and its networks as before."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    left, host = namespaces(left=True), snapshot(temporary)
+    yield {**os.environ, "TMPDIR": str(temporary)}
+    # What an earlier one had left is gone, which is no harm.
+    gone = {f"namespace {name}" for name in left - namespaces(left=True)}
+    before = {what: value for what, value in host.items() if what not in gone}
+    assert lasting_differences(before, temporary, seconds=3) == []
+    assert processes_with(str(folder)) == []
+
+
+def ran(name: str, folder: Path, *options: str) -> Path:
+    """The experiment, run to its end: what it wrote."""
+    with nothing_of_the_lab_left(folder) as environment:
+        done = ended([LAB / name, "-o", folder / name, *options], env=environment)
+        assert done.returncode == 0, done.stderr
+    return folder / name
+
+
+def interrupted(name: str, folder: Path, awaited: str, *options: str) -> None:
+    """The experiment, with a Ctrl-C once it has said what is awaited: nothing of it stays."""
+    with nothing_of_the_lab_left(folder) as environment:
+        process = started(
+            [LAB / name, "-o", folder / name, *options], env=environment, stderr=subprocess.PIPE
+        )
+        assert process.stderr is not None
+        said = ""
+        for line in process.stderr:
+            said += line
+            if awaited in line:
+                break
+        assert awaited in said
+        assert namespaces()
+        time.sleep(0.5)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(timeout=40) == 128 + signal.SIGINT
+        process.stderr.close()
+    assert {path.name for path in folder.iterdir()} == {"tmp"}
+
+
+def series(folder: Path) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    experiment = json.loads((folder / "experiment.json").read_text(encoding="ascii"))
+    assert experiment["netcost_experiment"] == 1
+    with (folder / experiment["table"]).open(encoding="ascii") as table:
+        rows = list(csv.DictReader(table, delimiter="\t"))
+    assert all(value not in (None, "") for row in rows for value in row.values())
+    return experiment, rows

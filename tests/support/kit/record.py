@@ -1,0 +1,209 @@
+# Running the capture kit from tests: as a user would, in a session of its own and with a TMPDIR of
+# its own, so that whatever it leaves behind is found.
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.host import (
+    ROOT,
+    missing,
+    require_alone,
+    require_live,
+    require_root_tracing,
+    require_tool,
+)
+
+RECORD = ROOT / "capture" / "netcost-record"
+LAB = ROOT / "capture" / "lab" / "stolen-time"
+
+# trace-cmd records into the kernel's own buffer.
+TRACE_CMD = pytest.param("trace-cmd", marks=pytest.mark.alone)
+TOOLS = ("perf", TRACE_CMD, "tracefs")
+TRACING = Path("/sys/kernel/tracing")
+# The least that records, for what is not about the recording.
+SHORT = ("--tool", "tracefs", "--profile", "light", "--sidecars", "none", "--interval", "0")
+
+# A word in the command line of everything a test starts: nobody else's process can hold it.
+MARK = f"mark-{os.getpid()}-"
+
+
+def started(command: Sequence[object], **options: Any) -> subprocess.Popen[str]:
+    # A test run in the background ignores SIGINT, and what it starts would inherit that for good.
+    return subprocess.Popen(
+        [str(word) for word in command],
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        text=True,
+        **options,
+    )
+
+
+def ended(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[str]:
+    for _ in range(4):
+        done = ended_once(command, **options)
+        # Said by a recorder that found it out: no matter of the test's.
+        if "somebody else used the kernel's own trace buffer" not in done.stderr:
+            break
+        await_free_buffer()
+    return done
+
+
+def ended_once(command: Sequence[object], **options: Any) -> subprocess.CompletedProcess[str]:
+    process = started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    try:
+        out, err = process.communicate(timeout=90)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+
+def commands_with(word: str) -> dict[int, str]:
+    """The processes with the word in their command line, by pid; they come and go meanwhile."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if word in line and path.parent.name != str(os.getpid()):
+            found[int(path.parent.name)] = line
+    return found
+
+
+def processes_with(word: str) -> list[str]:
+    return list(commands_with(word).values())
+
+
+def manifest_of(bundle: Path) -> dict[str, Any]:
+    manifest = json.loads((bundle / "manifest.json").read_text(encoding="ascii"))
+    assert isinstance(manifest, dict)
+    return manifest
+
+
+def shellcheck() -> str:
+    beside = Path(sys.executable).with_name("shellcheck")
+    found = str(beside) if beside.exists() else shutil.which("shellcheck")
+    if not found:
+        missing("needs shellcheck, which is not installed")
+    return found or ""
+
+
+def require_recorder(tool: str) -> None:
+    """What netcost-record takes to record with the tool; skips the test where it is not here."""
+    require_live()
+    for name in ("taskset", "setsid"):
+        require_tool(name)
+    if tool == "perf":
+        require_root_tracing()
+    elif os.geteuid() != 0 or not (TRACING / "instances").is_dir():
+        missing("needs root and tracefs mounted on /sys/kernel/tracing")
+    if tool == "trace-cmd":
+        require_tool("trace-cmd")
+        await_free_buffer()
+
+
+def await_free_buffer() -> None:
+    """trace-cmd records into the kernel's own buffer, which somebody else may be using."""
+    require_alone()
+    deadline = time.monotonic() + 60
+    while buffer_is_used():
+        if time.monotonic() > deadline:
+            missing("somebody else on this host traces into the kernel's own buffer")
+        time.sleep(0.5)
+
+
+def buffer_is_used() -> bool:
+    left = any(int(path.read_text().split()[1]) > 0 for path in TRACING.glob("per_cpu/cpu*/stats"))
+    tracer = (TRACING / "current_tracer").read_text().strip()
+    return left or tracer != "nop" or (TRACING / "set_event").read_text().strip() != ""
+
+
+def host_state(tool: str) -> dict[str, str]:
+    """What the tool could leave behind in the kernel: an instance, its own buffer's settings."""
+    state = {}
+    if tool == "trace-cmd":
+        names = ["trace_clock", "tracing_on", "tracing_cpumask", "trace_options", "set_event"]
+        sizes = sorted(TRACING.glob("per_cpu/*/buffer_size_kb"))
+        paths = [TRACING / name for name in names] + sizes
+        state = {str(path): path.read_text() for path in paths}
+    # An instance is called by the process it is of; what another test is recording is no concern.
+    # It may end while this looks, its instance first.
+    paths = sorted((TRACING / "instances").glob("netcost-*"))
+    gone = [one for one in paths if not Path(f"/proc/{one.name.split('-')[1]}").exists()]
+    state["instances"] = " ".join(one.name for one in gone if one.exists())
+    return state
+
+
+@contextmanager
+def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, str]]:
+    """An environment whose TMPDIR must be empty again at the end, as must the host's tracing."""
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    before = host_state(tool) if tool else {}
+    yield {**os.environ, "TMPDIR": str(temporary)}
+    assert list(temporary.iterdir()) == []
+    assert processes_with(str(folder)) == []
+    assert (host_state(tool) if tool else {}) == before
+
+
+def path_without(folder: Path, *names: str) -> str:
+    """A PATH on which everything is but these: as on a host where they are not installed."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            link = folder / program.name
+            if program.name not in names and not link.is_symlink():
+                link.symlink_to(program)
+    return str(folder)
+
+
+def stub(folder: Path, name: str, script: str) -> str:
+    """A PATH on which the program is this shell script."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+    (folder / name).chmod(0o755)
+    return f"{folder}{os.pathsep}{os.environ['PATH']}"
+
+
+def interrupted_mktemp() -> str:
+    """A script in mktemp's place: Ctrl-C comes when it has made what it is to name."""
+    made = f'made=$({require_tool("mktemp")} "$@") || exit'
+    return f'{made}\nkill -INT 0\nsleep 0.2\necho "$made"'
+
+
+# A victim that runs for a second and a half, and says nothing.
+VICTIM = "python3 -c 'import time\nwhile time.process_time() < 1.2: pass'"
+
+
+def samples(bundle: Path, name: str) -> list[tuple[int, int, int, list[str]]]:
+    """Number, begin and end of each, and its lines."""
+    found: list[tuple[int, int, int, list[str]]] = []
+    for line in (bundle / "samples" / name).read_text().splitlines():
+        if head := re.fullmatch(r"@ (\d+) (\d+) (\d+)", line):
+            found.append((int(head[1]), int(head[2]), int(head[3]), []))
+        else:
+            found[-1][3].append(line)
+    assert found
+    return found
+
+
+# A PATH of busybox's shell, awk, dd, tar and what else it has, and nothing else.
+def busybox_alone(folder: Path) -> Path:
+    found, programs = require_tool("busybox"), folder / "bin"
+    programs.mkdir()
+    for name in subprocess.run([found, "--list"], capture_output=True, text=True).stdout.split():
+        (programs / name).symlink_to(found)
+    return programs

@@ -1,0 +1,31 @@
+# Reports as `netcost report` writes them, and what a browser would fetch for one.
+
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+
+def report(path: Path, page: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "netcost_analysis", "report", str(path), "-o", str(page)]
+    return subprocess.run([*command, *options], capture_output=True, text=True, timeout=300)
+
+
+class Resources(HTMLParser):
+    # What a browser would fetch, and the pictures' texts.
+    def __init__(self) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.alt: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if tag == "img":
+            self.alt.append(given.get("alt") or "")
+        if tag in ("script", "iframe", "object", "embed"):
+            self.fetched.append(tag)
+        for name in ("src", "srcset", "data", "poster"):
+            if given.get(name):
+                self.fetched.append(str(given[name]))
+        if tag == "link" and given.get("href"):
+            self.fetched.append(str(given["href"]))

@@ -1,0 +1,261 @@
+# A small capture of each kind that the writer can make, with a little of everything in it: what
+# mutations and fuzzing start from.
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+
+from support.perfdata import (
+    MACHINES,
+    X86_64,
+    Attr,
+    Auxtrace,
+    Branch,
+    Bytes,
+    Comm,
+    Common,
+    Counts,
+    Encoder,
+    FinishedRound,
+    Fork,
+    Format,
+    Header,
+    IdIndex,
+    Machine,
+    Mmap,
+    Mmap2,
+    Record,
+    Sample,
+    SampleType,
+    Throttle,
+    Where,
+    cpu,
+    recording,
+    wrapped,
+    write_file,
+    write_old_pipe,
+    write_pipe,
+)
+from support.perfdata import happenings as h
+from support.perfdata import records as r
+from support.perfdata import tracepoints as t
+from support.perfdata.attr import BRANCH_ANY, BRANCH_HW_INDEX, READ_GROUP, READ_ID, READ_LOST
+from support.perfdata.formats import Value
+from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
+from support.perfdata.synthesised import BuildId, FinishedInit, Other
+from support.small_texts import small_texts
+from support.tracedat.small import small_trace_dats
+
+S = 1_000_000_000
+OPENSSL, UDPSINK, IDLE = h.Task(500, "openssl"), h.Task(600, "udpsink"), h.idle(0)
+TIMER, NET_RX = 1, 3
+FORMATS = (
+    *t.IRQ_FORMATS,
+    *(t.NAPI_POLL, t.SCHED_SWITCH, t.SCHED_WAKEUP, t.SCHED_MIGRATE_TASK, t.SCHED_PROCESS_FORK),
+    *(t.VECTOR_ENTRY["local_timer"], t.VECTOR_EXIT["local_timer"]),
+)
+HEADER = Header(
+    clock="monotonic",
+    cmdline=("perf", "record", "-e", "irq:*", "--filter", "vec==3"),
+    saved_cmdlines=((500, "openssl"),),
+    kallsyms="ffffffff81000000 T _text\nffffffff81000010 t startup [kernel]\n",
+)
+
+
+@dataclass(frozen=True)
+class Described:
+    attrs: tuple[Attr, ...]
+    formats: tuple[Format, ...]
+    records: tuple[Record | Sample, ...]
+    machine: Machine = X86_64
+
+    def file(self, **how: int) -> bytes:
+        parts = (self.attrs, self.formats, self.records, HEADER, self.machine)
+        return write_file(*parts, **how)  # type: ignore[arg-type]
+
+    def pipe(self, compressed: int = 0) -> bytes:
+        parts = (self.attrs, self.formats, self.records, HEADER, self.machine)
+        return write_pipe(*parts, compressed=compressed)
+
+    def old_pipe(self, chrome: bool) -> bytes:
+        parts = (self.attrs, self.formats, self.records, HEADER, self.machine)
+        return write_old_pipe(*parts, chrome=chrome)
+
+    def head(self) -> bytes:
+        return write_pipe(self.attrs, self.formats, (), HEADER, self.machine)
+
+    def encoded(self) -> bytes:
+        return Encoder(self.attrs, self.machine).all(self.records)
+
+    def payloads(self, format_: Format) -> list[bytes]:
+        samples = [one for one in self.records if isinstance(one, Sample)]
+        return [one.raw for one in samples if self.attrs[one.where.event].config == format_.id]
+
+
+# Records beside samples, of every type.
+HERE = Where(0, S)
+OTHERS: tuple[Record, ...] = (
+    Mmap2(500, 0x400000, 4096, "/usr/bin/openssl", HERE, build_id=b"\x12" * 20),
+    Mmap(-1, 0xFFFFFFFF81000000, 0x1000000, "[kernel.kallsyms]_text", HERE, mode="kernel"),
+    *(Comm(700, 700, "other", HERE), Fork(700, 1, 700, 1, S, HERE)),
+    *(Fork(700, 1, 700, 1, S, HERE, exits=True), Throttle(Where(1, S))),
+    *(r.Aux(0, 64, 0, HERE), r.ItraceStart(HERE), r.Switch(HERE), r.Switch(HERE, True, (7, 7))),
+    *(r.Namespaces(((3, 4), (3, 5)), HERE), r.BpfEvent(9, where=HERE)),
+    r.KernelSymbol(0xFFFFFFFFC0000000, 64, "bpf_prog", where=HERE),
+    *(r.Cgroup(5, "/user.slice", HERE), r.TextPoke(0xFFFFFFFF81000020, b"\x90", b"\xcc", HERE)),
+    *(r.AuxOutputHardwareId(1, HERE), r.CallchainDeferred(7, (0x400010,), HERE)),
+    *(BuildId(-1, b"\x34" * 20, "[kernel.kallsyms]"), FinishedInit()),
+    IdIndex(((100, 0, 0, -1), (101, 1, 1, -1)), ((4000, 0), (4000, 1))),
+    *(Auxtrace(bytes(16)), Other(200, b"\xff" * 24)),
+)
+
+
+# An interface's receive path over four interrupts, and what the scheduler and the rings do.
+def networking(machine: Machine = X86_64, **settings: int) -> Described:
+    told: list[h.Happening] = []
+    for number in range(4):
+        now = S + 10_000 * number
+        told += (
+            *(h.IrqEntry(now, 32, "virtio2-input.0"), h.SoftirqRaise(now + 100, NET_RX)),
+            *(h.IrqExit(now + 200, 32), h.SoftirqEntry(now + 300, NET_RX)),
+            *(h.NapiPoll(now + 900, "eth0", number), h.Wakeup(now + 950, UDPSINK)),
+            *(h.SoftirqExit(now + 1000, NET_RX), h.VectorEntry(now + 1100)),
+            *(h.VectorExit(now + 1200), h.Switch(now + 2000, UDPSINK if number % 2 else OPENSSL)),
+            h.Flush(now + 2000, repeat=number % 2),
+        )
+    now = S + 50_000
+    told += (
+        *(h.MigrateTask(now, OPENSSL, 0, 1), h.Fork(now + 1, h.Task(700, "child"))),
+        *(h.Lost(now + 100, 7), h.Switch(now + 500, IDLE)),
+    )
+    whole = recording(
+        cpu(0, *told, task=UDPSINK),
+        cpu(1, h.SoftirqEntry(S + 50, TIMER), h.SoftirqExit(S + 70, TIMER)),
+        known=(OPENSSL, UDPSINK),
+        formats=FORMATS,
+        machine=machine,
+        **settings,
+    )
+    return Described(tuple(whole.attrs()), FORMATS, (*OTHERS, *whole.records()), machine)
+
+
+CHAIN = (CONTEXT_KERNEL, 0xFFFFFFFF81000010, 0xFFFFFFFF81000020, CONTEXT_USER, 0x400010, 0x400020)
+BASE = SampleType.IP | SampleType.TID | SampleType.TIME | SampleType.CPU | SampleType.PERIOD
+WITH_CHAINS = BASE | SampleType.IDENTIFIER | SampleType.CALLCHAIN
+ALL_KINDS = SampleType(0)
+for kind in SampleType:
+    ALL_KINDS |= kind
+ALL_KINDS &= ~SampleType.WEIGHT
+
+
+# An event of the CPU's beside a tracepoint, whose samples both have all that `kinds` says.
+def sampled(
+    kinds: SampleType, machine: Machine = X86_64, read_format: int = READ_ID | READ_LOST
+) -> Described:
+    tracepoint = replace(t.SCHED_SWITCH, id=77)
+    shape = {"branch_sample_type": BRANCH_ANY | BRANCH_HW_INDEX, "user_registers": 5}
+    shape |= {"interrupt_registers": 3, "read_format": read_format}
+    attrs = (
+        Attr("cycles", 0, (1, 2), 0, kinds, 4000, **shape),  # type: ignore[arg-type]
+        Attr(tracepoint.event, 77, (3, 4), 2, kinds | SampleType.RAW, **shape),  # type: ignore[arg-type]
+    )
+    values: dict[str, Value] = {one.name: "a" if one.is_text else 7 for one in tracepoint.fields}
+    switched = tracepoint.pack(values, Common(0, 1, 500), machine)
+    records: list[Record | Sample] = [*OTHERS]
+    for number in range(6):
+        cycles = Sample(
+            Where(number % 2, S + 1000 * number, 500, 500, 0),
+            callchain=CHAIN[:number],
+            mode="user" if number % 2 else "guest kernel",
+            counts=Counts(((0, number, 0), (1, 2 * number, 1))),
+            branches=(Branch(1, 2),) * (number % 3),
+            user_registers=(1, 2) if number % 2 else None,
+            user_stack=b"stack" * (number % 2),
+            interrupt_registers=(3, 4),
+            aux=b"aux" * number,
+        )
+        switch = replace(cycles, where=replace(cycles.where, event=1), raw=switched, mode="kernel")
+        records += (cycles, switch, FinishedRound())
+    records += (r.Read(HERE, Counts(((0, 5, 0),))), r.Lost(0, 3, HERE), r.LostSamples(2, HERE))
+    return Described(attrs, (tracepoint,), tuple(records), machine)
+
+
+# A capture: its files by name, of which a folder has several. Where records or all of it are
+# compressed, also what is inside and how that is packed, since damage to packed bytes seldom gets
+# past the decompressor.
+@dataclass(frozen=True)
+class Small:
+    files: dict[str, bytes]
+    inside: bytes = b""
+    pack: Callable[[bytes], bytes] | None = None
+
+
+def packed(pack: Callable[[bytes], bytes], inside: bytes) -> Small:
+    return Small({"data": pack(inside)}, inside, pack)
+
+
+def packed_records(told: Described, pipe: bool, version: int) -> Small:
+    def pack(records: bytes) -> bytes:
+        one = replace(told, records=(Bytes(records),))
+        return one.pipe(version) if pipe else one.file(compressed=version)
+
+    # perf writes what is no plain record beside the compressed ones.
+    plain = tuple(one for one in told.records if not isinstance(one, Auxtrace))
+    return packed(pack, replace(told, records=plain).encoded())
+
+
+def wrapping(kind: str, whole: bytes) -> Small:
+    # Not even the writer packs nothing into two.
+    return packed(lambda data: wrapped(data or bytes(1), kind, members=2), whole)
+
+
+@cache
+def small_captures() -> dict[str, Small]:
+    told, chains = networking(), sampled(WITH_CHAINS)
+    s390x, ppc, i386, arm = (MACHINES[name] for name in ("s390x", "ppc", "i386", "arm"))
+    big, big_old, old = networking(s390x), networking(ppc, attr_size=64), networking(attr_size=64)
+    plain = {
+        "file": told.file(),
+        "file-unfinished": told.file(unfinished=True),
+        "file-version-1": old.file(version=1, names=True),
+        "file-short-header": old.file(version=1, short=True, names=True),
+        "file-big-endian": big.file(),
+        "file-big-endian-32": networking(ppc).file(),
+        "file-big-endian-version-1": big_old.file(version=1, names=True),
+        "file-32": networking(i386).file(),
+        "pipe": told.pipe(),
+        "pipe-big-endian": big.pipe(),
+        "pipe-32": networking(arm).pipe(),
+        "pipe-old": old.old_pipe(chrome=False),
+        "pipe-old-big-endian": big_old.old_pipe(chrome=True),
+        "sampled": chains.file(),
+        "sampled-pipe": chains.pipe(),
+        "sampled-everything": sampled(ALL_KINDS, read_format=31).file(),
+        "sampled-everything-group": sampled(ALL_KINDS, read_format=READ_GROUP | READ_ID).pipe(),
+        "sampled-big-endian": sampled(ALL_KINDS, s390x, 31).file(),
+    }
+    trace_dats = {
+        name: Small({"data": data}, inside, pack)
+        for name, (data, inside, pack) in small_trace_dats().items()
+    }
+    return (
+        trace_dats
+        | {name: Small({"data": data}) for name, data in (plain | small_texts()).items()}
+        | {
+            "file-compressed": packed_records(told, pipe=False, version=1),
+            "file-compressed2": packed_records(told, pipe=False, version=2),
+            "pipe-compressed": packed_records(told, pipe=True, version=1),
+            "pipe-compressed2": packed_records(told, pipe=True, version=2),
+            "pipe-big-endian-compressed": packed_records(big, pipe=True, version=1),
+            "gzip": wrapping("gzip", chains.file()),
+            "zstd": wrapping("zstd", chains.pipe()),
+            "folder": Small(
+                {
+                    "data": told.file(threads=True),
+                    "data.0": told.encoded(),
+                    "data.1": b"",
+                    "data.2": b"",
+                }
+            ),
+        }
+    )

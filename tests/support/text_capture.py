@@ -1,0 +1,39 @@
+# Texts as captures: lines into a file, and what is read of it.
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from netcost_analysis._native import Capture
+from support.native_tables import Row, rows
+
+
+def capture(folder: Path, text: str | bytes, name: str = "trace.txt") -> Capture:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return Capture(str(path))
+
+
+# All events of a text by name; each event's rows in the order of their lines.
+def tables(folder: Path, text: str | bytes) -> dict[str, list[Row]]:
+    found = capture(folder, text).all_events()
+    return {name: rows(table) for name, table in found.items()}
+
+
+# The one row of a text's one event, with its name.
+def only(folder: Path, text: str | bytes) -> tuple[str, Row]:
+    [(name, [row])] = tables(folder, text).items()
+    return name, row
+
+
+def counts(scan: dict[str, Any]) -> dict[str, int]:
+    return {name.split(":")[-1]: count for name, count in scan["events"].items()}
+
+
+def flat(found: dict[str, list[dict[str, Any]]]) -> Counter[tuple[Any, ...]]:
+    # Names of tasks may come from another line.
+    return Counter(
+        (name, *(row[key] for key in sorted(row) if key != "common_comm"))
+        for name, table in found.items()
+        for row in table
+    )

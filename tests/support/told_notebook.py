@@ -1,0 +1,60 @@
+# A notebook's script run in this process, with what it would show kept: seconds less than a kernel.
+
+import ast
+import io
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from IPython import display
+from matplotlib.figure import Figure
+
+from support.host import ROOT
+
+SCRIPT = ROOT / "notebooks" / "01-stolen-time.py"
+
+
+class Told:
+    def __init__(self) -> None:
+        self.html: list[str] = []
+        self.pictures: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.html)
+
+    def answer(self, what: Any) -> None:
+        if hasattr(what, "_ipython_display_"):
+            what._ipython_display_()
+        elif hasattr(what, "_repr_html_"):
+            self.html.append(what._repr_html_())
+
+    def show(self, what: Any, metadata: Any = None) -> None:
+        if isinstance(what, Figure):
+            # Drawing is when matplotlib finds fault with a label.
+            what.savefig(io.BytesIO(), format="png", dpi=50)
+            self.pictures.append(metadata["image/png"]["alt"])
+        else:
+            self.html.append(what.data)
+
+
+def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None) -> Told:
+    told = Told()
+    monkeypatch.setattr(display, "display", told.show)
+    monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda *_: None)
+    mpl.use("agg")
+    source = SCRIPT.read_text()
+    for name, value in {"path": str(path), "victim": victim}.items():
+        line = next(line for line in source.splitlines() if line.startswith(f"{name} = "))
+        source = source.replace(line, f"{name} = {value!r}")
+    names: dict[str, Any] = {"_shown": told.answer}
+    for cell in source.split("\n# %%"):
+        tree = ast.parse(f"# %%{cell}")
+        # A notebook shows what its last line is.
+        if tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = tree.body[-1]
+            last.value = ast.Call(ast.Name("_shown", ast.Load()), [last.value], [])
+        code = compile(ast.fix_missing_locations(tree), str(SCRIPT), "exec")
+        exec(code, names)  # noqa: S102
+    return told
