@@ -144,7 +144,7 @@ class Ledger:
 
         rows = [list(taken.values()) for taken in self.others.values()]
         thieves = next(iter(self.others.values()), {})
-        index = pd.Index(list(self.others), name="cost_class", dtype=object)
+        index = pd.Index(list(self.others), name="cost_class")
         return pd.DataFrame(rows, index=index, columns=_thieves(thieves), dtype="int64")
 
     def _matrix(self, rows: tuple[tuple[int, ...], ...]) -> "pd.DataFrame":

@@ -90,8 +90,9 @@ def _proved(capture: "Capture") -> list[Row]:
 
 def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
     """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
-    cpus = timeline.summary["cpus"]
-    proved = [row for row in _proved(timeline.capture) if row.cpu in cpus]
+    proved = _proved(timeline.capture)
+    if proved:
+        proved = [row for row in proved if row.cpu in timeline.summary["cpus"]]
     if not proved:
         return []
     longest, rows = longest_recorded(timeline), timeline.owned_by(by)
