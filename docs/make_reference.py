@@ -1,5 +1,5 @@
-# What is declared, as files: docs/questions.md, docs/columns.md, and the stub by which editors complete
-# `capture.ask.`. `make reference` writes them, tests/questions/test_reference.py compares.
+# What is declared, as files: docs/questions.md, docs/columns.md, and the stub by which an editor
+# completes `capture.ask.`. `make reference` writes them, tests/questions/test_reference checks.
 
 import inspect
 import re

@@ -238,7 +238,9 @@ class Answer(Generic[Result]):
 def parts(result: Any) -> dict[str, Any]:
     """A result by its parts' names: those of a dataclass, named tuple or dict, else under ""."""
     if is_dataclass(result) and not isinstance(result, type):
-        return {field.name: getattr(result, field.name) for field in fields(result)}
+        # One whose tables are made on first use names them.
+        names = getattr(result, "parts", None) or [field.name for field in fields(result)]
+        return {name: getattr(result, name) for name in names}
     if hasattr(result, "_asdict"):
         return dict(result._asdict())
     return result if isinstance(result, dict) else {"": result}
