@@ -85,5 +85,6 @@ from .questions.stolen_time import thieves as thieves
 from .questions.stolen_time import waited_for as waited_for
 from .questions.tracing_overhead import corrected_stolen as corrected_stolen
 from .questions.tracing_overhead import event_cost as event_cost
+from .questions.tracing_overhead import network_overhead as network_overhead
 from .questions.tracing_overhead import tracing_cost as tracing_cost
 from .timeline.timeline import Timeline as Timeline
