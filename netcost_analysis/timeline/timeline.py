@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..capture.capture import Capture
-    from ..questions.ask import Ask
+    from ..questions.accessors import RecordingAsk
 
 TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
@@ -293,11 +293,11 @@ class Timeline:
         return lives_of(self)
 
     @cached_property
-    def ask(self) -> "Ask":
+    def ask(self) -> "RecordingAsk":
         """Its questions, of this window and these CPUs: ``timeline.ask.TOPIC.QUESTION()``."""
         from ..questions.ask import Ask
 
-        return Ask(self)
+        return Ask(self)  # type: ignore[return-value]
 
     def _lines(self) -> list[tuple[str, str]]:
         summary = self.summary
