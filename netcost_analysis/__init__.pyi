@@ -19,6 +19,7 @@ from .questions.accounting import Netperf as Netperf
 from .questions.accounting import TaskStat as TaskStat
 from .questions.accounting import accounts as accounts
 from .questions.accounting import cpu_accounts as cpu_accounts
+from .questions.accounting import estimates as estimates
 from .questions.accounting import parse_iperf3 as parse_iperf3
 from .questions.accounting import parse_mpstat as parse_mpstat
 from .questions.accounting import parse_netperf as parse_netperf
@@ -56,7 +57,6 @@ from .questions.devices import device_saturation as device_saturation
 from .questions.devices import device_time as device_time
 from .questions.devices import device_traffic as device_traffic
 from .questions.devices import interfaces as interfaces
-from .questions.estimates import estimates as estimates
 from .questions.ledger import Ledger as Ledger
 from .questions.ledger import ledger as ledger
 from .questions.losses import stolen as stolen
@@ -85,5 +85,6 @@ from .questions.stolen_time import thieves as thieves
 from .questions.stolen_time import waited_for as waited_for
 from .questions.tracing_overhead import corrected_stolen as corrected_stolen
 from .questions.tracing_overhead import event_cost as event_cost
+from .questions.tracing_overhead import network_overhead as network_overhead
 from .questions.tracing_overhead import tracing_cost as tracing_cost
 from .timeline.timeline import Timeline as Timeline

@@ -193,11 +193,14 @@ class RecordingAccounting:
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
     def event_cost(self) -> Answer[DataFrame]:
         """What one traced event costs, from each source there is, the best first."""
+
+    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+        """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """What the tracing of events took from each CPU or victim."""
