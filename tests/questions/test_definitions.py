@@ -14,7 +14,7 @@ from support.kept import kept
 
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
-    "questions.batches.rates": "datapath-sweep",
+    "questions.batches.rate_curve": "datapath-sweep",
     "questions.batches": "veth-stolen-time",
     "questions.accounting.hidden": "hidden-cost",
     "questions.accounting": "stolen-time-tcp.netcost.tar.zst",

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netcost_analysis.questions.batches.economics import Gathered, costs_from, packets_from
 from netcost_analysis.questions.batches.line import fit
-from netcost_analysis.questions.batches.rates import curve_from, summed
+from netcost_analysis.questions.batches.packet_costs import packets_from
+from netcost_analysis.questions.batches.poll_costs import Gathered, costs_from
+from netcost_analysis.questions.batches.rate_curve import curve_from, summed
 from netcost_analysis.questions.batches.words import _saves
 from netcost_analysis.report.explain import batch_text
 
