@@ -3,8 +3,7 @@
 
 import pandas as pd
 
-from .._native import CaptureError
-from ..errors import no_task
+from ..errors import AbsentError, no_task
 from .by import By
 
 # Contexts that run on top of whatever task is current.
@@ -44,7 +43,7 @@ def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
     if task in (None, NOBODY) or bool((known == task).fillna(False).any()):
         return
     by_comm = rows.groupby(rows["comm"].astype(object))["ns"].sum().sort_values(ascending=False)
-    raise CaptureError(no_task(task, [str(name) for name in by_comm.index]))
+    raise AbsentError(no_task(task, [str(name) for name in by_comm.index]))
 
 
 def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
