@@ -64,6 +64,8 @@ from .questions.migration import migration_effect as migration_effect
 from .questions.migration import migration_rates as migration_rates
 from .questions.migration import migration_verdict as migration_verdict
 from .questions.migration import migrations as migrations
+from .questions.network import NetworkCost as NetworkCost
+from .questions.network import network_cost as network_cost
 from .questions.processes import client_and_server as client_and_server
 from .questions.processes import context_switches as context_switches
 from .questions.processes import run_queue as run_queue
@@ -72,13 +74,11 @@ from .questions.processes import traffic_owners as traffic_owners
 from .questions.processes import traffic_pairs as traffic_pairs
 from .questions.stolen_time import Episodes as Episodes
 from .questions.stolen_time import Handovers as Handovers
-from .questions.stolen_time import NetworkCost as NetworkCost
 from .questions.stolen_time import cost_classes as cost_classes
 from .questions.stolen_time import effective_share as effective_share
 from .questions.stolen_time import episodes as episodes
 from .questions.stolen_time import handovers as handovers
 from .questions.stolen_time import lifetimes as lifetimes
-from .questions.stolen_time import network_cost as network_cost
 from .questions.stolen_time import queues as queues
 from .questions.stolen_time import rolling_stolen as rolling_stolen
 from .questions.stolen_time import thieves as thieves

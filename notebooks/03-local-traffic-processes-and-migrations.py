@@ -26,12 +26,10 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis.questions import words
-from netcost_analysis.report.notebook import say
 
 capture = netcost.open_capture(path, buffer)
 run = capture.timeline()
-say(words.facts(capture, run))
+run.ask.completeness.recording()
 
 # %% [markdown]
 # ## In whose time
@@ -96,7 +94,7 @@ run.ask.migration.migration_verdict(victim=victim)
 # ## Before you use these figures
 
 # %%
-say(words.caveats(capture, run))
+run.ask.completeness.caveats()
 
 # %% [markdown]
 # **Words.** *In the time of* a task: it was current, whoever's packets were handled. *Own traffic*:

@@ -10,7 +10,7 @@ from .._native import CaptureError
 from ..coverage import Coverages, coverages
 from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, render
-from .completeness.unrecorded import lower_ends_of
+from ..schema import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,7 +82,8 @@ class Answer(Generic[Result]):
     @cached_property
     def parts(self) -> dict[str, Any]:
         """Everything in it, by name: those of a dataclass or named tuple, else itself under ""."""
-        return parts(self.result)
+        found = parts(self.result)
+        return {name: typed(part) if _is_frame(part) else part for name, part in found.items()}
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
@@ -111,6 +112,9 @@ class Answer(Generic[Result]):
         """What a reader of the figures has to know: its own notes, else those of the timeline."""
         own = self.parts.get(_NOTES) if self.refusal is None else None
         if own is None and "Timeline" in self.sources:
+            # A question itself, which is answered like any other.
+            from .completeness.unrecorded import lower_ends_of
+
             own = (*self.timeline.notes, *lower_ends_of(self.timeline))
         return tuple(dict.fromkeys(own or ()))
 
@@ -234,10 +238,18 @@ class Answer(Generic[Result]):
 def parts(result: Any) -> dict[str, Any]:
     """A result by its parts' names: those of a dataclass, named tuple or dict, else under ""."""
     if is_dataclass(result) and not isinstance(result, type):
-        return {field.name: getattr(result, field.name) for field in fields(result)}
+        # One whose tables are made on first use names them.
+        names = getattr(result, "parts", None) or [field.name for field in fields(result)]
+        return {name: getattr(result, name) for name in names}
     if hasattr(result, "_asdict"):
         return dict(result._asdict())
     return result if isinstance(result, dict) else {"": result}
+
+
+def _is_frame(part: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(part, pd.DataFrame)
 
 
 def _shown(text: str) -> str:
