@@ -8,6 +8,7 @@ import click
 
 from .._native import CaptureError
 from ..capture.recorder import has_samples
+from ..errors import AbsentError
 from ..units import not_recorded, plural
 from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
 from .table import columns_option, left_out, show, wide_option, with_columns
@@ -99,7 +100,7 @@ def _within(
     # The window is the one that netcost stolen takes, and is refused for the same reasons.
     window = capture.timeline(start, end)
     for cpu in set(cpus).difference(capture.info["cpus"]):
-        raise CaptureError(not_recorded(cpu, capture.info["cpus"]))
+        raise AbsentError(not_recorded(cpu, capture.info["cpus"]))
     if cpus:
         # A tracepoint may have a field of its own that is called cpu.
         column = "common_cpu" if "common_cpu" in frame else "cpu"

@@ -52,6 +52,11 @@ def _one_line(value: Any) -> str:
     return printable(_NEWLINES.sub(" ", str(value)))
 
 
+def code_block(value: Any) -> Markdown:
+    """A line as a block of code."""
+    return Markdown(f"    {_one_line(value)}")
+
+
 def joined(values: Any, last: str = " and ") -> Markdown:
     """Values as a list in a sentence: "a, b and c"."""
     *first, end = [escaped(value) for value in values] or [Markdown("none")]
@@ -70,6 +75,7 @@ FILTERS = {
     "number": lambda value, digits=0: f"{value:,.{digits}f}",
     "significant": lambda value, digits=3: f"{value:,.{digits}g}",
     "code": code,
+    "code_block": code_block,
     "joined": joined,
     # Of a macro's result, whose parts are escaped already.
     "markdown": Markdown,
@@ -136,4 +142,6 @@ def as_text(markdown: str) -> str:
             within = "".join(" " if one.type == "softbreak" else one.content for one in parts)
             text += ("\n" if mark else "\n\n") + mark + within
             mark = ""
+        if token.type in ("code_block", "fence"):
+            text += f"\n\n    {token.content.strip()}"
     return text.strip()

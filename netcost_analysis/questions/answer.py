@@ -10,7 +10,6 @@ from .._native import CaptureError
 from ..coverage import Coverages, coverages
 from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, render
-from .completeness.unrecorded import lower_ends_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +110,9 @@ class Answer(Generic[Result]):
         """What a reader of the figures has to know: its own notes, else those of the timeline."""
         own = self.parts.get(_NOTES) if self.refusal is None else None
         if own is None and "Timeline" in self.sources:
+            # A question itself, which is answered like any other.
+            from .completeness.unrecorded import lower_ends_of
+
             own = (*self.timeline.notes, *lower_ends_of(self.timeline))
         return tuple(dict.fromkeys(own or ()))
 

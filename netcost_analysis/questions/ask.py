@@ -104,9 +104,10 @@ class Ask:
 
     @property
     def table(self) -> "pd.DataFrame":
-        """A row per question: topic, question, answers (what it says), missing ("" for nothing)."""
+        """A row per question: topic, question, answers, missing ("" for nothing), of_experiment."""
         frame = listed()
         frame["missing"] = [self.missing(one) for one in questions().values()]
+        frame["of_experiment"] = [one.sources == ("Experiment",) for one in questions().values()]
         return frame
 
     def _answer(self, asked: Question[Any, Any], options: dict[str, Any]) -> Answer[Any]:

@@ -4,8 +4,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._native import CaptureError
-from ..errors import no_task
+from ..errors import AbsentError, no_task
 from ..units import absent
 from .by import By, victim_keys
 
@@ -130,7 +129,7 @@ def require_task(sums: "pd.DataFrame", task: int | str | None) -> None:
     if task in (None, NOBODY) or bool((known == task).fillna(False).any()):
         return
     by_comm = rows.groupby(rows["comm"].astype(object))["ns"].sum().sort_values(ascending=False)
-    raise CaptureError(no_task(task, [str(name) for name in by_comm.index]))
+    raise AbsentError(no_task(task, [str(name) for name in by_comm.index]))
 
 
 def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .._native import ArrowTable
     from ..capture.capture import Capture
-    from ..questions.ask import Ask
+    from ..questions.accessors import RecordingAsk
     from .aggregate import Owned
 
 TABLES = (
@@ -329,11 +329,11 @@ class Timeline:
         return lives_of(self)
 
     @cached_property
-    def ask(self) -> "Ask":
+    def ask(self) -> "RecordingAsk":
         """Its questions, of this window and these CPUs: ``timeline.ask.TOPIC.QUESTION()``."""
         from ..questions.ask import Ask
 
-        return Ask(self)
+        return Ask(self)  # type: ignore[return-value]
 
     def _lines(self) -> list[tuple[str, str]]:
         summary = self.summary

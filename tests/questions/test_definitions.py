@@ -60,7 +60,7 @@ def asked() -> list[str]:
 
 
 def sample_for(name: str) -> str:
-    home = getattr(netcost, name).__module__.removeprefix("netcost_analysis.")
+    home = questions()[name].function.__module__.removeprefix("netcost_analysis.")
     return next(
         (str(SAMPLES / sample) for module, sample in QUESTIONS.items() if home.startswith(module)),
         str(SAMPLES / "veth-stolen-time"),

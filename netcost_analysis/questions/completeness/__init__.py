@@ -7,9 +7,21 @@ tasks' losses is in unrecorded.py.
 
 from ...coverage import coverages as _coverages
 from ..question import question
+from .caveats import caveats
 from .compare import completeness
 from .known import Completeness
+from .provenance import provenance
+from .recording import recording
+from .unanswered import unanswered
 
 coverages = question(topic="completeness")(_coverages)
 
-__all__ = ["Completeness", "completeness", "coverages"]
+__all__ = [
+    "Completeness",
+    "caveats",
+    "completeness",
+    "coverages",
+    "provenance",
+    "recording",
+    "unanswered",
+]

@@ -1,0 +1,58 @@
+"""What a reader has to know before using the figures."""
+
+from typing import Any, NamedTuple
+
+from ...timeline.timeline import Timeline
+from ..answer import Answer
+from ..question import question
+from .known import Said
+from .unrecorded import note_of
+from .words import verdict
+
+
+class Caveats(NamedTuple):
+    """What limits the figures.
+
+    notes: of the timeline, the capture, and what the kernel counted and no event shows. state: of
+    the recording's completeness (complete, incomplete, unknown; None for a bare recording),
+    verdict and reason: in words. lost_events: how many. recorder_notes: what its maker has to say.
+    record_command: the command that recorded it, None where it is not known.
+    """
+
+    notes: tuple[str, ...]
+    state: str | None
+    verdict: str | None
+    reason: str | None
+    lost_events: int
+    recorder_notes: tuple[str, ...]
+    record_command: str | None
+
+
+@question(rows=0)
+def caveats(timeline: Timeline) -> Caveats:
+    """What a reader has to know before using the figures: what is missing, doubtful, estimated.
+
+    Source: the notes of ledger, capture and recorder, and the recording's verdict.
+    """
+    capture = timeline.capture
+    manifest: dict[str, Any] = capture.bundle.manifest if capture.bundle else {}
+    own = manifest.get("notes")
+    said: Said | None = verdict(capture)
+    notes = [*timeline.notes, *capture.info["notes"]]
+    if said is not None and said.state == "incomplete":
+        notes += note_of(timeline)
+    command = manifest.get("record_command") or " ".join(capture.info.get("cmdline") or ())
+    return Caveats(
+        tuple(dict.fromkeys(notes)),
+        said.state if said else None,
+        said.verdict if said else None,
+        said.reason if said else None,
+        capture.info["lost_events"],
+        tuple(map(str, own)) if isinstance(own, list) else (),
+        str(command) if command else None,
+    )
+
+
+@caveats.figures
+def _figures(answer: Answer[Caveats]) -> Caveats:
+    return answer.result

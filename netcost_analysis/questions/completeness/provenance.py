@@ -1,0 +1,57 @@
+"""What figures are of, and what made them."""
+
+import hashlib
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from ..._native import __version__
+from ...capture.capture import Capture
+from ..answer import Answer
+from ..question import question
+
+_LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
+
+
+class Provenance(NamedTuple):
+    """What figures are of, and what made them.
+
+    path; sha256: of the file, or of a folder's recording (None for standard input, and for a
+    recording that is a folder itself). netcost, python: their versions; libraries: others,
+    with theirs.
+    """
+
+    path: str
+    sha256: str | None
+    netcost: str
+    python: str
+    libraries: tuple[str, ...]
+
+
+@question(rows=0)
+def provenance(capture: Capture) -> Provenance:
+    """What these figures are of, and what made them: a checksum, and versions."""
+    from importlib.metadata import version
+
+    return Provenance(
+        path=capture.path,
+        sha256=_checksum(capture),
+        netcost=__version__,
+        python=".".join(map(str, sys.version_info[:3])),
+        libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
+    )
+
+
+@provenance.figures
+def _figures(answer: Answer[Provenance]) -> Provenance:
+    return answer.result
+
+
+def _checksum(capture: Capture) -> str | None:
+    path = Path(capture.path)
+    if path.is_dir() and capture.bundle is not None:
+        path = capture.bundle.trace
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,101 @@
+"""Which recording this is, of what host."""
+
+from typing import Any, NamedTuple
+
+from ...capture.accounting import accounting
+from ...capture.recorder import clock, recorder
+from ...timeline.timeline import Timeline
+from ..answer import Answer
+from ..question import question
+from .words import verdict
+
+
+class Recording(NamedTuple):
+    """A recording. Shares are 0 to 1; None where something is not known.
+
+    path; bundled: with what netcost-record keeps beside it; format, recorder, clock; hostname,
+    cpu_model, virtualization, kernel, arch: of the host; cpus: those with events, nr_cpus: of the
+    host; duration_ns; event_count, lost_events; verdict: on its completeness; recorded_share,
+    owned_share; accounting: how the kernel charges interrupts; victim, victim_cpu, load: of the
+    bundle; note: the first of its maker, more_notes: whether there are others.
+    """
+
+    path: str
+    bundled: bool
+    format: str
+    recorder: str
+    clock: str
+    hostname: str | None
+    cpu_model: str | None
+    virtualization: str | None
+    kernel: str | None
+    arch: str | None
+    cpus: tuple[int, ...]
+    nr_cpus: int | None
+    duration_ns: int | None
+    event_count: int
+    lost_events: int
+    verdict: str | None
+    recorded_share: float | None
+    owned_share: float | None
+    accounting: str | None
+    victim: str | None
+    victim_cpu: int | None
+    load: str | None
+    note: str | None
+    more_notes: bool
+
+
+@question(rows=0)
+def recording(timeline: Timeline) -> Recording:
+    """Which recording this is: by whom, of what host, how long, and how much of it is known.
+
+    Source: Capture.info, the bundle's manifest, its verdict, the timeline's coverages.
+    """
+    capture = timeline.capture
+    info, bundle = capture.info, capture.bundle
+    manifest: dict[str, Any] = bundle.manifest if bundle else {}
+    host = manifest.get("host")
+    host = host if isinstance(host, dict) else {}
+    notes = manifest.get("notes")
+    notes = notes if isinstance(notes, list) else []
+    victim = (bundle.victim if bundle else None) or {}
+    load = (bundle.load if bundle else None) or {}
+    said = verdict(capture)
+    regime = accounting(bundle.kernel_config) if bundle else None
+    cpu = victim.get("cpu")
+    return Recording(
+        path=info["path"],
+        bundled=bundle is not None,
+        format=info["format"],
+        recorder=recorder(info),
+        clock=clock(info),
+        hostname=_text(info.get("hostname")),
+        cpu_model=_text(host.get("cpu_model")),
+        virtualization=_text(host.get("virtualization")),
+        kernel=_text(info.get("kernel")),
+        arch=_text(info.get("arch")),
+        cpus=tuple(info["cpus"]),
+        nr_cpus=info.get("nr_cpus"),
+        duration_ns=info["duration_ns"],
+        event_count=capture.event_count,
+        lost_events=info["lost_events"],
+        verdict=said.verdict if said else None,
+        recorded_share=timeline.recorded,
+        owned_share=timeline.owned,
+        accounting=regime.text if regime else None,
+        victim=_text(victim.get("command")),
+        victim_cpu=cpu if isinstance(cpu, int) else None,
+        load=_text(load.get("command")),
+        note=_text(notes[0]) if notes else None,
+        more_notes=len(notes) > 1,
+    )
+
+
+@recording.figures
+def _figures(answer: Answer[Recording]) -> Recording:
+    return answer.result
+
+
+def _text(value: Any) -> str | None:
+    return str(value) if value else None

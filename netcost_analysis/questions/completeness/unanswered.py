@@ -1,0 +1,48 @@
+"""What this capture cannot answer, and what would record it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...capture.requires import profile_of, unrecorded
+from ...timeline.timeline import Timeline
+from ..answer import Answer
+from ..question import question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@question(main_columns=("question", "answers", "missing"), rows=40)
+def unanswered(timeline: Timeline) -> "pd.DataFrame":
+    """Which questions this capture cannot answer, and what is missing for each.
+
+    Returns a row per question: topic, question, answers (what it would say), missing. Questions of
+    experiments are in it only where nothing else is asked. Source: what each question declares.
+    """
+    frame = timeline.ask.table
+    return frame[(frame["missing"] != "") & ~frame["of_experiment"]].drop(columns="of_experiment")
+
+
+class Unanswered(NamedTuple):
+    """What would answer more.
+
+    questions: how many are unanswered. events: the tracepoints that they lack. profile: the
+    cheapest of netcost-record that has them all, None where none has. bundle: whether some want
+    what netcost-record keeps beside a trace.
+    """
+
+    questions: int
+    events: tuple[str, ...]
+    profile: str | None
+    bundle: bool
+
+
+@unanswered.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
+    from ..ask import questions
+
+    names = answer.frame["question"]
+    asked = [one for name, one in questions().items() if name in set(names)]
+    needed = dict.fromkeys(event for one in asked for event in one.needs)
+    missing = tuple(unrecorded(answer.capture, *needed))
+    wants_bundle = any("Bundle" in one.sources for one in asked) and answer.bundle is None
+    return Unanswered(len(names), missing, profile_of(missing), wants_bundle)

@@ -1,0 +1,99 @@
+# Names in a capture come from strangers: in each form of the words they are text, and whole.
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2 import nodes
+
+from netcost_analysis.display.templates import (
+    as_html,
+    as_text,
+    code,
+    code_block,
+    environment,
+    escaped,
+    joined,
+)
+from netcost_analysis.units import printable
+from support.host import ROOT
+
+PACKAGE = ROOT / "netcost_analysis"
+TEMPLATES = sorted(PACKAGE.glob("questions/**/*.md"))
+# Filters that compute. "first", "join" and their like choose and write.
+COMPUTING = {"sum", "abs", "round", "max", "min", "int", "float", "length", "count"}
+
+# What is nothing but spaces is nobody's name.
+named = st.text(st.characters(codec="utf-8"), max_size=40).filter(lambda name: name.strip())
+names = named | st.sampled_from(
+    [
+        *("<b>", "a|b*c*", "`", "``x`", "1. x", "- x", "#h", "&lt;", "[a](b)", "~~x~~", "$x$"),
+        *("![", "\\", "a_b_c", "_x_", "*", "===", "---", "<script>", "<!--", "a\nb", "> q", "+ x"),
+        *("http://x", "<http://x>", "&amp;", "1) x", "10", "| a |", "kworker/0:1-e"),
+    ]
+)
+
+
+def flat(text: str) -> str:
+    # As it is read: spaces are one, and what cannot be printed has an escape.
+    return " ".join(printable(re.sub(r"[\n\r\t\v\f]+", " ", text)).split())
+
+
+def read(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
+
+
+@given(names)
+def test_a_name_is_text_in_every_form(name: str) -> None:
+    for field in (escaped(name), code(name)):
+        markdown = f"before {field} after"
+        assert read(as_html(markdown)) == flat(f"before {name} after")
+        assert " ".join(as_text(markdown).split()) == flat(f"before {name} after")
+
+
+@given(names)
+def test_a_name_at_the_start_of_a_line_begins_nothing(name: str) -> None:
+    html = as_html(f"{escaped(name)} after")
+    assert html.startswith("<p>")
+    assert read(html) == flat(f"{name} after")
+    block = as_html(f"Recorded with\n\n{code_block(f'x{name}')}\n")
+    assert read(block) == flat(f"Recorded with x{name}")
+
+
+@given(names)
+def test_a_template_escapes_once(name: str) -> None:
+    made = environment().from_string(
+        "{% macro m(x) %}**{{ x }}**{% endmacro %}{{ m(name) | markdown }}, {{ name }}, "
+        "{{ [name, name] | joined }}"
+    )
+    text = made.render(name=name)
+    assert read(as_html(f"x {text}")) == flat(f"x {name}, {name}, {name} and {name}")
+
+
+def test_lists_in_sentences() -> None:
+    assert joined(["a", "b", "c"]) == "a, b and c"
+    assert joined(["a"]) == "a"
+    assert joined([]) == "none"
+
+
+def test_there_are_templates() -> None:
+    assert len(TEMPLATES) >= 5
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: path.stem)
+def test_a_template_computes_nothing(path: Path) -> None:
+    tree = environment().parse(path.read_text())
+    sums = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow)
+    found = [
+        f"{path.name}:{node.lineno}"
+        for node in tree.find_all((*sums, nodes.Neg, nodes.Filter))
+        if not isinstance(node, nodes.Filter) or node.name in COMPUTING
+    ]
+    assert not found
+    # What is not escaped is a macro's result, and nothing of a capture's.
+    for node in tree.find_all(nodes.Filter):
+        if node.name == "markdown":
+            assert isinstance(node.node, nodes.Call), f"{path.name}:{node.lineno}"

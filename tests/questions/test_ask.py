@@ -1,0 +1,155 @@
+# What was opened is asked: an answer has tables, words and pictures, or says what is missing.
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+
+import netcost_analysis as netcost
+from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions.ask import TOPICS, questions
+from netcost_analysis.questions.question import SOURCES
+from support.host import ROOT
+from support.kept import kept
+from support.perfdata import recording
+from support.perfdata import tracepoints as t
+from support.robbed import robbed
+
+mpl.use("agg")
+NIC = "nic-stolen-time"
+SWEEP = ROOT / "sample-data" / "datapath-sweep"
+ALL = sorted(questions())
+
+
+def without_polls(folder: Path) -> netcost.Capture:
+    formats = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
+    return netcost.open_capture(recording(robbed(), formats=formats).write(folder / "perf.data"))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_question_is_declared_whole(name: str) -> None:
+    one = questions()[name]
+    assert one.topic in TOPICS
+    assert one.sources
+    assert set(one.sources) <= set(SOURCES)
+    # Its own parameters have defaults: what has none is what it is asked of.
+    assert all(value.default is not value.empty for value in one.parameters.values())
+    assert all(":" in event for event in one.needs)
+    assert one.template.is_file() == (one.figures_of is not None)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_answer_has_its_faces(name: str) -> None:
+    of_experiment = questions()[name].sources == ("Experiment",)
+    answer = netcost.open_experiment(SWEEP).ask(name) if of_experiment else kept(NIC).ask(name)
+    shown = answer._repr_html_()
+    if answer.refusal is not None:
+        assert str(answer.refusal)[:40] in repr(answer)
+        assert str(answer.refusal).split()[0] in shown
+        with pytest.raises(netcost.CaptureError):
+            _ = answer.frame
+        return
+    assert isinstance(answer.frame, pd.DataFrame)
+    assert all(isinstance(frame, pd.DataFrame) for frame in answer.tables.values())
+    assert all(isinstance(note, str) for note in answer.notes)
+    assert (answer.coverage is None) == ("Timeline" not in answer.sources)
+    for picture in questions()[name].pictures.values():
+        for panel in picture.panels(answer):
+            axes = answer._drawn(picture, dict(panel)).axes
+            assert axes
+            assert str(axes[0].figure.get_label())
+    plt.close("all")
+
+
+def test_a_capture_and_its_whole_timeline_answer_alike() -> None:
+    capture = netcost.open_capture(ROOT / "sample-data" / NIC)
+    of_capture = capture.ask.batches.softirq_sizes().frame
+    of_timeline = capture.timeline().ask.batches.softirq_sizes().frame
+    pd.testing.assert_frame_equal(of_capture, of_timeline)
+    # Its tables are made once.
+    assert capture.ask.whole is capture.ask.whole
+
+
+def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
+    ask = without_polls(tmp_path).ask
+    answer = ask.batches.poll_costs()
+    line = "poll_costs needs napi:napi_poll: not recorded in this capture; netcost-record --profile"
+    assert line in repr(answer)
+    assert "poll_costs needs napi:napi_poll" in answer._repr_html_()
+    assert isinstance(answer.notes, tuple)
+    for face in ("frame", "tables", "result", "parts"):
+        with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):
+            getattr(answer, face)
+    with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):
+        answer.plot()
+    missing = ask.table.set_index("question")["missing"]
+    assert line in missing["poll_costs"]
+    assert missing["network_cost"] == ""
+    assert line in repr(ask)
+    assert "napi:napi_poll" in ask._repr_html_()
+    unanswered = ask.completeness.unanswered()
+    assert "poll_costs" in set(unanswered.frame["question"])
+    assert "rate_curve" not in set(unanswered.frame["question"])
+    assert "--profile light" in unanswered.words
+
+
+def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
+    assert "asked of an experiment" in repr(kept(NIC).ask.batches.rate_curve())
+    experiment = netcost.open_experiment(SWEEP)
+    refused = repr(experiment.ask.stolen_time.stolen())
+    assert "is an experiment, and stolen is asked of a recording: name one of its steps" in refused
+    table = experiment.ask.table
+    assert set(table.loc[table["missing"] == "", "question"]) == {"rate_curve", "hidden_cost"}
+
+
+def test_topics_and_questions_are_completed() -> None:
+    ask = kept(NIC).ask
+    assert set(TOPICS) <= set(dir(ask))
+    assert {"poll_costs", "squeezes"} <= set(dir(ask.batches))
+    method = ask.batches.poll_costs
+    assert "min_polls" in str(method.__signature__)  # type: ignore[attr-defined]
+    assert "timeline" not in str(method.__signature__)  # type: ignore[attr-defined]
+    assert method.__doc__
+    assert "poll_costs: " in repr(ask.batches)
+
+
+def test_a_wrong_name_is_told_what_is_near() -> None:
+    ask = kept(NIC).ask
+    with pytest.raises(AttributeError, match="no question 'poll_cost'; near it: poll_costs"):
+        _ = ask.batches.poll_cost
+    with pytest.raises(AttributeError, match="no topic 'batch'; there are completeness"):
+        _ = ask.batch
+    with pytest.raises(ArgumentError, match="near it: stolen"):
+        ask("stollen")
+    with pytest.raises(ArgumentError, match="poll_costs has no parameter cpus; it has per_cpu"):
+        ask.batches.poll_costs(cpus=1)
+    with pytest.raises(ArgumentError, match="no task 'opensll'"):
+        ask.stolen_time.rolling_stolen(victim="opensll")
+
+
+def test_a_picture_is_drawn_where_it_is_wanted() -> None:
+    _, axes = plt.subplots(1, 2)
+    answer = next(
+        one
+        for one in (kept(NIC).ask(name) for name in ALL if "" in questions()[name].pictures)
+        if one.refusal is None and one.question.pictures[""].panels(one)
+    )
+    assert answer.plot(ax=axes[1]) is axes[1]
+    assert axes[1].has_data()
+    assert not axes[0].has_data()
+    assert isinstance(answer.plot(), Axes)
+    with pytest.raises(AttributeError, match="has no 'plot_nothing'"):
+        _ = answer.plot_nothing
+    plt.close("all")
+
+
+def test_the_checksum_is_the_files(tmp_path: Path) -> None:
+    import hashlib
+
+    path = recording(robbed()).write(tmp_path / "perf.data")
+    found = netcost.open_capture(path).ask.completeness.provenance()
+    assert found.result.sha256 == hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    assert found.result.sha256 in found.words
