@@ -14,9 +14,9 @@ from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.shares import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
-from netcost_analysis.questions.stolen_time.network import NetworkCost
 from pandas import DataFrame
 
 from .answer import Answer
@@ -38,7 +38,7 @@ class RecordingCompleteness:
     def recording(self) -> Answer[Recording]:
         """Which recording this is: by whom, of what host, how long, and how much of it is known."""
 
-    def unanswered(self) -> Answer[DataFrame]:
+    def unanswered(self) -> Answer[Any]:
         """Which questions this capture cannot answer, and what is missing for each."""
 
 
@@ -70,7 +70,7 @@ class RecordingStolenTime:
     def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
-    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Per victim, where its time on CPU went."""
 
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
@@ -177,7 +177,7 @@ class RecordingDevices:
     def device_traffic(self, *, folder: str = ..., whole: bool = ..., sides: bool = ..., within: tuple[int, int] | None = ...) -> Answer[DataFrame]:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
-    def interfaces(self) -> Answer[DataFrame]:
+    def interfaces(self) -> Answer[Any]:
         """What is known of each network interface of the recorded host, before and after recording."""
 
 
