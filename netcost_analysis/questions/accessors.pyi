@@ -5,13 +5,13 @@ from typing import Any, Literal, Optional
 
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden import HiddenCost
-from netcost_analysis.questions.batches.exhaustion import Exhaustion
-from netcost_analysis.questions.batches.settings import KernelLimits
+from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.devices.shares import DeviceMatrix
+from netcost_analysis.questions.devices.device_time import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
@@ -81,9 +81,6 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
-    def batch_sizes(self) -> Answer[DataFrame]:
-        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
-
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -98,6 +95,9 @@ class RecordingBatches:
 
     def poll_costs(self, *, per_cpu: bool = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
+
+    def poll_sizes(self) -> Answer[DataFrame]:
+        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
     def raise_delays(self) -> Answer[DataFrame]:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
@@ -193,11 +193,14 @@ class RecordingAccounting:
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
     def event_cost(self) -> Answer[DataFrame]:
         """What one traced event costs, from each source there is, the best first."""
+
+    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+        """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """What the tracing of events took from each CPU or victim."""

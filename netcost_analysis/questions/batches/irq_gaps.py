@@ -1,15 +1,25 @@
-# Time between interrupts of a line, and from a raise to the softirq's entry.
+# Time between interrupts of a line.
+
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .common import crosses_gap, plain, spread_of
+from .common import crosses_gap, plain, records, spread_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+_LINES = 8
 
 
 @question(
     needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
     main_columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
+    rows=_LINES,
 )
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
@@ -49,48 +59,28 @@ def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) ->
     return table.reset_index()
 
 
-@question(
-    needs=("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit"),
-    main_columns=(
-        "action",
-        "origin",
-        "in_kthread",
-        "softirqs",
-        "median_ns",
-        "p99_ns",
-        "longest_ns",
-    ),
+@irq_gaps.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    measured = answer.frame[answer.frame["gaps"] > 0]
+    of_devices = measured[measured["device"].notna()]
+    # A device's busiest line, else the busiest of all.
+    lines = of_devices if len(of_devices) else measured
+    return {"line": next(iter(records(lines.head(1))), None)}
+
+
+def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+    return answer.frame[answer.frame["gaps"] > 0].head(_LINES)
+
+
+@irq_gaps.plot(
+    title="Time between interrupts of a line",
+    height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
+    panels=lambda answer: [{}] if len(_shown(answer)) else [],
 )
-def raise_delays(timeline: Timeline) -> pd.DataFrame:
-    """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
+def _gaps(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import spreads
 
-    Returns a row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
-    seen), clamped (those of them that stand at no distance, as a raise newer than the entry does:
-    it is held at it), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (Int64, of the delays, NA
-    without any). Raises MissingEventsError without one of the events.
-    """
-    timeline.load("softirqs")
-    return delays_from(timeline.softirqs)
-
-
-def delays_from(softirqs: pd.DataFrame) -> pd.DataFrame:
-    # raise_delays() of the softirqs table.
-    rows = plain(softirqs[softirqs["entry_ns"].notna()])
-    delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
-    rows["delay_ns"] = delay.clip(lower=0)
-    rows["held"] = (delay <= 0).fillna(False).astype(bool)
-    keys = ["action", "origin", "in_kthread"]
-    groups = rows.groupby(keys, dropna=False)
-    table = pd.DataFrame(
-        {
-            "softirqs": groups.size().astype("int64"),
-            "raises_known": groups["delay_ns"].count().astype("int64"),
-            "clamped": groups["held"].sum().astype("int64"),
-        }
-    ).join(spread_of(rows, keys, "delay_ns"))
-    return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
-
-
-def clamped_raises(delays: pd.DataFrame) -> int:
-    """How many raises of these rows of raise_delays() stood at or after the entry."""
-    return int(delays["clamped"].sum())
+    rows = _shown(answer)
+    lines = records(rows.assign(of=" (" + rows["device"].astype("string") + ")"))
+    labels = [f"{row['name']}{row['of'] or ''}, CPU {row['cpu']}" for row in lines]
+    spreads(ax, rows, labels, "from one interrupt to the next of that line")

@@ -1,27 +1,33 @@
-# What a poll costs however few packets it has, and a packet however many come with it.
+# What a poll costs however few packets it has.
 
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
 from ..question import question
-from .chain_rows import chains_from
-from .common import int64, net_rx, plain
+from .common import called, int64, net_rx, plain, records
 from .line import Floats, Line, fit, floats, refusal
 from .poll_sizes import mean_batch
+from .softirq_chains import chains_from
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# So many devices are told of and drawn, those with most packets.
+_DEVICES = 3
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
 _NOT_STRAIGHT = "the cost is no straight line"
-_SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
+    rows=0,
 )
 def poll_costs(
     timeline: Timeline,
@@ -43,21 +49,6 @@ def poll_costs(
     work = gathered(timeline)
     limits = (min_polls, min_works, min_spread)
     return costs_from(work, per_cpu, limits)
-
-
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
-def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
-    """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
-
-    sizes: packets per poll. Returns a row per size and device that has a line and no doubt: device,
-    batch, packet_ns = (irq + core + fixed) / batch + marginal, packet_low_ns and
-    packet_high_ns (of the line's resamples; nothing costs less than 0), fixed_share (what of
-    packet_ns falls as batches grow), seen (whether a poll was as small as that, and one as large).
-    Raises ValueError for a size below 1, MissingEventsError as poll_costs does.
-    """
-    if any(size < 1 for size in sizes):
-        raise ArgumentError("a batch has at least one packet")
-    return packets_from(gathered(timeline), sizes)
 
 
 class Gathered(NamedTuple):
@@ -218,24 +209,41 @@ def even_batch(cost: Any) -> float:
     return (around_ns(cost) + float(cost["fixed_ns"])) / own if own > 0 else float("nan")
 
 
-def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
-    # packet_costs() of what was gathered.
-    columns = ["device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"]
-    rows = []
-    costs = costs_from(work)
-    for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
-        of_device = work.polls[work.polls["device"] == cost["device"]]
-        whole = of_device["self_ns"].notna() & ~of_device["cut"]
-        full = of_device[(of_device["work"] > 0).fillna(False) & whole]
-        batch, ns = floats(full["work"]), floats(full["self_ns"])
-        line = fit(batch, ns)
-        around = around_ns(cost)
-        for size in sizes:
-            total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)
-            low, high = line.interval(packet_ns(around, line.fixed, line.marginal, size))
-            # Resamples of a line say less than what is known of a price.
-            low = max(low, 0.0)
-            share = 1 - line.marginal_ns / total if total > 0 else float("nan")
-            seen = bool(batch.min() <= size <= batch.max())
-            rows.append((cost["device"], size, total, low, high, share, seen))
-    return pd.DataFrame(rows, columns=[*columns, "seen"]).astype({"batch": "int64", "seen": bool})
+@poll_costs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    rows = records(answer.frame)
+    for row in rows:
+        row["called"] = called(row["device"])
+        row["even"] = None if row["refused"] else even_batch(row)
+    return {"costs": rows[:_DEVICES], "more": len(rows[_DEVICES:])}
+
+
+def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    keys = ["device", "cpu"] if answer.frame["cpu"].notna().any() else ["device"]
+    return [
+        panel
+        for panel in records(answer.frame[keys].head(_DEVICES))
+        if len(_timed(answer, **panel)[["work", "self_ns"]].dropna())
+    ]
+
+
+def _timed(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
+    polls = answer.timeline.polls
+    here = polls["device"].astype(object).fillna("(no_device)") == device
+    return polls[here if cpu is None else here & (polls["cpu"] == cpu)]
+
+
+def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> str:
+    return f"Own time of the polls of {device} by their packets"
+
+
+@poll_costs.plot(title=_title, height=3.0, panels=_panels)
+def _line_through_polls(
+    ax: "Axes", answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None
+) -> None:
+    from .plots_costs import poll_cost
+
+    costs = answer.frame[answer.frame["device"] == device]
+    row = costs if cpu is None else costs[costs["cpu"] == cpu]
+    poll_cost(ax, _timed(answer, device, cpu), row.iloc[0])
+    ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)
