@@ -5,7 +5,9 @@ from typing import Any, Literal, Optional
 
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden import HiddenCost
+from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
@@ -81,6 +83,9 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
+    def detail_window(self) -> Answer[DetailWindow]:
+        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -89,6 +94,9 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
+
+    def net_rx_totals(self) -> Answer[NetRxTotals]:
+        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
