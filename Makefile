@@ -115,6 +115,10 @@ SAMPLES ?=
 sample-data: $(VENV)/.built ## record the sample bundles again, by the lab (root; SAMPLES="NAME ..." for some)
 	sample-data/record $(SAMPLES)
 
+.PHONY: reference
+reference: $(VENV)/.built ## docs/questions.md and the stub of `capture.ask`, from the declarations of questions
+	$(BIN)/python docs/make_reference.py
+
 .PHONY: notebooks
 notebooks: $(VENV)/.built ## execute every notebook from its percent script, outputs included
 	$(BIN)/python notebooks/execute.py notebooks/[0-9]*.py

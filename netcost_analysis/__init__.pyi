@@ -19,6 +19,7 @@ from .questions.accounting import Netperf as Netperf
 from .questions.accounting import TaskStat as TaskStat
 from .questions.accounting import accounts as accounts
 from .questions.accounting import cpu_accounts as cpu_accounts
+from .questions.accounting import estimates as estimates
 from .questions.accounting import parse_iperf3 as parse_iperf3
 from .questions.accounting import parse_mpstat as parse_mpstat
 from .questions.accounting import parse_netperf as parse_netperf
@@ -60,7 +61,6 @@ from .questions.devices import device_saturation as device_saturation
 from .questions.devices import device_time as device_time
 from .questions.devices import device_traffic as device_traffic
 from .questions.devices import interfaces as interfaces
-from .questions.estimates import estimates as estimates
 from .questions.example import detail as detail
 from .questions.ledger import Ledger as Ledger
 from .questions.ledger import ledger as ledger
@@ -69,6 +69,8 @@ from .questions.migration import migration_effect as migration_effect
 from .questions.migration import migration_rates as migration_rates
 from .questions.migration import migration_verdict as migration_verdict
 from .questions.migration import migrations as migrations
+from .questions.network import NetworkCost as NetworkCost
+from .questions.network import network_cost as network_cost
 from .questions.processes import client_and_server as client_and_server
 from .questions.processes import context_switches as context_switches
 from .questions.processes import run_queue as run_queue
@@ -77,18 +79,17 @@ from .questions.processes import traffic_owners as traffic_owners
 from .questions.processes import traffic_pairs as traffic_pairs
 from .questions.stolen_time import Episodes as Episodes
 from .questions.stolen_time import Handovers as Handovers
-from .questions.stolen_time import NetworkCost as NetworkCost
 from .questions.stolen_time import cost_classes as cost_classes
 from .questions.stolen_time import effective_share as effective_share
 from .questions.stolen_time import episodes as episodes
 from .questions.stolen_time import handovers as handovers
 from .questions.stolen_time import lifetimes as lifetimes
-from .questions.stolen_time import network_cost as network_cost
 from .questions.stolen_time import queues as queues
 from .questions.stolen_time import rolling_stolen as rolling_stolen
 from .questions.stolen_time import thieves as thieves
 from .questions.stolen_time import waited_for as waited_for
 from .questions.tracing_overhead import corrected_stolen as corrected_stolen
 from .questions.tracing_overhead import event_cost as event_cost
+from .questions.tracing_overhead import network_overhead as network_overhead
 from .questions.tracing_overhead import tracing_cost as tracing_cost
 from .timeline.timeline import Timeline as Timeline

@@ -20,7 +20,7 @@ from .recorder import clock, is_perf, recorder, require_perf, require_samples
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..questions.ask import Ask
+    from ..questions.accessors import RecordingAsk
     from ..timeline.timeline import Timeline
 
 
@@ -247,11 +247,11 @@ class Capture:
         return Timeline(self, start=start, end=end, cpus=cpus)
 
     @cached_property
-    def ask(self) -> "Ask":
+    def ask(self) -> "RecordingAsk":
         """Its questions: ``capture.ask.TOPIC.QUESTION()``; shown by itself, a table of them."""
         from ..questions.ask import Ask
 
-        return Ask(self)
+        return Ask(self)  # type: ignore[return-value]
 
     def victim_timeline(self) -> "Timeline":
         """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
@@ -323,11 +323,6 @@ class Capture:
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:
-    # An Arrow table as plain rows. Most captures have no gap, and then `netcost info` needs no
-    # pyarrow.
-    if getattr(table, "num_rows", None) == 0:
-        return []
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = pa.table(table).to_pylist()
-    return rows
+    # An Arrow table as plain rows.
+    columns = _native.columns(table)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

@@ -15,7 +15,7 @@ from .capture import Capture, open_capture
 from .packed import is_experiment_folder, is_packed, is_packed_experiment, unpacked
 
 if TYPE_CHECKING:
-    from ..questions.ask import Ask
+    from ..questions.accessors import ExperimentAsk
 
 _FORMAT = 1
 _PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
@@ -135,11 +135,11 @@ class Experiment:
         return f"{trace or 'no trace'}, {bundle.summary}"
 
     @cached_property
-    def ask(self) -> "Ask":
+    def ask(self) -> "ExperimentAsk":
         """Its questions: ``experiment.ask.TOPIC.QUESTION()``; shown by itself, a table of them."""
         from ..questions.ask import Ask
 
-        return Ask(self)
+        return Ask(self)  # type: ignore[return-value]
 
     @property
     def step_to_name(self) -> str:

@@ -21,7 +21,7 @@ def html(ledger: "Ledger", victims: int = _VICTIMS, thieves: int = _THIEVES) -> 
     has time and share of the victim's time on CPU; its shading grows with the share. Names are
     escaped.
     """
-    if not len(ledger.max_ns):
+    if not ledger.victims:
         return f"<p class='missing'>{NO_TASK}</p>{_elsewhere(ledger)}"
     table = ledger.gathered(victims, thieves)
     columns = table.columns

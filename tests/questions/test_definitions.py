@@ -24,7 +24,6 @@ QUESTIONS = {
     "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
     "questions.losses": "veth-stolen-time",
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
-    "questions.estimates": "veth-stolen-time",
 }
 NOT_QUESTIONS: set[str] = set()
 

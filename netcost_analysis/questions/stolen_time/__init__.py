@@ -8,13 +8,13 @@ over (handovers), and how long each task was there (lifetimes).
 
 from ..ledger import ledger
 from ..losses import stolen
+from ..network import NetworkCost, network_cost
 from .by_queue import queues, thieves
 from .classes import cost_classes
 from .episodes import Episodes, episodes
 from .holders import waited_for
 from .ksoftirqd import Handovers, handovers
 from .lifetimes import lifetimes
-from .network import NetworkCost, network_cost
 from .rolling import rolling_stolen
 from .shares import effective_share
 

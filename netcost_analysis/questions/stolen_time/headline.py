@@ -104,7 +104,7 @@ class Headline:
     overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
     """
 
-    shares: "pd.Series[float]"
+    shares: dict[str, float]
     devices: "pd.Series[int]"
     backlog_ns: int
     unseen_ns: int

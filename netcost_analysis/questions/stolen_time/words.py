@@ -6,10 +6,10 @@ import pandas as pd
 
 from ...display.tables import between, share_between
 from ...units import absent, duration, share, since
+from ..network import NetworkCost, network_words
 from ..words import count, filled
 from .by_queue import by_queue
 from .lifetimes import parts_of_life
-from .network import NetworkCost, network_words
 from .rolling import largest_change, usual, width_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis.questions import words as shared_words
+from netcost_analysis.questions.network import network_words
 from netcost_analysis.questions.stolen_time import words as stolen_story
 from netcost_analysis.questions.stolen_time.by_queue import by_thief
-from netcost_analysis.questions.stolen_time.network import network_words
 from netcost_analysis.report import explain
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES

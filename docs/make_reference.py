@@ -1,0 +1,150 @@
+# What is declared, as files: docs/questions.md, docs/columns.md, and the stub by which an editor
+# completes `capture.ask.`. `make reference` writes them, tests/questions/test_reference checks.
+
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from netcost_analysis.questions.ask import TOPICS, questions
+from netcost_analysis.questions.question import Question
+from netcost_analysis.schema import columns
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "questions.md"
+COLUMNS = ROOT / "docs" / "columns.md"
+STUB = ROOT / "netcost_analysis" / "questions" / "accessors.pyi"
+EXPERIMENT = ("Experiment",)
+_ASKED_OF = {
+    "Timeline": "a timeline",
+    "Capture": "a capture",
+    "Bundle": "a bundle",
+    "Experiment": "an experiment",
+}
+_PAGE_HEAD = """# Questions
+
+`capture.ask.TOPIC.QUESTION()`, the same of a timeline and of an experiment, and
+`netcost ask QUESTION PATH`. What each column means: [definitions.md](definitions.md). A capture
+that lacks what a question needs gets an answer that says what is missing. Written by
+`make reference` from the declarations in `netcost_analysis/questions/`.
+"""
+_TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|---|---|---|"
+_COLUMNS_HEAD = """# Columns and figures
+
+Every column and figure of the answers: its type in pandas, what it counts, what it is. A name means
+the same in every table. Times in ns are lengths unless they are called instants, which are on the
+capture's clock; a share is of 1, and shown in percent. Written by `make reference` from
+`netcost_analysis/columns.toml`.
+"""
+_STUB_HEAD = """# Written by `make reference` from the declarations of questions: not to be edited.
+
+import collections.abc
+from typing import Any, Literal, Optional
+
+{imports}
+
+from .answer import Answer
+from .ask import Ask
+"""
+
+
+def page() -> str:
+    """docs/questions.md."""
+    parts = [_PAGE_HEAD]
+    for topic, heading in TOPICS.items():
+        parts.append(f"## {heading.capitalize()}: `{topic}`\n\n{_about(topic)}\n")
+        parts.append(
+            "| question | answers | asked of | needs | parameters |\n|---|---|---|---|---|"
+        )
+        parts[-1] += "".join(f"\n{_row(one)}" for one in of_topic(topic)) + "\n"
+    return "\n".join(parts)
+
+
+def of_topic(topic: str) -> list[Question[Any, Any]]:
+    return [one for one in questions().values() if one.topic == topic]
+
+
+def _about(topic: str) -> str:
+    package = import_module(f"netcost_analysis.questions.{topic}")
+    return (inspect.getdoc(package) or "").partition("\n")[0]
+
+
+def _row(one: Question[Any, Any]) -> str:
+    cells = [
+        f"`{one.name}`",
+        one.summary,
+        " and ".join(_ASKED_OF[kind] for kind in one.sources),
+        ", ".join(f"`{event}`" for event in one.needs),
+        ", ".join(f"`{name}={value!r}`" for name, value in one.options.items()),
+    ]
+    return "| " + " | ".join(cells).replace("  ", " ") + " |"
+
+
+def stub() -> str:
+    """The stub of the accessors: a class for each topic, and one for what is asked."""
+    classes = list(_classes("Recording", False)) + list(_classes("Experiment", True))
+    body = "\n".join(classes)
+    # By their own names: a module may have the name of the question in it.
+    named = sorted(set(re.findall(r"\b(netcost_analysis(?:\.\w+)+|pandas)\.(\w+)", body)))
+    body = re.sub(r"\b(?:netcost_analysis(?:\.\w+)+|pandas)\.(\w+)", r"\1", body)
+    imports = "\n".join(f"from {module} import {name}" for module, name in named)
+    return _STUB_HEAD.format(imports=imports) + "\n" + body
+
+
+def _classes(kind: str, of_experiment: bool) -> Iterator[str]:
+    topics = []
+    for topic in TOPICS:
+        asked = [one for one in of_topic(topic) if (one.sources == EXPERIMENT) == of_experiment]
+        if asked:
+            name = f"{kind}{topic.title().replace('_', '')}"
+            topics.append((topic, name))
+            yield f"class {name}:\n" + "\n".join(map(_method, asked)) + "\n"
+    yield (
+        f"class {kind}Ask(Ask):\n"
+        + "\n".join(
+            f"    @property\n    def {topic}(self) -> {name}: ..." for topic, name in topics
+        )
+        + "\n"
+    )
+
+
+def _method(one: Question[Any, Any]) -> str:
+    given = [
+        f"{name}: {_annotation(value.annotation)} = ..." for name, value in one.parameters.items()
+    ]
+    listed = ", ".join(["self", *(["*"] if given else []), *given])
+    answer = _annotation(one.signature.return_annotation)
+    summary = one.summary.replace('"""', "'''")
+    return f'    def {one.name}({listed}) -> Answer[{answer}]:\n        """{summary}"""\n'
+
+
+def _annotation(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return "Any"
+    return (
+        inspect.formatannotation(annotation)
+        .replace("pandas.core.frame.", "pandas.")
+        .replace("typing.", "")
+    )
+
+
+def columns_page() -> str:
+    """docs/columns.md."""
+    lines = [_COLUMNS_HEAD, "| name | type | unit | is |", "|---|---|---|---|"]
+    for one in sorted(columns().values(), key=lambda one: one.name.lower()):
+        unit = f"{one.unit}, instant" if one.instant else one.unit or ""
+        text = one.definition.replace("|", "\\|")
+        lines.append(f"| `{one.name}` | {one.type or ''} | {unit} | {text} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    PAGE.write_text(page())
+    COLUMNS.write_text(columns_page())
+    STUB.write_text(stub())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+# Written by `make reference` from the declarations of questions: not to be edited.
+
+import collections.abc
+from typing import Any, Literal, Optional
+
+from netcost_analysis.coverage import Coverages
+from netcost_analysis.questions.accounting.hidden import HiddenCost
+from netcost_analysis.questions.batches.detail_window import DetailWindow
+from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
+from netcost_analysis.questions.batches.squeezes import Exhaustion
+from netcost_analysis.questions.completeness.caveats import Caveats
+from netcost_analysis.questions.completeness.known import Completeness
+from netcost_analysis.questions.completeness.provenance import Provenance
+from netcost_analysis.questions.completeness.recording import Recording
+from netcost_analysis.questions.devices.device_time import DeviceMatrix
+from netcost_analysis.questions.ledger import Ledger
+from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.network import NetworkCost
+from netcost_analysis.questions.stolen_time.episodes import Episodes
+from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
+from pandas import DataFrame
+
+from .answer import Answer
+from .ask import Ask
+
+class RecordingCompleteness:
+    def caveats(self) -> Answer[Caveats]:
+        """What a reader has to know before using the figures: what is missing, doubtful, estimated."""
+
+    def completeness(self) -> Answer[Completeness]:
+        """Whether a recording has what its host counted meanwhile: softirqs, interrupts, switches."""
+
+    def coverages(self) -> Answer[Coverages]:
+        """How much of the timeline was recorded, has a known owner, and how many packets were timed."""
+
+    def provenance(self) -> Answer[Provenance]:
+        """What these figures are of, and what made them: a checksum, and versions."""
+
+    def recording(self) -> Answer[Recording]:
+        """Which recording this is: by whom, of what host, how long, and how much of it is known."""
+
+    def unanswered(self) -> Answer[Any]:
+        """Which questions this capture cannot answer, and what is missing for each."""
+
+
+class RecordingStolenTime:
+    def cost_classes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+        """Where all CPU time went, by victim, cost class and whether it was network."""
+
+    def effective_share(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+        """The share of a CPU that each victim effectively had, against what a monitor shows."""
+
+    def episodes(self, *, victim: str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
+        """The longest stretches of interrupts on top of one task that did not run in between."""
+
+    def handovers(self) -> Answer[Handovers]:
+        """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
+
+    def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
+        """The victim x thief matrix of a timeline."""
+
+    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+        """How long each victim lived within the window, and what it did with that time."""
+
+    def network_cost(self) -> Answer[NetworkCost]:
+        """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
+
+    def queues(self) -> Answer[DataFrame]:
+        """Which interrupt line each NAPI instance is polled for."""
+
+    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: str | None = ...) -> Answer[DataFrame]:
+        """What was stolen in windows that roll over the timeline."""
+
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
+        """Per victim, where its time on CPU went."""
+
+    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+        """Victim x thief, the thief down to device and queue."""
+
+    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+        """Who had the CPU that each victim waited for, runnable."""
+
+
+class RecordingBatches:
+    def detail_window(self) -> Answer[DetailWindow]:
+        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+
+    def irq_gaps(self) -> Answer[DataFrame]:
+        """Time from one interrupt of a line to the next on the same CPU, vectors included."""
+
+    def kernel_limits(self) -> Answer[KernelLimits]:
+        """The limits on softirqs that a bundle's host had; all None for a bare recording."""
+
+    def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
+        """NET_RX that took long for few packets, and the longest few whatever they did."""
+
+    def net_rx_totals(self) -> Answer[NetRxTotals]:
+        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
+
+    def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
+        """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
+
+    def poll_costs(self, *, per_cpu: bool = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
+        """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
+
+    def poll_sizes(self) -> Answer[DataFrame]:
+        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
+
+    def raise_delays(self) -> Answer[DataFrame]:
+        """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
+
+    def rps_dispatch(self) -> Answer[DataFrame]:
+        """NET_RX without any poll: receive packet steering's sending side, apart from all batches."""
+
+    def softirq_chains(self) -> Answer[DataFrame]:
+        """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went."""
+
+    def softirq_runs(self, *, hz: int | None = ...) -> Answer[DataFrame]:
+        """The runs of __do_softirq: how many rounds each made, and what ended it."""
+
+    def softirq_sizes(self) -> Answer[DataFrame]:
+        """Polls and packets per NET_RX softirq: how often each pair occurred."""
+
+    def squeezes(self, *, budget: int | None = ..., usecs: int | None = ..., hz: int | None = ...) -> Answer[Exhaustion]:
+        """How often NET_RX stopped at a limit, and whether softnet_stat's time_squeeze agrees."""
+
+
+class RecordingProcesses:
+    def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
+        """The two ends of local traffic, side by side."""
+
+    def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+        """How often each task left a CPU, and whether it wanted to."""
+
+    def run_queue(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+        """How long tasks waited, runnable, for a CPU, and why they had to."""
+
+    def softirq_time(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+        """Softirq time by the task in whose context it ran, by action and cost class."""
+
+    def traffic_owners(self) -> Answer[DataFrame]:
+        """Softirq time by the process whose traffic it was, and by the process it ran in."""
+
+    def traffic_pairs(self) -> Answer[DataFrame]:
+        """Who sent to whom on this host: the softirqs whose sender and receiver are both known."""
+
+
+class RecordingMigration:
+    def migration_effect(self, *, task: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+        """What migrations did to those who were migrated: an event study."""
+
+    def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
+        """How often tasks were migrated, by cause."""
+
+    def migration_verdict(self, *, task: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+        """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
+
+    def migrations(self) -> Answer[DataFrame]:
+        """Every migration, with its cause, who held either CPU, and how long the task then waited."""
+
+
+class RecordingDevices:
+    def assumed_rates(self, *, interval_s: float = ..., folder: str = ...) -> Answer[DataFrame]:
+        """What a tool would have said that takes its interval for the one it asked for."""
+
+    def device_cost(self) -> Answer[DataFrame]:
+        """What a packet of each device costs: its CPU time against what it carried meanwhile."""
+
+    def device_flags(self) -> Answer[DataFrame]:
+        """What looks wrong about the network interfaces, and why."""
+
+    def device_lines(self) -> Answer[DataFrame]:
+        """Which network device each interrupt line serves, and how that is known."""
+
+    def device_matrix(self) -> Answer[DeviceMatrix]:
+        """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it."""
+
+    def device_saturation(self) -> Answer[DataFrame]:
+        """Every counter that says packets found no room, from before the load to after it."""
+
+    def device_time(self) -> Answer[DataFrame]:
+        """What CPU time each device took on each CPU, in its interrupts and in its polls."""
+
+    def device_traffic(self, *, folder: str = ..., whole: bool = ..., sides: bool = ..., within: tuple[int, int] | None = ...) -> Answer[DataFrame]:
+        """What each interface received and sent, over the true time between readings of net/dev."""
+
+    def interfaces(self) -> Answer[Any]:
+        """What is known of each network interface of the recorded host, before and after recording."""
+
+
+class RecordingAccounting:
+    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ...) -> Answer[DataFrame]:
+        """Every estimate of the share of wall time that the bundle's victim got, and how each can err."""
+
+    def cpu_accounts(self) -> Answer[DataFrame]:
+        """Where the time of the victim's CPU went by three accounts of the same run."""
+
+    def estimates(self) -> Answer[DataFrame]:
+        """Three estimates of the share of wall time that the bundle's victim got."""
+
+
+class RecordingTracingOverhead:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
+        """The figures of stolen() beside what they would be without the cost of tracing."""
+
+    def event_cost(self) -> Answer[DataFrame]:
+        """What one traced event costs, from each source there is, the best first."""
+
+    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+        """How much of the time that packet processing took from a victim is tracing itself."""
+
+    def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+        """What the tracing of events took from each CPU or victim."""
+
+
+class RecordingAsk(Ask):
+    @property
+    def completeness(self) -> RecordingCompleteness: ...
+    @property
+    def stolen_time(self) -> RecordingStolenTime: ...
+    @property
+    def batches(self) -> RecordingBatches: ...
+    @property
+    def processes(self) -> RecordingProcesses: ...
+    @property
+    def migration(self) -> RecordingMigration: ...
+    @property
+    def devices(self) -> RecordingDevices: ...
+    @property
+    def accounting(self) -> RecordingAccounting: ...
+    @property
+    def tracing_overhead(self) -> RecordingTracingOverhead: ...
+
+class ExperimentBatches:
+    def rate_curve(self, *, by: tuple[str, ...] | None = ...) -> Answer[DataFrame]:
+        """The CPU share of networking by packet rate, and what the cost of polls and packets predicts."""
+
+
+class ExperimentAccounting:
+    def hidden_cost(self) -> Answer[HiddenCost]:
+        """What an interrupt costs beyond what tracepoints enclose, and whether it predicts other runs."""
+
+
+class ExperimentAsk(Ask):
+    @property
+    def batches(self) -> ExperimentBatches: ...
+    @property
+    def accounting(self) -> ExperimentAccounting: ...
