@@ -15,7 +15,7 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_time import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
@@ -128,7 +128,7 @@ class RecordingBatches:
 
 class RecordingProcesses:
     def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
-        """The two ends of local traffic, side by side."""
+        """The two endpoints of local traffic, side by side."""
 
     def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often each task left a CPU, and whether it wanted to."""
@@ -147,13 +147,13 @@ class RecordingProcesses:
 
 
 class RecordingMigration:
-    def migration_effect(self, *, task: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
         """What migrations did to those who were migrated: an event study."""
 
     def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often tasks were migrated, by cause."""
 
-    def migration_verdict(self, *, task: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
         """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer[DataFrame]:
