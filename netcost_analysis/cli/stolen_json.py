@@ -34,7 +34,7 @@ def _network(timeline: "Timeline") -> dict[str, Any]:
     cost = network_cost(timeline)
     cpus = [{"cpu": cpu, **vars(one)} for cpu, one in cost.by_cpu.items()]
     return {
-        **{name: plain(getattr(cost, name)) for name in cost.parts[:-2]},
+        **{name: plain(getattr(cost, name)) for name in cost.part_names[:-2]},
         "not_recorded": list(cost.not_recorded),
         "of_cpus": [{name: plain(value) for name, value in row.items()} for row in cpus],
     }

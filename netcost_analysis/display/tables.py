@@ -161,11 +161,10 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
         "synchronous": "synchronous (the tasks' own traffic)",
     }
     lines = []
-    for cost_class, taken in ledger.others.items():
-        most = sorted(taken.items(), key=lambda one: -one[1])[:3]
+    for cost_class, total, most in ledger.elsewhere_most:
         largest = ", ".join(f"{thief} {duration(ns)}" for thief, ns in most if ns)
         name = names.get(cost_class, cost_class or "no class")
-        lines.append(printable(f"{name}: {duration(sum(taken.values()))} ({largest})"))
+        lines.append(printable(f"{name}: {duration(total)} ({largest})"))
     return lines
 
 

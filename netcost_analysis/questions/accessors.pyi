@@ -5,15 +5,17 @@ from typing import Any, Literal, Optional
 
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden import HiddenCost
-from netcost_analysis.questions.batches.exhaustion import Exhaustion
-from netcost_analysis.questions.batches.settings import KernelLimits
+from netcost_analysis.questions.batches.detail_window import DetailWindow
+from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
+from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
@@ -81,8 +83,8 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
-    def batch_sizes(self) -> Answer[DataFrame]:
-        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
+    def detail_window(self) -> Answer[DetailWindow]:
+        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
 
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
@@ -93,11 +95,17 @@ class RecordingBatches:
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
 
+    def net_rx_totals(self) -> Answer[NetRxTotals]:
+        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
+
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
 
     def poll_costs(self, *, per_cpu: bool = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
+
+    def poll_sizes(self) -> Answer[DataFrame]:
+        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
     def raise_delays(self) -> Answer[DataFrame]:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
@@ -120,7 +128,7 @@ class RecordingBatches:
 
 class RecordingProcesses:
     def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
-        """The two ends of local traffic, side by side."""
+        """The two endpoints of local traffic, side by side."""
 
     def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often each task left a CPU, and whether it wanted to."""
@@ -139,13 +147,13 @@ class RecordingProcesses:
 
 
 class RecordingMigration:
-    def migration_effect(self, *, task: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
         """What migrations did to those who were migrated: an event study."""
 
     def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often tasks were migrated, by cause."""
 
-    def migration_verdict(self, *, task: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
         """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer[DataFrame]:
@@ -202,11 +210,14 @@ class RecordingAccounting:
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
     def event_cost(self) -> Answer[DataFrame]:
         """What one traced event costs, from each source there is, the best first."""
+
+    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+        """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """What the tracing of events took from each CPU or victim."""

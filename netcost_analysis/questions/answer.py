@@ -239,7 +239,7 @@ def parts(result: Any) -> dict[str, Any]:
     """A result by its parts' names: those of a dataclass, named tuple or dict, else under ""."""
     if is_dataclass(result) and not isinstance(result, type):
         # One whose tables are made on first use names them.
-        names = getattr(result, "parts", None) or [field.name for field in fields(result)]
+        names = getattr(result, "part_names", None) or [field.name for field in fields(result)]
         return {name: getattr(result, name) for name in names}
     if hasattr(result, "_asdict"):
         return dict(result._asdict())

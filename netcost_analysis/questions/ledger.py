@@ -107,7 +107,7 @@ class Ledger:
     recorded_share: float | None
     owned_share: float | None
     notes: tuple[str, ...]
-    parts: ClassVar[tuple[str, ...]] = (
+    part_names: ClassVar[tuple[str, ...]] = (
         *("by", "ns", "max_ns", "on_cpu_ns", "task_min_ns", "task_ns", "elsewhere"),
         *("window_ns", "cpus", "recorded_share", "owned_share", "notes"),
     )
@@ -146,6 +146,14 @@ class Ledger:
         thieves = next(iter(self.others.values()), {})
         index = pd.Index(list(self.others), name="cost_class")
         return pd.DataFrame(rows, index=index, columns=_thieves(thieves), dtype="int64")
+
+    @property
+    def elsewhere_most(self) -> list[tuple[str, int, list[tuple[str, int]]]]:
+        """The same for a reader: the class, its ns, and the three thieves with most of it."""
+        return [
+            (name, sum(taken.values()), sorted(taken.items(), key=lambda one: -one[1])[:3])
+            for name, taken in self.others.items()
+        ]
 
     def _matrix(self, rows: tuple[tuple[int, ...], ...]) -> "pd.DataFrame":
         import pandas as pd

@@ -66,7 +66,7 @@ class NetworkCost:
     interrupts_missing: int
     not_recorded: tuple[str, ...]
     by_cpu: dict[int, CpuCost]
-    parts: ClassVar[tuple[str, ...]] = (
+    part_names: ClassVar[tuple[str, ...]] = (
         *("network_cpu_ns", "network_cpu_max_ns", "network_cpu_share", "network_cpu_max_share"),
         *("unknown_cpu_share", "cpu_ns", "recorded_share", "owned_share"),
         *("softirqs_missing", "interrupts_missing", "not_recorded", "of_cpus"),

@@ -7,7 +7,8 @@ import pandas as pd
 from ..coverage import lost_in
 from ..display.tables import NO_TASK
 from ..questions.batches.poll_sizes import budget_of as budget_of
-from ..questions.batches.poll_sizes import net_rx_of, polls_of
+from ..questions.batches.poll_sizes import polls_of
+from ..questions.batches.softirq_sizes import net_rx_of
 from ..questions.stolen_time.rolling import Spread, spread
 from ..questions.words import count, filled, missing
 from ..units import duration, ranges, share

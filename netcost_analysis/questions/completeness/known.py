@@ -60,7 +60,7 @@ class Completeness:
     reason: str | None
     lost_events: int | None
     listed: tuple[Row, ...]
-    parts: ClassVar[tuple[str, ...]] = (*Said._fields, "rows")
+    part_names: ClassVar[tuple[str, ...]] = (*Said._fields, "rows")
 
     @property
     def said(self) -> Said:

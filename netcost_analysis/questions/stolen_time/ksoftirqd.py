@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...capture.requires import MissingEventsError, unrecorded
 from ...timeline.timeline import Timeline
-from ..batches.settings import kernel_limits
+from ..batches.kernel_limits import kernel_limits
 from ..question import question
 from .chunks import chunks
 from .episodes import counted_if

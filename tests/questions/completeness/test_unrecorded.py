@@ -149,13 +149,13 @@ def test_every_answer_has_the_same_range(sample: str, by: Any) -> None:
 
 
 # Each figure that has no range of its own says what it lacks.
-@pytest.mark.parametrize("question", ["thieves", "softirq_time", "device_time", "batch_sizes"])
+@pytest.mark.parametrize("question", ["thieves", "softirq_time", "device_time", "poll_sizes"])
 def test_what_has_no_range_says_that_it_is_a_lower_end(
     question: str, tmp_path: Path, netcost: Netcost
 ) -> None:
     files = beside(2, softirqs={("NET_RX", 0): COUNT + 3})
     sample = bundle(tmp_path, files, robbed()).path
-    if question in ("device_time", "batch_sizes"):
+    if question in ("device_time", "poll_sizes"):
         sample = SAMPLES / "stolen-time-tcp.netcost.tar.zst"
     said = netcost("ask", question, str(sample)).out
     assert (
@@ -253,3 +253,30 @@ def test_the_recorders_own_verdict_needs_no_pass(
     run = Netcost(monkeypatch, capsys)
     for command in ("info", "stolen", "ledger"):
         assert "verdict    complete\n" in run(command, str(tmp_path / "b")).out
+
+
+# What the pass keeps of each interrupt and softirq is the longest of its rows.
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
+def test_the_longest_is_that_of_the_tables(sample: str) -> None:
+    line = kept(sample).timeline().load("softirqs", "hardirqs")
+
+    def rows(table: str, *names: str) -> list[tuple[Any, ...]]:
+        columns = line.columns(table)
+        return list(zip(*(columns[name] for name in names), strict=True))
+
+    wanted: dict[tuple[Any, ...], int] = {}
+    every = [
+        (cpu, "softirq", *of) for cpu, *of in rows("softirqs", "cpu", "vec", "action", "self_ns")
+    ]
+    every += rows("hardirqs", "cpu", "context", "irq", "name", "self_ns")
+    for *key, ns in every:
+        wanted[tuple(key)] = max(ns, wanted.get(tuple(key), 0))
+    # The table of interrupts has no numbers of vectors.
+    found = {
+        (cpu, context, None if context == "vector" else number, name): ns
+        for cpu, context, number, name, ns in rows(
+            "longest", "cpu", "context", "id", "name", "self_ns"
+        )
+    }
+    assert found == wanted
+    assert {context for _, context, *_ in found} >= {"softirq", "hardirq"}

@@ -1,0 +1,86 @@
+"""What the victim got, as a share of wall time: by its clock, by its work and by the trace."""
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+    from ...parsers.openssl import SpeedRun
+    from ...timeline.timeline import Timeline
+
+_PID = re.compile("[0-9]{1,9}")
+_ELAPSED = "measure elapsed time instead of user CPU time"
+
+
+def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
+    # The results whose time is times(2)'s: under -elapsed it is wall time, which says nothing.
+    words = str((bundle.victim or {}).get("command") or "").split()
+    elapsed = "-elapsed" in words or _ELAPSED in (bundle.victim_output or "")
+    return [] if elapsed else bundle.speed_runs
+
+
+def ticks_share(bundle: "Bundle") -> float | None:
+    """The victim's user time over wall time as times(2) has it; None where the bundle has none.
+
+    What openssl says of itself; for other victims, and under -elapsed, what netcost-record saw.
+    """
+    runs = times_of_its_own(bundle)
+    if runs:
+        return sum(run.user_s for run in runs) / sum(run.asked_s for run in runs)
+    victim = bundle.victim or {}
+    if not victim.get("wall_s") or victim.get("user_s") is None:
+        return None
+    return float(victim["user_s"]) / float(victim["wall_s"])
+
+
+def work_share(bundle: "Bundle") -> float | None:
+    """Blocks per second against the baseline's, the mean over block sizes, each against itself.
+
+    None without a baseline, or results of the same work.
+    """
+    return None if bundle.baseline is None else work_against(bundle, bundle.baseline)
+
+
+def work_against(bundle: "Bundle", baseline: "Bundle") -> float | None:
+    # As work_share, against a baseline that another bundle has.
+    idle = {
+        (run.algorithm, run.size_bytes): run.blocks / run.asked_s for run in baseline.speed_runs
+    }
+    ratios = [
+        run.blocks / run.asked_s / idle[key]
+        for run in bundle.speed_runs
+        if idle.get(key := (run.algorithm, run.size_bytes))
+    ]
+    return sum(ratios) / len(ratios) if ratios else None
+
+
+def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
+    """The segments of the victim and its children over the timeline.
+
+    None where switches were not recorded, or it is not there.
+    """
+    if not timeline.has_switches or not timeline.duration_ns:
+        return None
+    sums = timeline.sums()
+    # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
+    named = sums["comm"].isin(_comms(bundle))
+    known = sums["tid"].isin(victim_pids(bundle)).fillna(False).astype(bool)
+    own = sums[(sums["context"] == "task") & (named | known)]
+    return int(own["ns"].sum()) / timeline.duration_ns if len(own) else None
+
+
+def _comms(bundle: "Bundle") -> set[str]:
+    # What wrote openssl's results is openssl, whatever script started it.
+    comms = {bundle.victim_comm} if bundle.victim_comm else set()
+    return comms | {"openssl"} if bundle.speed_runs else comms
+
+
+def victim_pids(bundle: "Bundle") -> set[int]:
+    # The victim's, and those of its children that a sample found.
+    from ...parsers.counters import readings
+
+    pids = {(bundle.victim or {}).get("pid")}
+    for reading in readings(bundle, "victim", sides=False):
+        words = (line.partition(" ")[0] for line in reading.text.splitlines())
+        pids |= {int(word) for word in words if _PID.fullmatch(word)}
+    return {pid for pid in pids if isinstance(pid, int)}

@@ -1,0 +1,157 @@
+# The kernel's own limits on a softirq, as the host had them set.
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...capture.capture import Capture
+from ...errors import ArgumentError
+from ..question import question
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+    from ..answer import Answer
+
+_SYSCTLS = ("netdev_budget", "netdev_budget_usecs", "dev_weight")
+# As the kernel's own Kconfig allows; anything else is a stranger's number.
+_MOST_HZ = 10_000
+# The least and the most of what Kconfig offers.
+_USUAL_HZ = (100, 1000)
+
+
+@dataclass(frozen=True)
+class KernelLimits:
+    """What bounds a softirq: settings of the host, None where they were not recorded.
+
+    netdev_budget: packets that one NET_RX may poll. netdev_budget_usecs: microseconds it may take.
+    dev_weight: the budget of a poll of the backlog. hz: ticks a second (CONFIG_HZ). source: where
+    the settings come from.
+    """
+
+    netdev_budget: int | None = None
+    netdev_budget_usecs: int | None = None
+    dev_weight: int | None = None
+    hz: int | None = None
+    source: str = "none recorded"
+
+    @property
+    def tick_ns(self) -> int | None:
+        """How long a jiffy is, in ns."""
+        return None if self.hz is None else round(1e9 / self.hz)
+
+    @property
+    def net_rx_jiffies(self) -> int | None:
+        """netdev_budget_usecs in jiffies, rounded up as usecs_to_jiffies does."""
+        if self.hz is None or self.netdev_budget_usecs is None:
+            return None
+        return -(-self.netdev_budget_usecs * self.hz // 1_000_000)
+
+    @property
+    def net_rx_limit_ns(self) -> tuple[int, int] | None:
+        """How long one NET_RX may take: from, and to, for its first jiffy has begun before."""
+        if self.net_rx_jiffies is None or self.tick_ns is None:
+            return None
+        return (self.net_rx_jiffies - 1) * self.tick_ns, self.net_rx_jiffies * self.tick_ns
+
+    @property
+    def softirq_jiffies(self) -> int | None:
+        """MAX_SOFTIRQ_TIME, msecs_to_jiffies(2)."""
+        return None if self.hz is None else _softirq_jiffies(self.hz)
+
+    @property
+    def softirq_limit_ns(self) -> tuple[int, int]:
+        """How long a run of softirqs goes on until MAX_SOFTIRQ_TIME ends it: from, and to.
+
+        The limit is counted in jiffies from whenever in one the run began: at 250 Hz in one tick,
+        which comes after 0 to 4 ms. Where HZ is unknown, of any from 100 to 1000.
+        """
+        rates = (self.hz,) if self.hz else _USUAL_HZ
+        ends = [(_softirq_jiffies(hz) + more, hz) for hz in rates for more in (-1, 0)]
+        spans = [jiffies * 1_000_000_000 // hz for jiffies, hz in ends]
+        return min(spans), max(spans)
+
+
+def _softirq_jiffies(hz: int) -> int:
+    return -(-2 * hz // 1_000)
+
+
+@question(rows=0)
+def kernel_limits(capture: Capture) -> KernelLimits:
+    """The limits on softirqs that a bundle's host had; all None for a bare recording.
+
+    From before/settings/sysctl_net_core (a setting that after/ has otherwise is None), else the
+    manifest's host.sysctls; HZ from its kernel configuration. Never raises.
+    """
+    return limits_of(capture)
+
+
+def limits_of(
+    capture: Capture,
+    budget: int | None = None,
+    usecs: int | None = None,
+    hz: int | None = None,
+) -> KernelLimits:
+    # The same with what a caller knows better.
+    for name, value in (("budget", budget), ("usecs", usecs), ("hz", hz)):
+        if value is not None and value < 1:
+            raise ArgumentError(f"{name}={value}: a limit is at least 1")
+    bundle = capture.bundle
+    found, source = _settings(bundle) if bundle else ({}, "none recorded")
+    known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ"))
+    if known_hz is not None and known_hz > _MOST_HZ:
+        known_hz = None
+    return KernelLimits(
+        budget or found.get("netdev_budget"),
+        usecs or found.get("netdev_budget_usecs"),
+        found.get("dev_weight"),
+        hz or known_hz,
+        "as given" if budget and usecs and hz else source,
+    )
+
+
+def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
+    before, after = (
+        _parsed(bundle.text(f"{side}/settings/sysctl_net_core") or "")
+        for side in ("before", "after")
+    )
+    if before:
+        kept = {name: value for name, value in before.items() if after.get(name, value) == value}
+        return kept, "before/settings/sysctl_net_core"
+    host: Any = bundle.manifest.get("host")
+    sysctls: Any = host.get("sysctls") if isinstance(host, dict) else None
+    if not isinstance(sysctls, dict):
+        return {}, "none recorded"
+    told = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
+    return {name: value for name, value in told.items() if value}, "manifest.json, host.sysctls"
+
+
+def _parsed(text: str) -> dict[str, int]:
+    found = {}
+    for name in _SYSCTLS:
+        line = re.search(rf"^net\.core\.{name}\s*=\s*(\d{{1,9}})\s*$", text, re.MULTILINE)
+        if line and int(line[1]):
+            found[name] = int(line[1])
+    return found
+
+
+def _number(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value)
+    return int(text) if re.fullmatch(r"[1-9]\d{0,8}", text) else None
+
+
+@kernel_limits.figures
+def _figures(answer: "Answer[KernelLimits]") -> dict[str, Any]:
+    limits = answer.result
+    least, most = limits.net_rx_limit_ns or (None, None)
+    return {
+        "recorded": limits.netdev_budget is not None or limits.hz is not None,
+        "netdev_budget": limits.netdev_budget,
+        "netdev_budget_usecs": limits.netdev_budget_usecs,
+        "jiffies": limits.net_rx_jiffies,
+        "tick_ns": limits.tick_ns,
+        "least_ns": least,
+        "most_ns": most,
+        "source": limits.source,
+    }

@@ -1,0 +1,249 @@
+# What a poll costs however few packets it has.
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from ...timeline.timeline import Timeline
+from ..question import question
+from .common import called, int64, net_rx, plain, records
+from .line import Floats, Line, fit, floats, refusal
+from .poll_sizes import mean_batch
+from .softirq_chains import chains_from
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# So many devices are told of and drawn, those with most packets.
+_DEVICES = 3
+# Where one of these is not met there is no line: docs/definitions.md says why these.
+MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
+_NOT_STRAIGHT = "the cost is no straight line"
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
+    rows=0,
+)
+def poll_costs(
+    timeline: Timeline,
+    per_cpu: bool = False,
+    min_polls: int = MIN_POLLS,
+    min_works: int = MIN_WORKS,
+    min_spread: float = MIN_SPREAD,
+) -> pd.DataFrame:
+    """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals.
+
+    per_cpu: a row per device and CPU, else cpu is NA. min_polls, min_works, min_spread: fewer polls
+    with packets, fewer different batch sizes, or a standard deviation below this part of the mean
+    batch, and there is no line: its columns are NA and refused says why. The line is of self_ns on
+    work, by least squares; the intervals hold 95 % of 2,000 resamples of stretches of neighbouring
+    polls (seeded). Interrupts and the softirq's own time are not fitted but measured, for
+    each poll: irq_per_poll_ns, core_per_poll_ns. Definitions: docs/definitions.md. Raises
+    MissingEventsError without one of the events.
+    """
+    work = gathered(timeline)
+    limits = (min_polls, min_works, min_spread)
+    return costs_from(work, per_cpu, limits)
+
+
+class Gathered(NamedTuple):
+    # polls: cpu, device, end_ns, work, self_ns; core_ns, irq_ns and raised, what of the softirq's
+    # own time and of the interrupt that raised it falls to the poll; again, whether the same
+    # softirq polled the same device once more; cut, whether the window holds a part of it: no line
+    # is laid through these. lines: cpu, device, irqs, irq_ns of devices' own
+    # interrupt lines, which are not in polls.
+    polls: pd.DataFrame
+    lines: pd.DataFrame
+
+
+def gathered(timeline: Timeline) -> Gathered:
+    # Polls with their share of what surrounds them.
+    timeline.load("softirqs", "hardirqs", "polls")
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    return gathered_from(timeline.softirqs, timeline.hardirqs, timeline.polls, window)
+
+
+def gathered_from(
+    softirqs: pd.DataFrame,
+    hardirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    window: tuple[int, int],
+) -> Gathered:
+    rows = plain(polls)
+    rows["device"] = rows["device"].fillna("(no_device)")
+    rows["ordinal"] = int64(rows["softirq_ordinal"])
+    chains = chains_from(softirqs, hardirqs, polls)
+    whole = net_rx(softirqs)
+    of_line = _lines_with_device(hardirqs)
+    # A line's interrupts are counted whole, below, whether they raised anything or not.
+    by_line = chains["irq"].isin(of_line["irq"]) & (chains["irq_context"] == "hardirq")
+    chains["raiser_ns"] = chains["irq_ns"].mask(by_line)
+    shares = whole[["cpu", "ordinal", "core_ns", "polls"]].merge(
+        chains[["cpu", "ordinal", "raiser_ns"]], on=["cpu", "ordinal"], how="left"
+    )
+    rows = rows.merge(shares, on=["cpu", "ordinal"], how="left")
+    for name, of in (("core_ns", "core_ns"), ("irq_ns", "raiser_ns")):
+        rows[name] = (rows[of].astype("Float64") / rows["polls"]).fillna(0.0).astype("float64")
+    rows["raised"] = (rows["raiser_ns"].notna() / rows["polls"]).fillna(0.0).astype("float64")
+    rows = rows.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
+    inside = rows["ordinal"] >= 0
+    rows["again"] = rows.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
+    cut = (rows["start_ns"] < window[0]) | (rows["end_ns"] > window[1])
+    rows["cut"] = cut.fillna(False).astype(bool)
+    columns = ["cpu", "device", "end_ns", "work", "self_ns", "core_ns", "irq_ns", "raised", "again"]
+    columns.append("cut")
+    lines = of_line.groupby(["cpu", "device"])["self_ns"].agg(irqs="size", irq_ns="sum")
+    return Gathered(rows[columns], lines.reset_index())
+
+
+def _lines_with_device(hardirqs: pd.DataFrame) -> pd.DataFrame:
+    rows = plain(hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["device"].notna()])
+    return rows[["cpu", "irq", "device", "self_ns"]]
+
+
+def costs_from(
+    work: Gathered,
+    per_cpu: bool = False,
+    limits: tuple[int, int, float] = (MIN_POLLS, MIN_WORKS, MIN_SPREAD),
+) -> pd.DataFrame:
+    # poll_costs() of what was gathered.
+    keys = ["device", "cpu"] if per_cpu else ["device"]
+    rows = []
+    for key, group in work.polls.groupby(keys, sort=True):
+        name, cpu = (key[0], key[1]) if per_cpu else (key[0], None)
+        lines = work.lines[work.lines["device"] == name]
+        if per_cpu:
+            lines = lines[lines["cpu"] == cpu]
+        rows.append({"device": name, "cpu": cpu, **_row(group, lines, limits)})
+    table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
+    counts = ("cpu", *_COLUMNS[: _COLUMNS.index("batch_mean")])
+    kinds = dict.fromkeys(counts, "Int64")
+    kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -2], "float64")
+    table = table.astype(kinds)
+    return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
+
+
+_COLUMNS = [
+    *("polls", "packets", "empty_polls", "distinct_batches", "largest_batch"),
+    *("batch_mean", "batch_spread"),
+    *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
+    *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
+    *("irqs_per_poll", "irq_per_poll_ns", "core_per_poll_ns", "doubt", "refused"),
+]
+
+
+def _row(
+    polls: pd.DataFrame, lines: pd.DataFrame, limits: tuple[int, int, float]
+) -> dict[str, object]:
+    known = polls[polls["self_ns"].notna() & polls["work"].notna() & ~polls["cut"]]
+    full = known[known["work"] > 0]
+    empty = known[known["work"] == 0]
+    batch, ns = floats(full["work"]), floats(full["self_ns"])
+    count = max(len(polls), 1)
+    row: dict[str, object] = {
+        "polls": len(polls),
+        "packets": polls["work"].sum() if polls["work"].notna().any() else None,
+        "empty_polls": len(empty) if polls["work"].notna().any() else None,
+        "distinct_batches": len(np.unique(batch)),
+        "largest_batch": int(batch.max()) if len(batch) else None,
+        "batch_mean": mean_batch(polls["work"]),
+        "batch_spread": batch.std() / batch.mean() if len(batch) else None,
+        "poll_mean_ns": ns.mean() if len(ns) else None,
+        "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
+        "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
+        "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
+        "core_per_poll_ns": polls["core_ns"].sum() / count,
+        "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
+    }
+    if row["refused"] is None:
+        row |= _line(fit(batch, ns))
+    return row
+
+
+def _line(line: Line) -> dict[str, object]:
+    fixed_low, fixed_high = line.interval(line.fixed)
+    marginal_low, marginal_high = line.interval(line.marginal)
+    doubt = None
+    if line.fixed_ns < 0:
+        doubt = "the fixed cost is below 0: large polls cost more for each packet than small ones"
+    elif marginal_low < 0:
+        doubt = (
+            "the interval of the marginal cost includes 0: other things decide what a poll costs"
+        )
+    elif line.bent is not None:
+        doubt = f"{_NOT_STRAIGHT}: {line.bent}"
+    return {
+        "fixed_ns": line.fixed_ns,
+        "fixed_low_ns": fixed_low,
+        "fixed_high_ns": fixed_high,
+        "marginal_ns": line.marginal_ns,
+        "marginal_low_ns": marginal_low,
+        "marginal_high_ns": marginal_high,
+        "r_squared": line.r_squared,
+        "doubt": doubt,
+    }
+
+
+def around_ns(cost: Any) -> float:
+    # Of a row of poll_costs, measured around a poll: the interrupt, and the softirq outside polls.
+    return float(cost["irq_per_poll_ns"] + cost["core_per_poll_ns"])
+
+
+Cost = TypeVar("Cost", float, Floats)
+
+
+def packet_ns(around: float, fixed: Cost, marginal: Cost, size: float) -> Cost:
+    # What a packet costs in batches of that size: the only price of a packet there is.
+    return (around + fixed) / size + marginal
+
+
+def even_batch(cost: Any) -> float:
+    # Of a row of poll_costs the batch from which on packets are more than half of the cost; NaN
+    # where they cost nothing.
+    own = float(cost["marginal_ns"])
+    return (around_ns(cost) + float(cost["fixed_ns"])) / own if own > 0 else float("nan")
+
+
+@poll_costs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    rows = records(answer.frame)
+    for row in rows:
+        row["called"] = called(row["device"])
+        row["even"] = None if row["refused"] else even_batch(row)
+    return {"costs": rows[:_DEVICES], "more": len(rows[_DEVICES:])}
+
+
+def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    keys = ["device", "cpu"] if answer.frame["cpu"].notna().any() else ["device"]
+    return [
+        panel
+        for panel in records(answer.frame[keys].head(_DEVICES))
+        if len(_timed(answer, **panel)[["work", "self_ns"]].dropna())
+    ]
+
+
+def _timed(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
+    polls = answer.timeline.polls
+    here = polls["device"].astype(object).fillna("(no_device)") == device
+    return polls[here if cpu is None else here & (polls["cpu"] == cpu)]
+
+
+def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> str:
+    return f"Own time of the polls of {device} by their packets"
+
+
+@poll_costs.plot(title=_title, height=3.0, panels=_panels)
+def _line_through_polls(
+    ax: "Axes", answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None
+) -> None:
+    from .plots_costs import poll_cost
+
+    costs = answer.frame[answer.frame["device"] == device]
+    row = costs if cpu is None else costs[costs["cpu"] == cpu]
+    poll_cost(ax, _timed(answer, device, cpu), row.iloc[0])
+    ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)

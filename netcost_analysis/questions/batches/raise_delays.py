@@ -1,0 +1,86 @@
+# Time from a softirq's raise to its entry.
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...timeline.timeline import Timeline
+from ..question import question
+from .common import plain, records, spread_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+
+@question(
+    needs=("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=(
+        "action",
+        "origin",
+        "in_kthread",
+        "softirqs",
+        "median_ns",
+        "p99_ns",
+        "longest_ns",
+    ),
+)
+def raise_delays(timeline: Timeline) -> pd.DataFrame:
+    """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
+
+    Returns a row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
+    seen), clamped (those of them that stand at no distance, as a raise newer than the entry does:
+    it is held at it), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (Int64, of the delays, NA
+    without any). Raises MissingEventsError without one of the events.
+    """
+    timeline.load("softirqs")
+    return delays_from(timeline.softirqs)
+
+
+def delays_from(softirqs: pd.DataFrame) -> pd.DataFrame:
+    # raise_delays() of the softirqs table.
+    rows = plain(softirqs[softirqs["entry_ns"].notna()])
+    delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
+    rows["delay_ns"] = delay.clip(lower=0)
+    rows["held"] = (delay <= 0).fillna(False).astype(bool)
+    keys = ["action", "origin", "in_kthread"]
+    groups = rows.groupby(keys, dropna=False)
+    table = pd.DataFrame(
+        {
+            "softirqs": groups.size().astype("int64"),
+            "raises_known": groups["delay_ns"].count().astype("int64"),
+            "clamped": groups["held"].sum().astype("int64"),
+        }
+    ).join(spread_of(rows, keys, "delay_ns"))
+    return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+@raise_delays.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    frame = answer.frame
+    rows = frame[(frame["action"] == "NET_RX") & (frame["raises_known"] > 0)]
+    return {"delays": records(rows), "clamped": int(rows["clamped"].sum())}
+
+
+def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+    # Worth a picture: the network's, then the busiest others.
+    known = answer.frame[answer.frame["raises_known"] > 0]
+    network = known["action"].isin(["NET_RX", "NET_TX"])
+    return pd.concat([known[network].head(6), known[~network].head(4)])
+
+
+@raise_delays.plot(
+    title="From a softirq's raise to its entry",
+    height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
+    panels=lambda answer: [{}] if len(_shown(answer)) else [],
+)
+def _delays(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import spreads
+
+    rows = _shown(answer)
+    labels = [
+        f"{row['action']}, by {row['origin']}{', in a thread' if row['in_kthread'] else ''}"
+        for row in records(rows)
+    ]
+    spreads(ax, rows, labels, "from raise to entry")

@@ -1,0 +1,275 @@
+# How the CPU share of networking grows with the rate of packets, over an experiment.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.experiment import Experiment
+from ...capture.requires import unrecorded
+from ...errors import ArgumentError
+from ...timeline.timeline import Timeline
+from ..question import question
+from .curves import bend, condition, curves_of
+from .line import solve
+from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# So many curves have a picture.
+_PICTURES = 4
+
+# Columns of a table of steps by which its curves are told apart, where it has them.
+_CURVES = (
+    *("data_path", "path", "kernel", "steering", "destinations", "flows", "victim"),
+    *("network", "protocol", "rps", "skb_defer_max"),
+)
+# Of polls with packets; core_ns and irq_ns are of all.
+_LINE = ["polls", "packets", "poll_ns", "squares", "products"]
+_SUMS = [*_LINE, "core_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
+_NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+
+
+@question(
+    main_columns=(
+        "curve",
+        "device",
+        "rate_per_s",
+        "batch",
+        "network_share",
+        "poll_share",
+        "marginal_share",
+    )
+)
+def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
+    """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
+
+    by: the columns of the experiment' steps that tell its curves apart; None for those of the lab's
+    experiments that are there. Each step is measured on its victim's CPU while the victim ran, or
+    where it has none on all CPUs throughout. Returns a row per step in the order of rate: those
+    columns joined in curve, bundle, device (the one with most packets), rate_per_s and batch (of
+    it), polls_per_s (of all), repoll_share (of polls: their softirq polled the same device once
+    more, for packets still came), network_share with its parts poll_share, core_share and
+    interrupt_share (of those CPUs' time), expected_share (by the other steps of its curve: it was
+    no part of the fit; NaN where their batches are so much alike that poll_costs would refuse),
+    unbatched_share (expected as well, had batches stayed as small as in the curve's slowest step),
+    marginal_share (what of expected_share batches cannot lower),
+    packet_part_ns, poll_part_ns (a packet's own cost through all devices, and that of the polls,
+    softirq and interrupt around a batch of device), share_growth, rate_growth, batch_growth (over
+    the step before),
+    flatness (1 where the share does not grow at all while the rate does, 0 where it grows as fast),
+    scheduled_share (what of network_share ran in kernel threads). Raises CaptureError where no
+    step's recording has polls, ValueError for a column that the steps lack.
+    """
+    steps = experiment.steps
+    if "bundle" not in steps:
+        raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
+    keys = [name for name in _CURVES if name in steps] if by is None else list(by)
+    for name in keys:
+        if name not in steps:
+            raise ArgumentError(
+                f"the steps have no column {name!r}; there are {', '.join(map(str, steps.columns))}"
+            )
+    rows, parts = [], []
+    for step in steps.drop_duplicates("bundle").to_dict("records"):
+        name = str(step["bundle"])
+        if not experiment.has(name):
+            continue
+        try:
+            timeline = _window(experiment, name)
+        except CaptureError:
+            # Recorded without a trace, or with one that is no account of whole CPUs.
+            continue
+        if timeline is None:
+            continue
+        known = [key for key in keys if steps[key].nunique() > 1]
+        # What all steps have in common tells no curves apart.
+        curve = ", ".join(_named(key, step[key]) for key in known)
+        rows.append(
+            {
+                "curve": curve or "all steps",
+                "bundle": name,
+                "cpu_ns": timeline.duration_ns * len(timeline.summary["cpus"]),
+                "window_ns": timeline.duration_ns,
+                "scheduled_ns": _scheduled(timeline),
+            }
+        )
+        parts.append(summed(gathered(timeline)).assign(bundle=name))
+    if not rows:
+        raise CaptureError(
+            f"no step of {experiment.path} was recorded with {', '.join(_NEEDS)}: netcost-record "
+            "--profile light records them"
+        )
+    return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True))
+
+
+def _window(experiment: Experiment, name: str) -> Timeline | None:
+    capture = experiment.capture(name)
+    if unrecorded(capture, *_NEEDS):
+        return None
+    has_victim = capture.bundle is not None and capture.bundle.victim is not None
+    timeline = capture.victim_timeline() if has_victim else capture.timeline()
+    timeline.load("softirqs", "hardirqs", "polls")
+    has_polls = timeline.polls["work"].notna().any() and timeline.duration_ns > 0
+    return timeline if has_polls else None
+
+
+def _named(key: str, value: object) -> str:
+    return value if isinstance(value, str) else f"{key.replace('_', ' ')} {value}"
+
+
+def _scheduled(timeline: Timeline) -> int:
+    sums = timeline.sums()
+    inside = sums["context"].isin(["poll", "softirq"]) & (sums["cost_class"] == "scheduled")
+    return int(sums.loc[inside & (sums["is_network"] == "yes"), "ns"].sum())
+
+
+def summed(work: Gathered) -> pd.DataFrame:
+    # By device: the sums that a line and the shares follow from. Polls without a begin have no
+    # time.
+    polls = work.polls[work.polls["self_ns"].notna() & work.polls["work"].notna()]
+    size, ns = polls["work"].astype("float64"), polls["self_ns"].astype("float64")
+    full = (size > 0).astype("float64")
+    columns = polls[["device", "core_ns", "irq_ns"]].assign(
+        polls=full,
+        packets=size,
+        poll_ns=ns * full,
+        squares=size * size,
+        products=size * ns,
+        empty_polls=1 - full,
+        empty_ns=ns * (1 - full),
+        again=polls["again"].astype("float64"),
+    )
+    table = columns.groupby("device")[_SUMS].sum()
+    own = work.lines.groupby("device")["irq_ns"].sum().reindex(table.index, fill_value=0)
+    table["irq_ns"] += own.astype("float64")
+    return table.reset_index()
+
+
+def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
+    # rate_curve() of steps (curve, bundle, cpu_ns, window_ns, scheduled_ns) and summed() by bundle.
+    rows = sums.merge(steps, on="bundle")
+    rows["rate"] = rows["packets"] / (rows["window_ns"] / 1e9)
+    table = steps.set_index("bundle")
+    groups = rows.groupby("bundle")
+    first = rows.sort_values("packets", ascending=False, kind="stable").groupby("bundle").first()
+    table["device"] = first["device"]
+    table["rate_per_s"] = first["rate"]
+    table["batch"] = first["packets"] / first["polls"].where(first["polls"] > 0)
+    sums = groups[_SUMS].sum()
+    table["polls_per_s"] = (sums["polls"] + sums["empty_polls"]) / (table["window_ns"] / 1e9)
+    table["repoll_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
+    table["poll_share"] = (sums["poll_ns"] + sums["empty_ns"]) / table["cpu_ns"]
+    table["core_share"] = sums["core_ns"] / table["cpu_ns"]
+    table["interrupt_share"] = sums["irq_ns"] / table["cpu_ns"]
+    table["network_share"] = table[list(_PARTS)].sum(axis=1)
+    table["scheduled_share"] = table["scheduled_ns"] / table["cpu_ns"]
+    table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
+    table = table.reset_index(drop=True)
+    said = {name: [float("nan")] * len(table) for name in _PREDICTED}
+    for _, curve in table.groupby("curve"):
+        slowest = rows[rows["bundle"] == curve["bundle"].iloc[0]].set_index("device")
+        least = slowest["packets"] / slowest["polls"]
+        for place, bundle in zip(curve.index, curve["bundle"], strict=True):
+            others = rows[rows["bundle"].isin(set(curve["bundle"]) - {bundle})]
+            own = rows[rows["bundle"] == bundle]
+            for name, value in predicted(own, others, least).items():
+                said[name][place] = value
+    table = table.assign(**said)
+    groups = table.groupby("curve")
+    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch")):
+        table[f"{name}_growth"] = table[of] / groups[of].shift()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
+    table["flatness"] = table["flatness"].where(table["rate_growth"] > 1.05)
+    columns = ("curve", "bundle", "device", "rate_per_s", "batch", "polls_per_s", "repoll_share")
+    more = (
+        "network_share",
+        "poll_share",
+        "core_share",
+        "interrupt_share",
+        "scheduled_share",
+        *_PREDICTED,
+    )
+    last = ("share_growth", "rate_growth", "batch_growth", "flatness")
+    return table[[*columns, *more, *last]]
+
+
+_PARTS = ("poll_share", "core_share", "interrupt_share")
+_PREDICTED = (
+    *("expected_share", "marginal_share", "unbatched_share"),
+    *("packet_part_ns", "poll_part_ns"),
+)
+
+
+def predicted(
+    own: pd.DataFrame, others: pd.DataFrame, least: "pd.Series[float]"
+) -> dict[str, float]:
+    # The share of one step by the costs of others, device by device: rate x (marginal + (irq + core
+    # + fixed) / batch). NaN where the others' polls of one of its devices are too few or too
+    # much alike for a line.
+    cpu_ns = float(own["cpu_ns"].iloc[0])
+    # Per packet and poll of the device with most packets: each packet may pass several devices.
+    main = own.loc[own["packets"] == own["packets"].max()].head(1).to_dict("records")[0]
+    total = dict.fromkeys(_PREDICTED, 0.0)
+    for step in own.to_dict("records"):
+        known = others[others["device"] == step["device"]]
+        sums = known[_SUMS].sum()
+        below = sums["polls"] * sums["squares"] - sums["packets"] ** 2
+        # The root of below over the packets is the spread of the batches.
+        too_alike = sums["polls"] < MIN_POLLS or below <= (MIN_SPREAD * sums["packets"]) ** 2
+        if too_alike or not cpu_ns:
+            return {name: float("nan") for name in _PREDICTED}
+        fixed, marginal = solve(sums[_LINE].to_numpy("float64"))
+        around = (sums["core_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
+        per_poll = fixed + around
+        smallest = float(least.get(step["device"], np.nan))
+        packets_ns = marginal * step["packets"]
+        empty_ns = around * step["empty_polls"]
+        if sums["empty_polls"]:
+            empty_ns += sums["empty_ns"] / sums["empty_polls"] * step["empty_polls"]
+        total["expected_share"] += (packets_ns + per_poll * step["polls"] + empty_ns) / cpu_ns
+        total["marginal_share"] += packets_ns / cpu_ns
+        total["packet_part_ns"] += packets_ns / main["packets"]
+        total["poll_part_ns"] += per_poll * step["polls"] / main["polls"]
+        polls = step["packets"] / smallest if smallest else np.nan
+        total["unbatched_share"] += (packets_ns + per_poll * polls + empty_ns) / cpu_ns
+    return total
+
+
+@rate_curve.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    asked: Experiment = answer.sources["Experiment"]
+    found = bend(answer.frame)
+    return {
+        "name": asked.path.name,
+        **{key: asked.experiment.get(key) for key in ("command", "kernel", "started")},
+        "bend": found,
+        "condition": condition(found.steps) if found else None,
+        "curves": curves_of(answer.frame),
+    }
+
+
+def _curves(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    return [{"curve": str(name)} for name in answer.frame["curve"].unique()[:_PICTURES]]
+
+
+@rate_curve.plot(
+    title=lambda _, curve: f"CPU share by packet rate: {curve}", height=2.8, panels=_curves
+)
+def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
+    from .plots_costs import share_by_rate
+
+    share_by_rate(ax, answer.frame[answer.frame["curve"] == curve])
+    ax.set_title(curve, pad=24)
+
+
+@rate_curve.plot("batches", title="Packets per poll by packet rate", height=2.6)
+def _batches(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots_costs import batch_by_rate
+
+    batch_by_rate(ax, answer.frame)

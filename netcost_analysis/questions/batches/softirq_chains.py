@@ -1,0 +1,215 @@
+# Irq -> softirq -> polls, a row for each NET_RX.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...capture.requires import unrecorded
+from ...timeline.timeline import Timeline
+from ..question import question
+from .common import Ints, called, crosses_gap, int64, net_rx, plain, records
+from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# Hardirqs nest: the interrupt that holds a raise may have had so many others inside.
+_NESTED = 4
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
+    rows=5,
+)
+def softirq_chains(timeline: Timeline) -> pd.DataFrame:
+    """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
+
+    Returns a row per NET_RX that was seen from entry to exit, in order of time by CPU: cpu,
+    ordinal, irq, name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns,
+    raise_delay_ns, call, round, origin, in_kthread, cost_class, tid, comm, device, devices, polls,
+    packets, poll_ns, core_ns, nested_ns, ns. polls, packets and device are NA where napi_poll was
+    not recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
+    core_ns and nested_ns where the window holds but a part of it. Definitions: docs/definitions.md.
+    Raises MissingEventsError without softirq_entry and softirq_exit.
+    """
+    timeline.load("softirqs", "hardirqs", "polls", "coverage")
+    polled = not unrecorded(timeline.capture, "napi:napi_poll")
+    tables = timeline.softirqs, timeline.hardirqs, timeline.polls
+    chains = chains_from(*tables, polled, timeline.coverage)
+    window = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    cut = (chains["entry_ns"] < window[0]) | (chains["exit_ns"] > window[1])
+    for name in ("poll_ns", "core_ns", "nested_ns"):
+        chains[name] = chains[name].astype("Int64").mask(cut.to_numpy(dtype=bool))
+    return chains
+
+
+def chains_from(
+    softirqs: pd.DataFrame,
+    hardirqs: pd.DataFrame,
+    polls: pd.DataFrame,
+    polled: bool = True,
+    coverage: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    # softirq_chains() of three tables. polled: whether napi_poll was recorded. coverage: gaps of
+    # the record, across which nothing is measured.
+    rows = net_rx(softirqs).sort_values(["cpu", "entry_ns", "ordinal"], kind="stable")
+    rows = rows.reset_index(drop=True)
+    rounds = rounds_of(softirqs, hardirqs)
+    rows = rows.merge(rounds, on=["cpu", "ordinal"], how="left")
+    rows = rows.join(_raisers(rows, plain(hardirqs), _before(softirqs, rounds, rows), coverage))
+    rows = rows.merge(_devices(polls), on=["cpu", "ordinal"], how="left")
+    rows["raise_delay_ns"] = rows["entry_ns"].astype("Int64") - rows["raise_ns"].astype("Int64")
+    rows["ns"] = (rows["exit_ns"] - rows["entry_ns"]).astype("int64")
+    rows["poll_ns"] = rows["self_ns"] - rows["core_ns"]
+    rows["nested_ns"] = rows["ns"] - rows["self_ns"]
+    rows["devices"] = rows["devices"].fillna(0).astype("Int64")
+    if not polled:
+        for name in ("polls", "packets", "devices", "poll_ns", "core_ns"):
+            rows[name] = pd.array([pd.NA] * len(rows), dtype="Int64")
+    columns = (
+        *("cpu", "ordinal", "irq", "name", "irq_context", "irq_ns", "irq_gap_ns"),
+        *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "call", "round"),
+        *("origin", "in_kthread", "cost_class", "tid", "comm", "device", "devices"),
+        *("polls", "packets", "poll_ns", "core_ns", "nested_ns", "ns"),
+    )
+    return rows[list(columns)]
+
+
+def parts_of(chains: pd.DataFrame) -> pd.DataFrame:
+    # A row per device that chains polled first, most chains first, and one for those without a
+    # poll: device, softirqs, packets, and the mean of each part in ns, of the chains whose part is
+    # known (0 where it is of none).
+    known = chains.assign(
+        device=np.where(chains["polls"].eq(0).fillna(False), "none polled", chains["device"]),
+        packets=chains["packets"].fillna(0).astype("float64"),
+        **{name: chains[name].astype("Float64") for name in _PARTS},
+    )
+    # What a task or another softirq raised had no interrupt.
+    own = chains["origin"].isin(["task", "softirq"]) & chains["irq_ns"].isna()
+    known["irq_ns"] = known["irq_ns"].mask(own, 0.0)
+    known["device"] = known["device"].fillna("not recorded")
+    groups = known.groupby("device")
+    table = pd.DataFrame({"softirqs": groups.size(), "packets": groups["packets"].sum()})
+    table = table.join(groups[list(_PARTS)].mean().fillna(0.0).astype("float64"))
+    return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+_PARTS = ("irq_ns", "raise_delay_ns", "core_ns", "poll_ns", "nested_ns")
+
+
+def _before(softirqs: pd.DataFrame, rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    # When the run of each of the rows began (run_ns), and when the run before it on that CPU had
+    # ended (-1 without one).
+    whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
+    runs = whole[["cpu", "ordinal", "entry_ns", "exit_ns"]].merge(rounds, on=["cpu", "ordinal"])
+    groups = runs.groupby("call")
+    runs = groups.agg(cpu=("cpu", "first"), run_ns=("entry_ns", "min"), until=("exit_ns", "max"))
+    runs["before_ns"] = runs.groupby("cpu")["until"].shift().fillna(-1)
+    found = runs.reindex(rows["call"])[["run_ns", "before_ns"]]
+    return found.set_index(rows.index).astype("int64")
+
+
+def _devices(polls: pd.DataFrame) -> pd.DataFrame:
+    inside = plain(polls[polls["softirq_ordinal"].notna()])
+    inside = inside.assign(ordinal=int64(inside["softirq_ordinal"]))
+    groups = inside.groupby(["cpu", "ordinal"])["device"]
+    table = pd.DataFrame({"device": groups.first(), "devices": groups.nunique()})
+    return table.reset_index().astype({"cpu": polls["cpu"].dtype, "ordinal": "int64"})
+
+
+def _raisers(
+    rows: pd.DataFrame,
+    hardirqs: pd.DataFrame,
+    runs: pd.DataFrame,
+    coverage: pd.DataFrame | None,
+) -> pd.DataFrame:
+    # The interrupt that raised each row: the one in which its first raise stands. Without raises,
+    # the one whose exit its run began at (at_an_exit): the last one, if nothing but that exit lay
+    # between. Else one that was not recorded raised it.
+    irqs = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
+    irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable").reset_index(drop=True)
+    line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
+    before = line.shift()
+    irqs["gap_ns"] = irqs["entry_ns"] - before
+    if coverage is not None:
+        known = irqs[before.notna()]
+        broken = crosses_gap(coverage, known["cpu"], before[known.index], known["entry_ns"])
+        irqs.loc[broken[broken].index, "gap_ns"] = pd.NA
+    which = np.full(len(rows), -1)
+    raised = int64(rows["raise_ns"])
+    at_exit = (raised < 0) & at_an_exit(rows) & ~rows["in_kthread"].to_numpy()
+    first_round = (rows["round"] == 1).fillna(False).to_numpy(dtype=bool)
+    for cpu, group in irqs.groupby("cpu"):
+        place = group.index.to_numpy()
+        starts, ends = int64(group["entry_ns"]), int64(group["exit_ns"])
+        here = np.flatnonzero((rows["cpu"] == cpu).to_numpy() & (raised >= 0))
+        found = _holding(starts, ends, raised[here])
+        which[here] = np.where(found >= 0, place[found], -1)
+        here = np.flatnonzero((rows["cpu"] == cpu).to_numpy() & at_exit & first_round)
+        by_exit = np.argsort(ends, kind="stable")
+        begun, before_ns = (runs[name].to_numpy()[here] for name in ("run_ns", "before_ns"))
+        found = np.searchsorted(ends[by_exit], begun, side="right") - 1
+        left = ends[by_exit[found]]
+        at_its_exit = (found >= 0) & (left >= before_ns) & (begun - left <= AT_ONCE_NS)
+        which[here] = np.where(at_its_exit, place[by_exit[found]], -1)
+    taken = irqs.reindex(which).reset_index(drop=True)
+    return pd.DataFrame(
+        {
+            "irq": taken["irq"].astype("Int64"),
+            "name": taken["name"],
+            "irq_context": taken["context"],
+            "irq_ns": taken["self_ns"].astype("Int64"),
+            "irq_gap_ns": taken["gap_ns"].astype("Int64"),
+        }
+    )
+
+
+def _holding(
+    starts: Ints,
+    ends: Ints,
+    at: Ints,
+) -> Ints:
+    # Position of the innermost interval that holds each time, -1 without one. Intervals nest.
+    candidate = np.searchsorted(starts, at, side="right") - 1
+    found = np.full(len(at), -1)
+    for _ in range(_NESTED):
+        known = np.maximum(candidate, 0)
+        holds = (found < 0) & (candidate >= 0) & (ends[known] >= at) if len(ends) else found > 0
+        found[holds] = candidate[holds]
+        candidate = candidate - 1
+    return found
+
+
+@softirq_chains.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    chains = answer.frame
+    parts, in_kthread = parts_of(chains), int(chains["in_kthread"].sum())
+    polled = parts[parts["poll_ns"] > 0].head(1)
+    return {
+        "softirqs": len(chains),
+        "origins": chains["origin"].astype(object).value_counts().to_dict(),
+        "raises_known": bool(chains["raise_ns"].notna().any()),
+        "interrupts": chains["name"].astype(object).value_counts().head(4).to_dict(),
+        "means": next(iter(records(polled.assign(device=polled["device"].map(called)))), None),
+        "in_kthread": in_kthread,
+        "in_kthread_share": in_kthread / len(chains) if len(chains) else None,
+    }
+
+
+def _some(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    return [{}] if len(answer.frame) else []
+
+
+@softirq_chains.plot(
+    title="Where the time of a NET_RX goes, by device",
+    height=lambda answer: 1.3 + 0.42 * len(parts_of(answer.frame)),
+    panels=_some,
+)
+def _anatomy(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import anatomy
+
+    anatomy(ax, parts_of(answer.frame))

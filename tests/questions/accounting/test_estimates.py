@@ -1,0 +1,201 @@
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from netcost_analysis import estimates, open_capture, parse_openssl_speed
+from support.doctored import doctored
+from support.said import said
+
+OPENSSL_1 = """\
+Doing aes-256 cbc for 10s on 16 size blocks: 26596388 aes-256 cbc's in 4.01s
+Doing aes-256 cbc for 10s on 64 size blocks: 7137481 aes-256 cbc's in 4.14s
+"""
+OPENSSL_3 = """\
+Doing AES-256-CBC ops for 3s on 1024 size blocks: 5262498 AES-256-CBC ops in 2.99s
+version: 3.0.19
+type           1024 bytes
+AES-256-CBC    1798000.00k
+"""
+MACHINE_READABLE = """\
++DT:aes-256-cbc:3:1024
++R:5262498:aes-256-cbc:2.990000
++DT:aes-256-cbc:3:8192
++R:664001:aes-256-cbc:3.000000
++H:1024:8192
++F:22:aes-256-cbc:1802259.70:1813165.40
+"""
+
+
+def test_a_result_per_block_size_with_its_own_time() -> None:
+    runs = parse_openssl_speed(OPENSSL_1)
+    assert [run.size_bytes for run in runs] == [16, 64]
+    assert runs[0] == ("aes-256 cbc", 16, 26596388, 10.0, 4.01)
+
+
+def test_openssl_3_writes_ops() -> None:
+    assert parse_openssl_speed(OPENSSL_3) == [("aes-256-cbc", 1024, 5262498, 3.0, 2.99)]
+
+
+def test_the_machine_readable_form_says_the_same() -> None:
+    first, second = parse_openssl_speed(MACHINE_READABLE)
+    assert first == parse_openssl_speed(OPENSSL_3)[0]
+    assert (second.size_bytes, second.blocks, second.user_s) == (8192, 664001, 3.0)
+
+
+def test_a_run_that_was_cut_off_has_no_result() -> None:
+    assert parse_openssl_speed("Doing sha256 for 3s on 1024 size blocks: ") == []
+    assert parse_openssl_speed("") == []
+
+
+def test_a_result_is_not_given_to_the_wrong_question() -> None:
+    lone = MACHINE_READABLE.replace("+DT:aes-256-cbc:3:1024\n", "")
+    assert [run.size_bytes for run in parse_openssl_speed(lone)] == [8192]
+
+
+def bundle(output: str, idle: str | None = None, sampled: str = "", **victim: Any) -> Any:
+    baseline = None if idle is None else SimpleNamespace(speed_runs=parse_openssl_speed(idle))
+    comm = str(victim.get("command", "")).split(" ")[0].rpartition("/")[2]
+    return SimpleNamespace(
+        speed_runs=parse_openssl_speed(output),
+        victim_output=output,
+        text=lambda name: sampled if name == "samples/victim" else None,
+        baseline=baseline,
+        victim=victim or None,
+        victim_comm=comm or None,
+    )
+
+
+def timeline(task_ns: int, comm: str = "openssl", tid: int = 7, switches: bool = True) -> Any:
+    sums = pd.DataFrame(
+        {
+            "context": ["task", "poll", "task"],
+            "tid": pd.array([tid, tid, 9], "Int64"),
+            "comm": pd.Categorical([comm, comm, "sshd"]),
+            "ns": [task_ns, 300, 50],
+        }
+    )
+    return SimpleNamespace(sums=lambda: sums, has_switches=switches, duration_ns=1000)
+
+
+LOADED = "Doing sha256 for 4s on 1024 size blocks: 600 sha256's in 2.00s\n"
+IDLE = "Doing sha256 for 2s on 1024 size blocks: 1000 sha256's in 2.00s\n"
+
+
+def test_three_estimates() -> None:
+    made = estimates(bundle(LOADED, IDLE, command="openssl speed", pid=7), timeline(400))
+    assert made["got_share"].to_dict() == pytest.approx({"ticks": 0.5, "work": 0.3, "traced": 0.4})
+    assert made["lost_share"].to_dict() == pytest.approx({"ticks": 0.5, "work": 0.7, "traced": 0.6})
+
+
+def test_each_estimate_is_absent_without_its_source() -> None:
+    assert estimates(bundle("", IDLE), timeline(400))["got_share"].isna().all()
+    made = estimates(bundle(LOADED, command="openssl"), timeline(400, switches=False))
+    assert made["got_share"].isna().to_dict() == {"ticks": False, "work": True, "traced": True}
+
+
+def test_work_compares_only_the_same_work() -> None:
+    other = IDLE.replace("1024", "8192")
+    assert pd.isna(estimates(bundle(LOADED, other), timeline(1)).loc["work", "got_share"])
+
+
+def test_another_victim_has_its_times_in_the_manifest() -> None:
+    made = estimates(bundle("", user_s=1.5, wall_s=2.0, command="stress", pid=7), timeline(400))
+    assert made.loc["ticks", "got_share"] == 0.75
+    assert made.loc["traced", "got_share"] == 0.4
+
+
+@pytest.mark.parametrize(("comm", "tid"), [("openssl", 8), ("taskset", 7)])
+def test_the_victim_is_found_by_name_or_by_pid(comm: str, tid: int) -> None:
+    victim = bundle("", command="/usr/bin/openssl speed sha256", pid=7)
+    assert estimates(victim, timeline(400, comm, tid)).loc["traced", "got_share"] == 0.4
+
+
+def test_a_shells_children_are_the_victim_too() -> None:
+    # sh (7) started a program (11) that the samples found below it.
+    sampled = "@ 1 100 200\n7 schedstat 1 2 3\n11 schedstat 400 2 3\n11 stat 11 (x) S\n"
+    made = estimates(
+        bundle("", sampled=sampled, command="sh ./bench", pid=7), timeline(400, "b", 11)
+    )
+    assert made.loc["traced", "got_share"] == 0.4
+    # What wrote openssl's results is openssl, sampled or not.
+    made = estimates(bundle(LOADED, command="sh ./bench", pid=7), timeline(400, "openssl", 11))
+    assert made.loc["traced", "got_share"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("output", "command"),
+    [
+        (f"You have chosen to measure elapsed time instead of user CPU time.\n{LOADED}", "openssl"),
+        (LOADED, "openssl speed -elapsed -mr"),
+    ],
+)
+def test_elapsed_time_is_no_time_of_its_own(output: str, command: str) -> None:
+    made = estimates(bundle(output, IDLE, command=command, user_s=3.0, wall_s=4.0), timeline(400))
+    assert made.loc["ticks", "got_share"] == 0.75
+    assert made.loc["work", "got_share"] == 0.3
+    assert pd.isna(
+        estimates(bundle(output, command=command), timeline(1)).loc["ticks", "got_share"]
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Doing sha256 for 3s on 16 size blocks: 100 sha256's in 3.0.0s",
+        "Doing sha256 ops for 0s on 16 size blocks: 100 sha256 ops in 3.0s",
+        f"Doing sha256 ops for 3s on 16 size blocks: {'9' * 5000} sha256 ops in 3.0s",
+        "+DT:sha256:\u0663:16\n+R:1:sha256:1.0",
+        "+DT:sha256:3:16\n+R:1:sha256:1.0.0",
+    ],
+)
+def test_what_is_no_number_is_no_result(text: str) -> None:
+    assert parse_openssl_speed(text) == []
+
+
+def asked(folder: Path) -> Any:
+    return open_capture(folder).ask.accounting.estimates()
+
+
+# 85 % traced, 60 % by work: 25 points of 1.16 ms, and of a second with 10,000 interrupts.
+def test_the_words_say_why_they_differ(tmp_path: Path) -> None:
+    answer = asked(doctored(tmp_path / "b"))
+    gap = answer.figures["gap"]
+    assert gap.share == pytest.approx(0.25)
+    assert gap.hidden_ns == pytest.approx(25_000)
+    words = said(answer)
+    assert "These are of openssl (`openssl speed" in words
+    assert "Here it claims 15.0 points more than the work that was done." in words
+    assert "**Work** is what counts: 40.0 %" in words
+    assert "**Traced** accounts for 15.0 %" in words
+    assert "The gap is 25.0 points or 290 µs, 25.0 µs for each of the 10,000 interrupts" in words
+    assert "To have one" not in words
+    answer.plot()
+
+
+@pytest.mark.parametrize(
+    ("changes", "lacks"),
+    [
+        ({"baseline": None}, "There is no baseline"),
+        ({"victim": None}, "No victim was run beside this recording"),
+        ({"victim": {"command": "./mine -x"}}, "The victim left no result"),
+    ],
+)
+def test_the_words_say_what_is_missing(tmp_path: Path, changes: dict[str, Any], lacks: str) -> None:
+    answer = asked(doctored(tmp_path / "b", **changes))
+    assert f"> {lacks}" in answer.words
+    assert "--victim-cpu 0`" in said(answer)
+    assert answer.figures["gap"] is None
+    assert "The gap is" not in said(answer)
+
+
+def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
+    victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
+    answer = asked(doctored(tmp_path / "b", victim=victim | {"start_ns": None}))
+    words = said(answer)
+    assert "The bundle does not say when the victim started and ended." in words
+    assert "of the victim's 2 s" in words
+    assert "points. What is not due to that is hidden cost" in words
