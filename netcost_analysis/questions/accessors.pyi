@@ -13,7 +13,7 @@ from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.devices.device_time import DeviceMatrix
+from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
@@ -161,7 +161,7 @@ class RecordingMigration:
 
 
 class RecordingDevices:
-    def assumed_rates(self, *, interval_s: float = ..., folder: str = ...) -> Answer[DataFrame]:
+    def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
         """What a tool would have said that takes its interval for the one it asked for."""
 
     def device_cost(self) -> Answer[DataFrame]:
@@ -173,16 +173,25 @@ class RecordingDevices:
     def device_lines(self) -> Answer[DataFrame]:
         """Which network device each interrupt line serves, and how that is known."""
 
-    def device_matrix(self) -> Answer[DeviceMatrix]:
-        """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it."""
+    def device_matrix(self) -> Answer[DataFrame]:
+        """Devices by CPUs: what share of each CPU's time each took, with interrupts per second."""
 
     def device_saturation(self) -> Answer[DataFrame]:
         """Every counter that says packets found no room, from before the load to after it."""
 
+    def device_summary(self) -> Answer[DeviceSummary]:
+        """Which device costs most CPU time, and the gravest of what looks wrong about any."""
+
     def device_time(self) -> Answer[DataFrame]:
         """What CPU time each device took on each CPU, in its interrupts and in its polls."""
 
-    def device_traffic(self, *, folder: str = ..., whole: bool = ..., sides: bool = ..., within: tuple[int, int] | None = ...) -> Answer[DataFrame]:
+    def device_time_series(self, *, bin_ns: int | None = ...) -> Answer[DataFrame]:
+        """What CPU time each device took, bin by bin, in its interrupts and in its polls."""
+
+    def device_totals(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
+        """What each interface received and sent in all, from the first reading of net/dev to the last."""
+
+    def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
     def interfaces(self) -> Answer[Any]:
