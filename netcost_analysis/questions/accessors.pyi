@@ -4,14 +4,15 @@ import collections.abc
 from typing import Any, Literal, Optional
 
 from netcost_analysis.coverage import Coverages
-from netcost_analysis.questions.accounting.hidden import HiddenCost
-from netcost_analysis.questions.batches.exhaustion import Exhaustion
-from netcost_analysis.questions.batches.settings import KernelLimits
+from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
+from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
+from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.devices.shares import DeviceMatrix
+from netcost_analysis.questions.devices.device_time import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
@@ -81,9 +82,6 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
-    def batch_sizes(self) -> Answer[DataFrame]:
-        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
-
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -98,6 +96,9 @@ class RecordingBatches:
 
     def poll_costs(self, *, per_cpu: bool = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
+
+    def poll_sizes(self) -> Answer[DataFrame]:
+        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
     def raise_delays(self) -> Answer[DataFrame]:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
@@ -182,7 +183,10 @@ class RecordingDevices:
 
 
 class RecordingAccounting:
-    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ...) -> Answer[DataFrame]:
+    def account_reasons(self, *, calibration: Any = ...) -> Answer[DataFrame]:
+        """Why each account of what the victim got can be wrong, on the kernel that kept it."""
+
+    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ..., calibration: Any = ...) -> Answer[DataFrame]:
         """Every estimate of the share of wall time that the bundle's victim got, and how each can err."""
 
     def cpu_accounts(self) -> Answer[DataFrame]:
@@ -231,7 +235,10 @@ class ExperimentBatches:
 
 class ExperimentAccounting:
     def hidden_cost(self) -> Answer[HiddenCost]:
-        """What an interrupt costs beyond what tracepoints enclose, and whether it predicts other runs."""
+        """What an interrupt costs beyond what tracepoints enclose."""
+
+    def hidden_cost_predictions(self, *, held_out: Literal['rate', 'repeat', 'both'] = ...) -> Answer[Predictions]:
+        """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 
 class ExperimentAsk(Ask):
