@@ -31,11 +31,15 @@ from .questions.accounting import parse_pidstat as parse_pidstat
 from .questions.accounting import parse_schedstat as parse_schedstat
 from .questions.accounting import parse_task_stat as parse_task_stat
 from .questions.answer import Answer as Answer
+from .questions.batches import DetailWindow as DetailWindow
 from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits
+from .questions.batches import NetRxTotals as NetRxTotals
+from .questions.batches import detail_window as detail_window
 from .questions.batches import irq_gaps as irq_gaps
 from .questions.batches import kernel_limits as kernel_limits
 from .questions.batches import long_softirqs as long_softirqs
+from .questions.batches import net_rx_totals as net_rx_totals
 from .questions.batches import packet_costs as packet_costs
 from .questions.batches import poll_costs as poll_costs
 from .questions.batches import poll_sizes as poll_sizes
@@ -59,6 +63,7 @@ from .questions.devices import device_saturation as device_saturation
 from .questions.devices import device_time as device_time
 from .questions.devices import device_traffic as device_traffic
 from .questions.devices import interfaces as interfaces
+from .questions.example import detail as detail
 from .questions.ledger import Ledger as Ledger
 from .questions.ledger import ledger as ledger
 from .questions.losses import stolen as stolen

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from ...spans import Floats, Ints
 
@@ -90,6 +89,9 @@ def _drawn(
         whole = (often * count).sum(axis=1)
         effect = (often * (total - count * control)).sum(axis=1)
         means.append(effect[whole > 0] / whole[whole > 0])
+    # It takes a second to import, which commands that ask for no interval need not wait.
+    from scipy import stats
+
     reach = stats.t.ppf((1 + _CONFIDENCE) / 2, number - 1) * np.sqrt(number / (number - 1))
     outside = float(stats.norm.sf(reach))
     low, high = np.quantile(np.concatenate(means), [outside, 1 - outside])

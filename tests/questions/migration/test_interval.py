@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.migration.effect import migration_effect_from, wakes_of
 from netcost_analysis.questions.migration.interval import Compared, interval
 from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of
 from netcost_analysis.questions.migration.matching import Flags
-from netcost_analysis.questions.migration.verdict import MigrationVerdict, judged
+from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.migration_verdict import Verdict, judged
 from support.host import ROOT
 
 LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
@@ -116,7 +116,7 @@ def lot(generator: np.random.Generator, count: int, in_phases: bool) -> Flags:
     return generator.random(count) < np.where(phase == 0, 0.4, 0.03)
 
 
-def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> MigrationVerdict:
+def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> Verdict:
     generator = np.random.default_rng(seed)
     slices, segments = drifting(generator, 7, likeness)
     wakes = slices["wake_ns"].to_numpy(dtype="int64")
@@ -127,7 +127,7 @@ def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> Migra
     row = rows.set_index("measure").loc["run"]
     own_ns = int((segments["end_ns"] - segments["start_ns"]).sum())
     wanted_ns = own_ns + int(slices["wait_ns"].sum())
-    return judged(7, len(moved), WINDOW[1], width_ns, wanted_ns, own_ns, row)
+    return judged(len(moved), WINDOW[1], width_ns, wanted_ns, own_ns, row)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
             everyone = pd.concat([called, real[["time_ns", "tid", "cause"]]])
             rows = migration_effect_from(called, lives, wakes, [2 * MS], False, everyone)
             row = rows.set_index("measure").loc["run"]
-            given = (int(tid), len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
+            given = (len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
             said.append(judged(*given).explains)
     assert len(said) >= 40
     assert said.count("yes") <= 0.05 * len(said)

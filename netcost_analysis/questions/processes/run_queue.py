@@ -1,5 +1,7 @@
 # How long tasks waited, runnable, for a CPU.
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
@@ -7,7 +9,13 @@ from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
 from ..question import question
 from ..stolen_time.lives import away_of, lived_by, names_then
+from .endpoints import endpoints
 from .keys import TaskBy, in_window, task_keys
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
@@ -91,3 +99,37 @@ def waited_within(slices: pd.DataFrame, window: tuple[int, int]) -> int:
     ends = known["in_ns"].to_numpy(dtype="int64")
     begins = ends - known["wait_ns"].to_numpy(dtype="int64")
     return int((ends.clip(*window) - begins.clip(*window)).sum())
+
+
+def _subjects(answer: "Answer[pd.DataFrame]") -> list[int]:
+    # Client and server where two tasks talk, else the two that waited longest.
+    if "tid" not in answer.frame:
+        return []
+    known = answer.frame["tid"].dropna().unique()
+    tids = [tid for tid in endpoints(answer.timeline) if tid in known]
+    return tids or [int(tid) for tid in known[:2]]
+
+
+@run_queue.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # tasks: comm, tid, and its rows, of the name that it waited longest under.
+    tasks = []
+    for tid in _subjects(answer):
+        rows = answer.frame[(answer.frame["tid"] == tid).to_numpy(dtype=bool)]
+        rows = rows[(rows["comm"] == rows["comm"].iloc[0]) & rows["ns"].notna()]
+        if len(rows):
+            waits = rows.to_dict("records")
+            tasks.append({"comm": waits[0]["comm"], "tid": tid, "waits": waits})
+    return {"tasks": tasks}
+
+
+@run_queue.plot(
+    title="How long tasks waited for a CPU",
+    height=2.8,
+    panels=lambda answer: [{}] if answer.figures["tasks"] else [],
+)
+def _longer(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import waits
+
+    rows = waits_of(answer.timeline.slices)
+    waits(ax, rows[rows["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])

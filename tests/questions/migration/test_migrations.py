@@ -8,6 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.migration.migration_verdict import verdict_of
 from support.host import ROOT, require_tool
 from support.oracle import run
 from support.perfdata import cpu, recording
@@ -77,9 +78,11 @@ def test_rates(tmp_path: Path) -> None:
 
 def test_too_few_to_tell(tmp_path: Path) -> None:
     timeline = drawn(tmp_path)
-    found = netcost.migration_verdict(timeline)
-    assert (found.explains, found.migrations, found.studied) == ("cannot tell", 2, 0)
-    assert netcost.migration_verdict(timeline, "openssl").explains == "no"
+    found = verdict_of(timeline, netcost.migrations(timeline), None)
+    assert (found.explains, found.reason) == ("cannot tell", "too few studied")
+    assert (found.migrations, found.studied) == (2, 0)
+    [row] = netcost.migration_verdict(timeline, "openssl").verdicts.to_dict("records")
+    assert (row["comm"], row["explains"], row["reason"]) == ("openssl", "no", "not migrated")
     rows = netcost.migration_effect(timeline, "openssl")
     assert rows["migrations"].tolist() == [0] * len(rows)
 
@@ -141,8 +144,8 @@ def test_it_can_say_no() -> None:
     path = REGRESSION / "loopback-udp-defer64-rpsoff-twocpu.netcost.tar.zst"
     timeline = netcost.open_capture(path).timeline()
     client = int(netcost.client_and_server(timeline)["tid"].iloc[0])
-    found = netcost.migration_verdict(timeline, client)
-    assert found.explains == "no"
+    found = netcost.migration_verdict(timeline, client).verdicts.iloc[0]
+    assert (found.tid, found.explains, found.reason) == (client, "no", "too seldom")
     assert found.reach_share < 0.01
     assert found.migrations == int((timeline.migrations["tid"] == client).sum())
 
@@ -153,20 +156,28 @@ def test_a_timeline_without_a_cpu_has_no_effect() -> None:
     part = capture.timeline(cpus=[0])
     with pytest.raises(netcost.CaptureError, match=r"to or from CPU 1, of which"):
         netcost.migration_effect(part)
-    found = netcost.migration_verdict(part)
-    assert (found.explains, found.studied) == ("cannot tell", 0)
-    assert "takes a recording, and a timeline, of all CPUs" in found.reason
+    found = verdict_of(part, netcost.migrations(part), None)
+    assert (found.explains, found.reason, found.studied) == ("cannot tell", "incomparable", 0)
+    assert "takes a recording, and a timeline, of all CPUs" in found.why
+    answer = part.ask.migration.migration_verdict()
+    assert answer.frame["reason"].iloc[-1] == "incomparable"
+    assert len(answer.tables["effects"]) == 0
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        answer.plot()
     assert len(netcost.migrations(part)) > 0
     # Nor is known when a task slept, or how much of what it sent is this CPU's.
-    ends = netcost.client_and_server(part)
-    assert ends["asleep_ns"].isna().all()
-    assert ends["sent_bytes"].isna().all()
-    assert (ends["sent_packets"] < 9_850).all()
+    both = netcost.client_and_server(part)
+    assert both["asleep_ns"].isna().all()
+    assert both["sent_bytes"].isna().all()
+    assert (both["sent_packets"] < 9_850).all()
+    assert "how long it slept is not known" in part.ask.processes.client_and_server().words
 
 
 def test_of_all_tasks_it_does_not_say_yes() -> None:
     timeline = netcost.open_capture(LOCAL).timeline()
-    found = netcost.migration_verdict(timeline)
-    assert found.explains == "cannot tell"
+    rows = netcost.migration_verdict(timeline).verdicts
+    assert rows["side"].tolist() == ["client", "server", None]
+    found = rows.iloc[-1]
+    assert (found.explains, found.reason) == ("cannot tell", "others' time")
     assert found.effect_low > 0
-    assert "others may have lost or gained" in found.reason
+    assert "others may have lost or gained" in found.why

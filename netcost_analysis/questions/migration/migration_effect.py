@@ -1,7 +1,7 @@
 # What a task got after a migration, against before, and against when it was not migrated.
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,15 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .counted import counted
 from .interval import FEWEST, Compared, interval
-from .listing import incomparable, migrations
 from .lives import MEASURES, Lives, lives_of
 from .matching import LEFT_OUT, Flags, Study, study
+from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...capture.capture import Capture
+    from ..answer import Answer
 
 WIDTHS_NS = (1_000_000, 10_000_000, 100_000_000)
 # More migrations than these are studied by a sample of so many.
@@ -37,17 +40,17 @@ _SEED = 1
 )
 def migration_effect(
     timeline: Timeline,
-    task: int | str | None = None,
+    victim: int | str | None = None,
     widths_ns: Sequence[int] = WIDTHS_NS,
     by_cause: bool = True,
 ) -> pd.DataFrame:
     """What migrations did to those who were migrated: an event study.
 
-    task: a tid, or a name; None for all tasks together. widths_ns: lengths of the windows before
-    and after each migration. by_cause: a row per cause beside that of all. Returns a row per cause,
-    width_ns and measure ("run": share of the window in which the task itself ran; "wait": in which
-    it was runnable without a CPU; "softirq": share of its time on CPU that softirqs took; "ipc":
-    instructions per cycle, where both were sampled):
+    victim: a task by tid, or all tasks of a name; None for all tasks together. widths_ns: lengths
+    of the windows before and after each migration. by_cause: a row per cause beside that of all.
+    Returns a row per cause, width_ns and measure ("run": share of the window in which the task
+    itself ran; "wait": in which it was runnable without a CPU; "softirq": share of its time on CPU
+    that softirqs took; "ipc": instructions per cycle, where both were sampled):
 
     - migrations, studied, and why the others are not: left_out_edge (a window reaches beyond the
       recording or the task's life), left_out_gap (over 1 % of a window is unknown),
@@ -65,13 +68,13 @@ def migration_effect(
     waited its waits of at least that length, 8 of them each, drawn with a fixed seed. Without them
     every wake-up would look like a gain: before it the task sleeps. Of more than 5,000 migrations a
     sample is studied. A task that was never migrated has rows that say 0. Raises as migrations(),
-    and CaptureError for a timeline without a CPU to or from which it was moved, or with CPUs whose
-    clocks disagree.
+    AbsentError for a victim that did not run, and CaptureError for a timeline without a CPU to or
+    from which it was moved, or with CPUs whose clocks disagree.
     Source: the tables migrations, slices, segments, coverage.
     """
     everyone = migrations(timeline)
-    require_task(timeline.sums(), task)
-    moved = chosen(everyone, task)
+    require_task(timeline.sums(), victim)
+    moved = chosen(everyone, victim)
     problem = incomparable(timeline, moved)
     if problem is not None:
         raise CaptureError(f"migration_effect: {problem}")
@@ -81,12 +84,12 @@ def migration_effect(
     return migration_effect_from(moved, lives, wakes, widths_ns, by_cause, everyone)
 
 
-def chosen(moved: pd.DataFrame, task: int | str | None) -> pd.DataFrame:
-    # The migrations of one task, of those of a name, or all.
-    if task is None:
-        return moved
-    key = moved["tid"] if isinstance(task, int) else plain_names(moved["comm"])
-    return moved[(key == task).to_numpy(dtype=bool)]
+def chosen(rows: pd.DataFrame, victim: int | str | None) -> pd.DataFrame:
+    # Rows of one task, of those of a name, or all.
+    if victim is None:
+        return rows
+    key = rows["tid"] if isinstance(victim, int) else plain_names(rows["comm"])
+    return rows[(key == victim).fillna(False).to_numpy(dtype=bool)]
 
 
 def with_counters(lives: Lives, capture: "Capture") -> Lives:
@@ -204,3 +207,60 @@ def _summary(
     control = np.nanmean(controls, axis=1)
     means = [float(one.mean()) for one in (before, after, change, control, change - control)]
     return {"studied": studied, **dict(zip(names, [*means, low, high], strict=True))}
+
+
+# After so long caches are warm again, and a migration's own effect is over.
+HORIZON_NS = 10_000_000
+_SAID = ("run", "wait")
+
+
+def effect_figures(rows: pd.DataFrame, of: str | None) -> dict[str, Any]:
+    """The figures of the words. rows: of migration_effect(), of one cause. of: whom they are about.
+
+    Returns of, known (whether any effect is), found: of run and wait, where known, the row whose
+    width is nearest to HORIZON_NS, with sure (its interval is on one side of 0), and left_out: of
+    each width_ns how many were not studied, by reason.
+    """
+    known = rows[rows["effect"].notna().to_numpy()]
+    found = []
+    for measure in _SAID:
+        own = known[(known["measure"] == measure).to_numpy()]
+        if len(own):
+            row = own.iloc[int((own["width_ns"] - HORIZON_NS).abs().to_numpy().argmin())]
+            sure = bool(row["effect_low"] > 0 or row["effect_high"] < 0)
+            found.append({**row.to_dict(), "sure": sure})
+    left_out = []
+    for _, row in rows.drop_duplicates("width_ns").iterrows():
+        counts = {name: int(row[f"left_out_{name}"]) for name in LEFT_OUT}
+        reasons = {name: number for name, number in counts.items() if number}
+        if reasons:
+            left_out.append({"width_ns": int(row["width_ns"]), "reasons": reasons})
+    return {"of": of, "known": bool(len(known)), "found": found, "left_out": left_out}
+
+
+def measured(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    # The panels of a picture: a measure each, none where no effect is known.
+    known = bool(rows["effect"].notna().any())
+    return [{"measure": str(name)} for name in rows["measure"].unique()] if known else []
+
+
+def _of_all_causes(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+    return answer.frame[(answer.frame["cause"] == "all").to_numpy()]
+
+
+@migration_effect.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    victim = answer.options.get("victim")
+    called = f"task {victim}" if isinstance(victim, int) else victim
+    return effect_figures(_of_all_causes(answer), called)
+
+
+@migration_effect.plot(
+    title=lambda _, measure: f"The effect of migrations: {measure}",
+    height=1.8,
+    panels=lambda answer: measured(_of_all_causes(answer)),
+)
+def _effects(ax: "Axes", answer: "Answer[pd.DataFrame]", measure: str) -> None:
+    from .plots import effects
+
+    effects(ax, _of_all_causes(answer), measure)

@@ -1,19 +1,30 @@
 # What was migrated, why, and who held either CPU.
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
 from ...units import ranges
-from ..processes.keys import TaskBy, in_window, task_keys
+from ..processes.endpoints import endpoints
+from ..processes.keys import in_window
 from ..question import question
 
-_CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# Of a page's picture: as many tasks as fit.
+_MOST_ROWS = 11
 
 
-@question(needs=("sched:sched_migrate_task", "sched:sched_switch"))
+@question(
+    needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    main_columns=(
+        *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
+    ),
+)
 def migrations(timeline: Timeline) -> pd.DataFrame:
     """Every migration, with its cause, who held either CPU, and how long the task then waited.
 
@@ -67,48 +78,6 @@ def migrations_from(
     return frame
 
 
-@question(needs=("sched:sched_migrate_task", "sched:sched_switch"))
-def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
-    """How often tasks were migrated, by cause.
-
-    by: "comm", "tid" (and name) or "cpu" (the one they left). Returns a row per task that was
-    migrated, falling by migrations: migrations, migrations_per_s (over the window),
-    migrations_per_on_cpu_s (over the task's time on CPU; NaN by "cpu"), wake_up, balance, stopper,
-    exec (counts of each cause; they add up to migrations), to_idle (how many went to a CPU that was
-    known to be idle). Raises as migrations().
-    """
-    keys = task_keys(by)
-    rows = migrations(timeline)
-    sums = timeline.sums()
-    on_cpu_ns = None
-    if by != "cpu":
-        own = of_tasks(sums)
-        own = own.assign(tid=own["tid"].astype("Int64"), comm=plain_names(own["comm"]))
-        on_cpu_ns = own.groupby(keys)["ns"].sum()
-    return migration_rates_from(rows, keys, timeline.duration_ns, on_cpu_ns)
-
-
-def migration_rates_from(
-    rows: pd.DataFrame, keys: list[str], duration_ns: int, on_cpu_ns: "pd.Series[int] | None" = None
-) -> pd.DataFrame:
-    # migration_rates() on what migrations() returns.
-    rows = rows.assign(comm=plain_names(rows["comm"]), cpu=rows["orig_cpu"])
-    groups = rows.groupby(keys, dropna=False)
-    frame = groups.size().rename("migrations").to_frame()
-    frame["migrations_per_s"] = frame["migrations"] / (duration_ns / 1e9 or float("nan"))
-    frame["migrations_per_on_cpu_s"] = float("nan")
-    if on_cpu_ns is not None:
-        seconds = on_cpu_ns.reindex(frame.index) / 1e9
-        frame["migrations_per_on_cpu_s"] = frame["migrations"] / seconds.where(seconds > 0)
-    for cause, name in zip(_CAUSES, ("wake_up", "balance", "stopper", "exec"), strict=True):
-        of_cause = rows[(rows["cause"] == cause).to_numpy()].groupby(keys, dropna=False).size()
-        frame[name] = of_cause.reindex(frame.index, fill_value=0).astype("int64")
-    idle = rows[rows["dest_idle"].fillna(False).to_numpy(dtype=bool)]
-    frame["to_idle"] = idle.groupby(keys).size().reindex(frame.index, fill_value=0).astype("int64")
-    frame = frame.reset_index()
-    return frame.sort_values("migrations", ascending=False, kind="stable", ignore_index=True)
-
-
 def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
     """Why what a task got before a migration and after it cannot be set side by side, if so.
 
@@ -129,26 +98,60 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
 
 
 class Moves(NamedTuple):
-    """Migrations in all: how many a second (NaN for no window), to CPUs idle, busy and unknown.
+    """Migrations in all.
 
-    until_run_ns: the median time until the task ran again, NaN where that is known of none.
+    migrations, duration_ns (of the window), per_s (None for no window); causes: how many of each,
+    most first; to_idle, to_busy, to_unknown: to CPUs of which that is known, or not. until_run_ns:
+    the median time until the task ran again, None where that is known of none.
     """
 
-    per_s: float
+    migrations: int
+    duration_ns: int
+    per_s: float | None
+    causes: dict[str, int]
     to_idle: int
     to_busy: int
     to_unknown: int
-    until_run_ns: float
+    until_run_ns: float | None
 
 
 def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
     """Counts over migrations(). duration_ns: the window's."""
     idle = rows["dest_idle"].dropna()
     to_idle = int(idle.sum())
+    until_run_ns = rows["until_run_ns"].dropna().astype("int64")
     return Moves(
-        len(rows) / (duration_ns / 1e9) if duration_ns else float("nan"),
+        len(rows),
+        duration_ns,
+        len(rows) / (duration_ns / 1e9) if duration_ns else None,
+        {str(cause): int(number) for cause, number in rows["cause"].value_counts().items()},
         to_idle,
         len(idle) - to_idle,
         len(rows) - len(idle),
-        float(rows["until_run_ns"].dropna().astype("int64").median()),
+        float(until_run_ns.median()) if len(until_run_ns) else None,
     )
+
+
+@migrations.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> Moves:
+    return moves_of(answer.frame, answer.timeline.duration_ns)
+
+
+def _height(answer: "Answer[pd.DataFrame]") -> float:
+    # A row for each of client and server, and one for each name of the others.
+    rows, tids = answer.frame, endpoints(answer.timeline)
+    names = rows["comm"].where(~rows["tid"].isin(tids)).nunique() + len(tids)
+    return 1.3 + 0.24 * min(names, _MOST_ROWS)
+
+
+@migrations.plot(
+    title="Migrations over time, by task and cause",
+    height=_height,
+    panels=lambda answer: [{}] if len(answer.frame) else [],
+)
+def _over_time(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import moves
+
+    summary = answer.timeline.summary
+    window = (summary["start_ns"], summary["end_ns"])
+    moves(ax, answer.frame, window, endpoints(answer.timeline))

@@ -1,33 +1,37 @@
 # Two processes that talk to each other on one host, side by side.
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.requires import unrecorded
-from ...timeline.aggregate import of_tasks, plain_names
+from ...display.tables import plain
+from ...timeline.aggregate import of_tasks, plain_names, require_task
 from ...timeline.timeline import Timeline
 from ..question import question
-from .context import NETWORK, softirq_rows
+from .context_switches import context_switches
+from .endpoints import NEEDS, Task, require_endpoints
 from .keys import in_window
-from .owners import pairs_of, traffic_parts
 from .recorded import RECEIVED
-from .switching import context_switches
+from .run_queue import waited_within
+from .softirq_time import NETWORK, softirq_rows
+from .traffic_parts import traffic_parts
 from .transferred import sent_of
-from .waiting import waited_within
 
-Task = int | str
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
 # Of its life: a task that slept less has no time to spare.
 _BUSY = 0.05
 # Document 003: what follows from so much more softirq time.
 _MORE = 0.1
-# Fewer packets between two tasks do not tell which of them is the client.
-_FEW = 10
 
 
 @question(
-    needs=("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch"),
+    needs=NEEDS,
     main_columns=(
         "side",
         "tid",
@@ -42,7 +46,7 @@ _FEW = 10
 def client_and_server(
     timeline: Timeline, client: Task | None = None, server: Task | None = None
 ) -> pd.DataFrame:
-    """The two ends of local traffic, side by side.
+    """The two endpoints of local traffic, side by side.
 
     client, server: a task by tid, or all tasks of a name; None for the two that exchanged most
     packets in traffic_pairs(): the client sent more of them, or, where fewer than 10 are known,
@@ -61,18 +65,21 @@ def client_and_server(
       packets are those known by sender and receiver, NA where net:netif_receive_skb was not
       recorded; softirq_ns_per_packet and softirq_ns_per_byte: network_softirq_ns over them.
 
-    Raises CaptureError where no pair is seen or a named task did not run, MissingEventsError
-    without softirqs or sched_switch. Source: the tables softirqs, slices and migrations.
+    Raises CaptureError where no pair is seen, AbsentError for a task that did not run,
+    MissingEventsError without softirqs or sched_switch. Source: the tables softirqs, slices and
+    migrations.
     """
+    for task in (client, server):
+        require_task(timeline.sums(), task)
     timeline.load("softirqs", "polls", "slices", "migrations")
     parts = traffic_parts(timeline)
-    ends = _ends(parts, client, server)
+    pair = require_endpoints(parts, client, server)
     bytes_sent, packets = sent_of(timeline)
     if packets is None and not unrecorded(timeline.capture, RECEIVED[0]):
-        packets = len(_chosen(_chosen(parts, ends[0], "sender_"), ends[1], "receiver_"))
+        packets = len(_chosen(_chosen(parts, pair[0], "sender_"), pair[1], "receiver_"))
     rows = [
         {"side": side, **_of_task(timeline, task, parts)}
-        for side, task in zip(("client", "server"), ends, strict=True)
+        for side, task in zip(("client", "server"), pair, strict=True)
     ]
     frame = pd.DataFrame(rows)
     whole = frame["on_cpu_ns"].where(frame["on_cpu_ns"] > 0).astype("float64")
@@ -84,43 +91,6 @@ def client_and_server(
         count = frame[unit].astype("Float64").astype("float64")
         frame[f"softirq_ns_per_{name}"] = frame["network_softirq_ns"] / count.where(count > 0)
     return frame
-
-
-def _ends(parts: pd.DataFrame, client: Task | None, server: Task | None) -> tuple[Task, Task]:
-    if client is not None and client == server:
-        raise CaptureError(
-            f"client and server are both {client!r}: where they share a name, give their tids "
-            "(netcost ask traffic_pairs has them)"
-        )
-    if client is not None and server is not None:
-        return client, server
-    pairs = pairs_of(parts)
-    sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
-    back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
-    # Either direction of every pair, with what went each way.
-    both = sent.merge(back, on=["sender_tid", "receiver_tid"], how="outer", suffixes=("", "_back"))
-    both = both.fillna({"units": 0, "units_back": 0})
-    raised = parts[(parts["owner_known_by"] == "raiser").to_numpy()]["owner_tid"].value_counts()
-    both["raised"] = both["sender_tid"].map(raised).fillna(0).astype("int64")
-    both["known"] = both["units"] + both["units_back"]
-    both["few"] = both["known"] < _FEW
-    both["way"] = both["units"].where(~both["few"], both["raised"])
-    for end, task in (("sender", client), ("receiver", server)):
-        if isinstance(task, int):
-            both = both[(both[f"{end}_tid"] == task).to_numpy(dtype=bool)]
-        elif task is not None:
-            tids = parts.loc[(parts[f"{end}_comm"] == task).to_numpy(), f"{end}_tid"].unique()
-            both = both[both[f"{end}_tid"].isin(tids).to_numpy()]
-    if not len(both):
-        raise CaptureError(
-            "no two tasks of this host were seen to send packets to each other; name them "
-            "(client, server), or record with --profile anatomy, which follows packets"
-        )
-    best = both.sort_values(["known", "way"], ascending=False, kind="stable").iloc[0]
-    return (
-        int(best["sender_tid"]) if client is None else client,
-        int(best["receiver_tid"]) if server is None else server,
-    )
 
 
 def _chosen(rows: pd.DataFrame, task: Task, prefix: str = "") -> pd.DataFrame:
@@ -186,3 +156,26 @@ def pace_of(row: "pd.Series[Any]") -> Pace | None:
         return None
     longer = _MORE * int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
     return Pace(longer, 1 - 1 / (1 + longer))
+
+
+@client_and_server.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # A dict of each row, with its pace: None where it does not set it.
+    rows = [
+        {str(name): plain(value) for name, value in row.items()} | {"pace": pace_of(row)}
+        for _, row in answer.frame.iterrows()
+    ]
+    client, server = rows
+    return {
+        "client": client,
+        "server": server,
+        "pacemakers": [row for row in rows if row["pace"] is not None],
+        "sleep_known": client["asleep_ns"] is not None and server["asleep_ns"] is not None,
+    }
+
+
+@client_and_server.plot(title="How client and server spent the window", height=1.9)
+def _shares(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import endpoints
+
+    endpoints(ax, answer.frame, answer.timeline.duration_ns)

@@ -1,6 +1,6 @@
 # Softirq time by the task in whose context it ran.
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -8,6 +8,11 @@ from ...timeline.aggregate import plain_names
 from ...timeline.timeline import Timeline
 from ..question import question
 from .keys import TaskBy, task_keys
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 # A poll outside any softirq has no action of its own.
 NAPI_THREAD = "NAPI thread"
@@ -87,7 +92,7 @@ class InContext(NamedTuple):
     """Softirq time in all, and who had most of the network's in its time.
 
     cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
-    most_ns (0 where the network had none), most_share (of the network's).
+    most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
     """
 
     ns: int
@@ -100,14 +105,14 @@ class InContext(NamedTuple):
 
 
 def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
-    """Sums over softirq_time() by task. span_ns: CPUs times window."""
+    """Sums over softirq_time(). span_ns: CPUs times window."""
     whole = int(rows["ns"].sum())
     network = rows[rows["action"].isin(NETWORK).to_numpy()]
     ns = int(network["ns"].sum())
     total = InContext(
         whole, whole / span_ns if span_ns else float("nan"), ns / whole if whole else 0.0
     )
-    if not ns:
+    if not ns or "tid" not in rows:
         return total
     by_task = network.groupby(["tid", "comm"], dropna=False)["ns"].sum()
     (tid, comm), most = by_task.nlargest(1).reset_index()[["tid", "comm"]].iloc[0], by_task.max()
@@ -117,3 +122,24 @@ def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
         most_ns=int(most),
         most_share=int(most) / ns,
     )
+
+
+@softirq_time.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> InContext:
+    timeline = answer.timeline
+    return softirqs_of(answer.frame, timeline.duration_ns * len(timeline.summary["cpus"]))
+
+
+def _of_tasks(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    return [{}] if len(answer.frame) and "tid" in answer.frame else []
+
+
+@softirq_time.plot(
+    title="Softirq time by the task in whose context it ran",
+    height=lambda answer: 1.3 + 0.25 * min(answer.frame["tid"].nunique(), 10),
+    panels=_of_tasks,
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import softirqs_by_task
+
+    softirqs_by_task(ax, answer.frame)

@@ -1,11 +1,17 @@
 # How often each task left a CPU, and whether it wanted to.
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
 from ..question import question
+from .endpoints import endpoints
 from .keys import TaskBy, in_window, task_keys
+
+if TYPE_CHECKING:
+    from ..answer import Answer
 
 # States that every kernel shows below this; above it the bit for "preempted" has moved
 # four times.
@@ -84,3 +90,15 @@ def context_switches_from(counted: pd.DataFrame, keys: list[str], duration_ns: i
         frame[f"{name}_per_s"] = frame[name] / seconds
     frame = frame.reset_index()
     return frame.sort_values("switches", ascending=False, kind="stable", ignore_index=True)
+
+
+@context_switches.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # tasks: of client and server where two tasks talk, else of those that switched most.
+    rows = answer.frame
+    if "tid" not in rows:
+        return {"switches": len(rows), "tasks": []}
+    tids = endpoints(answer.timeline)
+    own = rows[rows["tid"].isin(tids).to_numpy(dtype=bool)]
+    chosen = own if len(own) else rows[:2]
+    return {"switches": len(rows), "tasks": chosen.drop_duplicates("tid").to_dict("records")}
