@@ -53,14 +53,16 @@ from .questions.batches.rate_curve import rate_curve as rate_curve
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import completeness as completeness
 from .questions.completeness import coverages as coverages
-from .questions.devices import DeviceMatrix as DeviceMatrix
 from .questions.devices import assumed_rates as assumed_rates
 from .questions.devices import device_cost as device_cost
 from .questions.devices import device_flags as device_flags
 from .questions.devices import device_lines as device_lines
 from .questions.devices import device_matrix as device_matrix
 from .questions.devices import device_saturation as device_saturation
+from .questions.devices import device_summary as device_summary
 from .questions.devices import device_time as device_time
+from .questions.devices import device_time_series as device_time_series
+from .questions.devices import device_totals as device_totals
 from .questions.devices import device_traffic as device_traffic
 from .questions.devices import interfaces as interfaces
 from .questions.example import detail as detail

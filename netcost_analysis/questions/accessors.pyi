@@ -6,9 +6,7 @@ from typing import Any, Literal, Optional
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
 from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
-from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
-from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
@@ -16,7 +14,7 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_time import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
+from netcost_analysis.questions.migration.verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
@@ -84,9 +82,6 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
-    def detail_window(self) -> Answer[DetailWindow]:
-        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
-
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -95,9 +90,6 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
-
-    def net_rx_totals(self) -> Answer[NetRxTotals]:
-        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
@@ -129,7 +121,7 @@ class RecordingBatches:
 
 class RecordingProcesses:
     def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
-        """The two endpoints of local traffic, side by side."""
+        """The two ends of local traffic, side by side."""
 
     def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often each task left a CPU, and whether it wanted to."""
@@ -148,13 +140,13 @@ class RecordingProcesses:
 
 
 class RecordingMigration:
-    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+    def migration_effect(self, *, task: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
         """What migrations did to those who were migrated: an event study."""
 
     def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often tasks were migrated, by cause."""
 
-    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+    def migration_verdict(self, *, task: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
         """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer[DataFrame]:
