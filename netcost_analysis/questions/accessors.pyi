@@ -6,15 +6,17 @@ from typing import Any, Literal, Optional
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
 from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
+from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.devices.device_time import DeviceMatrix
+from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
@@ -82,6 +84,9 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
+    def detail_window(self) -> Answer[DetailWindow]:
+        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -90,6 +95,9 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
+
+    def net_rx_totals(self) -> Answer[NetRxTotals]:
+        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
@@ -121,7 +129,7 @@ class RecordingBatches:
 
 class RecordingProcesses:
     def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
-        """The two ends of local traffic, side by side."""
+        """The two endpoints of local traffic, side by side."""
 
     def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often each task left a CPU, and whether it wanted to."""
@@ -140,13 +148,13 @@ class RecordingProcesses:
 
 
 class RecordingMigration:
-    def migration_effect(self, *, task: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
         """What migrations did to those who were migrated: an event study."""
 
     def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often tasks were migrated, by cause."""
 
-    def migration_verdict(self, *, task: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
         """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer[DataFrame]:
@@ -154,7 +162,7 @@ class RecordingMigration:
 
 
 class RecordingDevices:
-    def assumed_rates(self, *, interval_s: float = ..., folder: str = ...) -> Answer[DataFrame]:
+    def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
         """What a tool would have said that takes its interval for the one it asked for."""
 
     def device_cost(self) -> Answer[DataFrame]:
@@ -166,16 +174,25 @@ class RecordingDevices:
     def device_lines(self) -> Answer[DataFrame]:
         """Which network device each interrupt line serves, and how that is known."""
 
-    def device_matrix(self) -> Answer[DeviceMatrix]:
-        """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it."""
+    def device_matrix(self) -> Answer[DataFrame]:
+        """Devices by CPUs: what share of each CPU's time each took, with interrupts per second."""
 
     def device_saturation(self) -> Answer[DataFrame]:
         """Every counter that says packets found no room, from before the load to after it."""
 
+    def device_summary(self) -> Answer[DeviceSummary]:
+        """Which device costs most CPU time, and the gravest of what looks wrong about any."""
+
     def device_time(self) -> Answer[DataFrame]:
         """What CPU time each device took on each CPU, in its interrupts and in its polls."""
 
-    def device_traffic(self, *, folder: str = ..., whole: bool = ..., sides: bool = ..., within: tuple[int, int] | None = ...) -> Answer[DataFrame]:
+    def device_time_series(self, *, bin_ns: int | None = ...) -> Answer[DataFrame]:
+        """What CPU time each device took, bin by bin, in its interrupts and in its polls."""
+
+    def device_totals(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
+        """What each interface received and sent in all, from the first reading of net/dev to the last."""
+
+    def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
     def interfaces(self) -> Answer[Any]:
