@@ -5,7 +5,7 @@ from netcost_analysis.schema import column
 
 
 def assert_whole(answer: Answer[object]) -> None:
-    assert answer._repr_html_() or not len(answer.frame)
+    assert answer._repr_html_().count("<p>") == answer._repr_html_().count("</p>")
     if answer.refusal is not None:
         return
     for frame in answer.tables.values():

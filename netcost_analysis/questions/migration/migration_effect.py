@@ -12,8 +12,8 @@ from ...spans import Floats, Ints, Spans
 from ...timeline.aggregate import plain_names, require_task
 from ...timeline.timeline import Timeline
 from ..question import question
-from .counted import counted
 from .interval import FEWEST, Compared, interval
+from .ipc import instructions_and_cycles
 from .lives import MEASURES, Lives, lives_of
 from .matching import LEFT_OUT, Flags, Study, study
 from .migrations import incomparable, migrations
@@ -59,8 +59,8 @@ def migration_effect(
       moment to compare with);
     - before, after, change: the means over those studied; control_change: the same at the moments
       they are compared with; effect: change minus control_change; effect_low, effect_high: its 95 %
-      bootstrap interval over stretches of time, and over tasks, whichever is wider. NaN where fewer
-      than 10 were studied, or they or those moments lie in fewer than 10 stretches: a fortieth of
+      bootstrap interval over blocks of time, and over tasks, whichever is wider. NaN where fewer
+      than 10 were studied, or they or those moments lie in fewer than 10 blocks: a fortieth of
       the window, or four widths.
 
     Moments to compare with are of the same task in the same state, as long after it began: against
@@ -93,7 +93,7 @@ def chosen(rows: pd.DataFrame, victim: int | str | None) -> pd.DataFrame:
 
 
 def with_counters(lives: Lives, capture: "Capture") -> Lives:
-    instructions, cycles = counted(capture)
+    instructions, cycles = instructions_and_cycles(capture)
     if instructions is None or cycles is None:
         return lives
     return Lives(**{**vars(lives), "instructions": instructions, "cycles": cycles})

@@ -64,7 +64,7 @@ class MigrationVerdict(NamedTuple):
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
     main_columns=(
-        *("side", "tid", "comm", "explains", "reason", "migrations", "studied", "reach_share"),
+        *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),
     ),
     shares=("effect", "effect_low", "effect_high"),

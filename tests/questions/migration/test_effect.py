@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.migration.counted import bare_name, counted
+from netcost_analysis.questions.migration.ipc import bare_name, instructions_and_cycles
 from netcost_analysis.questions.migration.lives import Counts as Occurrences
 from netcost_analysis.questions.migration.lives import lives_from
 from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
@@ -231,7 +231,7 @@ def test_instructions_per_cycle_from_periods(tmp_path: Path) -> None:
         for at in range(100, 2_000, 100)
         for event, period in ((0, 50), (1, 100 if at < 1_000 else 50))
     ]
-    instructions, cycles = counted(hardware(tmp_path, *samples))
+    instructions, cycles = instructions_and_cycles(hardware(tmp_path, *samples))
     assert instructions
     assert cycles
     seven = np.array([7, 7, 8])
@@ -250,7 +250,7 @@ def test_instructions_per_cycle_from_a_group(tmp_path: Path) -> None:
             (300, 8, 1_400, 800),
         )
     ]
-    instructions, cycles = counted(hardware(tmp_path, *samples, group=True))
+    instructions, cycles = instructions_and_cycles(hardware(tmp_path, *samples, group=True))
     assert instructions
     assert cycles
     everyone, never = np.array([7, 8]), np.array([0, 0])
@@ -259,7 +259,9 @@ def test_instructions_per_cycle_from_a_group(tmp_path: Path) -> None:
 
 
 def test_one_event_alone_makes_no_ipc(tmp_path: Path) -> None:
-    instructions, cycles = counted(hardware(tmp_path, Sample(Where(0, 100, 7, 7, 0), period=5)))
+    instructions, cycles = instructions_and_cycles(
+        hardware(tmp_path, Sample(Where(0, 100, 7, 7, 0), period=5))
+    )
     assert instructions is None
     assert cycles is not None
 
@@ -329,7 +331,7 @@ def test_the_verdict() -> None:
     assert verdict(40, -0.2, 0.01) == verdict(40, -0.2, -0.001) == ("cannot tell", "uncertain")
     assert verdict(40, -0.01, 0.01) == ("no", "too small")
     assert verdict(40, -0.2, -0.05, studied=9) == ("cannot tell", "too few studied")
-    # Studied in too few stretches of time.
+    # Studied in too few blocks of time.
     assert verdict(40, nan, nan) == ("cannot tell", "too close in time")
     # What less than half of them did need not be what the others did.
     assert verdict(81, -0.2, -0.05) == ("cannot tell", "under half studied")

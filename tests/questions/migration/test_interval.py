@@ -20,7 +20,7 @@ WINDOW = (0, 1_000 * SECONDS * MS)
 NOTHING = pd.DataFrame({"cpu": [], "start_ns": [], "end_ns": []}, dtype="int64")
 
 
-# Migrations evenly over the window, each compared with one moment half a stretch later.
+# Migrations evenly over the window, each compared with one moment half a block later.
 def compared(change: object, tids: object = 7, controls: object = 0.0) -> Compared:
     values = np.asarray(change, dtype="float64")
     count = len(values)
@@ -40,11 +40,11 @@ def test_the_interval_of_independent_changes_is_that_of_their_mean() -> None:
     assert interval(compared(np.full(40, 0.25)), MS, WINDOW) == pytest.approx((0.25, 0.25))
 
 
-# What is the same throughout a stretch of time is one observation, however many migrations it has.
+# What is the same throughout a block of time is one observation, however many migrations it has.
 def test_changes_that_last_count_once() -> None:
-    of_stretch = np.random.default_rng(4).normal(0, 1, 40)
-    low, high = interval(compared(np.repeat(of_stretch, 10)), MS, WINDOW)
-    once = interval(compared(of_stretch), MS, WINDOW)
+    of_block = np.random.default_rng(4).normal(0, 1, 40)
+    low, high = interval(compared(np.repeat(of_block, 10)), MS, WINDOW)
+    once = interval(compared(of_block), MS, WINDOW)
     assert (low, high) == pytest.approx(once, abs=0.02)
     assert high - low == pytest.approx(2 * 2.02 / np.sqrt(40), rel=0.2)
 
@@ -64,7 +64,7 @@ def test_noise_of_the_moments_counts() -> None:
     assert high - low == pytest.approx(2 * 2.02 / 20, rel=0.25)
 
 
-def test_too_few_stretches_tell_nothing() -> None:
+def test_too_few_blocks_tell_nothing() -> None:
     burst = compared(np.random.default_rng(7).normal(0, 1, 100))
     close = burst._replace(times=burst.times // 10)
     assert np.isnan(interval(close, MS, WINDOW)).all()

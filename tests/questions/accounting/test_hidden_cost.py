@@ -4,7 +4,7 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,13 +20,16 @@ from netcost_analysis.questions.accounting.fitting import (
     intervals,
     wide,
 )
-from netcost_analysis.questions.accounting.predicting import errors, predictions
+from netcost_analysis.questions.accounting.hidden_cost_predictions import errors, predictions
+from netcost_analysis.questions.accounting.runs import calibration_runs
 from netcost_analysis.units import duration
+from support.doctored import doctored
 from support.host import ROOT
-from support.kept import kept_hidden_cost
+from support.kept import kept_calibration, kept_hidden_cost
 from support.said import said
 
 SAMPLE = ROOT / "sample-data" / "hidden-cost"
+HELD_OUT: tuple[Literal["rate", "repeat", "both"], ...] = ("rate", "repeat", "both")
 # What the made runs are made of: ns per interrupt and packet traced, per interrupt hidden with the
 # events' cost left out, per event; events per interrupt.
 TRACED, PACKET, HIDDEN, EVENT, EVENTS = 2000.0, 500.0, 5000.0, 250.0, 6.0
@@ -44,10 +47,10 @@ def made_runs(noise: float = 0.0, repeats: int = 3) -> pd.DataFrame:
     for repeat in range(1, repeats + 1):
         for rate, batch in ((0, 1), (5000, 1), (10_000, 4), (20_000, 1), (30_000, 2)):
             interrupts, packets = 250.0 + rate, float(rate * batch)
-            looking = EVENT * EVENTS
+            tracing = EVENT * EVENTS
             untraced = (interrupts * (TRACED + HIDDEN) + packets * PACKET) / 1e9
-            seen = (interrupts * (TRACED + looking / 3) + packets * PACKET) / 1e9
-            lost = untraced + interrupts * looking / 1e9
+            seen = (interrupts * (TRACED + tracing / 3) + packets * PACKET) / 1e9
+            lost = untraced + interrupts * tracing / 1e9
             head = {
                 "bundle": f"{rate}-{repeat}",
                 "condition": f"{rate}x{batch}",
@@ -78,7 +81,7 @@ def test_known_costs_are_found_again() -> None:
     assert found.to_dict() == pytest.approx(
         {
             "hidden_ns": HIDDEN + EVENT * EVENTS * 2 / 3,
-            "looking_ns": EVENT,
+            "event_ns": EVENT,
             "traced_interrupt_ns": TRACED + EVENT * EVENTS / 3,
             "traced_packet_ns": PACKET,
             "events_per_interrupt": EVENTS,
@@ -87,7 +90,7 @@ def test_known_costs_are_found_again() -> None:
         abs=1e-6,
     )
     # So every prediction that may know them is exact; those without the hidden cost are not.
-    error = predictions(wide(runs)).set_index("predictor")["error_share"].abs()
+    error = predictions(wide(runs), "both").set_index("predictor")["error_share"].abs()
     assert error[["traced_and_hidden", "counted_and_hidden"]].max() < 1e-9
     assert error[["traced", "counted"]].min() > 0.02
 
@@ -144,7 +147,9 @@ def test_weights_count_runs_as_often() -> None:
 
 
 def keyed(runs: pd.DataFrame) -> dict[Any, dict[str, Any]]:
-    return rows(predictions(wide(runs)).set_index(["bundle", "held_out", "run", "predictor"]))
+    keys = ["bundle", "held_out", "run", "predictor"]
+    every = [predictions(wide(runs), held_out) for held_out in HELD_OUT]
+    return rows(pd.concat(every).set_index(keys))
 
 
 def test_a_prediction_has_not_seen_what_it_is_judged_by() -> None:
@@ -183,8 +188,8 @@ def test_too_few_runs_have_no_interval_and_no_prediction() -> None:
     table = wide(made_runs(repeats=1)).iloc[[3]]
     assert intervals(table)["low"].isna().all()
     assert rows(intervals(table))["hidden_ns"]["value"] > 0
-    assert len(predictions(table)) == 0
-    assert len(errors(predictions(table))) == 0
+    assert len(predictions(table, "rate")) == 0
+    assert len(errors(predictions(table, "rate"))) == 0
 
 
 @pytest.fixture(scope="module")
@@ -242,10 +247,12 @@ def test_the_hidden_cost_of_the_sample_is_numpys(hidden: netcost.HiddenCost) -> 
     assert 0 < low < high == hidden.hidden_ns
 
 
-def test_it_predicts_runs_of_the_sample_that_it_has_not_seen(hidden: netcost.HiddenCost) -> None:
-    assert set(hidden.error_table["runs"]) == {24}
-    table = rows(hidden.error_table.set_index(["held_out", "run", "predictor"]))
-    for held_out in ("rate", "repeat", "both"):
+def test_it_predicts_runs_of_the_sample_that_it_has_not_seen() -> None:
+    made = [netcost.hidden_cost_predictions(kept_calibration(), one) for one in HELD_OUT]
+    every = pd.concat([one.error_table for one in made])
+    assert set(every["runs"]) == {24}
+    table = rows(every.set_index(["held_out", "run", "predictor"]))
+    for held_out in HELD_OUT:
         with_it = table[held_out, "load_traced", "traced_and_hidden"]
         without = table[held_out, "load_traced", "traced"]
         assert with_it["within_5_points_share"] == 1
@@ -277,6 +284,66 @@ def test_a_sample_of_another_day_is_predicted_as_well(hidden: netcost.HiddenCost
     table = rows(netcost.accounts(capture, hidden.hidden_ns))
     assert abs(table["traced"]["residual_share"]) > 0.1
     assert abs(table["traced_and_hidden"]["residual_share"]) < 0.05
+
+
+def test_the_words_are_the_figures(hidden: netcost.HiddenCost) -> None:
+    ask = kept_calibration().ask.accounting
+    answer = ask.hidden_cost()
+    pd.testing.assert_frame_equal(answer.frame, hidden.coefficients)
+    words = said(answer)
+    assert f"each interrupt took **{duration(hidden.hidden_ns)}** beyond" in words
+    low, high = (hidden.coefficients[end]["hidden_ns"] for end in ("low", "high"))
+    assert f"(95 % interval {duration(low)} to {duration(high)})" in words
+    by_rate = {
+        str(rate): 1e9 * float((part["gap"] * part["x"]).sum() / (part["x"] ** 2).sum())
+        for rate, part in hidden.runs[hidden.runs["run"] == "load_traced"]
+        .assign(gap=lambda runs: runs["by_trace_share"] - runs["by_work_share"])
+        .assign(x=lambda runs: runs["cpu_interrupts_per_s"])
+        .groupby("condition")
+        if rate != "0"
+    }
+    lowest, highest = (end(by_rate, key=by_rate.__getitem__) for end in (min, max))
+    spread = answer.figures["spread"]
+    assert (spread.lowest, spread.highest) == (lowest, highest)
+    assert spread.lowest_ns == pytest.approx(by_rate[lowest])
+    assert spread.highest_ns == pytest.approx(by_rate[highest])
+    assert f"{duration(by_rate[lowest])} ({lowest}) to {duration(by_rate[highest])}" in words
+    assert "calibration was disturbed" not in words
+    judged = ask.hidden_cost_predictions()
+    assert "#### Of 24 traced runs 24 are predicted within 5 points" in said(judged)
+    assert "; of 24 untraced runs 23 are predicted within 5 points" in said(judged)
+    assert judged.figures["farthest"].bundle == "80000x16-pps-2"
+    for answered in (answer, judged):
+        for picture in answered.question.pictures.values():
+            assert picture.panels(answered)
+    judged.plot_errors()
+
+
+def test_a_disturbed_calibration_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = kept_hidden_cost().runs.copy()
+    runs.loc[runs["run"] == "load_traced", "others_share"] = [0.2] + [0.0] * 27
+    monkeypatch.setitem(calibration_runs.__globals__["_READ"], kept_calibration(), runs)
+    words = said(kept_calibration().ask.accounting.hidden_cost())
+    assert "**This calibration was disturbed.** In 1 of its traced runs" in words
+    assert "other tasks had 20.0 % of the CPU" in words
+
+
+def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
+    own = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time").ask.accounting
+    table = own.accounts(calibration=kept_calibration()).frame
+    given = netcost.accounts(own.accounts().capture, kept_hidden_cost().hidden_ns)
+    assert table["got_share"]["traced_and_hidden"] == given["got_share"]["traced_and_hidden"]
+    words = said(own.account_reasons(calibration=kept_calibration()))
+    assert "so its price of an interrupt is used" in words
+    assert "recorded with tracefs, this with perf" in words
+    other = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
+    answer = other.account_reasons(calibration=kept_calibration())
+    assert "traced_and_hidden" not in answer.frame.index
+    assert "it is not applied to it" in said(answer)
+    none = open_experiment(ROOT / "sample-data" / "io-sizes")
+    refused = said(other.account_reasons(calibration=none))
+    assert "> The hidden cost is not known: " in refused
+    assert "io-sizes is no calibration" in refused
 
 
 def series_of(folder: Path, steps: str) -> Path:

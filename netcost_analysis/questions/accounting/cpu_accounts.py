@@ -1,6 +1,6 @@
 """Where the time of the victim's CPU went, by /proc/stat, by mpstat and by the trace."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -8,13 +8,16 @@ from ...parsers.mpstat import KINDS as PRINTED
 from ...parsers.mpstat_times import intervals_within
 from ..question import question
 from .counts import NAN, counted
-from .predicting import AIM_SHARE
+from .hidden_cost_predictions import AIM_SHARE
 from .run_time import victim_cpu
 from .side_by_side import ran
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 KINDS = ("tasks", "irq", "soft", "idle", "steal", "unknown")
 # The contexts of the trace that the kernel's kinds stand for.
@@ -27,7 +30,7 @@ _CONTEXTS = {
 }
 
 
-@question()
+@question(main_columns=("account", *(f"{kind}_share" for kind in KINDS)))
 def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
@@ -56,18 +59,6 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     return frame.add_suffix("_share").rename_axis("account")
 
 
-def interrupt_shares(table: pd.DataFrame) -> tuple[float, float, bool] | None:
-    """Interrupts and softirqs together by /proc/stat, and by the trace; whether the first is more.
-
-    table: as cpu_accounts returns it. More by AIM_SHARE; None where not both are known.
-    """
-    both = (table["irq_share"] + table["soft_share"]).dropna().astype(float)
-    if not {"cpu_stat", "traced"} <= set(both.index):
-        return None
-    counted, traced = float(both["cpu_stat"]), float(both["traced"])
-    return counted, traced, counted > traced + AIM_SHARE
-
-
 def _kinds(shares: dict[str, float], tasks: tuple[str, ...], irq: str, softirq: str) -> list[float]:
     if softirq not in shares:
         return [NAN] * len(KINDS)
@@ -94,3 +85,38 @@ def _traced(timeline: "Timeline | None") -> list[float]:
         for kind, contexts in _CONTEXTS.items()
     }
     return [found.get(kind, NAN) for kind in KINDS]
+
+
+class Interrupts(NamedTuple):
+    """Interrupts and softirqs together, as shares of the CPU; more: /proc/stat has AIM_SHARE more.
+
+    None and False where not both are known.
+    """
+
+    counted_share: float | None
+    traced_share: float | None
+    more: bool
+
+
+@cpu_accounts.figures
+def interrupts(answer: "Answer[pd.DataFrame]") -> Interrupts:
+    both = (answer.frame["irq_share"] + answer.frame["soft_share"]).dropna().astype(float)
+    if not {"cpu_stat", "traced"} <= set(both.index):
+        return Interrupts(None, None, False)
+    counted, traced = float(both["cpu_stat"]), float(both["traced"])
+    return Interrupts(counted, traced, counted > traced + AIM_SHARE)
+
+
+def _height(answer: "Answer[pd.DataFrame]") -> float:
+    return 1.1 + 0.36 * int(answer.frame["tasks_share"].notna().sum())
+
+
+@cpu_accounts.plot(
+    title="The CPU's time by kind, by each account",
+    height=_height,
+    panels=lambda answer: [{}] if answer.frame["tasks_share"].notna().any() else [],
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import cpu_kinds
+
+    cpu_kinds(ax, answer.frame)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _NAMES = ("instructions", "cycles")
 
 
-def counted(capture: "Capture") -> tuple[Counts | None, Counts | None]:
+def instructions_and_cycles(capture: "Capture") -> tuple[Counts | None, Counts | None]:
     """Instructions and cycles of every task over time; None where they were not sampled.
 
     From samples of both events, each of which stands for `period` occurrences in the task that it
