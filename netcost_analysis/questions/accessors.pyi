@@ -6,6 +6,7 @@ from typing import Any, Literal, Optional
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden import HiddenCost
 from netcost_analysis.questions.batches.exhaustion import Exhaustion
+from netcost_analysis.questions.batches.poll_sizes import NetRx
 from netcost_analysis.questions.batches.settings import KernelLimits
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
@@ -15,6 +16,7 @@ from netcost_analysis.questions.devices.shares import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.verdict import MigrationVerdict
 from netcost_analysis.questions.stolen_time.episodes import Episodes
+from netcost_analysis.questions.stolen_time.example import Example
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
 from netcost_analysis.questions.stolen_time.network import NetworkCost
 from pandas import DataFrame
@@ -52,8 +54,14 @@ class RecordingStolenTime:
     def episodes(self, *, victim: str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
         """The longest stretches of interrupts on top of one task that did not run in between."""
 
+    def example(self, *, victim: str | None = ...) -> Answer[Example]:
+        """One typical interrupt of a victim, with everything around it."""
+
     def handovers(self) -> Answer[Handovers]:
         """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
+
+    def headline(self, *, victim: str | None = ...) -> Answer[DataFrame]:
+        """How much of a victim's time on CPU packet processing took, and which devices did."""
 
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
         """The victim x thief matrix of a timeline."""
@@ -64,6 +72,9 @@ class RecordingStolenTime:
     def network_cost(self) -> Answer[NetworkCost]:
         """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
 
+    def over_time(self, *, victim: str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
+        """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
+
     def queues(self) -> Answer[DataFrame]:
         """Which interrupt line each NAPI instance is polled for."""
 
@@ -73,7 +84,7 @@ class RecordingStolenTime:
     def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """Per victim, where its time on CPU went."""
 
-    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
     def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
@@ -84,6 +95,9 @@ class RecordingBatches:
     def batch_sizes(self) -> Answer[DataFrame]:
         """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
+    def device_batches(self) -> Answer[DataFrame]:
+        """How many packets the polls of each device received."""
+
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -92,6 +106,9 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
+
+    def net_rx_batches(self) -> Answer[NetRx]:
+        """How many packets the NET_RX softirqs handled, all their polls together."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""

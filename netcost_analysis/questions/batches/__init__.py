@@ -9,9 +9,11 @@ share grows with the rate of packets (rate_curve).
 """
 
 from .chain_rows import softirq_chains
+from .device_batches import device_batches
 from .economics import packet_costs, poll_costs
 from .exhaustion import Exhaustion, squeezes
 from .invocations import softirq_runs
+from .net_rx_batches import net_rx_batches
 from .outliers import long_softirqs, rps_dispatch
 from .poll_sizes import batch_sizes, softirq_sizes
 from .rates import rate_curve
@@ -22,9 +24,11 @@ __all__ = [
     "Exhaustion",
     "KernelLimits",
     "batch_sizes",
+    "device_batches",
     "irq_gaps",
     "kernel_limits",
     "long_softirqs",
+    "net_rx_batches",
     "packet_costs",
     "poll_costs",
     "raise_delays",

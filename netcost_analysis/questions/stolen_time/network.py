@@ -1,6 +1,7 @@
 """What networking cost in all, on which CPUs: what a headline begins with."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -12,6 +13,9 @@ from ...timeline.timeline import Timeline
 from ...units import duration, plural, share, were
 from ..completeness.unrecorded import missing
 from ..question import question
+
+if TYPE_CHECKING:
+    from ..answer import Answer
 
 _NAMED = 4
 _SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
@@ -53,7 +57,7 @@ class NetworkCost:
     of_cpus: pd.DataFrame
 
 
-@question()
+@question(rows=0)
 def network_cost(timeline: Timeline) -> NetworkCost:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
@@ -172,3 +176,8 @@ def _missing(cost: NetworkCost) -> list[str]:
             f"{were(cost.interrupts_missing)} counted and not recorded"
         )
     return said
+
+
+@network_cost.figures
+def _lines(answer: "Answer[NetworkCost]") -> dict[str, list[str]]:
+    return {"lines": network_words(answer.result)}

@@ -6,9 +6,9 @@ import pytest
 
 from netcost_analysis.questions.batches.economics import Gathered, costs_from, packets_from
 from netcost_analysis.questions.batches.line import fit
+from netcost_analysis.questions.batches.poll_sizes import polls_of
 from netcost_analysis.questions.batches.rates import curve_from, summed
 from netcost_analysis.questions.batches.words import _saves
-from netcost_analysis.report.explain import batch_text
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
 
@@ -60,7 +60,7 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     costs = costs_from(gathered(work))
     assert costs["batch_mean"].tolist() == [5.0]
     polls = gathered(work).polls.assign(budget=pd.array([64] * 6, dtype="Int64"))
-    assert "20 packets: 5.0 in the mean of those that received any" in batch_text("eth0", polls)
+    assert (polls_of(polls).packets, polls_of(polls).batch_mean) == (20, 5.0)
     step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
     sums = summed(gathered(work)).assign(bundle="b")
     assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch"].tolist() == [5.0]
