@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import questions, recording, text, trace_dat
+from benchmarks import first, questions, recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -27,6 +27,7 @@ def ways(path: Path) -> list[Way]:
         Way("netcost: timeline, one core", (*inside, "timeline", capture, "0"), True),
         Way("netcost: timeline", (*inside, "timeline", capture), True),
         Way("netcost ledger (process)", (netcost, "ledger", capture)),
+        Way("netcost stolen (process)", (netcost, "stolen", capture)),
     ]
 
 
@@ -52,6 +53,7 @@ def main() -> int:
         figures: list[Figure] = compare(ways(path), arguments.repeats)
         lines = text.measure(path, Path(folder), arguments.repeats)
         asked = questions.measure(path, 1)
+        answered = first.measure(arguments.repeats)
         ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
     printed = table(figures, events)
     print(machine())
@@ -60,6 +62,7 @@ def main() -> int:
         print(text.table(lines))
         print(text.targets(lines))
     print(questions.table(asked))
+    print(first.table(answered))
     if ring is not None:
         print(trace_dat.table(ring))
         print(trace_dat.targets(ring))
@@ -70,6 +73,7 @@ def main() -> int:
             + (trace_dat.section(ring) if ring is not None else "")
             + (text.section(lines) if lines is not None else "")
             + questions.section(asked)
+            + first.section(answered)
         )
     return 0
 

@@ -1,5 +1,5 @@
-# What the declarations of questions say, as files: docs/questions.md, and the stub by which editors
-# complete `capture.ask.`. `make reference` writes them, tests/questions/test_reference.py compares.
+# What is declared, as files: docs/questions.md, docs/columns.md, and the stub by which an editor
+# completes `capture.ask.`. `make reference` writes them, tests/questions/test_reference checks.
 
 import inspect
 import re
@@ -10,9 +10,11 @@ from typing import Any
 
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import Question
+from netcost_analysis.schema import columns
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "questions.md"
+COLUMNS = ROOT / "docs" / "columns.md"
 STUB = ROOT / "netcost_analysis" / "questions" / "accessors.pyi"
 EXPERIMENT = ("Experiment",)
 _ASKED_OF = {
@@ -29,6 +31,13 @@ that lacks what a question needs gets an answer that says what is missing. Writt
 `make reference` from the declarations in `netcost_analysis/questions/`.
 """
 _TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|---|---|---|"
+_COLUMNS_HEAD = """# Columns and figures
+
+Every column and figure of the answers: its type in pandas, what it counts, what it is. A name means
+the same in every table. Times in ns are lengths unless they are called instants, which are on the
+capture's clock; a share is of 1, and shown in percent. Written by `make reference` from
+`netcost_analysis/columns.toml`.
+"""
 _STUB_HEAD = """# Written by `make reference` from the declarations of questions: not to be edited.
 
 import collections.abc
@@ -121,8 +130,19 @@ def _annotation(annotation: Any) -> str:
     )
 
 
+def columns_page() -> str:
+    """docs/columns.md."""
+    lines = [_COLUMNS_HEAD, "| name | type | unit | is |", "|---|---|---|---|"]
+    for one in sorted(columns().values(), key=lambda one: one.name.lower()):
+        unit = f"{one.unit}, instant" if one.instant else one.unit or ""
+        text = one.definition.replace("|", "\\|")
+        lines.append(f"| `{one.name}` | {one.type or ''} | {unit} | {text} |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     PAGE.write_text(page())
+    COLUMNS.write_text(columns_page())
     STUB.write_text(stub())
 
 

@@ -19,6 +19,7 @@ from .questions.accounting import Netperf as Netperf
 from .questions.accounting import TaskStat as TaskStat
 from .questions.accounting import accounts as accounts
 from .questions.accounting import cpu_accounts as cpu_accounts
+from .questions.accounting import estimates as estimates
 from .questions.accounting import parse_iperf3 as parse_iperf3
 from .questions.accounting import parse_mpstat as parse_mpstat
 from .questions.accounting import parse_netperf as parse_netperf
@@ -30,7 +31,6 @@ from .questions.accounting.hidden import hidden_cost as hidden_cost
 from .questions.answer import Answer as Answer
 from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits
-from .questions.batches import batch_sizes as batch_sizes
 from .questions.batches import device_batches as device_batches
 from .questions.batches import irq_gaps as irq_gaps
 from .questions.batches import kernel_limits as kernel_limits
@@ -38,13 +38,14 @@ from .questions.batches import long_softirqs as long_softirqs
 from .questions.batches import net_rx_batches as net_rx_batches
 from .questions.batches import packet_costs as packet_costs
 from .questions.batches import poll_costs as poll_costs
+from .questions.batches import poll_sizes as poll_sizes
 from .questions.batches import raise_delays as raise_delays
 from .questions.batches import rps_dispatch as rps_dispatch
 from .questions.batches import softirq_chains as softirq_chains
 from .questions.batches import softirq_runs as softirq_runs
 from .questions.batches import softirq_sizes as softirq_sizes
 from .questions.batches import squeezes as squeezes
-from .questions.batches.rates import rate_curve as rate_curve
+from .questions.batches.rate_curve import rate_curve as rate_curve
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import completeness as completeness
 from .questions.completeness import coverages as coverages
@@ -58,7 +59,6 @@ from .questions.devices import device_saturation as device_saturation
 from .questions.devices import device_time as device_time
 from .questions.devices import device_traffic as device_traffic
 from .questions.devices import interfaces as interfaces
-from .questions.estimates import estimates as estimates
 from .questions.ledger import Ledger as Ledger
 from .questions.ledger import ledger as ledger
 from .questions.losses import stolen as stolen
@@ -66,6 +66,8 @@ from .questions.migration import migration_effect as migration_effect
 from .questions.migration import migration_rates as migration_rates
 from .questions.migration import migration_verdict as migration_verdict
 from .questions.migration import migrations as migrations
+from .questions.network import NetworkCost as NetworkCost
+from .questions.network import network_cost as network_cost
 from .questions.processes import client_and_server as client_and_server
 from .questions.processes import context_switches as context_switches
 from .questions.processes import run_queue as run_queue
@@ -75,7 +77,6 @@ from .questions.processes import traffic_pairs as traffic_pairs
 from .questions.stolen_time import Episodes as Episodes
 from .questions.stolen_time import Example as Example
 from .questions.stolen_time import Handovers as Handovers
-from .questions.stolen_time import NetworkCost as NetworkCost
 from .questions.stolen_time import cost_classes as cost_classes
 from .questions.stolen_time import effective_share as effective_share
 from .questions.stolen_time import episodes as episodes
@@ -83,7 +84,6 @@ from .questions.stolen_time import example as example
 from .questions.stolen_time import handovers as handovers
 from .questions.stolen_time import headline as headline
 from .questions.stolen_time import lifetimes as lifetimes
-from .questions.stolen_time import network_cost as network_cost
 from .questions.stolen_time import over_time as over_time
 from .questions.stolen_time import queues as queues
 from .questions.stolen_time import rolling_stolen as rolling_stolen
@@ -91,5 +91,6 @@ from .questions.stolen_time import thieves as thieves
 from .questions.stolen_time import waited_for as waited_for
 from .questions.tracing_overhead import corrected_stolen as corrected_stolen
 from .questions.tracing_overhead import event_cost as event_cost
+from .questions.tracing_overhead import network_overhead as network_overhead
 from .questions.tracing_overhead import tracing_cost as tracing_cost
 from .timeline.timeline import Timeline as Timeline

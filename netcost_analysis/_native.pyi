@@ -28,9 +28,6 @@ class Capture:
     def events(
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...
-    def events_of(
-        self, names: Sequence[str], progress: Progress | None = None
-    ) -> dict[str, ArrowTable]: ...
     def all_events(self, progress: Progress | None = None) -> dict[str, ArrowTable]: ...
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None
@@ -38,6 +35,17 @@ class Capture:
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...
     def kernel_symbols(self, progress: Progress | None = None) -> ArrowTable: ...
     def kallsyms(self) -> str | None: ...
+    def counts(
+        self,
+        wanted: Sequence[tuple[Sequence[str], str | None, str | None, Sequence[tuple[int, int]]]],
+        progress: Progress | None = None,
+    ) -> list[list[dict[tuple[int, int], int]] | None]:
+        """Events of tracepoints within windows by CPU and a field's value, in one pass.
+
+        wanted: names, the field (None: the key is 0), a field to add up instead of counting, and
+        windows in ns. None where a tracepoint lacks a field, or times are not ns.
+        """
+
     def timeline(
         self,
         tables: Sequence[str],
@@ -64,6 +72,9 @@ class Meaning(Protocol):
     def field(self, event: str, field: str, shape: str, size: int) -> str: ...
     def replace(self, kind: str, original: bytes) -> bytes: ...
     def progress(self, fraction: float) -> None: ...
+
+def columns(table: ArrowTable) -> dict[str, list[Any]]:
+    """A table's columns as lists of int, str and None: answers of the shell need no pandas."""
 
 def mask_recording(path: str, out: str, meaning: Meaning) -> dict[str, int]: ...
 def pack_file(path: str, out: str, packing: str) -> None: ...

@@ -41,6 +41,9 @@ run.ask.stolen_time.network_cost()
 run.ask.stolen_time.headline()
 
 # %%
+run.ask.tracing_overhead.network_overhead(victim=run.victim)
+
+# %%
 run.ask.stolen_time.thieves(victim=run.victim)
 
 # %% [markdown]
@@ -125,30 +128,16 @@ run.ask.batches.net_rx_batches()
 # nothing else had its CPU. They disagree, and that is a result.
 
 # %%
-from netcost_analysis import plots
-from netcost_analysis.questions.stolen_time.victim import choose_victim
-from netcost_analysis.questions.tracing_overhead import words as looking_story
-from netcost_analysis.report import explain_estimates
-from netcost_analysis.report.notebook import attempt, picture, say
-
-lacking = explain_estimates.how_to_record(capture)
-if capture.bundle and capture.bundle.victim:
-    ran = capture.victim_timeline()
-    estimates = netcost.estimates(capture.bundle, ran)
-    if estimates["got_share"].notna().any():
-        say(explain_estimates.whose_text(capture.bundle, run.victim, choose_victim(run)))
-        with picture("What the victim got by ticks, by trace, by work done", 1.7) as (_, ax):
-            plots.estimates(ax, estimates)
-        say(explain_estimates.estimates_text(capture.bundle, ran, estimates))
-say(lacking)
+capture.ask.accounting.estimates()
 
 # %% [markdown]
 # ## Before you use these figures
 
 # %%
-with attempt():
-    say(looking_story.beside_answer(run, run.victim))
-    say(looking_story.looking_text(run, run.victim))
+run.ask.tracing_overhead.tracing_cost()
+
+# %%
+run.ask.tracing_overhead.corrected_stolen(victim=run.victim)
 
 # %%
 run.ask.completeness.caveats()

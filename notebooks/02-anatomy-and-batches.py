@@ -93,7 +93,7 @@ with attempt():
 # something else than that so many came together.
 
 # %%
-timeline.ask.batches.batch_sizes()
+timeline.ask.batches.poll_sizes()
 
 # %% [markdown]
 # ## What ends a NET_RX

@@ -30,9 +30,11 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.requires import unrecorded
 from netcost_analysis.plots import bin_width
 from netcost_analysis.questions import words as shared_words
-from netcost_analysis.questions.devices import cost, plots, shares, words_traffic
-from netcost_analysis.questions.devices import flags as suspicions
-from netcost_analysis.questions.devices import words as words
+from netcost_analysis.questions.devices import plots, words, words_traffic
+from netcost_analysis.questions.devices.device_cost import comparable, lacking
+from netcost_analysis.questions.devices.device_flags import unseen as not_looked_at
+from netcost_analysis.questions.devices.device_lines import IRQ_EVENTS
+from netcost_analysis.questions.devices.device_time import over_time
 from netcost_analysis.questions.devices.words_flags import flag_list
 from netcost_analysis.report.notebook import attempt, picture, say, table
 
@@ -51,8 +53,8 @@ with attempt():
     flags = netcost.device_flags(timeline)
 if costs is not None:
     named = not unrecorded(capture, "napi:napi_poll")
-    state = "whether interfaces are up" not in suspicions.unseen(timeline)
-    say(words.answer(costs, flags, cost.lacking(timeline), named, state))
+    state = "whether interfaces are up" not in not_looked_at(timeline)
+    say(words.answer(costs, flags, lacking(timeline), named, state))
 
 # %% [markdown]
 # ## Devices by CPUs
@@ -72,7 +74,7 @@ with attempt():
     say(words.matrix_text(netcost.device_time(timeline), timeline))
     lines = netcost.device_lines(timeline)
     unseen = shared_words.missing(capture, "napi:napi_poll")
-    say(unseen or words.lines_text(lines), shared_words.missing(capture, *shares.IRQ_EVENTS))
+    say(unseen or words.lines_text(lines), shared_words.missing(capture, *IRQ_EVENTS))
 
 # %% [markdown]
 # ## What each carried, and its CPU time meanwhile
@@ -91,9 +93,9 @@ if costs is not None and timeline.duration_ns:
     bin_ns = bin_width(timeline.duration_ns)
     window = (timeline.summary["start_ns"], timeline.summary["end_ns"])
     sums = timeline.sums(bin_ns)
-    comparable = traffic is not None and cost.comparable(timeline)
+    comparable = traffic is not None and comparable(timeline)
     for device in words.busy_devices(costs):
-        bins = shares.over_time(sums, lines, device)
+        bins = over_time(sums, lines, device)
         timed = bins["ns"].sum() > 0
         beside = comparable and traffic[traffic["device"] == device]["namespace"].nunique() == 1
         if not timed and not beside:
@@ -111,7 +113,7 @@ if costs is not None and timeline.duration_ns:
                 plots.traffic(last, traffic[traffic["device"] == device], capture.start_ns)
                 last.set_xlim(*((one - capture.start_ns) / 1e9 for one in window))
 if not capture.bundle:
-    say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
+    say(f"<p class='missing'>{lacking(timeline)}.</p>")
 
 # %% [markdown]
 # ## What a packet costs
@@ -153,7 +155,7 @@ if capture.bundle:
                 ax.set_xlabel("time since the first sample, s")
         say(words_traffic.misread_text(read, interval_s))
 else:
-    say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
+    say(f"<p class='missing'>{lacking(timeline)}.</p>")
 
 # %% [markdown]
 # ## Where packets found no room
@@ -168,14 +170,14 @@ if capture.bundle:
             place = ["namespace"] if grown["namespace"].nunique() > 1 else []
             table(grown[["layer", *place, "device", "cpu", "counter", "count", "per_s"]], rows=12)
 else:
-    say(f"<p class='missing'>{cost.lacking(timeline)}.</p>")
+    say(f"<p class='missing'>{lacking(timeline)}.</p>")
 
 # %% [markdown]
 # ## What looks wrong
 
 # %%
 if flags is not None:
-    say(flag_list(flags, suspicions.unseen(timeline)))
+    say(flag_list(flags, not_looked_at(timeline)))
 
 # %% [markdown]
 # ## Before you use these figures

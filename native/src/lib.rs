@@ -9,6 +9,7 @@ pub mod bytes;
 pub mod chunks;
 pub mod columns;
 mod counters;
+pub mod counts;
 pub mod error;
 pub mod events;
 pub mod format;

@@ -325,11 +325,6 @@ class Capture:
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:
-    # An Arrow table as plain rows. Most captures have no gap, and then `netcost info` needs no
-    # pyarrow.
-    if getattr(table, "num_rows", None) == 0:
-        return []
-    import pyarrow as pa
-
-    rows: list[dict[str, Any]] = pa.table(table).to_pylist()
-    return rows
+    # An Arrow table as plain rows.
+    columns = _native.columns(table)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

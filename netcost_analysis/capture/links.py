@@ -4,11 +4,11 @@ import re
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from .._native import CaptureError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from .bundle import Bundle
 
 # Drivers without hardware below them say 10 Gbit/s, or what they were told to say
@@ -47,7 +47,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def interfaces(bundle: "Bundle") -> pd.DataFrame:
+def interfaces(bundle: "Bundle") -> "pd.DataFrame":
     """What is known of each network interface of the recorded host, before and after recording.
 
     Returns a row per (namespace, device): ifindex, link_kind (NA for hardware), driver, parent,
@@ -67,21 +67,27 @@ def interfaces(bundle: "Bundle") -> pd.DataFrame:
     return found
 
 
-def known_interfaces(bundle: "Bundle") -> pd.DataFrame:
+def known_interfaces(bundle: "Bundle") -> "pd.DataFrame":
     """As interfaces() returns them, without rows where the bundle says nothing of any."""
     frames = [
         _of_namespace(bundle, name, ending) for name, ending in bundle.network_namespaces.items()
     ]
     some = [one for one in frames if len(one)]
+    import pandas as pd
+
     return pd.concat(some, ignore_index=True) if some else empty()
 
 
-def empty() -> pd.DataFrame:
+def empty() -> "pd.DataFrame":
     """A frame of interfaces without any."""
+    import pandas as pd
+
     return pd.DataFrame(columns=list(_TYPES)).astype(dict(_TYPES))
 
 
-def _of_namespace(bundle: "Bundle", namespace: str, ending: str) -> pd.DataFrame:
+def _of_namespace(bundle: "Bundle", namespace: str, ending: str) -> "pd.DataFrame":
+    import pandas as pd
+
     sides = [_side(bundle, side, ending) for side in ("before", "after")]
     names = list(dict.fromkeys(name for side in sides for name in side))
     rows = [
@@ -161,7 +167,7 @@ def bundle_devices(bundle: "Bundle", side: str = "before", ending: str = "") -> 
     from ..parsers.host import Snapshot
 
     text = bundle.text(f"{side}/net_dev{ending}") or ""
-    return [str(name) for name in Snapshot({"net_dev": text}).net_dev.index]
+    return list(Snapshot({"net_dev": text}).interfaces)
 
 
 def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:

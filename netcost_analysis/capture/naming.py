@@ -46,7 +46,7 @@ def bundle_lines(bundle: "Bundle") -> dict[int, str]:
     By the interface's name in the line's text, or else by its bus address there.
     """
     labels = {int(irq): label for irq, label in bundle.before.irq_labels.items() if _LINE(irq)}
-    devices = [str(name) for name in bundle.before.net_dev.index if name not in ("lo", "")]
+    devices = [name for name in bundle.before.interfaces if name not in ("lo", "")]
     try:
         addresses = buses(bundle)
     except CaptureError:

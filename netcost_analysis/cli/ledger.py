@@ -2,13 +2,16 @@
 
 import shutil
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from ..timeline.by import By
 from .main import capture_arguments, json_option, opened, print_json, window_options
 from .table import say, show
+
+if TYPE_CHECKING:
+    from ..questions.ledger import Ledger
 
 
 @click.command("ledger")
@@ -38,38 +41,32 @@ def command(
         return
     say(ledger_title(matrix) + "\n")
     width = shutil.get_terminal_size((132, 24)).columns
-    if len(matrix.ns):
+    if matrix.victims:
         show(ledger_table(matrix, width))
     else:
         print(NO_TASK)
     say(ledger_footer(matrix, verdict))
 
 
-def _json(matrix: Any, summary: dict[str, Any], verdict: str | None) -> dict[str, Any]:
+def _json(matrix: "Ledger", summary: dict[str, Any], verdict: str | None) -> dict[str, Any]:
     from ..display.tables import plain
 
     victims = []
-    for key in matrix.max_ns.index:
-        low, shares, max_shares = (
-            frame.loc[key] for frame in (matrix.ns, matrix.share, matrix.max_share)
-        )
+    for victim, row in zip(
+        matrix.victims, matrix.gathered(len(matrix.victims)).columns, strict=True
+    ):
+        thieves = zip(matrix.thieves, row.thieves, strict=True)
         victims.append(
             {
-                **victim_fields(key, matrix.by),
-                "on_cpu_ns": plain(matrix.on_cpu_ns[key]),
-                "task_ns": plain(matrix.task_ns[key]),
-                "stolen_ns": int(matrix.stolen_ns[key]),
-                "stolen_max_ns": int(matrix.stolen_max_ns[key]),
+                **victim_fields(victim, matrix.by),
+                "on_cpu_ns": row.on_cpu_ns,
+                "task_ns": None if row.task is None else row.task.max_ns,
+                "stolen_ns": row.stolen.ns,
+                "stolen_max_ns": row.stolen.max_ns,
                 "thieves": [
-                    {
-                        "thief": thief,
-                        "ns": int(low[thief]),
-                        "max_ns": int(ns),
-                        "share": plain(shares[thief]),
-                        "max_share": plain(max_shares[thief]),
-                    }
-                    for thief, ns in matrix.max_ns.loc[key].items()
-                    if ns
+                    {"thief": thief, **{name: plain(value) for name, value in of._asdict().items()}}
+                    for thief, of in thieves
+                    if of.max_ns
                 ],
             }
         )
@@ -78,21 +75,19 @@ def _json(matrix: Any, summary: dict[str, Any], verdict: str | None) -> dict[str
         "by": matrix.by,
         "victims": victims,
         "elsewhere": [
-            {"cost_class": cost_class, "thief": thief, "ns": int(ns)}
-            for cost_class, row in matrix.elsewhere.iterrows()
-            for thief, ns in row.items()
+            {"cost_class": cost_class, "thief": thief, "ns": ns}
+            for cost_class, taken in matrix.others.items()
+            for thief, ns in taken.items()
             if ns
         ],
     }
 
 
 def victim_fields(key: Any, by: str) -> dict[str, Any]:
-    # A victim's index entry under the names of its keys.
-    from ..display.tables import plain
-
+    # A victim under the names of its keys.
     if by == "tid":
-        return {"tid": plain(key[0]), "comm": plain(key[1])}
-    return {"cpu" if by == "cpu" else "comm": plain(key)}
+        return {"tid": key[0], "comm": key[1]}
+    return {"cpu" if by == "cpu" else "comm": key}
 
 
 def window_fields(

@@ -11,8 +11,6 @@ from .main import capture_arguments, json_option, opened, print_json, window_opt
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..capture.accounting import Accounting
     from ..display.tables import Table
     from ..timeline.timeline import Timeline
@@ -42,16 +40,16 @@ def command(
     from ..display.tables import NO_TASK, window_text
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
-    from ..questions.losses import stolen
-    from ..questions.stolen_time.network import network_cost, network_words
+    from ..questions.losses import losses
+    from ..questions.network import network_cost, network_words
     from .stolen_json import beside_victims
 
     capture = opened(path)
     timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
-    frame = stolen(timeline)
-    if victim is not None and victim not in frame.index:
-        raise AbsentError(no_task(victim, list(frame.index)))
-    frame = frame if victim is None else frame.loc[[victim]]
+    lost = losses(timeline)
+    if victim is not None and victim not in lost.victims:
+        raise AbsentError(no_task(victim, lost.victims))
+    rows = {one: row for one, row in lost.rows().items() if victim in (None, one)}
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
@@ -62,7 +60,7 @@ def command(
                 ),
                 "accounting": regime.regime if regime else None,
                 "victims": [
-                    {**victim_fields(key, "comm"), **_plain(row)} for key, row in frame.iterrows()
+                    {**victim_fields(one, "comm"), **_plain(row)} for one, row in rows.items()
                 ],
                 **beside_victims(timeline, victim),
             }
@@ -72,15 +70,15 @@ def command(
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
-        if len(frame):
-            table = _overview(frame, timeline.nobodys_ns)
+        if rows:
+            table = _overview(rows, timeline.nobodys_ns)
             missing = show(table, by_importance(table, _MAIN), wide)
             left_out(missing, len(table.header), names=False)
         else:
             say(f"{NO_TASK} netcost ledger has what interrupts took from none.")
     else:
         print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
-        show(_detail(frame.iloc[0], regime))
+        show(_detail(rows[victim], regime))
         if timeline.has_switches:
             _show_life(timeline, victim)
     below = {
@@ -96,16 +94,15 @@ def command(
         say(f"note: {printable(note)}")
 
 
-def _plain(row: Any) -> dict[str, Any]:
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
     from ..display.tables import plain
 
-    return {str(name): plain(value) for name, value in row.items()}
+    return {name: plain(value) for name, value in row.items()}
 
 
 def _show_life(timeline: "Timeline", victim: str) -> None:
     from ..display.tables import Table, between
-    from ..questions.stolen_time import lifetimes
-    from ..questions.stolen_time.lifetimes import parts_of_life
+    from ..questions.stolen_time.lifetimes import lifetimes, parts_of_life
 
     lived = lifetimes(timeline)
     if victim not in lived.index:
@@ -125,7 +122,7 @@ def _show_life(timeline: "Timeline", victim: str) -> None:
 
 def _holders(timeline: "Timeline", victim: str) -> list[list[str]]:
     from ..capture.requires import MissingEventsError
-    from ..questions.stolen_time import waited_for
+    from ..questions.stolen_time.holders import waited_for
     from ..questions.stolen_time.stays import everywhere
 
     try:
@@ -139,18 +136,18 @@ def _holders(timeline: "Timeline", victim: str) -> list[list[str]]:
     ]
 
 
-def _overview(frame: "pd.DataFrame", nobodys_ns: int) -> "Table":
+def _overview(victims: dict[Any, dict[str, Any]], nobodys_ns: int) -> "Table":
     from ..display.tables import Table
-    from ..questions.losses import summed
+    from ..questions.losses import together
 
-    rows = [[str(comm), *_cells(row)] for comm, row in frame[:_ROWS].iterrows()]
-    if len(frame) > _ROWS:
-        rest = frame[_ROWS:]
-        rows.append([plural(len(rest), "other"), *_cells(summed(rest, nobodys_ns))])
+    first, rest = list(victims.items())[:_ROWS], list(victims.values())[_ROWS:]
+    rows = [[str(comm), *_cells(row)] for comm, row in first]
+    if rest:
+        rows.append([plural(len(rest), "other"), *_cells(together(rest, nobodys_ns))])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
-    if frame["monitor_ns"].isna().all():
+    if all(row["monitor_ns"] is None for row in victims.values()):
         kept = [i for i in kept if i != len(_COLUMNS)]
     return Table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
@@ -163,7 +160,7 @@ _COLUMNS = (
 _MAIN = ("task", "stolen", "share", "on CPU", "itself", "displaced", "of it network", "scheduled")
 
 
-def _cells(row: "pd.Series[Any]") -> list[str]:
+def _cells(row: dict[str, Any]) -> list[str]:
     from ..display.tables import between, share_between
 
     def figure(name: str) -> str:
@@ -189,7 +186,7 @@ def _cells(row: "pd.Series[Any]") -> list[str]:
     ]
 
 
-def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
+def _detail(row: dict[str, Any], regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
     from ..questions.losses import shares_of
 
@@ -207,7 +204,7 @@ def _detail(row: "pd.Series[Any]", regime: "Accounting | None") -> "Table":
     rows.append(part("  network", "stolen_network", "stolen_network_max"))
     if not absent(row["stolen_own_ns"]):
         rows.append(part("  of its own traffic", "stolen_own", "stolen_own_max"))
-    for name in map(str, row.index):
+    for name in row:
         if name.startswith(_THIEVES) and row[name]:
             thief = name.removeprefix("stolen_").removesuffix("_ns").replace("_", " ", 1)
             rows.append(part(f"  by {thief}", name.removesuffix("_ns")))

@@ -15,7 +15,8 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
     victim: only this one's rows. A question that the capture cannot answer is None.
     """
     from ..capture.requires import MissingEventsError
-    from ..questions.stolen_time import lifetimes, waited_for
+    from ..questions.stolen_time.holders import waited_for
+    from ..questions.stolen_time.lifetimes import lifetimes
     from ..questions.stolen_time.stays import everywhere
 
     lived = waited = None
@@ -27,16 +28,15 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
 
 
 def _network(timeline: "Timeline") -> dict[str, Any]:
-    from ..display.export import rows
     from ..display.tables import plain
-    from ..questions.stolen_time.network import network_cost
+    from ..questions.network import network_cost
 
-    fields = dict(vars(network_cost(timeline)))
-    of_cpus, lacking = fields.pop("of_cpus"), fields.pop("not_recorded")
+    cost = network_cost(timeline)
+    cpus = [{"cpu": cpu, **vars(one)} for cpu, one in cost.by_cpu.items()]
     return {
-        **{name: plain(value) for name, value in fields.items()},
-        "not_recorded": list(lacking),
-        "of_cpus": rows(of_cpus.reset_index()),
+        **{name: plain(getattr(cost, name)) for name in cost.part_names[:-2]},
+        "not_recorded": list(cost.not_recorded),
+        "of_cpus": [{name: plain(value) for name, value in row.items()} for row in cpus],
     }
 
 

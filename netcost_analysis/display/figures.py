@@ -3,30 +3,12 @@
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..schema import is_instant, unit_of
 from ..units import absent, duration, share, since
 from .tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Moments, in a table that says from where they count.
-_MOMENTS = {
-    f"{what}_ns"
-    for what in (
-        "time",
-        "start",
-        "end",
-        "begin",
-        "at",
-        "raise",
-        "entry",
-        "exit",
-        "in",
-        "out",
-        "wake",
-    )
-}
-_MOMENT_ENDS = ("_start_ns", "_end_ns", "_time_ns", "_entry_ns", "_exit_ns")
 
 
 def figures(
@@ -68,26 +50,23 @@ def figures(
 
 def heading(name: str, start_ns: int | None = None) -> str:
     # "stolen_share" -> "stolen share": units stand in the cells.
-    if is_moment(name) and start_ns is not None:
+    if is_instant(name) and start_ns is not None:
         return f"{name.removesuffix('_ns').replace('_', ' ')}, s"
     return name.removesuffix("_ns").replace("_per_s", "/s").replace("_", " ")
 
 
-def is_moment(name: str) -> bool:
-    return name in _MOMENTS or name.endswith(_MOMENT_ENDS)
-
-
 def _column(name: str, values: "pd.Series[Any]", start_ns: int | None) -> list[str]:
-    if is_moment(name):
+    if is_instant(name):
         return [_moment(value, start_ns) for value in values]
-    if name.endswith("_ns") or name == "ns":
-        return ["" if absent(value) else _ns(value) for value in values]
-    if name == "napi":
-        return ["" if absent(value) else f"{int(value):#x}" for value in values]
-    if name.endswith("_share") or name == "share":
-        return [share(value) for value in values]
-    if name == "tid" or name.endswith("_tid"):
-        return ["" if absent(value) else str(int(value)) for value in values]
+    match unit_of(name):
+        case "ns":
+            return ["" if absent(value) else _ns(value) for value in values]
+        case "share":
+            return [share(value) for value in values]
+        case "address":
+            return ["" if absent(value) else f"{int(value):#x}" for value in values]
+        case "id":
+            return ["" if absent(value) else str(value) for value in values]
     return [_plain(value) for value in values]
 
 

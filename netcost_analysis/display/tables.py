@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..coverage import coverage_words
-from ..units import duration, printable, ranges, share
+from ..units import absent, duration, printable, ranges, share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,15 +97,9 @@ def _range(low: str, high: str, lowest: Any) -> str:
 
 def plain(value: Any) -> Any:
     # A pandas or numpy scalar as JSON has it; NA and NaN become None.
-    if value is None or type(value) in (str, int, bool):
-        return value
-    import pandas as pd
-
-    return None if pd.isna(value) else value.item() if hasattr(value, "item") else value
-
-
-def plain_key(key: Any) -> Any:
-    return tuple(map(plain, key)) if isinstance(key, tuple) else plain(key)
+    if absent(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
 
 
 def label(key: Any) -> str:
@@ -119,8 +113,8 @@ def label(key: Any) -> str:
 def ledger_table(ledger: "Ledger", width: int = 132) -> Table:
     # Thieves down, victims across: thieves have the long names. As many victims as the width takes,
     # those who lost most first; the others share the last column.
-    known = bool(ledger.on_cpu_ns.notna().all())
-    for count in range(min(len(ledger.ns), 8), -1, -1):
+    known = ledger.own is not None
+    for count in range(min(len(ledger.victims), 8), -1, -1):
         gathered = ledger.gathered(count)
         names = [*(("on CPU", "the task itself") if known else ()), *gathered.thieves]
         names.append("stolen in all")
@@ -167,12 +161,9 @@ def ledger_elsewhere(ledger: "Ledger") -> list[str]:
         "synchronous": "synchronous (the tasks' own traffic)",
     }
     lines = []
-    rows = zip(ledger.elsewhere.iterrows(), ledger.elsewhere_ns, strict=True)
-    for (cost_class, row), total in rows:
-        largest = ", ".join(
-            f"{thief} {duration(ns)}" for thief, ns in row.nlargest(3).items() if ns
-        )
-        name = names.get(str(cost_class), str(cost_class) or "no class")
+    for cost_class, total, most in ledger.elsewhere_most:
+        largest = ", ".join(f"{thief} {duration(ns)}" for thief, ns in most if ns)
+        name = names.get(cost_class, cost_class or "no class")
         lines.append(printable(f"{name}: {duration(total)} ({largest})"))
     return lines
 
@@ -188,7 +179,7 @@ def ledger_footer(ledger: "Ledger", verdict: str | None = None) -> str:
 
 
 def ledger_text(ledger: "Ledger") -> str:
-    table = ledger_table(ledger).text() if len(ledger.ns) else NO_TASK
+    table = ledger_table(ledger).text() if ledger.victims else NO_TASK
     return "\n".join([ledger_title(ledger), "", table, ledger_footer(ledger)])
 
 
@@ -196,7 +187,7 @@ def ledger_html(ledger: "Ledger") -> str:
     notes = [*ledger_elsewhere(ledger), *(f"note: {note}" for note in ledger.notes)]
     items = "".join(f"<li>{escape(note)}</li>" for note in notes)
     title = escape(ledger_title(ledger))
-    table = ledger_table(ledger, _PAGE).html() if len(ledger.ns) else f"<p>{NO_TASK}</p>"
+    table = ledger_table(ledger, _PAGE).html() if ledger.victims else f"<p>{NO_TASK}</p>"
     return f"<p><b>{title}</b></p>{table}<ul>{items}</ul>"
 
 

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 # /proc/stat, columns of a cpu line (fs/proc/stat.c show_stat).
 _STAT = (
@@ -52,6 +53,13 @@ def _counts(words: list[str], like: "re.Pattern[str]" = _COUNT) -> bool:
     return all(map(like.fullmatch, words))
 
 
+class ByCpu(NamedTuple):
+    """A file's counts by line and CPU: the CPUs' numbers, and a count of each per line."""
+
+    cpus: list[int]
+    lines: dict[str, list[int]]
+
+
 class Snapshot:
     """Counters of one moment. Difference of two: ``after.softirqs - before.softirqs``.
 
@@ -92,22 +100,29 @@ class Snapshot:
         }
 
     @cached_property
-    def stat(self) -> pd.DataFrame:
+    def stat(self) -> "pd.DataFrame":
         """Ticks of USER_HZ by CPU (index) and kind: user, nice, system, idle, iowait, irq, ..."""
-        rows = {
+        import pandas as pd
+
+        ticks = self.ticks
+        width = min(map(len, ticks.values()), default=0)
+        return pd.DataFrame(
+            {
+                kind: {cpu: row[i] for cpu, row in ticks.items()}
+                for i, kind in enumerate(_STAT[:width])
+            }
+        ).rename_axis(index="cpu")
+
+    @cached_property
+    def ticks(self) -> dict[int, list[int]]:
+        """By CPU what stat has, as plain lists; CPUs that it says something of."""
+        return {
             int(name[3:]): [int(word) for word in words[: len(_STAT)]]
             for name, *words in self._lines("stat")
             if name.startswith("cpu")
             and _COUNT.fullmatch(name[3:])
             and _counts(words[: len(_STAT)])
         }
-        width = min(map(len, rows.values()), default=0)
-        return pd.DataFrame(
-            {
-                kind: {cpu: row[i] for cpu, row in rows.items()}
-                for i, kind in enumerate(_STAT[:width])
-            }
-        ).rename_axis(index="cpu")
 
     @cached_property
     def context_switches(self) -> int | None:
@@ -116,9 +131,9 @@ class Snapshot:
         return int(found[0]) if found and _COUNT.fullmatch(found[0]) else None
 
     @cached_property
-    def interrupts(self) -> pd.DataFrame:
+    def interrupts(self) -> "pd.DataFrame":
         """Interrupts by line or vector ("26", "LOC") and CPU number."""
-        return self._by_cpu("interrupts")
+        return self._frame("interrupts")
 
     @cached_property
     def irq_labels(self) -> dict[str, str]:
@@ -128,14 +143,23 @@ class Snapshot:
         return {words[0].rstrip(":"): " ".join(words[1 + width :]) for words in lines[1:]}
 
     @cached_property
-    def softirqs(self) -> pd.DataFrame:
+    def softirqs(self) -> "pd.DataFrame":
         """Softirqs by vector name ("NET_RX") and CPU number."""
-        return self._by_cpu("softirqs")
+        return self._frame("softirqs")
 
-    def _by_cpu(self, name: str) -> pd.DataFrame:
+    def _frame(self, name: str) -> "pd.DataFrame":
+        import pandas as pd
+
+        if not self._lines(name):
+            return pd.DataFrame()
+        counts = self.by_cpu(name)
+        return pd.DataFrame.from_dict(counts.lines, orient="index", columns=counts.cpus)
+
+    def by_cpu(self, name: str) -> ByCpu:
+        """The counts of interrupts or softirqs, without pandas."""
         lines = self._lines(name)
         if not lines:
-            return pd.DataFrame()
+            return ByCpu([], {})
         cpus = [
             int(number)
             for word in lines[0]
@@ -147,11 +171,13 @@ class Snapshot:
             # ERR and MIS have one count for the machine.
             if len(words) > len(cpus) and _counts(words[1 : 1 + len(cpus)])
         }
-        return pd.DataFrame.from_dict(rows, orient="index", columns=cpus)
+        return ByCpu(cpus, rows)
 
     @cached_property
-    def softnet_stat(self) -> pd.DataFrame:
+    def softnet_stat(self) -> "pd.DataFrame":
         """By CPU: processed, dropped, time_squeeze, received_rps, flow_limit_count."""
+        import pandas as pd
+
         lines = [
             [int(word, 16) for word in words]
             for words in self._lines("net_softnet_stat")
@@ -165,8 +191,15 @@ class Snapshot:
         return frame.set_index("cpu") if "cpu" in frame else frame.rename_axis(index="cpu")
 
     @cached_property
-    def net_dev(self) -> pd.DataFrame:
+    def net_dev(self) -> "pd.DataFrame":
         """By interface: rx_bytes, rx_packets, ... tx_compressed."""
+        import pandas as pd
+
+        return pd.DataFrame.from_dict(self.interfaces, orient="index", columns=list(_NET_DEV))
+
+    @cached_property
+    def interfaces(self) -> dict[str, list[int]]:
+        """By interface what net_dev has, as plain lists."""
         rows = {}
         for line in self._texts.get("net_dev", "").splitlines():
             # Of the last colon: "eth0:1" was an interface's name once.
@@ -174,4 +207,4 @@ class Snapshot:
             words = counts.split()[: len(_NET_DEV)]
             if colon and len(words) == len(_NET_DEV) and _counts(words):
                 rows[name.strip()] = [int(word) for word in words]
-        return pd.DataFrame.from_dict(rows, orient="index", columns=list(_NET_DEV))
+        return rows

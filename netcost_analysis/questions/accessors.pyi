@@ -5,20 +5,20 @@ from typing import Any, Literal, Optional
 
 from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden import HiddenCost
-from netcost_analysis.questions.batches.exhaustion import Exhaustion
-from netcost_analysis.questions.batches.poll_sizes import NetRx
-from netcost_analysis.questions.batches.settings import KernelLimits
+from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.softirq_sizes import NetRx
+from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.devices.shares import DeviceMatrix
+from netcost_analysis.questions.devices.device_time import DeviceMatrix
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.example import Example
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
-from netcost_analysis.questions.stolen_time.network import NetworkCost
 from pandas import DataFrame
 
 from .answer import Answer
@@ -40,7 +40,7 @@ class RecordingCompleteness:
     def recording(self) -> Answer[Recording]:
         """Which recording this is: by whom, of what host, how long, and how much of it is known."""
 
-    def unanswered(self) -> Answer[DataFrame]:
+    def unanswered(self) -> Answer[Any]:
         """Which questions this capture cannot answer, and what is missing for each."""
 
 
@@ -81,7 +81,7 @@ class RecordingStolenTime:
     def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
-    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Per victim, where its time on CPU went."""
 
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | None = ...) -> Answer[DataFrame]:
@@ -92,9 +92,6 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
-    def batch_sizes(self) -> Answer[DataFrame]:
-        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
-
     def device_batches(self) -> Answer[DataFrame]:
         """How many packets the polls of each device received."""
 
@@ -115,6 +112,9 @@ class RecordingBatches:
 
     def poll_costs(self, *, per_cpu: bool = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
+
+    def poll_sizes(self) -> Answer[DataFrame]:
+        """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
     def raise_delays(self) -> Answer[DataFrame]:
         """Time from a softirq's first raise to its entry, by vector, origin and where it ran."""
@@ -194,7 +194,7 @@ class RecordingDevices:
     def device_traffic(self, *, folder: str = ..., whole: bool = ..., sides: bool = ..., within: tuple[int, int] | None = ...) -> Answer[DataFrame]:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
-    def interfaces(self) -> Answer[DataFrame]:
+    def interfaces(self) -> Answer[Any]:
         """What is known of each network interface of the recorded host, before and after recording."""
 
 
@@ -210,11 +210,14 @@ class RecordingAccounting:
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
     def event_cost(self) -> Answer[DataFrame]:
         """What one traced event costs, from each source there is, the best first."""
+
+    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+        """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """What the tracing of events took from each CPU or victim."""

@@ -10,6 +10,7 @@ from .._native import CaptureError
 from ..coverage import Coverages, coverages
 from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, render
+from ..schema import typed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,7 +82,8 @@ class Answer(Generic[Result]):
     @cached_property
     def parts(self) -> dict[str, Any]:
         """Everything in it, by name: those of a dataclass or named tuple, else itself under ""."""
-        return parts(self.result)
+        found = parts(self.result)
+        return {name: typed(part) if _is_frame(part) else part for name, part in found.items()}
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
@@ -238,10 +240,18 @@ class Answer(Generic[Result]):
 def parts(result: Any) -> dict[str, Any]:
     """A result by its parts' names: those of a dataclass, named tuple or dict, else under ""."""
     if is_dataclass(result) and not isinstance(result, type):
-        return {field.name: getattr(result, field.name) for field in fields(result)}
+        # One whose tables are made on first use names them.
+        names = getattr(result, "part_names", None) or [field.name for field in fields(result)]
+        return {name: getattr(result, name) for name in names}
     if hasattr(result, "_asdict"):
         return dict(result._asdict())
     return result if isinstance(result, dict) else {"": result}
+
+
+def _is_frame(part: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(part, pd.DataFrame)
 
 
 def _shown(text: str) -> str:

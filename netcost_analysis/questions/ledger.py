@@ -1,16 +1,26 @@
 """Who lost CPU time to what: the matrix of victims and thieves."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import pandas as pd
-
-from ..display.tables import label, ledger_html, ledger_text, plain_key
-from ..timeline.aggregate import INTERRUPT_CONTEXTS, known_if, of_tasks, per_victim, per_victim_and
-from ..timeline.by import By, check_by, victim_keys
+from ..display.tables import label, ledger_html, ledger_text
+from ..timeline.aggregate import (
+    INTERRUPT_CONTEXTS,
+    Victim,
+    by_total,
+    known_if,
+    summed,
+    victim_index,
+    victim_of,
+)
+from ..timeline.by import By, check_by
 from ..timeline.timeline import Timeline
-from .completeness.unrecorded import note_of, prepare, unrecorded_ns
+from .completeness.unrecorded import note_of, unrecorded_ns
 from .question import question
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Cell(NamedTuple):
@@ -35,7 +45,7 @@ class Column(NamedTuple):
     thieves: a cell for each; stolen: all of them.
     """
 
-    victims: tuple[Any, ...]
+    victims: tuple[Victim, ...]
     on_cpu_ns: int | None
     task: Cell | None
     thieves: list[Cell]
@@ -46,7 +56,7 @@ class Column(NamedTuple):
         """Who, in words."""
         if len(self.victims) > 1:
             return f"{len(self.victims)} others"
-        return label(plain_key(self.victims[0]))
+        return label(self.victims[0])
 
 
 class Gathered(NamedTuple):
@@ -54,6 +64,14 @@ class Gathered(NamedTuple):
 
     thieves: list[str]
     columns: list[Column]
+
+
+class Own(NamedTuple):
+    """A victim's time on CPU, and the part in which it ran itself, at least and as recorded."""
+
+    on_cpu_ns: int
+    task_min_ns: int
+    task_ns: int
 
 
 @dataclass(frozen=True)
@@ -71,20 +89,84 @@ class Ledger:
     scheduled, synchronous), a column per thief. window_ns, cpus, recorded_share, owned_share (of
     the CPUs' window what was recorded without loss, and of that what has a known owner), notes: of
     the timeline.
+
+    The frames are made on first use, from what they show as plain integers: victims (a comm, a
+    (tid, comm), or a CPU), thieves, least and most (rows of ns and max_ns), own (per victim, None
+    where that is not known) and others (by cost class, then by thief).
     """
 
     by: By
-    ns: pd.DataFrame
-    max_ns: pd.DataFrame
-    on_cpu_ns: "pd.Series[int]"
-    task_min_ns: "pd.Series[int]"
-    task_ns: "pd.Series[int]"
-    elsewhere: pd.DataFrame
+    victims: tuple[Victim, ...]
+    thieves: tuple[str, ...]
+    least: tuple[tuple[int, ...], ...]
+    most: tuple[tuple[int, ...], ...]
+    own: tuple[Own, ...] | None
+    others: dict[str, dict[str, int]]
     window_ns: int
     cpus: tuple[int, ...]
     recorded_share: float | None
     owned_share: float | None
     notes: tuple[str, ...]
+    part_names: ClassVar[tuple[str, ...]] = (
+        *("by", "ns", "max_ns", "on_cpu_ns", "task_min_ns", "task_ns", "elsewhere"),
+        *("window_ns", "cpus", "recorded_share", "owned_share", "notes"),
+    )
+
+    @cached_property
+    def ns(self) -> "pd.DataFrame":
+        """What was stolen from each victim, by thief."""
+        return self._matrix(self.least)
+
+    @cached_property
+    def max_ns(self) -> "pd.DataFrame":
+        """The same at most."""
+        return self._matrix(self.most)
+
+    @cached_property
+    def on_cpu_ns(self) -> "pd.Series[int]":
+        """Each victim's time on CPU."""
+        return self._per_victim("on_cpu_ns", "ns")
+
+    @cached_property
+    def task_min_ns(self) -> "pd.Series[int]":
+        """What of it the victim surely ran itself."""
+        return self._per_victim("task_min_ns", "task_min_ns")
+
+    @cached_property
+    def task_ns(self) -> "pd.Series[int]":
+        """What of it the victim ran itself, as far as was recorded."""
+        return self._per_victim("task_ns", "ns")
+
+    @cached_property
+    def elsewhere(self) -> "pd.DataFrame":
+        """What was stolen from no task, by cost class and thief."""
+        import pandas as pd
+
+        rows = [list(taken.values()) for taken in self.others.values()]
+        thieves = next(iter(self.others.values()), {})
+        index = pd.Index(list(self.others), name="cost_class")
+        return pd.DataFrame(rows, index=index, columns=_thieves(thieves), dtype="int64")
+
+    @property
+    def elsewhere_most(self) -> list[tuple[str, int, list[tuple[str, int]]]]:
+        """The same for a reader: the class, its ns, and the three thieves with most of it."""
+        return [
+            (name, sum(taken.values()), sorted(taken.items(), key=lambda one: -one[1])[:3])
+            for name, taken in self.others.items()
+        ]
+
+    def _matrix(self, rows: tuple[tuple[int, ...], ...]) -> "pd.DataFrame":
+        import pandas as pd
+
+        index = victim_index(self.victims, self.by)
+        return pd.DataFrame(rows, index=index, columns=_thieves(self.thieves), dtype="int64")
+
+    def _per_victim(self, field: str, name: str) -> "pd.Series[int]":
+        import pandas as pd
+
+        index = victim_index(self.victims, self.by)
+        own = [getattr(one, field) for one in self.own or [Own(0, 0, 0)] * len(index)]
+        return known_if(self.own is not None, pd.Series(own, index=index, name=name, dtype="int64"))
 
     @property
     def stolen_ns(self) -> "pd.Series[int]":
@@ -102,36 +184,37 @@ class Ledger:
         return self.elsewhere.sum(axis=1)
 
     @property
-    def share(self) -> pd.DataFrame:
+    def share(self) -> "pd.DataFrame":
         """ns as a share of the victim's time on CPU, 0 to 1; NaN where that is unknown."""
         return _share(self.ns, self.on_cpu_ns)
 
     @property
-    def max_share(self) -> pd.DataFrame:
+    def max_share(self) -> "pd.DataFrame":
         """max_ns as a share of the victim's time on CPU."""
         return _share(self.max_ns, self.on_cpu_ns)
 
     def gathered(self, victims: int, thieves: int | None = None) -> "Gathered":
         """The first so many victims and thieves (None: all); the others in one more, one as is."""
-        many = len(self.max_ns.columns)
-        groups = _groups(len(self.max_ns), victims)
+        many = len(self.thieves)
         kinds = _groups(many, many if thieves is None else thieves)
-        names = [str(self.max_ns.columns[one[0]]) if len(one) == 1 else f"{len(one)} others"
-                 for one in kinds]  # fmt: skip
-        own = [ns.to_numpy(object) for ns in (self.on_cpu_ns, self.task_min_ns, self.task_ns)]
-        lows, highs = self.ns.to_numpy(), self.max_ns.to_numpy()
+        names = [self.thieves[one[0]] if len(one) == 1 else f"{len(one)} others" for one in kinds]
         columns = []
-        for group in groups:
+        for group in _groups(len(self.victims), victims):
             low, high = (
-                [int(ns[one].sum()) for one in kinds]
-                for ns in (lows[group].sum(axis=0), highs[group].sum(axis=0))
+                [sum(matrix[row][column] for row in group for column in one) for one in kinds]
+                for matrix in (self.least, self.most)
             )
-            whole, least, most = (_known(ns[group].sum()) for ns in own)
+            whole = task = None
+            if self.own is not None:
+                whole, *ends = (
+                    sum(ns) for ns in zip(*(self.own[row] for row in group), strict=True)
+                )
+                task = Cell.of(whole, *ends)
             columns.append(
                 Column(
-                    tuple(self.max_ns.index[group]),
+                    tuple(self.victims[row] for row in group),
                     whole,
-                    None if least is None or most is None else Cell.of(whole, least, most),
+                    task,
                     [Cell.of(whole, *ends) for ends in zip(low, high, strict=True)],
                     Cell.of(whole, sum(low), sum(high)),
                 )
@@ -145,7 +228,14 @@ class Ledger:
         return ledger_html(self)
 
 
-def _share(ns: pd.DataFrame, on_cpu_ns: "pd.Series[int]") -> pd.DataFrame:
+def _thieves(names: Any) -> "pd.Index[str]":
+    import pandas as pd
+
+    index: pd.Index[str] = pd.Index(list(names), name="thief")
+    return index
+
+
+def _share(ns: "pd.DataFrame", on_cpu_ns: "pd.Series[int]") -> "pd.DataFrame":
     whole = on_cpu_ns.astype("Float64").astype("float64")
     return ns.div(whole.where(whole > 0), axis=0)
 
@@ -161,38 +251,57 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     elsewhere as from_idle.
     """
     check_by(by)
-    prepare(timeline)
-    rows = timeline.tally(by)
-    keys = victim_keys(by)
-    interrupts = rows[rows["context"].isin(INTERRUPT_CONTEXTS)]
-    stolen = interrupts[interrupts["cost_class"] == "stolen"]
-    doubtful = interrupts[interrupts["cost_class"] == "stolen_or_synchronous"]
-    tasks = of_tasks(rows)
-    loss = pd.concat([stolen, doubtful])
-    everyone = pd.concat([tasks, loss])[keys].drop_duplicates().set_index(keys).index
-    order = pd.DataFrame(
-        {"loss": per_victim(loss, keys, everyone), "on_cpu": per_victim(tasks, keys, everyone)}
+    rows = timeline.owned_by(by)
+    interrupts = [row for row in rows if row.context in INTERRUPT_CONTEXTS]
+    surely = [row for row in interrupts if row.cost_class == "stolen"]
+    taken = surely + [row for row in interrupts if row.cost_class == "stolen_or_synchronous"]
+    tasks = [row for row in rows if row.of_task]
+    on_cpu = summed((victim_of(row, by), row.ns) for row in tasks)
+    loss = summed((victim_of(row, by), row.ns) for row in taken)
+    victims = sorted(
+        dict.fromkeys([*on_cpu, *loss]),
+        key=lambda victim: (-loss.get(victim, 0), -on_cpu.get(victim, 0)),
     )
-    index = order.sort_values(["loss", "on_cpu"], ascending=False, kind="stable").index
-
+    least, most = (
+        summed(((victim_of(row, by), row.thief), row.ns) for row in part)
+        for part in (surely, taken)
+    )
+    seen = by_total(summed((row.thief, row.ns) for row in taken))
     unrecorded = unrecorded_ns(timeline, by)
-    missing = unrecorded.ns.reindex(index, fill_value=0)
-    missing = missing.loc[:, missing.sum() > 0].add_suffix(", not recorded")
-    maximum = per_victim_and("thief", loss, keys, index).join(missing)
-    maximum.columns.name = "thief"
-    others = interrupts[~interrupts["cost_class"].isin(["stolen", "stolen_or_synchronous"])]
-    known = timeline.has_switches
-    own = known_if(known, per_victim(tasks[tasks["context"] == "task"], keys, index))
+    missing = [
+        thief
+        for thief in unrecorded.thieves
+        if any(unrecorded.of(victim, [thief]) for victim in victims)
+    ]
+    none = (0,) * len(missing)
+    own = None
+    if timeline.has_switches:
+        ran = summed((victim_of(row, by), row.ns) for row in tasks if row.context == "task")
+        own = tuple(
+            Own(on_cpu.get(victim, 0), task_ns - unrecorded.of(victim), task_ns)
+            for victim in victims
+            for task_ns in [ran.get(victim, 0)]
+        )
+    rest = [row for row in interrupts if not row.cost_class.startswith("stolen")]
+    elsewhere = summed(((row.cost_class, row.thief), row.ns) for row in rest)
+    takers = by_total(summed((row.thief, row.ns) for row in rest))
     return Ledger(
         by=by,
-        ns=per_victim_and("thief", stolen, keys, index).reindex(
-            columns=maximum.columns, fill_value=0
+        victims=tuple(victims),
+        thieves=(*seen, *(f"{thief}, not recorded" for thief in missing)),
+        least=tuple((*(least.get((one, thief), 0) for thief in seen), *none) for one in victims),
+        most=tuple(
+            (
+                *(most.get((one, thief), 0) for thief in seen),
+                *(unrecorded.of(one, [thief]) for thief in missing),
+            )
+            for one in victims
         ),
-        max_ns=maximum,
-        on_cpu_ns=known_if(known, per_victim(tasks, keys, index)),
-        task_min_ns=unrecorded.least(own),
-        task_ns=own,
-        elsewhere=per_victim_and("thief", others, ["cost_class"], _classes(others)),
+        own=own,
+        others={
+            cost_class: {thief: elsewhere.get((cost_class, thief), 0) for thief in takers}
+            for cost_class in sorted({row.cost_class for row in rest})
+        },
         window_ns=timeline.duration_ns,
         cpus=tuple(timeline.summary["cpus"]),
         recorded_share=timeline.recorded,
@@ -201,16 +310,8 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     )
 
 
-def _classes(rows: pd.DataFrame) -> "pd.Index[str]":
-    return pd.Index(sorted(map(str, rows["cost_class"].unique())), name="cost_class")
-
-
 def _groups(count: int, most: int) -> list[list[int]]:
     # A single other has a place of its own.
     kept = count if count <= most + 1 else most
     rest = list(range(kept, count))
     return [[place] for place in range(kept)] + ([rest] if rest else [])
-
-
-def _known(ns: Any) -> int | None:
-    return None if pd.isna(ns) else int(ns)

@@ -1,26 +1,38 @@
 """What each task lost: its time on CPU, what of it was its own, what a monitor would show."""
 
 import re
-from typing import Any
-
-import pandas as pd
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ..capture.accounting import Accounting, accounting
 from ..timeline.aggregate import (
     INTERRUPT_CONTEXTS,
+    Owned,
+    Victim,
+    by_total,
     is_device,
-    known_if,
-    of_tasks,
-    per_victim,
-    per_victim_and,
+    summed,
+    victim_index,
+    victim_of,
 )
 from ..timeline.by import By, check_by, victim_keys
 from ..timeline.timeline import Timeline
 from ..units import absent
-from .completeness.unrecorded import Unrecorded, prepare, unrecorded_ns
+from .completeness.unrecorded import Unrecorded, unrecorded_ns
 from .question import question
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _STOLEN = ("stolen", "stolen_or_synchronous")
+# Columns that are known or not, as pandas' masked integers.
+_MASKED = (
+    *("on_cpu_ns", "task_min_ns", "task_ns", "displaced_ns", "monitor_ns"),
+    *("stolen_own_ns", "stolen_own_max_ns"),
+)
+# Events that may name the owner of a softirq's traffic.
+_OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 
 
 @question(
@@ -35,7 +47,7 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
         "displaced_ns",
     ),
 )
-def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """Per victim, where its time on CPU went.
 
     by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, falling by what it
@@ -72,169 +84,248 @@ def stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     Raises ValueError for another by, CaptureError as the timeline does. Source: the timeline's
     sums; the counters beside the trace.
     """
+    return losses(timeline, by).frame
+
+
+class Losses:
+    """What stolen() returns, as plain columns.
+
+    victims: in its order; columns: its columns, by name, a value per victim: int, None where it is
+    unknown, and float for shares, NaN where they are unknown.
+    """
+
+    def __init__(self, by: By, victims: list[Victim], columns: dict[str, list[Any]]) -> None:
+        self.by, self.victims, self.columns = by, victims, columns
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """A row per victim."""
+        import pandas as pd
+
+        def column(name: str) -> Any:
+            kind = "Int64" if name in _MASKED else "float64" if "share" in name else "int64"
+            return pd.array(self.columns[name], dtype=kind)  # type: ignore[call-overload]
+
+        index = victim_index(self.victims, self.by)
+        return pd.DataFrame({name: column(name) for name in self.columns}, index=index)
+
+    def rows(self) -> dict[Victim, dict[str, Any]]:
+        """The columns by name, of one victim after the other."""
+        rows = zip(*self.columns.values(), strict=True)
+        return {
+            victim: dict(zip(self.columns, row, strict=True))
+            for victim, row in zip(self.victims, rows, strict=True)
+        }
+
+
+def losses(timeline: Timeline, by: By = "comm") -> Losses:
+    """stolen() without pandas, but where packets name owners, or nobody knows who had some time."""
     check_by(by)
-    prepare(timeline)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
-    displaced = timeline.displaced if timeline.displaced_known else None
-    rows = timeline.tally(by)
+    displaced = timeline.columns("displaced") if timeline.displaced_known else None
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
-    keys = victim_keys(by)
-    missing = unrecorded_ns(timeline, by)
-    frame = stolen_from(rows, displaced, keys, timeline.has_switches, regime, missing)
-    frame.insert(
-        list(frame).index("unknown_ns") + 1,
-        "unknown_max_ns",
-        frame["unknown_ns"] + _unseen(timeline, rows, keys).reindex(frame.index, fill_value=0),
+    found = losses_of(
+        timeline.owned_by(by),
+        None if displaced is None else _waits(displaced, by),
+        by,
+        timeline.has_switches,
+        regime,
+        unrecorded_ns(timeline, by),
     )
-    return _with_own(frame, timeline, by)
+    unseen = _unseen(timeline, by)
+    unknown = zip(found.victims, found.columns["unknown_ns"], strict=True)
+    own = _own(timeline, by)
+    ends = [(None, None) if own is None else own.get(victim, (0, 0)) for victim in found.victims]
+    more = {
+        "unknown_max_ns": [ns + unseen.get(victim, 0) for victim, ns in unknown],
+        "stolen_own_ns": [low for low, _ in ends],
+        "stolen_own_max_ns": [high for _, high in ends],
+    }
+    columns: dict[str, list[Any]] = {}
+    for name, values in found.columns.items():
+        columns[name] = values
+        for after in _BESIDE.get(name, ()):
+            columns[after] = more[after]
+    return Losses(by, found.victims, columns)
 
 
-def shares_of(row: "pd.Series[Any]") -> "pd.Series[float]":
+# Behind which column those of other sources stand.
+_BESIDE = {
+    "stolen_network_max_ns": ("stolen_own_ns", "stolen_own_max_ns"),
+    "unknown_ns": ("unknown_max_ns",),
+}
+
+
+def _waits(displaced: Mapping[str, list[Any]], by: By) -> dict[Victim, int]:
+    of = {"tid": ("tid", "comm"), "cpu": ("cpu",)}.get(by, ("comm",))
+    keys: Iterable[Any] = zip(*(displaced[name] for name in of), strict=True)
+    return summed(
+        (key if by == "tid" else key[0], ns) for key, ns in zip(keys, displaced["ns"], strict=True)
+    )
+
+
+def shares_of(row: "Mapping[str, Any] | pd.Series[Any]") -> dict[str, float]:
     """Each time of a victim of stolen() as a share of its time on CPU; NaN where that is unknown.
 
-    Returns them under the columns' names without "_ns".
+    row: by column. Returns them under the columns' names without "_ns".
     """
-    ns = row[[name for name in map(str, row.index) if name.endswith("_ns")]].astype("Float64")
-    whole = ns["on_cpu_ns"]
-    shares = ns / whole if not absent(whole) and whole > 0 else ns * float("nan")
-    return shares.astype("float64").rename(lambda name: str(name).removesuffix("_ns"))
+    return {
+        name.removesuffix("_ns"): _share(ns, row["on_cpu_ns"])
+        for name, ns in ((str(name), ns) for name, ns in row.items())
+        if name.endswith("_ns")
+    }
 
 
-def summed(rows: pd.DataFrame, nobodys_ns: int) -> "pd.Series[Any]":
+def _share(ns: int | None, whole_ns: int | None) -> float:
+    if ns is None or whole_ns is None or absent(ns) or absent(whole_ns) or whole_ns <= 0:
+        return float("nan")
+    return float(ns) / float(whole_ns)
+
+
+def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:
     """Several victims of stolen() as one; a column that is unknown for one is unknown for all.
 
     nobodys_ns: time whose task is not known: upper bounds of one stretch of time do not add up.
     """
-    total = rows.sum(skipna=False)
+    total: dict[str, Any] = {}
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        total[name] = None if None in values else sum(values)
     total["unknown_max_ns"] = min(total["unknown_max_ns"], total["unknown_ns"] + nobodys_ns)
     shares = shares_of(total)
-    for name in ("stolen", "stolen_max"):
-        total[f"{name}_share"] = shares[name]
-    return total
+    return total | {f"{name}_share": shares[name] for name in ("stolen", "stolen_max")}
 
 
-def _with_own(frame: pd.DataFrame, timeline: Timeline, by: By) -> pd.DataFrame:
-    from .processes.own import own_stolen, owners_recorded
+def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
+    # What worked on each victim's own traffic, at least and at most; None where nothing tells.
+    counts = timeline.capture.info["events"]
+    if not any(counts.get(event) for event in _OWNERS):
+        return None
+    from .processes.own import own_stolen
 
-    own = None
-    if owners_recorded(timeline.capture):
-        own = own_stolen(timeline, by).reindex(frame.index, fill_value=0)
-    place = list(frame).index("stolen_network_max_ns") + 1
-    for offset, name in enumerate(("own_ns", "own_max_ns")):
-        ns = pd.Series(0, index=frame.index) if own is None else own[name]
-        frame.insert(place + offset, f"stolen_{name}", known_if(own is not None, ns))
-    return frame
+    own = own_stolen(timeline, by)
+    ends = zip(own["own_ns"].tolist(), own["own_max_ns"].tolist(), strict=True)
+    return dict(zip(own.index.tolist(), ends, strict=True))
 
 
-def _unseen(timeline: Timeline, rows: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
-    # What each victim may have had of the time whose task is not known, by its keys.
-    nobodys = rows[rows["tid"].isna()]
-    if "cpu" in keys or not timeline.has_switches or not nobodys["ns"].sum():
-        part = nobodys if "cpu" in keys else nobodys[:0]
-        return part.groupby(keys)["ns"].sum().astype("int64")
+def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
+    # What each victim may have had of the time whose task is not known.
+    nobodys = [row for row in timeline.owned_by(by) if row.tid is None]
+    whole = sum(row.ns for row in nobodys)
+    if by == "cpu":
+        return summed((row.cpu, row.ns) for row in nobodys)
+    if not timeline.has_switches or not whole:
+        return {}
     # Only here: it takes the table of stays, and most captures lost nothing.
-    unseen = timeline.lives.groupby(keys)["unseen_ns"].sum()
-    whole = int(nobodys["ns"].sum())
-    if "tid" not in keys and timeline.recorded not in (None, 1):
+    unseen = timeline.lives.groupby(victim_keys(by))["unseen_ns"].sum()
+    if by != "tid" and timeline.recorded not in (None, 1):
         # Tasks of any name may have lived within what was lost.
-        return unseen.clip(lower=whole, upper=whole)
+        return dict.fromkeys(unseen.index.tolist(), whole)
     # The sum over the tasks of a name can be more than was lost at all.
-    return unseen.clip(upper=whole)
+    return dict(zip(unseen.index.tolist(), unseen.clip(upper=whole).tolist(), strict=True))
 
 
-def stolen_from(
-    rows: pd.DataFrame,
-    displaced: pd.DataFrame | None,
-    keys: list[str],
+def losses_of(
+    rows: list[Owned],
+    displaced: Mapping[Victim, int] | None,
+    by: By,
     has_switches: bool,
     regime: Accounting | None,
     missing: Unrecorded,
-) -> pd.DataFrame:
-    # stolen() on what tally() returns. displaced: None where it is not known. missing: as
-    # unrecorded_ns() returns it.
-    tasks = of_tasks(rows)
-    interrupts = rows[rows["context"].isin(INTERRUPT_CONTEXTS)]
-    taken = interrupts[interrupts["cost_class"].isin(_STOLEN)]
-    surely = taken[taken["cost_class"] == "stolen"]
-    waiting = tasks[:0] if displaced is None else displaced.astype({"comm": object})
-    index = pd.concat([tasks, taken, waiting])[keys].drop_duplicates().set_index(keys).index
-
-    def total(part: pd.DataFrame) -> "pd.Series[int]":
-        return per_victim(part, keys, index)
-
-    frame = pd.DataFrame(index=index)
-    frame["on_cpu_ns"] = known_if(has_switches, total(tasks))
-    own = known_if(has_switches, total(tasks[tasks["context"] == "task"]))
-    frame["task_min_ns"], frame["task_ns"] = missing.least(own), own
-    frame["stolen_ns"] = total(surely)
-    frame["stolen_or_synchronous_ns"] = total(taken[taken["cost_class"] == "stolen_or_synchronous"])
-    frame["stolen_unrecorded_ns"] = missing.of(index)
-    frame["stolen_max_ns"] = total(taken) + frame["stolen_unrecorded_ns"]
-    whole = frame["on_cpu_ns"].astype("Float64").astype("float64")
-    frame["stolen_share"] = frame["stolen_ns"] / whole.where(whole > 0)
-    frame["stolen_max_share"] = frame["stolen_max_ns"] / whole.where(whole > 0)
-    frame["stolen_network_ns"] = total(surely[surely["is_network"] == "yes"])
-    perhaps = total(taken[taken["is_network"] != "no"])
-    frame["stolen_network_max_ns"] = perhaps + missing.of(index, missing.network)
-    for part in ("stolen_network", "stolen_network_max"):
-        frame[f"{part}_share"] = frame[f"{part}_ns"] / whole.where(whole > 0)
-    for context in ("hardirq", "vector", "nmi"):
-        frame[f"stolen_{context}_ns"] = total(taken[taken["context"] == context])
-    softirqs = taken[taken["context"].isin(["softirq", "poll"])]
-    frame = frame.join(_by_softirq(softirqs, keys, index))
-    frame = frame.join(_by_device(taken[taken["device"].map(is_device).astype(bool)], keys, index))
-    frame["synchronous_ns"] = total(interrupts[interrupts["cost_class"] == "synchronous"])
-    frame["scheduled_ns"] = total(tasks[tasks["cost_class"] == "scheduled"])
-    frame["displaced_ns"] = known_if(displaced is not None, total(waiting))
-    frame["unknown_ns"] = total(tasks[tasks["context"] == "unknown"])
-    frame["monitor_ns"] = _monitor(tasks, frame["on_cpu_ns"], regime, keys, index)
+) -> Losses:
+    # losses() on what Timeline.owned_by() returns, without what needs tables. displaced: waits by
+    # victim, None where they are not known. missing: as unrecorded_ns() returns it.
+    tasks = [row for row in rows if row.of_task]
+    interrupts = [row for row in rows if row.context in INTERRUPT_CONTEXTS]
+    taken = [row for row in interrupts if row.cost_class in _STOLEN]
+    on_cpu, seen = _by_victim(tasks, by), _by_victim(taken, by)
+    everyone = dict.fromkeys([*on_cpu, *seen, *(displaced or ())])
     # By what was seen: what may be missing is laid on each in turn.
-    order = pd.DataFrame({"seen": total(taken), "on_cpu": frame["on_cpu_ns"]})
-    order = order.reset_index(drop=True)
-    order = order.sort_values(["seen", "on_cpu"], ascending=False, kind="stable")
-    return frame.iloc[order.index]
+    victims = sorted(everyone, key=lambda one: (-seen.get(one, 0), -on_cpu.get(one, 0)))
+    unrecorded = [missing.of(victim) for victim in victims]
 
+    def total(part: Iterable[Owned]) -> list[int]:
+        ns = _by_victim(part, by)
+        return [ns.get(victim, 0) for victim in victims]
 
-def _by_softirq(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> pd.DataFrame:
+    def known_if(known: bool, ns: list[int]) -> list[int | None]:
+        return list(ns) if known else [None] * len(ns)
+
+    def share(name: str) -> list[float]:
+        return list(map(_share, columns[name], columns["on_cpu_ns"]))
+
+    surely = [row for row in taken if row.cost_class == "stolen"]
+    own = total(row for row in tasks if row.context == "task")
+    perhaps = total(row for row in taken if row.is_network != "no")
+    most_network = [missing.of(victim, missing.network) for victim in victims]
+    columns: dict[str, list[Any]] = {
+        "on_cpu_ns": known_if(has_switches, total(tasks)),
+        "task_min_ns": known_if(has_switches, _less(own, unrecorded)),
+        "task_ns": known_if(has_switches, own),
+        "stolen_ns": total(surely),
+        "stolen_or_synchronous_ns": total(row for row in taken if row.cost_class != "stolen"),
+        "stolen_unrecorded_ns": unrecorded,
+        "stolen_max_ns": list(map(int.__add__, total(taken), unrecorded)),
+    }
+    for part in ("stolen", "stolen_max"):
+        columns[f"{part}_share"] = share(f"{part}_ns")
+    columns["stolen_network_ns"] = total(row for row in surely if row.is_network == "yes")
+    columns["stolen_network_max_ns"] = list(map(int.__add__, perhaps, most_network))
+    for part in ("stolen_network", "stolen_network_max"):
+        columns[f"{part}_share"] = share(f"{part}_ns")
+    for context in ("hardirq", "vector", "nmi"):
+        columns[f"stolen_{context}_ns"] = total(row for row in taken if row.context == context)
     # A poll runs inside NET_RX; with busy polling it has no segment at all.
-    vector = rows["name"].astype(object).where(rows["context"] == "softirq", "NET_RX")
-    wide = per_victim_and("vector", rows.assign(vector=vector.fillna("unnamed")), keys, index)
-    return wide.rename(columns=lambda name: f"stolen_softirq_{_word(name)}_ns")
+    softirqs = [row for row in taken if row.context in ("softirq", "poll")]
+    for vector, its in _parts(softirqs, _vector):
+        columns[f"stolen_softirq_{_word(vector)}_ns"] = total(its)
+    for device, its in _parts([row for row in taken if is_device(row.device)], _device):
+        columns[f"stolen_device_{device}_ns"] = total(its)
+    columns["synchronous_ns"] = total(row for row in interrupts if row.cost_class == "synchronous")
+    columns["scheduled_ns"] = total(row for row in tasks if row.cost_class == "scheduled")
+    waited = [(displaced or {}).get(victim, 0) for victim in victims]
+    columns["displaced_ns"] = known_if(displaced is not None, waited)
+    columns["unknown_ns"] = total(row for row in tasks if row.context == "unknown")
+    free = total(row for row in tasks if regime and not _charged(row, regime))
+    charged = _less(total(tasks), free)
+    columns["monitor_ns"] = known_if(has_switches and regime is not None, charged)
+    return Losses(by, victims, columns)
 
 
-def _by_device(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> pd.DataFrame:
-    wide = per_victim_and("device", rows.assign(device=rows["device"].astype(object)), keys, index)
-    return wide.rename(columns=lambda name: f"stolen_device_{name}_ns")
+def _by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:
+    return summed((victim_of(row, by), row.ns) for row in rows)
 
 
-def _word(name: object) -> str:
-    return re.sub(r"\W+", "_", str(name))
+def _less(whole: list[int], part: list[int]) -> list[int]:
+    return list(map(int.__sub__, whole, part))
 
 
-def _monitor(
-    tasks: pd.DataFrame,
-    on_cpu_ns: "pd.Series[int]",
-    regime: Accounting | None,
-    keys: list[str],
-    index: pd.Index,
-) -> "pd.Series[int]":
-    if regime is None:
-        return known_if(False, on_cpu_ns)
-    return on_cpu_ns - per_victim(tasks[~_charged(tasks, regime)], keys, index)
+def _parts(rows: list[Owned], name: Callable[[Owned], str]) -> list[tuple[str, list[Owned]]]:
+    # The rows by a name of theirs, most ns first.
+    order = by_total(summed((name(row), row.ns) for row in rows))
+    return [(one, [row for row in rows if name(row) == one]) for one in order]
 
 
-def _charged(rows: pd.DataFrame, regime: Accounting) -> "pd.Series[bool]":
-    # Which segments the kernel charges to the task that was current. NMIs are charged under every
-    # regime, as are polls of NAPI's own kthreads: those run with bottom halves off but not in
+def _vector(row: Owned) -> str:
+    return (row.name or "unnamed") if row.context == "softirq" else "NET_RX"
+
+
+def _device(row: Owned) -> str:
+    return str(row.device)
+
+
+def _word(name: str) -> str:
+    return re.sub(r"\W+", "_", name)
+
+
+def _charged(row: Owned, regime: Accounting) -> bool:
+    # Whether the kernel charges a segment to the task that was current. NMIs are charged under
+    # every regime, as are polls of NAPI's own kthreads: those run with bottom halves off but not in
     # softirq context.
-    comm = rows["comm"].astype(str)
-    in_softirq = (rows["context"] == "softirq") | (
-        (rows["context"] == "poll") & ~comm.str.startswith(("napi/", "backlog_napi/"))
-    )
-    in_ksoftirqd = in_softirq & comm.str.startswith("ksoftirqd/")
-    charged = pd.Series(True, index=rows.index)
-    charged[rows["context"].isin(["hardirq", "vector"])] = regime.hardirq
-    charged[in_softirq & ~in_ksoftirqd] = regime.softirq
-    charged[in_ksoftirqd] = regime.ksoftirqd
-    return charged
+    if row.context in ("hardirq", "vector"):
+        return regime.hardirq
+    polled = row.context == "poll" and not row.comm.startswith(("napi/", "backlog_napi/"))
+    if row.context == "softirq" or polled:
+        return regime.ksoftirqd if row.comm.startswith("ksoftirqd/") else regime.softirq
+    return True

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..capture.accounting import tick_ms
-from ..questions.accounting.hidden import Gap, gap
+from ..questions.accounting.estimates import Gap, gap
 from ..questions.words import filled
 from ..units import absent, duration, points, share
 

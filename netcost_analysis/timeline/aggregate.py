@@ -1,18 +1,104 @@
-# The sums table read as victims and thieves: what ledger() and stolen() share. Pure functions of
-# frames.
+# The sums read as victims and thieves: as plain rows, which ledger() and stolen() add up, and as
+# frames. Only the latter need pandas, and it is imported where one is made.
 
-import pandas as pd
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import AbsentError, no_task
-from .by import By
+from ..units import absent
+from .by import By, victim_keys
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Contexts that run on top of whatever task is current.
 INTERRUPT_CONTEXTS = ("hardirq", "vector", "softirq", "poll", "nmi")
 _THIEF_KEYS = ["context", "id", "name", "device"]
 NOBODY = "(unknown)"
+# A comm, (tid, comm), or the number of a CPU.
+Victim = Any
 
 
-def tally(sums: pd.DataFrame, by: By) -> pd.DataFrame:
+class Owned(NamedTuple):
+    # A row of the sums: the time that somebody had. tid: None where nobody knows whose it was, 0 of
+    # the idle tasks. thief: what ran, in words.
+    cpu: int
+    tid: int | None
+    comm: str
+    context: str
+    id: int | None
+    name: str | None
+    device: str | None
+    cost_class: str
+    is_network: str
+    ns: int
+    thief: str
+
+    @property
+    def of_task(self) -> bool:
+        # Whether it is part of a named task's time on CPU: the idle task is nobody's victim.
+        return bool(self.tid)
+
+
+def owned(sums: Mapping[str, Sequence[Any]], by: By) -> list[Owned]:
+    """The sums as plain rows, in their order. sums: native's columns."""
+    labels: dict[tuple[Any, ...], str] = {}
+    names = ("cpu", "tid", "comm", *_THIEF_KEYS, "cost_class", "is_network", "ns")
+    rows = []
+    for cpu, tid, comm, context, id_, name, device, cost_class, network, ns in zip(
+        *(sums[name] for name in names), strict=True
+    ):
+        key = context, id_, name, device
+        if key not in labels:
+            labels[key] = thief_label(*key, by)
+        rows.append(
+            Owned(
+                cpu,
+                tid,
+                NOBODY if comm is None else comm,
+                *key,
+                cost_class or "",
+                network or "unknown",
+                ns,
+                labels[key],
+            )
+        )
+    return rows
+
+
+def victim_of(row: Owned, by: By) -> Victim:
+    """Whose time a row is."""
+    if by == "tid":
+        return row.tid, row.comm
+    return row.cpu if by == "cpu" else row.comm
+
+
+def summed(rows: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """ns by key, keys in the order in which they come first."""
+    total: dict[Any, int] = {}
+    for key, ns in rows:
+        total[key] = total.get(key, 0) + ns
+    return total
+
+
+def by_total(total: Mapping[Any, int]) -> list[Any]:
+    """The keys, most ns first; those with as much by name."""
+    return sorted(sorted(total), key=lambda key: -total[key])
+
+
+def victim_index(victims: Sequence[Victim], by: By) -> "pd.Index":
+    """Victims as the index of a frame."""
+    import pandas as pd
+
+    names = victim_keys(by)
+    if by != "tid":
+        return pd.Index(victims, name=names[0], dtype="int64" if by == "cpu" else object)
+    tids = pd.array([tid for tid, _ in victims], dtype="Int32")
+    comms = pd.Index([comm for _, comm in victims], dtype=object)
+    return pd.MultiIndex.from_arrays([tids, comms], names=names)
+
+
+def tally(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
     # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
     # each row.
     frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "episodes"]].copy()
@@ -31,12 +117,12 @@ def plain_names(names: "pd.Series[str]") -> "pd.Series[str]":
     return names.astype(object).where(names.notna(), NOBODY)
 
 
-def of_tasks(rows: pd.DataFrame) -> pd.DataFrame:
+def of_tasks(rows: "pd.DataFrame") -> "pd.DataFrame":
     # Rows that belong to a named task: what its time on CPU is made of.
     return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
 
 
-def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
+def require_task(sums: "pd.DataFrame", task: int | str | None) -> None:
     # A figure of a task that did not run would be 0, and pass for knowledge.
     rows = of_tasks(sums)
     known = rows["tid"] if isinstance(task, int) else rows["comm"].astype(object)
@@ -46,8 +132,10 @@ def require_task(sums: pd.DataFrame, task: int | str | None) -> None:
     raise AbsentError(no_task(task, [str(name) for name in by_comm.index]))
 
 
-def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
+def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:
     # Which rows of tasks make up each figure of stolen().
+    import pandas as pd
+
     inside = rows["context"].isin(INTERRUPT_CONTEXTS)
     surely = inside & (rows["cost_class"] == "stolen")
     perhaps = surely | (inside & (rows["cost_class"] == "stolen_or_synchronous"))
@@ -63,23 +151,16 @@ def within_figures(rows: pd.DataFrame) -> dict[str, "pd.Series[bool]"]:
     }
 
 
-def per_victim(rows: pd.DataFrame, keys: list[str], index: pd.Index) -> "pd.Series[int]":
+def per_victim(rows: "pd.DataFrame", keys: list[str], index: "pd.Index") -> "pd.Series[int]":
     # ns by victim, 0 for a victim without such rows.
     return rows.groupby(keys, dropna=False)["ns"].sum().reindex(index, fill_value=0).astype("int64")
 
 
 def known_if(known: bool, ns: "pd.Series[int]") -> "pd.Series[int]":
     # As Int64: the values where they are known, NA throughout where they are not.
+    import pandas as pd
+
     return ns.astype("Int64") if known else pd.Series(pd.NA, index=ns.index, dtype="Int64")
-
-
-def per_victim_and(
-    column: str, rows: pd.DataFrame, keys: list[str], index: pd.Index
-) -> pd.DataFrame:
-    # ns by victim and by a column's values; columns by falling total.
-    wide = rows.groupby([*keys, column], dropna=False)["ns"].sum().unstack(column, fill_value=0)
-    wide = wide.reindex(index, fill_value=0).astype("int64")
-    return wide[wide.sum().sort_values(ascending=False, kind="stable").index]
 
 
 def is_device(name: object) -> bool:
@@ -87,7 +168,7 @@ def is_device(name: object) -> bool:
     return isinstance(name, str) and name not in ("", "(no_device)")
 
 
-def thief_labels(frame: pd.DataFrame, by: By = "comm") -> "pd.Series[str]":
+def thief_labels(frame: "pd.DataFrame", by: By = "comm") -> "pd.Series[str]":
     # What ran in each row, in words: one label per distinct (context, id, name, device).
     group = frame.groupby(_THIEF_KEYS, dropna=False, observed=True, sort=False)
     first = frame[~group.ngroup().duplicated()]
@@ -116,7 +197,7 @@ def thief_label(context: str, id_: object, name: object, device: object, by: By 
     if context == "poll":
         return f"{device} poll" if known_device else "(no_device) poll"
     suffix = f" ({device})" if known_device else ""
-    number = "?" if pd.isna(id_) else str(id_)  # type: ignore[call-overload]
+    number = "?" if absent(id_) else str(id_)
     if context == "hardirq":
         return f"irq {number} {named}{suffix}" if named else f"irq {number}{suffix}"
     if context == "vector":

@@ -4,12 +4,12 @@ from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from .. import _native
 from .._native import CaptureError
 from ..capture.requires import unrecorded
 from ..coverage import coverage_words, recorded_share
 from ..display.tables import summary_html, summary_text
 from ..errors import AbsentError, ArgumentError
-from ..frames import to_frame
 from ..progress import progress
 from ..units import duration, not_recorded, ranges, share
 from .by import By
@@ -17,15 +17,17 @@ from .by import By
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._native import ArrowTable
     from ..capture.capture import Capture
     from ..questions.accessors import RecordingAsk
+    from .aggregate import Owned
 
 TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
     "displaced",
 )
 # Every pass returns these, whatever else it was asked for.
-_ALWAYS = ("sums", "irqs")
+_ALWAYS = ("sums", "irqs", "longest")
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 
@@ -58,8 +60,10 @@ class Timeline:
         self.end = end
         self.cpus = cpus
         self._wanted = victim
+        self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._tallies: dict[str, pd.DataFrame] = {}
+        self._owned: dict[str, list[Owned]] = {}
         self._summary: dict[str, Any] | None = None
 
     def load(self, *tables: str) -> "Timeline":
@@ -73,13 +77,15 @@ class Timeline:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = [table for table in tables if table not in self._frames]
+        missing = [table for table in tables if table not in self._tables]
         if missing or self._summary is None:
             result = self._pass(missing)
-            self._frames |= {name: to_frame(table) for name, table in result["tables"].items()}
-            self._frames |= {name: to_frame(result[name]) for name in _ALWAYS}
+            # Those of a pass before stay: frames may have been made of them.
+            self._tables = (
+                {name: result[name] for name in _ALWAYS} | result["tables"] | self._tables
+            )
             if "displaced" in missing:
-                self._frames["displaced"] = to_frame(result["displaced"])
+                self._tables["displaced"] = result["displaced"]
             # Only a pass that followed waits has compared the CPUs' clocks.
             if self._summary is None or result["summary"]["across_cpus"] is not None:
                 self._summary = result["summary"]
@@ -134,12 +140,24 @@ class Timeline:
         since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
         return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
 
+    def _table(self, name: str) -> "ArrowTable":
+        self.load(*({name} & set(TABLES)))
+        return self._tables[name]
+
     def _frame(self, name: str) -> "pd.DataFrame":
-        if name in TABLES:
-            self.load(name)
-        elif name not in self._frames:
-            self.load()
+        if name not in self._frames:
+            from ..frames import to_frame
+
+            self._frames[name] = to_frame(self._table(name))
         return self._frames[name]
+
+    def columns(self, name: str) -> dict[str, list[Any]]:
+        """A table's columns as lists of int, str and None, without pandas: for small ones.
+
+        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
+        time of the longest, whatever the window.
+        """
+        return _native.columns(self._table(name))
 
     @property
     def segments(self) -> "pd.DataFrame":
@@ -200,6 +218,8 @@ class Timeline:
             return self._frame("sums")
         if bin_ns <= 0:
             raise ArgumentError(f"a bin of {bin_ns} ns holds no time")
+        from ..frames import to_frame
+
         return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
 
     @property
@@ -210,8 +230,19 @@ class Timeline:
     @property
     def nobodys_ns(self) -> int:
         """CPU time whose task is not known."""
-        sums = self.sums()
-        return int(sums.loc[sums["tid"].isna(), "ns"].sum())
+        return sum(row.ns for row in self.owned_by() if row.tid is None)
+
+    def owned_by(self, by: By = "comm") -> "list[Owned]":
+        """The sums as plain rows, kept: what ledger() and stolen() add up.
+
+        by: how thieves are named.
+        """
+        from .aggregate import owned
+
+        by = "device" if by == "device" else "comm"
+        if by not in self._owned:
+            self._owned[by] = owned(self.columns("sums"), by)
+        return self._owned[by]
 
     def tally(self, by: By = "comm") -> "pd.DataFrame":
         """The sums read as victims and thieves, kept: what questions about victims share."""
@@ -269,9 +300,14 @@ class Timeline:
     @cached_property
     def unknown_cpu_share(self) -> float | None:
         """The share of CPU time that was not recorded or not owned, 0 to 1; None for no window."""
-        by_context = self.sums().groupby("context", observed=True)["ns"].sum()
-        total = int(by_context.sum())
-        return int(by_context.get("unknown", 0)) / total if total else None
+        total = sum(self._by_context.values())
+        return self._by_context.get("unknown", 0) / total if total else None
+
+    @property
+    def _by_context(self) -> dict[str, int]:
+        from .aggregate import summed
+
+        return summed((row.context, row.ns) for row in self.owned_by())
 
     @cached_property
     def recorded(self) -> float | None:
@@ -315,10 +351,8 @@ class Timeline:
 
     def _lines(self) -> list[tuple[str, str]]:
         summary = self.summary
-        by_context = (
-            self.sums().groupby("context", observed=True)["ns"].sum().sort_values(ascending=False)
-        )
-        total = int(by_context.sum()) or 1
+        by_context = sorted(self._by_context.items(), key=lambda one: -one[1])
+        total = sum(ns for _, ns in by_context) or 1
         lines = [
             ("", f"Timeline of {self.capture.path}"),
             (
@@ -327,7 +361,7 @@ class Timeline:
             ),
             (
                 "CPU time",
-                ", ".join(f"{name} {share(ns / total)}" for name, ns in by_context.items() if ns),
+                ", ".join(f"{name} {share(ns / total)}" for name, ns in by_context if ns),
             ),
             ("coverage", coverage_words(self.recorded, self.owned)),
         ]

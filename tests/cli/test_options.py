@@ -23,7 +23,7 @@ WRONG = {
     "columns": (("nothing", 2), ("", 2)),
     "output": (("x.txt", 2), ("x", 2)),
     "notebook": (("nothing", 2),),
-    "series": (("nothing", 1),),
+    "experiment": (("nothing", 1),),
     "victim": (("nobody", 1),),
     "buffer": (("nothing", 1),),
     "map_path": (("no/where", 1),),

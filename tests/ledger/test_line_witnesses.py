@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.naming import bundle_lines
-from netcost_analysis.questions.devices.lines import evidence
+from netcost_analysis.questions.devices.device_lines import evidence
 from support.host import SAMPLES
 from support.native_tables import Answer
 from support.nic_captures import CASES, Case

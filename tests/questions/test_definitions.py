@@ -14,7 +14,7 @@ from support.kept import kept
 
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
-    "questions.batches.rates": "datapath-sweep",
+    "questions.batches.rate_curve": "datapath-sweep",
     "questions.batches": "veth-stolen-time",
     "questions.accounting.hidden": "hidden-cost",
     "questions.accounting": "stolen-time-tcp.netcost.tar.zst",
@@ -24,7 +24,6 @@ QUESTIONS = {
     "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
     "questions.losses": "veth-stolen-time",
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
-    "questions.estimates": "veth-stolen-time",
 }
 NOT_QUESTIONS: set[str] = set()
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from netcost_analysis import ledger, stolen
-from netcost_analysis.timeline.aggregate import tally, thief_label
+from netcost_analysis.timeline.aggregate import owned, thief_label
 
-COLUMNS = {
-    "cpu": "int32", "tid": "Int64", "comm": "category", "context": "category", "id": "Int64",
-    "name": "category", "device": "category", "cost_class": "category", "is_network": "category",
-    "ns": "int64", "episodes": "int64",
-}  # fmt: skip
+COLUMNS = (
+    *("cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network", "ns"),
+    "episodes",
+)
+DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
 
 STOLEN, DOUBTFUL = "stolen", "stolen_or_synchronous"
 SSL, SSHD, KSOFTIRQD = (100, "openssl"), (200, "sshd"), (15, "ksoftirqd/0")
@@ -65,14 +65,10 @@ class Recorded:  # no packets, no sockets
 def timeline(
     rows: list[tuple[Any, ...]] = ROWS, switches: bool = True, config: dict[str, str] | None = None
 ) -> Any:
-    sums = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
-    displaced = pd.DataFrame(
-        {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
-    )
+    sums = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
     return SimpleNamespace(
-        sums=lambda: sums,
-        tally=lambda by: tally(sums, by),
-        displaced=displaced.astype({"comm": "category"}),
+        owned_by=lambda by: owned(sums, by),
+        columns={"displaced": DISPLACED}.__getitem__,
         summary={"cpus": [0, 1]},
         has_switches=switches,
         across_cpus=True,

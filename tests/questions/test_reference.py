@@ -23,6 +23,10 @@ def test_the_page_is_what_is_declared(reference: ModuleType) -> None:
     assert reference.PAGE.read_text() == reference.page(), "run make reference"
 
 
+def test_the_columns_are_what_is_declared(reference: ModuleType) -> None:
+    assert reference.COLUMNS.read_text() == reference.columns_page(), "run make reference"
+
+
 def test_the_stub_is_what_is_declared(reference: ModuleType) -> None:
     assert reference.STUB.read_text() == reference.stub(), "run make reference"
 

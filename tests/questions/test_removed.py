@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.completeness.unrecorded import note_of
+from netcost_analysis.questions.network import network_words
 from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
-from netcost_analysis.questions.stolen_time.network import network_words
 from support import retold, thinned
 from support.host import ROOT
 from support.perfdata import Recording, cpu, recording

@@ -69,7 +69,7 @@ def test_the_figures_are_the_functions(page: str) -> None:
     own = chains["poll_ns"].sum() + chains["core_ns"].sum()
     assert f"{len(chains):,} NET_RX softirqs polled {chains['polls'].sum():,} times" in text
     assert f"took {duration(own)}, {share(own / timeline.duration_ns / 2)} of the CPUs" in text
-    sizes = netcost.batch_sizes(timeline)
+    sizes = netcost.poll_sizes(timeline)
     full = sizes.loc[sizes["trap"] == "full", "polls"].sum()
     assert f"{full:,} ({share(full / sizes['polls'].sum())})" in text
     row = netcost.squeezes(timeline).by_cpu.iloc[0]
@@ -93,7 +93,7 @@ def test_somebody_elses_capture_is_not_told_with_the_samples_series(page: str) -
 def test_the_notebook_itself_tells_the_series() -> None:
     text = SCRIPT.with_suffix(".ipynb").read_text()
     assert "No step of these curves is flat" in text
-    assert "From here on not the capture above but the series" in text
+    assert "From here on not the capture above but the experiment" in text
 
 
 # Given is not the default, whatever the folder is called.
@@ -136,7 +136,7 @@ def test_a_whole_small_capture(tmp_path: Path, told: pytest.MonkeyPatch) -> None
     [
         (
             tuple(one for one in t.FORMATS if one is not t.NAPI_POLL),
-            ["what they polled is not known", "batch_sizes needs napi:napi_poll"],
+            ["what they polled is not known", "poll_sizes needs napi:napi_poll"],
         ),
         (
             tuple(one for one in t.FORMATS if "softirq" not in one.name),

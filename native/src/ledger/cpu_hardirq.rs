@@ -87,6 +87,7 @@ impl Cpu {
                 self.doubt(from, now, "interrupt exit without its entry", world);
                 let thief =
                     if is_vector { self.vector_thief(key, event, world) } else { world.thieves.hardirq(key, NONE) };
+                self.rows.ended(thief, 0);
                 if world.want.hardirqs && world.touches(now, now) {
                     let row = HardirqRow { entry_ns: None, exit_ns: Some(now), thief, victim: self.victim, self_ns: 0 };
                     self.rows.hardirqs.push(row);
@@ -96,6 +97,7 @@ impl Cpu {
     }
 
     fn hardirq_row(&mut self, hardirq: &Hardirq, exit_ns: Option<i64>, world: &mut World) {
+        self.rows.ended(hardirq.thief, hardirq.self_ns);
         if world.want.hardirqs && world.touches(hardirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.hardirqs.push(HardirqRow {
                 entry_ns: Some(hardirq.entry_ns),

@@ -141,6 +141,7 @@ impl Cpu {
                     self.abandon_softirq(now, world);
                 }
                 self.doubt(self.no_softirq_ns, now, "softirq exit without its entry", world);
+                self.rows.ended(world.softirq_thief(vec), 0);
                 if world.want.softirqs && world.touches(now, now) {
                     self.rows.softirqs.push(SoftirqRow {
                         ordinal: self.ordinal,
@@ -195,6 +196,7 @@ impl Cpu {
             let other = world.thieves.turned(softirq.thief, network);
             self.relabel(&softirq.pending, softirq.thief, other);
         }
+        self.rows.ended(world.softirq_thief(softirq.vec), softirq.self_ns);
         if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.softirqs.push(SoftirqRow {
                 ordinal: softirq.ordinal,

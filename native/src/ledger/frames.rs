@@ -119,6 +119,24 @@ pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     plan.batch()
 }
 
+/// By CPU and interrupt line, vector or softirq its longest, whatever the window.
+pub fn longest(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+    let mut kept: Vec<(u32, u32, i64)> = Vec::new();
+    for cpu in cpus {
+        let each = cpu.rows.longest.iter().enumerate();
+        kept.extend(each.filter_map(|(thief, &ns)| known(ns).map(|ns| (cpu.number, thief as u32, ns))));
+    }
+    let rows = kept.as_slice();
+    let thieves = move || rows.iter().map(|row| row.1);
+    let mut plan = Plan::new();
+    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.0 as i32)))
+        .add("context", move || names.contexts(thieves()))
+        .add("id", move || names.ids(thieves()))
+        .add("name", move || names.names(thieves()))
+        .add("self_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.2)));
+    plan.batch()
+}
+
 pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     let tables: Vec<&[PollRow]> = cpus.iter().flat_map(|cpu| cpu.rows.polls.slices()).collect();
     let rows = tables.as_slice();

@@ -22,6 +22,8 @@ pub struct Output {
     pub displaced: RecordBatch,
     /// Interrupt lines and their devices.
     pub irqs: RecordBatch,
+    /// The longest interrupts and softirqs of the whole recording.
+    pub longest: RecordBatch,
     /// Start and end of the accounted window.
     pub window: (i64, i64),
     /// CPUs with rows.
@@ -92,6 +94,7 @@ pub fn build(
         sums: frames::sums(&names, &cpus, window.0)?,
         displaced: frames::displaced(&names, &shown)?,
         irqs: frames::irq_lines(&names)?,
+        longest: frames::longest(&names, &cpus)?,
         window,
         cpus: cpus.iter().map(|cpu| cpu.number).collect(),
         notes,

@@ -127,6 +127,20 @@ pub struct CpuRows {
     pub softirqs: Chunks<SoftirqRow>,
     pub hardirqs: Chunks<HardirqRow>,
     pub polls: Chunks<PollRow>,
+    /// By thief the own time of its longest interrupt, or softirq; `ABSENT` where it had none.
+    pub longest: Vec<i64>,
+}
+
+impl CpuRows {
+    /// An interrupt or softirq has ended.
+    #[inline(always)]
+    pub fn ended(&mut self, thief: u32, self_ns: i64) {
+        let place = thief as usize;
+        if self.longest.len() <= place {
+            self.longest.resize(place + 1, ABSENT);
+        }
+        self.longest[place] = self.longest[place].max(self_ns);
+    }
 }
 
 /// Rows that are looked up across CPUs.

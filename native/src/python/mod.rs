@@ -1,5 +1,6 @@
 //! What Python sees. Each call is one pass; the GIL is released while it runs.
 
+mod columns;
 mod describe;
 mod mask;
 mod packed;
@@ -14,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
+use crate::counts::{self, Wanted};
 use crate::error::{printable, Error, Result};
 use crate::events::{self, Scan};
 use crate::ledger::{self, Request, Want};
@@ -146,21 +148,24 @@ impl Capture {
         table(py, found.slice(0, rows))
     }
 
-    /// Several tracepoints' events, in one pass: of those that can be shown as tables.
-    #[pyo3(signature = (names, progress=None))]
-    fn events_of<'py>(
-        &self,
-        py: Python<'py>,
-        names: Vec<String>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        self.tables_of(py, Some(&names), progress)
-    }
-
     /// Every tracepoint's events, in one pass.
     #[pyo3(signature = (progress=None))]
     fn all_events<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
         self.tables_of(py, None, progress)
+    }
+
+    /// How many events lie within windows, in one pass: by CPU and the value of a field.
+    #[pyo3(signature = (wanted, progress=None))]
+    #[allow(clippy::type_complexity)]
+    fn counts(
+        &self,
+        py: Python<'_>,
+        wanted: Vec<(Vec<String>, Option<String>, Option<String>, Vec<(i64, i64)>)>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Option<Vec<counts::Counts>>>> {
+        let named = |(names, key, sum_of, windows)| Wanted { names, key, sum_of, windows };
+        let wanted: Vec<Wanted> = wanted.into_iter().map(named).collect();
+        pass(py, progress, |progress| counts::counts(&self.recording, &wanted, progress))
     }
 
     /// The ledger, in one pass.
@@ -193,6 +198,7 @@ impl Capture {
         found.set_item("sums", table(py, output.sums)?)?;
         found.set_item("displaced", table(py, output.displaced)?)?;
         found.set_item("irqs", table(py, output.irqs)?)?;
+        found.set_item("longest", table(py, output.longest)?)?;
         let summary = PyDict::new(py);
         summary.set_item("start_ns", output.window.0)?;
         summary.set_item("end_ns", output.window.1)?;
@@ -286,6 +292,7 @@ fn want(tables: &[String]) -> PyResult<Want> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
+    module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
     module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
     module.add("CaptureError", module.py().get_type::<CaptureError>())?;

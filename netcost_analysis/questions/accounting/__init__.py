@@ -12,8 +12,8 @@ from ...parsers.mpstat import parse_mpstat
 from ...parsers.netperf import Netperf, parse_netperf
 from ...parsers.pidstat import parse_pidstat
 from ...parsers.proc_text import TaskStat, parse_schedstat, parse_task_stat
-from ..estimates import estimates
 from .cpu_kinds import cpu_accounts
+from .estimates import estimates
 from .hidden import HiddenCost, hidden_cost
 from .side_by_side import accounts
 

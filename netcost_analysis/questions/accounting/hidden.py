@@ -3,21 +3,16 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ..question import question
-from .counts import counted
-from .fitting import by_rate, fit, hidden_ns, intervals, wide
+from .fitting import by_rate, fit, intervals, wide
 from .predicting import errors, predictions
-from .run_time import victim_cpu
 from .runs import calibration_runs
 
 if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
     from ...capture.experiment import Experiment
-    from ...timeline.timeline import Timeline
 
 # What other tasks may have of a calibration's CPU before it has to be said.
 OTHERS_LIMIT = 0.03
@@ -110,26 +105,3 @@ def hidden_cost(series: "Experiment") -> HiddenCost:
         steal_max_share=float(runs["steal_share"].max()),
         by_rate=by_rate(table),
     )
-
-
-class Gap(NamedTuple):
-    """What a traced run lost beyond its trace.
-
-    share: by work, beyond traced; ns: the same of the run; interrupts_per_s: of its CPU, by the
-    kernel's counters; hidden_ns: for each of them. The last two are NaN where it did not count.
-    """
-
-    share: float
-    ns: int
-    interrupts_per_s: float
-    hidden_ns: float
-
-
-def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> Gap:
-    """The hidden cost by one run alone; see hidden_cost for what several say together.
-
-    timeline: of the victim's run on its CPU. traced, work: got_share of estimates().
-    """
-    per_s = counted(bundle, victim_cpu(bundle)).interrupts_per_s
-    each = hidden_ns(np.array([traced - work]), np.array([per_s])).item()
-    return Gap(traced - work, round((traced - work) * timeline.duration_ns), per_s, each)

@@ -10,9 +10,9 @@ from ...capture.accounting import accounting
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import TaskStat, parse_task_stat
 from ...units import share
-from ..estimates import ticks_share, times_of_its_own, traced_share, work_share
 from ..question import question
 from .counts import NAN, Counted, counted
+from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
 from .reasons import STEAL_LIMIT, why
 from .run_time import Row, schedstat, victim_cpu
 

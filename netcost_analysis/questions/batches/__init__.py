@@ -1,29 +1,32 @@
 """Softirqs and batches: how packets reach the CPU, in what portions, and what a portion costs.
 
 From an interrupt to the softirq that it raised to the polls in it (softirq_chains); how many
-packets a poll and a softirq handle (batch_sizes, softirq_sizes); what stopped them (squeezes,
+packets a poll and a softirq handle (poll_sizes, softirq_sizes); what stopped them (squeezes,
 softirq_runs against kernel_limits); how long things wait (irq_gaps, raise_delays); what is out of
 the ordinary (long_softirqs) and what only steers (rps_dispatch); what a poll costs however few
 packets it has, and a packet however many there are (poll_costs, packet_costs), and how the CPU
 share grows with the rate of packets (rate_curve).
 """
 
-from .chain_rows import softirq_chains
 from .device_batches import device_batches
-from .economics import packet_costs, poll_costs
-from .exhaustion import Exhaustion, squeezes
-from .invocations import softirq_runs
+from .irq_gaps import irq_gaps
+from .kernel_limits import KernelLimits, kernel_limits
+from .long_softirqs import long_softirqs
 from .net_rx_batches import net_rx_batches
-from .outliers import long_softirqs, rps_dispatch
-from .poll_sizes import batch_sizes, softirq_sizes
-from .rates import rate_curve
-from .settings import KernelLimits, kernel_limits
-from .waits import irq_gaps, raise_delays
+from .packet_costs import packet_costs
+from .poll_costs import poll_costs
+from .poll_sizes import poll_sizes
+from .raise_delays import raise_delays
+from .rate_curve import rate_curve
+from .rps_dispatch import rps_dispatch
+from .softirq_chains import softirq_chains
+from .softirq_runs import softirq_runs
+from .softirq_sizes import softirq_sizes
+from .squeezes import Exhaustion, squeezes
 
 __all__ = [
     "Exhaustion",
     "KernelLimits",
-    "batch_sizes",
     "device_batches",
     "irq_gaps",
     "kernel_limits",
@@ -31,6 +34,7 @@ __all__ = [
     "net_rx_batches",
     "packet_costs",
     "poll_costs",
+    "poll_sizes",
     "raise_delays",
     "rate_curve",
     "rps_dispatch",

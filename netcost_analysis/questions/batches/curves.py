@@ -92,7 +92,7 @@ def bend(curves: pd.DataFrame) -> Bend | None:
         packets_share=float((grown["marginal_share"] / grown["expected_share"]).median()),
         saved_share=float((1 - grown["expected_share"] / grown["unbatched_share"]).median()),
         grown_prices=_prices(grown),
-        again=steps[steps["again_share"] > _AGAIN],
+        again=steps[steps["repoll_share"] > _AGAIN],
     )
 
 

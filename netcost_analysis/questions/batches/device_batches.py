@@ -23,9 +23,9 @@ _TYPES: dict[str, Any] = {
     "packets": "Int64",
     "batch_mean": "Float64",
     "batch_median": "Float64",
-    "empty": "Int64",
-    "full": "Int64",
-    "almost_full": "Int64",
+    "empty_polls": "Int64",
+    "full_polls": "Int64",
+    "almost_full_polls": "Int64",
     "budget": "Int64",
     "without_begin": "int64",
 }
@@ -33,17 +33,25 @@ _TYPES: dict[str, Any] = {
 
 @question(
     needs=("napi:napi_poll",),
-    main_columns=("device", "polls", "packets", "batch_mean", "batch_median", "empty", "full"),
+    main_columns=(
+        "device",
+        "polls",
+        "packets",
+        "batch_mean",
+        "batch_median",
+        "empty_polls",
+        "full_polls",
+    ),
 )
 def device_batches(timeline: Timeline) -> pd.DataFrame:
     """How many packets the polls of each device received.
 
     Returns a row per device, most polls first: device, polls, known (polls whose work is), packets
-    (Int64), batch_mean (packets of a poll that received any), batch_median (of all; both NA where
-    unknown), empty, full, almost_full (polls, as batch_sizes names them), budget (that most polls
-    had), without_begin (polls that busy polling or netpoll made: no time is known). Raises
-    MissingEventsError without napi_poll. Source: polls, of a large capture those of a stretch from
-    its middle.
+    (Int64), batch_mean (packets of a poll that received any), batch_median (of all; both NaN where
+    unknown), empty_polls, full_polls, almost_full_polls (as trap of poll_sizes has them), budget
+    (that most polls had), without_begin (polls that busy polling or netpoll made: no time is
+    known). Raises MissingEventsError without napi_poll. Source: polls, of a large capture those of
+    a stretch from its middle.
     """
     polls = detail(timeline).polls
     rows = []
@@ -55,11 +63,11 @@ def device_batches(timeline: Timeline) -> pd.DataFrame:
             "packets": found.packets,
             "batch_mean": found.batch_mean,
             "batch_median": found.median,
-            "empty": traps.of("empty"),
-            "full": traps.of("full"),
-            "almost_full": traps.of("almost full"),
+            "empty_polls": traps.of("empty"),
+            "full_polls": traps.of("full"),
+            "almost_full_polls": traps.of("almost full"),
         }
-        unknown = dict.fromkeys(work, pd.NA)
+        unknown = dict.fromkeys(work, None)
         rest = {"budget": found.budget, "without_begin": traps.without_begin}
         rows.append(row | (work if found.known else unknown) | rest)
     columns = list(_TYPES)
@@ -73,7 +81,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # rest: of the others, None where there are none.
     frame = answer.frame
     shown, rest = frame[:_DEVICES], frame[_DEVICES:]
-    shares = shown["empty"] / shown["known"].astype("Float64")
+    shares = shown["empty_polls"] / shown["known"].astype("Float64")
     devices = shown.assign(empty_share=shares, almost=shown["budget"] - 1)
     others = {
         "devices": len(rest),

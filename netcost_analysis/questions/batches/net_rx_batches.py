@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ...timeline.timeline import Timeline
 from ..example import detail
 from ..question import question
-from .poll_sizes import NetRx, net_rx_of
+from .softirq_sizes import NetRx, net_rx_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from ...plots.marks import legend_above, limit, short
 from ...plots.palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART
-from .settings import KernelLimits
+from .kernel_limits import KernelLimits
 
 _PARTS = {
     "irq_ns": (KIND["hardirq"], "the interrupt that raised it"),
@@ -55,7 +55,7 @@ def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
 def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
     """Draw how packets come in polls: a row per device and CPU, a column per batch size.
 
-    sizes: as batch_sizes returns it. most: rows, those with most polls first.
+    sizes: as poll_sizes returns it. most: rows, those with most polls first.
     """
     known = sizes[sizes["work"].notna()]
     counts = known.groupby(["device", "cpu", "work"])["polls"].sum().unstack("work", fill_value=0)

@@ -1,4 +1,4 @@
-# How many packets a poll and a softirq handle.
+# How many packets a poll handles.
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .common import net_rx, plain
+from .common import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         "trap",
     ),
 )
-def batch_sizes(timeline: Timeline) -> pd.DataFrame:
+def poll_sizes(timeline: Timeline) -> pd.DataFrame:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
     Returns a row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
@@ -44,7 +44,7 @@ def batch_sizes(timeline: Timeline) -> pd.DataFrame:
 
 
 def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
-    # batch_sizes() of the polls table.
+    # poll_sizes() of the polls table.
     rows = plain(polls)
     rows["device"] = rows["device"].fillna("(no_device)")
     rows["without_begin"] = rows["start_ns"].isna()
@@ -80,42 +80,6 @@ def budget_of(polls: pd.DataFrame) -> int | None:
     return int(budgets.mode().iloc[0]) if len(budgets) else None
 
 
-class NetRx(NamedTuple):
-    """Batches of NET_RX softirqs.
-
-    busy: those that received any, of which packets_mean, packets_most and polls_mean are;
-    dispatches: without a poll; empty: without a packet; in_kthread, in_kthread_share: in kernel
-    threads.
-    """
-
-    softirqs: int
-    busy: int
-    packets_mean: float
-    packets_most: int
-    polls_mean: float
-    dispatches: int
-    empty: int
-    in_kthread: int
-    in_kthread_share: float
-
-
-def net_rx_of(softirqs: pd.DataFrame) -> NetRx:
-    """The batches of some rows of the softirqs table."""
-    busy = softirqs[softirqs["packets"] > 0]
-    in_kthread = int(softirqs["in_kthread"].sum())
-    return NetRx(
-        len(softirqs),
-        len(busy),
-        float(busy["packets"].astype("float64").mean()),
-        int(busy["packets"].max()) if len(busy) else 0,
-        float(busy["polls"].astype("float64").mean()),
-        int((softirqs["polls"] == 0).sum()),
-        int((softirqs["packets"] == 0).sum()),
-        in_kthread,
-        in_kthread / len(softirqs) if len(softirqs) else float("nan"),
-    )
-
-
 class Trap(NamedTuple):
     """Polls of a size that means something else than packets that came together; share: of all."""
 
@@ -141,7 +105,7 @@ class Traps(NamedTuple):
 
 
 def traps_of(sizes: pd.DataFrame) -> Traps:
-    """What batch_sizes() says of sizes that are none."""
+    """What poll_sizes() says of sizes that are none."""
     polls = int(sizes["polls"].sum())
     by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
     return Traps(
@@ -194,63 +158,7 @@ def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
     return pd.Series(trap, index=work.index, dtype=object).where(lambda text: text != "", None)
 
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
-def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
-    """Polls and packets per NET_RX softirq: how often each pair occurred.
-
-    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time, core_ns of
-    it outside polls). RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
-    packets is NA where the kernel's napi_poll has no work field. Raises MissingEventsError
-    without one of the events.
-    """
-    timeline.load("softirqs", "polls")
-    return softirqs_from(timeline.softirqs, bool(timeline.polls["work"].notna().any()))
-
-
-def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame:
-    # softirq_sizes() of the softirqs table.
-    rows = net_rx(softirqs)
-    rows = rows[rows["polls"] > 0].astype({"polls": "int64", "packets": "Int64"})
-    if not has_work:
-        rows["packets"] = pd.array([pd.NA] * len(rows), dtype="Int64")
-    groups = rows.groupby(["cpu", "in_kthread", "polls", "packets"], dropna=False, sort=True)
-    return pd.DataFrame(
-        {
-            "softirqs": groups.size().astype("int64"),
-            "ns": groups["self_ns"].sum().astype("int64"),
-            "core_ns": groups["core_ns"].sum().astype("int64"),
-        }
-    ).reset_index()
-
-
-class PollsPerSoftirq(NamedTuple):
-    """Over NET_RX that polled: means and most of polls and packets (NaN, 0 where unknown)."""
-
-    softirqs: int
-    polls_mean: float
-    polls_most: int
-    packets_mean: float
-    packets_most: int
-    single_share: float
-
-
-def per_softirq(sizes: pd.DataFrame) -> PollsPerSoftirq:
-    """What softirq_sizes() says in all; single_share: of NET_RX, those of one poll."""
-    number = int(sizes["softirqs"].sum())
-    known = bool(sizes["packets"].notna().all())
-    packets = sizes["packets"].astype("Float64").fillna(0)
-    single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
-    return PollsPerSoftirq(
-        number,
-        float((sizes["polls"] * sizes["softirqs"]).sum() / number),
-        int(sizes["polls"].max()),
-        float((packets * sizes["softirqs"]).sum() / number) if known else float("nan"),
-        int(packets.max()) if known else 0,
-        single / number,
-    )
-
-
-@batch_sizes.figures
+@poll_sizes.figures
 def _traps_of(answer: "Answer[pd.DataFrame]") -> Traps:
     return traps_of(answer.frame)
 
@@ -264,7 +172,7 @@ def _rows(answer: "Answer[pd.DataFrame]") -> float:
     return 1.0 + 0.33 * min(len(answer.frame[["device", "cpu"]].drop_duplicates()), 16)
 
 
-@batch_sizes.plot(
+@poll_sizes.plot(
     "by_cpu", title="Packets per poll, by device and CPU", height=_rows, panels=_several
 )
 def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
@@ -279,7 +187,7 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     return [{"device": str(device)} for device in polls.index[:2]]
 
 
-@batch_sizes.plot(
+@poll_sizes.plot(
     title=lambda _, device: f"Packets per poll of {device}",
     height=2.2,
     panels=_busiest,

@@ -6,9 +6,9 @@ import pandas as pd
 
 from ...units import absent, duration, share
 from ..words import count, filled, missed
-from .chain_rows import parts_of, totals
-from .economics import around_ns, packet_ns
-from .waits import clamped_raises
+from .poll_costs import around_ns, packet_ns
+from .raise_delays import clamped_raises
+from .softirq_chains import parts_of, totals
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture

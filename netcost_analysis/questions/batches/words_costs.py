@@ -9,7 +9,7 @@ from ...capture.experiment import Experiment
 from ...units import absent, duration, share, thousands
 from ..words import count, filled
 from .curves import FULL, SEEN, Bend, Condition, bend, condition, misses
-from .economics import even_batch
+from .poll_costs import even_batch
 from .words import called
 
 NO_SERIES = (
@@ -190,11 +190,11 @@ def _batches(found: Bend) -> list[str]:
             )
         lines.append(text)
     if len(found.again):
-        worst = found.again.iloc[int(found.again["again_share"].argmax())]
+        worst = found.again.iloc[int(found.again["repoll_share"].argmax())]
         lines.append(
             f"In {count(len(found.again), 'step')} more than a quarter of the polls were followed "
             "by another of the same device in the same softirq (at most "
-            f"{share(worst['again_share'])}): packets still came while the CPU polled, so it took "
+            f"{share(worst['repoll_share'])}): packets still came while the CPU polled, so it took "
             "them in several smaller batches, and shared the queue with whoever filled it."
         )
     return lines

@@ -8,9 +8,9 @@ import pandas as pd
 from ...display.tables import Table
 from ...units import absent, duration, share
 from ..words import count, filled
-from .exhaustion import Exhaustion
-from .poll_sizes import per_softirq
-from .settings import KernelLimits
+from .kernel_limits import KernelLimits
+from .softirq_sizes import per_softirq
+from .squeezes import Exhaustion
 
 _ROWS = 12
 _SQUEEZES = (

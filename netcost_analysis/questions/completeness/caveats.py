@@ -1,13 +1,15 @@
 """What a reader has to know before using the figures."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...timeline.timeline import Timeline
-from ..answer import Answer
 from ..question import question
 from .known import Said
 from .unrecorded import note_of
 from .words import verdict
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 
 class Caveats(NamedTuple):
@@ -29,7 +31,7 @@ class Caveats(NamedTuple):
 
 
 @question(rows=0)
-def caveats(timeline: Timeline) -> Caveats:
+def caveats(timeline: "Timeline") -> Caveats:
     """What a reader has to know before using the figures: what is missing, doubtful, estimated.
 
     Source: the notes of ledger, capture and recorder, and the recording's verdict.
@@ -54,5 +56,5 @@ def caveats(timeline: Timeline) -> Caveats:
 
 
 @caveats.figures
-def _figures(answer: Answer[Caveats]) -> Caveats:
+def _figures(answer: "Answer[Caveats]") -> Caveats:
     return answer.result

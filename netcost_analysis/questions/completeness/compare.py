@@ -1,7 +1,8 @@
 """The recording's events against the counters beside it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..question import question
@@ -9,7 +10,7 @@ from . import counted
 from .counted import Counted
 from .known import Completeness, Row, judged, unknown
 from .manifest import told
-from .recorded import Events, Seen
+from .recorded import Seen, Wanted, seen
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -41,7 +42,6 @@ VECTORS = {
 }
 _SOFTIRQ, _HANDLER = "irq:softirq_entry", "irq:irq_handler_entry"
 _POLL, _SWITCH = "napi:napi_poll", "sched:sched_switch"
-_INTERRUPTS = (_SOFTIRQ, _HANDLER, *(name for names in VECTORS.values() for name in names))
 # By capture, all of it and interrupts alone: several figures of one page ask.
 _known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
 _interrupts_known: "WeakKeyDictionary[Capture, Completeness]" = WeakKeyDictionary()
@@ -92,9 +92,7 @@ def written(capture: "Capture") -> Completeness | None:
     return None if found is None or found.state == "unknown" else found
 
 
-def _compared(
-    capture: "Capture", compare: "Callable[[Beside], list[list[Row] | None]]"
-) -> Completeness:
+def _compared(capture: "Capture", parts_of: "Callable[[Beside], list[_Part]]") -> Completeness:
     info, bundle = capture.info, capture.bundle
     lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
     if bundle is None:
@@ -114,7 +112,7 @@ def _compared(
             "the counters were read by a clock of 10 ms steps that is not the trace's", lost
         )
     side = Beside(capture, bundle)
-    parts = compare(side)
+    parts = _rows(side, parts_of(side))
     if all(part is None for part in parts):
         return unknown(
             "the counters were read outside of the recorded window"
@@ -163,41 +161,61 @@ def recorded_window(capture: "Capture", bundle: "Bundle") -> tuple[int, int]:
 def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
     """None for all of the host's: one without events may well have been recorded."""
     seen = set(capture.info["cpus"])
-    if bundle.manifest.get("cpus") == "all" or (seen and set(bundle.before.stat.index) <= seen):
+    if bundle.manifest.get("cpus") == "all" or (seen and set(bundle.before.ticks) <= seen):
         return None
     return seen
 
 
-def _everything(side: Beside) -> list[list[Row] | None]:
+class _Part(NamedTuple):
+    # A kind of counters: what they grew by, None where they were not read both times; the events of
+    # which each is one; the rows that follow.
+    counts: Counted | None
+    names: tuple[str, ...]
+    rows: Callable[[Counted, Seen], list[Row]]
+    key: str | None = None
+    sum_of: str | None = None
+
+
+def _everything(side: Beside) -> list[_Part]:
     bundle = side.bundle
     # Of all CPUs together, so of no use where some were not recorded.
     switches = side.within(counted.switches(bundle)) if side.cpus is None else None
-    events = Events(side.capture, (*_INTERRUPTS, _POLL, *((_SWITCH,) if switches else ())))
     return [
-        *_of_interrupts(side, events),
-        _packets(side.within(counted.packets(bundle)), events),
-        _switches(switches, events),
+        *_interrupts_alone(side),
+        # Before 4.8 polls do not say how many packets they took.
+        _Part(side.within(counted.packets(bundle)), (_POLL,), _packets, sum_of="work"),
+        _Part(switches, (_SWITCH,), _switches),
     ]
 
 
-def _interrupts_alone(side: Beside) -> list[list[Row] | None]:
-    return _of_interrupts(side, Events(side.capture, _INTERRUPTS))
-
-
-def _of_interrupts(side: Beside, events: Events) -> list[list[Row] | None]:
+def _interrupts_alone(side: Beside) -> list[_Part]:
     interrupts = side.within(counted.interrupts(side.bundle))
     return [
-        _softirqs(side, events),
-        _interrupts(interrupts, events),
-        *(_vector(line, interrupts, events) for line in VECTORS),
+        _Part(side.within(counted.softirqs(side.bundle)), (_SOFTIRQ,), _softirqs, key="vec"),
+        _Part(interrupts, (_HANDLER,), _interrupts, key="irq"),
+        *(_Part(interrupts, names, partial(_vector, line)) for line, names in VECTORS.items()),
     ]
 
 
-def _softirqs(side: Beside, events: Events) -> list[Row] | None:
-    count = side.within(counted.softirqs(side.bundle))
-    seen = events.seen([_SOFTIRQ], count.window, key="vec") if count else None
-    if count is None or seen is None:
-        return None
+def _rows(side: Beside, parts: list[_Part]) -> list[list[Row] | None]:
+    # None for a part that could not be compared.
+    found = iter(
+        seen(
+            side.capture,
+            [
+                Wanted(part.counts.window, part.names, part.key, part.sum_of)
+                for part in parts
+                if part.counts
+            ],
+        )
+    )
+    return [
+        part.rows(part.counts, known) if part.counts and (known := next(found)) else None
+        for part in parts
+    ]
+
+
+def _softirqs(count: Counted, seen: Seen) -> list[Row]:
     return [
         _row("softirq", vector, cpu, grown, seen, _SOFTIRQS[vector])
         for (vector, cpu), grown in count.growth.items()
@@ -205,10 +223,7 @@ def _softirqs(side: Beside, events: Events) -> list[Row] | None:
     ]
 
 
-def _interrupts(count: Counted | None, events: Events) -> list[Row] | None:
-    seen = events.seen([_HANDLER], count.window, key="irq") if count else None
-    if count is None or seen is None:
-        return None
+def _interrupts(count: Counted, seen: Seen) -> list[Row]:
     return [
         _row("irq", line, cpu, grown, seen, int(line))
         for (line, cpu), grown in count.growth.items()
@@ -216,10 +231,7 @@ def _interrupts(count: Counted | None, events: Events) -> list[Row] | None:
     ]
 
 
-def _vector(line: str, count: Counted | None, events: Events) -> list[Row] | None:
-    seen = events.seen(VECTORS[line], count.window) if count else None
-    if count is None or seen is None:
-        return None
+def _vector(line: str, count: Counted, seen: Seen) -> list[Row]:
     return [
         _row("vector", line, cpu, grown, seen)
         for (of, cpu), grown in count.growth.items()
@@ -227,18 +239,11 @@ def _vector(line: str, count: Counted | None, events: Events) -> list[Row] | Non
     ]
 
 
-def _packets(count: Counted | None, events: Events) -> list[Row] | None:
-    # Before 4.8 polls do not say how many packets they took.
-    seen = events.seen([_POLL], count.window, sum_of="work") if count else None
-    if count is None or seen is None:
-        return None
+def _packets(count: Counted, seen: Seen) -> list[Row]:
     return [_row("packets", of, cpu, grown, seen) for (of, cpu), grown in count.growth.items()]
 
 
-def _switches(count: Counted | None, events: Events) -> list[Row] | None:
-    seen = events.seen([_SWITCH], count.window) if count else None
-    if count is None or seen is None:
-        return None
+def _switches(count: Counted, seen: Seen) -> list[Row]:
     outer, inner = (sum(side.values()) for side in seen)
     return [
         Row("switches", of, None, grown, outer, inner) for (of, _), grown in count.growth.items()

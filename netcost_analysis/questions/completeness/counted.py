@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ...capture.bundle import Bundle
 
 # Beyond what 64 bits hold no counter is one.
@@ -47,7 +45,7 @@ def window_of(bundle: "Bundle", file: str) -> Window | None:
 
 def softirqs(bundle: "Bundle") -> Counted | None:
     """Softirqs by vector and CPU."""
-    return _by_cpu(bundle, "softirqs", bundle.before.softirqs, bundle.after.softirqs)
+    return _by_cpu(bundle, "softirqs")
 
 
 def interrupts(bundle: "Bundle") -> Counted | None:
@@ -56,7 +54,7 @@ def interrupts(bundle: "Bundle") -> Counted | None:
     Lines of one action only, whose every interrupt is one handler entered, and the same before and
     after.
     """
-    counted = _by_cpu(bundle, "interrupts", bundle.before.interrupts, bundle.after.interrupts)
+    counted = _by_cpu(bundle, "interrupts")
     if counted is None:
         return None
     labels, later = bundle.before.irq_labels, bundle.after.irq_labels
@@ -96,19 +94,18 @@ def switches(bundle: "Bundle") -> Counted | None:
     return Counted(window, growth)
 
 
-def _by_cpu(
-    bundle: "Bundle", file: str, before: "pd.DataFrame", after: "pd.DataFrame"
-) -> Counted | None:
+def _by_cpu(bundle: "Bundle", file: str) -> Counted | None:
     window = window_of(bundle, file)
     if window is None:
         return None
     growth: dict[tuple[str, int | None], int] = {}
-    before, after = (one.loc[:, ~one.columns.duplicated()] for one in (before, after))
-    cpus = [cpu for cpu in before.columns if cpu in after.columns]
-    first, last = before[cpus].to_dict("index"), after[cpus].to_dict("index")
-    for name in (one for one in first if one in last):
-        for cpu in cpus:
-            _add(growth, str(name), int(cpu), first[name][cpu], last[name][cpu])
+    before, after = (side.by_cpu(file) for side in (bundle.before, bundle.after))
+    # Of a CPU that a stranger's file names twice, the first.
+    first, last = ({cpu: side.cpus.index(cpu) for cpu in side.cpus} for side in (before, after))
+    for name in (one for one in before.lines if one in after.lines):
+        for cpu in (one for one in first if one in last):
+            counts = before.lines[name][first[cpu]], after.lines[name][last[cpu]]
+            _add(growth, name, cpu, *counts)
     return Counted(window, growth)
 
 

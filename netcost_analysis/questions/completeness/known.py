@@ -1,7 +1,8 @@
 # What is known of a recording's completeness: the rows, and the line that says what follows.
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from ...units import plural
 
@@ -41,39 +42,62 @@ class Said(NamedTuple):
     lost_events: int | None
 
 
-class Completeness(NamedTuple):
+@dataclass(frozen=True)
+class Completeness:
     """Whether a recording has all that its host counted.
 
     verdict: one line: "complete", "lost 86,172 events", "misses 48 % of NET_RX on CPU 1", or
     "unknown: " with the reason. state: "complete", "incomplete" or "unknown". reason: why nothing
     could be compared, else None. lost_events: those that the recorder knows it lost, None where
-    nobody counted. rows: a row per count compared, most missing first: what ("softirq", "irq",
-    "vector", "packets", "switches"), counter (as the kernel names it), cpu (Int64, NA for the
-    host's), then int64 counted, recorded, recorded_inside, missing_least, missing_most.
+    nobody counted. listed: the counts compared, most missing first. rows: the same, a row per
+    count: what ("softirq", "irq", "vector", "packets", "switches"), counter (as the kernel names
+    it), cpu (Int64, NA for the host's), then int64 counted, recorded, recorded_inside,
+    missing_least, missing_most.
     """
 
     verdict: str
     state: str
     reason: str | None
     lost_events: int | None
-    rows: "pd.DataFrame"
+    listed: tuple[Row, ...]
+    part_names: ClassVar[tuple[str, ...]] = (*Said._fields, "rows")
+
+    @property
+    def said(self) -> Said:
+        """Without its rows."""
+        return Said(self.verdict, self.state, self.reason, self.lost_events)
+
+    @cached_property
+    def rows(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        listed = [(*row, row.missing_least, row.missing_most) for row in self.listed]
+        frame = pd.DataFrame(listed, columns=list(COLUMNS))
+        kinds = dict.fromkeys(COLUMNS[3:], "int64")
+        return frame.astype({"what": object, "counter": object, "cpu": "Int64", **kinds})
 
 
 COLUMNS = (*Row._fields, "missing_least", "missing_most")
 
 
+def answered(said: Said, rows: list[Row]) -> Completeness:
+    """What was said with its rows, those that surely miss most first."""
+    rows = sorted(rows, key=lambda row: (-row.missing_least, -row.missing_most))
+    return Completeness(*said, tuple(rows))
+
+
 def unknown(reason: str, lost_events: int) -> Completeness:
     """Nothing was compared; what the recorder itself says it lost is known all the same."""
     if lost_events:
-        return judged([], lost_events)._replace(reason=reason)
-    return Completeness(f"unknown: {reason}", "unknown", reason, lost_events, framed([]))
+        return replace(judged([], lost_events), reason=reason)
+    return Completeness(f"unknown: {reason}", "unknown", reason, lost_events, ())
 
 
 def judged(rows: list[Row], lost_events: int, some_lost: bool = False) -> Completeness:
     """What rows and losses say. some_lost: whether events were lost that nobody counted."""
     said = "; ".join([*_lost(lost_events, some_lost), *_missed(rows, lost_events)])
     state = "incomplete" if said else "complete"
-    return Completeness(said or "complete", state, None, lost_events, framed(rows))
+    return answered(Said(said or "complete", state, None, lost_events), rows)
 
 
 def _lost(lost_events: int, some_lost: bool) -> list[str]:
@@ -108,14 +132,3 @@ def _called(row: Row) -> str:
         return "switches"
     name = f"interrupt {row.counter}" if row.what == "irq" else row.counter
     return name if row.cpu is None else f"{name} on CPU {row.cpu}"
-
-
-def framed(rows: Iterable[Row]) -> "pd.DataFrame":
-    """Rows as a frame, those that surely miss most first."""
-    import pandas as pd
-
-    listed = [(*row, row.missing_least, row.missing_most) for row in rows]
-    listed.sort(key=lambda row: (-row[-2], -row[-1]))
-    frame = pd.DataFrame(listed, columns=list(COLUMNS))
-    kinds = dict.fromkeys(COLUMNS[3:], "int64")
-    return frame.astype({"what": object, "counter": object, "cpu": "Int64", **kinds})

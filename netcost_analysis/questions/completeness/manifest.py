@@ -2,7 +2,7 @@
 
 from typing import Any, TypeGuard
 
-from .known import Completeness, Row, Said, framed
+from .known import Completeness, Row, Said, answered
 
 _STATES = ("complete", "incomplete", "unknown")
 _KINDS = ("softirq", "irq", "vector", "packets", "switches")
@@ -18,7 +18,7 @@ def told(manifest: dict[str, Any]) -> Completeness | None:
         return None
     rows = [_row(one) for one in record["rows"]]
     whole = [row for row in rows if row is not None]
-    return Completeness(*said, framed(whole)) if len(whole) == len(rows) else None
+    return answered(said, whole) if len(whole) == len(rows) else None
 
 
 def told_line(manifest: dict[str, Any]) -> Said | None:

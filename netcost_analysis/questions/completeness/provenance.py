@@ -4,12 +4,14 @@ import hashlib
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import __version__
-from ...capture.capture import Capture
-from ..answer import Answer
 from ..question import question
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+    from ..answer import Answer
 
 _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
 
@@ -30,7 +32,7 @@ class Provenance(NamedTuple):
 
 
 @question(rows=0)
-def provenance(capture: Capture) -> Provenance:
+def provenance(capture: "Capture") -> Provenance:
     """What these figures are of, and what made them: a checksum, and versions."""
     return Provenance(
         path=capture.path,
@@ -42,11 +44,11 @@ def provenance(capture: Capture) -> Provenance:
 
 
 @provenance.figures
-def _figures(answer: Answer[Provenance]) -> Provenance:
+def _figures(answer: "Answer[Provenance]") -> Provenance:
     return answer.result
 
 
-def _checksum(capture: Capture) -> str | None:
+def _checksum(capture: "Capture") -> str | None:
     path = Path(capture.path)
     if path.is_dir() and capture.bundle is not None:
         path = capture.bundle.trace

@@ -1,13 +1,15 @@
 """Which recording this is, of what host."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...capture.accounting import accounting
 from ...capture.recorder import clock, recorder
-from ...timeline.timeline import Timeline
-from ..answer import Answer
 from ..question import question
 from .words import verdict
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 
 class Recording(NamedTuple):
@@ -47,7 +49,7 @@ class Recording(NamedTuple):
 
 
 @question(rows=0)
-def recording(timeline: Timeline) -> Recording:
+def recording(timeline: "Timeline") -> Recording:
     """Which recording this is: by whom, of what host, how long, and how much of it is known.
 
     Source: Capture.info, the bundle's manifest, its verdict, the timeline's coverages.
@@ -93,7 +95,7 @@ def recording(timeline: Timeline) -> Recording:
 
 
 @recording.figures
-def _figures(answer: Answer[Recording]) -> Recording:
+def _figures(answer: "Answer[Recording]") -> Recording:
     return answer.result
 
 

@@ -1,17 +1,19 @@
 """What this capture cannot answer, and what would record it."""
 
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...capture.requires import profile_of, unrecorded
-from ...timeline.timeline import Timeline
-from ..answer import Answer
 from ..question import question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 
 @question(main_columns=("question", "answers", "missing"), rows=40)
-def unanswered(timeline: Timeline) -> pd.DataFrame:
+def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     """Which questions this capture cannot answer, and what is missing for each.
 
     Returns a row per question: topic, question, answers (what it would say), missing. Questions of
@@ -36,7 +38,7 @@ class Unanswered(NamedTuple):
 
 
 @unanswered.figures
-def _figures(answer: Answer[pd.DataFrame]) -> Unanswered:
+def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
     from ..ask import questions
 
     names = answer.frame["question"]

@@ -1,24 +1,25 @@
 # Time of interrupts and softirqs that the kernel counted and the trace has not: how much of a
 # task's own time on CPU they may have been.
 
-from collections.abc import Iterable
+from collections import defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
-import pandas as pd
-
-from ...timeline.aggregate import of_tasks, thief_label
-from ...timeline.by import By, victim_keys
+from ...timeline.aggregate import Owned, Victim, summed, thief_label, victim_index, victim_of
+from ...timeline.by import By
 from ...units import duration
 from .compare import VECTORS, of_interrupts
+from .known import Row
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
 NETWORK = ("NET_RX", "NET_TX")
-# Kinds of completeness()'s rows, and the table that has the lengths of each.
-_TABLES = {"softirq": "softirqs", "irq": "hardirqs", "vector": "hardirqs"}
+_KINDS = ("softirq", "irq", "vector")
 # Vectors by their names in the ledger; /proc/interrupts counts two of them as one.
 _LINES = {
     event.removeprefix("irq_vectors:").removesuffix("_entry"): line
@@ -26,11 +27,9 @@ _LINES = {
     for event in events
 }
 _MOST_NAMED = 3
-# Their softirqs, all at once, take 400 MB.
-_MOST_EVENTS = 5_000_000
 # By CPU, kind and counter.
 Longest = dict[tuple[int, str, str], int]
-# A pass over the capture, and several figures of one page need it.
+# Of a window it takes a pass over the whole capture.
 _longest: "WeakKeyDictionary[Capture, Longest]" = WeakKeyDictionary()
 
 
@@ -47,87 +46,85 @@ class Missing(NamedTuple):
     each_ns: int | None
 
 
-class Unrecorded(NamedTuple):
+class Unrecorded:
     """How much of each victim's own time may have been what the trace has not.
 
-    ns: int64, a row for each victim that may have lost any, a column for each thief, network ones
-    first. network: those columns that are network, or may be.
+    by: how victims are told apart; each: ns by thief, for each victim that may have lost any;
+    thieves: network ones first; network: those that are network, or may be.
     """
 
-    ns: pd.DataFrame
-    network: list[str]
+    def __init__(
+        self, by: By, each: dict[Victim, dict[str, int]], thieves: list[str], network: list[str]
+    ) -> None:
+        self.by, self.each, self.thieves, self.network = by, each, thieves, network
 
-    def of(self, victims: pd.Index, thieves: list[str] | None = None) -> "pd.Series[int]":
-        """The sum over thieves (None: all) for each of the victims."""
-        each = self.ns if thieves is None else self.ns[thieves]
-        return each.sum(axis=1).reindex(victims, fill_value=0).astype("int64")
+    @cached_property
+    def ns(self) -> "pd.DataFrame":
+        """int64, a row for each victim that may have lost any, a column for each thief."""
+        import pandas as pd
 
-    def least(self, task_ns: "pd.Series[int]") -> "pd.Series[int]":
-        """The least that each victim ran itself, of what it is said to have run."""
-        least: pd.Series[int] = (task_ns - self.of(task_ns.index)).rename("task_min_ns")
-        return least
+        rows = [[taken[thief] for thief in self.thieves] for taken in self.each.values()]
+        index = victim_index(list(self.each), self.by)
+        return pd.DataFrame(rows, index=index, columns=self.thieves, dtype="int64")
+
+    def of(self, victim: Victim, thieves: list[str] | None = None) -> int:
+        """The sum over thieves (None: all) for a victim."""
+        taken = self.each.get(victim, {})
+        return sum(ns for thief, ns in taken.items() if thieves is None or thief in thieves)
 
 
-def proved_softirqs(capture: "Capture") -> pd.DataFrame | None:
+def proved_softirqs(capture: "Capture") -> "pd.DataFrame | None":
     # The rows of completeness() that prove softirqs missing. A bare recording has no counters.
-    rows = _proved(capture)
-    return None if rows is None else rows[rows["what"] == "softirq"]
-
-
-def _proved(capture: "Capture") -> pd.DataFrame | None:
     if capture.bundle is None:
         return None
     rows = of_interrupts(capture).rows
-    return rows[rows["what"].isin(list(_TABLES)) & (rows["missing_least"] > 0)]
+    return rows[(rows["what"] == "softirq") & (rows["missing_least"] > 0)]
 
 
-def prepare(timeline: "Timeline") -> None:
-    """Compute in one pass what is needed of a timeline, where interrupts are proved missing."""
-    tables = _tables(timeline.capture)
-    if tables and _is_small(timeline):
-        timeline.load(*tables)
-
-
-def _tables(capture: "Capture") -> list[str]:
-    proved = _proved(capture)
-    return [] if proved is None else sorted({_TABLES[str(kind)] for kind in proved["what"]})
-
-
-def _is_small(timeline: "Timeline") -> bool:
-    return timeline.capture.event_count <= _MOST_EVENTS
+def _proved(capture: "Capture") -> list[Row]:
+    if capture.bundle is None:
+        return []
+    rows = of_interrupts(capture).listed
+    return [row for row in rows if row.what in _KINDS and row.missing_least > 0]
 
 
 def missing(timeline: "Timeline", by: By = "comm") -> list[Missing]:
     """What is proved missing on the timeline's CPUs, most first; by: as thieves are named."""
     proved = _proved(timeline.capture)
-    if proved is not None:
-        proved = proved[proved["cpu"].isin(timeline.summary["cpus"])]
-    if proved is None or not len(proved):
+    if proved:
+        proved = [row for row in proved if row.cpu in timeline.summary["cpus"]]
+    if not proved:
         return []
-    longest = longest_recorded(timeline)
-    found = []
-    for row in proved.to_dict("records"):
-        cpu, kind, counter = int(row["cpu"]), str(row["what"]), str(row["counter"])
-        thief, network = _thief(timeline.tally(by), kind, counter)
-        each_ns = _each(longest, cpu, kind, counter)
-        found.append(
-            Missing(cpu, kind, counter, thief, network, int(row["missing_least"]), each_ns)
+    longest, rows = longest_recorded(timeline), timeline.owned_by(by)
+    return [
+        Missing(
+            int(row.cpu or 0),
+            row.what,
+            row.counter,
+            *_thief(rows, row.what, row.counter),
+            row.missing_least,
+            _each(longest, int(row.cpu or 0), row.what, row.counter),
         )
-    return found
+        for row in proved
+    ]
 
 
-def _thief(rows: pd.DataFrame, kind: str, counter: str) -> tuple[str, bool]:
+def _thief(rows: list[Owned], kind: str, counter: str) -> tuple[str, bool]:
     # What no recorded one shows not to be network may be.
     if kind == "softirq":
         return counter, counter in NETWORK
     if kind == "irq":
-        own = rows[(rows["context"] == "hardirq") & (rows["id"] == int(counter)).fillna(False)]
-        name = own["thief"].iloc[0] if len(own) else thief_label("hardirq", counter, None, None)
+        own = [row for row in rows if row.context == "hardirq" and row.id == int(counter)]
+        names = [*(row.thief for row in own), thief_label("hardirq", counter, None, None)]
     else:
-        own = rows[(rows["context"] == "vector") & (rows["name"].map(_LINES) == counter)]
-        names = [*own["name"], *(name for name, line in _LINES.items() if line == counter)]
-        name = names[0]
-    return str(name), not len(own) or bool((own["is_network"] != "no").any())
+        own = [row for row in rows if row.context == "vector" and _line(row.name) == counter]
+        of_line = [name for name, line in _LINES.items() if line == counter]
+        names = [*(str(row.name) for row in own), *of_line]
+    return names[0], not own or any(row.is_network != "no" for row in own)
+
+
+def _line(vector: str | None) -> str | None:
+    return _LINES.get(vector or "")
 
 
 def _each(longest: Longest, cpu: int, kind: str, counter: str) -> int | None:
@@ -144,37 +141,19 @@ def longest_recorded(timeline: "Timeline") -> Longest:
     capture = timeline.capture
     if capture not in _longest:
         whole = timeline.start is None and timeline.end is None and not timeline.cpus
-        tables = _tables(capture)
+        columns = (timeline if whole else capture.timeline()).columns("longest")
         found: Longest = {}
-        for piece in _pieces(timeline if whole else capture.timeline(), tables):
-            for row in pd.concat([_lengths(piece, table) for table in tables]).to_dict("records"):
-                place = int(row["cpu"]), str(row["kind"]), str(row["counter"])
-                found[place] = max(int(row["self_ns"]), found.get(place, 0))
+        for cpu, context, irq, name, ns in zip(*columns.values(), strict=True):
+            kind, counter = {
+                "softirq": ("softirq", name),
+                "hardirq": ("irq", str(irq)),
+                "vector": ("vector", _line(name)),
+            }[context]
+            if counter is not None:
+                place = (cpu, kind, counter)
+                found[place] = max(ns, found.get(place, 0))
         _longest[capture] = found
     return _longest[capture]
-
-
-def _lengths(piece: "Timeline", table: str) -> pd.DataFrame:
-    # Per CPU, kind and counter the longest of a table.
-    rows = piece.softirqs if table == "softirqs" else piece.hardirqs
-    frame = rows[["cpu", "self_ns"]].copy()
-    if table == "softirqs":
-        frame["kind"], frame["counter"] = "softirq", rows["action"].astype(object)
-    else:
-        handler = rows["context"] == "hardirq"
-        name = rows["name"].astype(object)
-        frame["kind"] = handler.map({True: "irq", False: "vector"})
-        frame["counter"] = rows["irq"].astype(object).where(handler, name.map(_LINES))
-    frame = frame.dropna().astype({"counter": str})
-    return frame.groupby(["cpu", "kind", "counter"])["self_ns"].max().reset_index()
-
-
-def _pieces(timeline: "Timeline", tables: list[str]) -> "Iterable[Timeline]":
-    if _is_small(timeline):
-        return [timeline.load(*tables)]
-    from ..stolen_time.chunks import chunks
-
-    return chunks(timeline, *tables)
 
 
 def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
@@ -184,38 +163,34 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
     softirq as long as the longest of its counter recorded there, up to the time that the victim
     itself is said to have run on that CPU.
     """
-    rows, keys = timeline.tally(by), victim_keys(by)
     order = sorted(missing(timeline, by), key=lambda one: not one.network)
-    if not order:
-        return Unrecorded(rows.iloc[:0].set_index(keys)[[]], [])
-    own = of_tasks(rows)
-    # Kernel threads that exist to run softirqs are not robbed by them.
-    own = own[(own["context"] == "task") & (own["cost_class"] == "")]
-    if not timeline.has_switches:
-        own = _all_the_time(timeline, of_tasks(rows), keys)
     thieves = list(dict.fromkeys(one.thief for one in order))
-    empty = pd.DataFrame(0, index=own.iloc[:0].set_index(keys).index, columns=thieves)
-    parts = [empty.astype("int64")]
+    each: dict[Victim, dict[str, int]] = defaultdict(lambda: dict.fromkeys(thieves, 0))
     for cpu in dict.fromkeys(one.cpu for one in order):
-        left = own[own["cpu"] == cpu].groupby(keys, dropna=False)["ns"].sum()
-        part = pd.DataFrame(0, index=left.index, columns=thieves, dtype="int64")
+        left = _own_on(timeline, cpu, by)
         for one in (one for one in order if one.cpu == cpu):
-            whole = int(left.max()) if len(left) else 0
-            taken = left.clip(upper=whole if one.each_ns is None else one.least * one.each_ns)
-            # Two lines of a device may be one thief.
-            part[one.thief] += taken.astype("int64")
-            left = left - taken
-        parts.append(part)
-    frame = pd.concat([part.reset_index() for part in parts], ignore_index=True)
-    summed = frame.groupby(keys, dropna=False)[thieves].sum().astype("int64")
+            most = max(left.values(), default=0)
+            if one.each_ns is not None:
+                most = min(most, one.least * one.each_ns)
+            for victim, ns in left.items():
+                taken = min(ns, most)
+                # Two lines of a device may be one thief.
+                each[victim][one.thief] += taken
+                left[victim] -= taken
+    lost = {victim: each[victim] for victim in sorted(each) if any(each[victim].values())}
     network = list(dict.fromkeys(one.thief for one in order if one.network))
-    return Unrecorded(summed[summed.sum(axis=1) > 0], network)
+    return Unrecorded(by, lost, thieves, network)
 
 
-def _all_the_time(timeline: "Timeline", rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    # Without sched_switch nobody knows how long a task had a CPU: at most all the time.
-    known = rows[list(dict.fromkeys(["cpu", *keys]))].drop_duplicates()
-    return known.assign(ns=timeline.duration_ns)
+def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
+    # How long each victim ran itself on a CPU.
+    rows = [row for row in timeline.owned_by(by) if row.of_task and row.cpu == cpu]
+    if not timeline.has_switches:
+        # Nobody knows how long a task had a CPU: at most all the time.
+        return dict.fromkeys((victim_of(row, by) for row in rows), timeline.duration_ns)
+    # Kernel threads that exist to run softirqs are not robbed by them.
+    own = (row for row in rows if row.context == "task" and row.cost_class == "")
+    return summed((victim_of(row, by), row.ns) for row in own)
 
 
 def note_of(timeline: "Timeline") -> list[str]:

@@ -16,7 +16,7 @@ def verdict(capture: "Capture") -> Said | None:
         return None
     said = told_line(capture.bundle.manifest)
     known = said is not None and said.state != "unknown"
-    return said if known else Said(*completeness(capture)[:4])
+    return said if known else completeness(capture).said
 
 
 def quick_verdict(capture: "Capture") -> str | None:

@@ -9,12 +9,12 @@ known of the interfaces and of the interrupt lines that serve them.
 
 from ...capture import links
 from ..question import question
-from .cost import device_cost
-from .flags import device_flags
-from .lines import device_lines
-from .saturation import device_saturation
-from .shares import DeviceMatrix, device_matrix, device_time
-from .traffic import assumed_rates, device_traffic
+from .device_cost import device_cost
+from .device_flags import device_flags
+from .device_lines import device_lines
+from .device_saturation import device_saturation
+from .device_time import DeviceMatrix, device_matrix, device_time
+from .device_traffic import assumed_rates, device_traffic
 
 interfaces = question(topic="devices")(links.interfaces)
 

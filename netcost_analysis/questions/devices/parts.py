@@ -4,7 +4,7 @@
 import pandas as pd
 
 from ...timeline.aggregate import thief_label
-from .lines import numbered
+from .device_lines import numbered
 
 NO_DEVICE = "(no_device)"
 # How many polls have a known length: with none, a time is not 0 but unknown.

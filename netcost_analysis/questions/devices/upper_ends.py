@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import thief_label
 from ..completeness.unrecorded import Missing, missing
-from .traffic import comparable, device_traffic
+from .device_traffic import comparable, device_traffic
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture

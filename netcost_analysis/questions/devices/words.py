@@ -6,8 +6,8 @@ import pandas as pd
 
 from ...units import absent, duration, share
 from ..words import count, filled
-from .cost import by_load, disagreement, kinds_of, window_of
-from .lines import has_polls
+from .device_cost import by_load, disagreement, kinds_of, window_of
+from .device_lines import has_polls
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

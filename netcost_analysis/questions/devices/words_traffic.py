@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...units import absent, duration, mbit, share
 from ..words import filled
-from .traffic import in_mbit, moved
+from .device_traffic import in_mbit, moved
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

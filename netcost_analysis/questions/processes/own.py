@@ -6,22 +6,14 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, victim_keys
-from . import recorded as r
 from .owners import traffic_parts
 
 if TYPE_CHECKING:
-    from ...capture.capture import Capture
     from ...timeline.timeline import Timeline
 
 # What names an owner for certain enough; whom a softirq woke may be whom it had no packet for.
 _WITNESSES = ("socket", "packet")
 _STOLEN = ("stolen", "stolen_or_synchronous")
-
-
-def owners_recorded(capture: "Capture") -> bool:
-    """Whether packets or sockets were recorded, so that a softirq's traffic may have an owner."""
-    counts = capture.info["events"]
-    return any(counts.get(event) for event, _ in (r.RECEIVED, r.READY))
 
 
 def own_stolen(timeline: "Timeline", by: By) -> pd.DataFrame:

@@ -7,6 +7,7 @@ over (handovers), and how long each task was there (lifetimes).
 """
 
 from ..losses import stolen
+from ..network import NetworkCost, network_cost
 from .by_queue import queues, thieves
 from .classes import cost_classes
 from .episodes import Episodes, episodes
@@ -16,7 +17,6 @@ from .holders import waited_for
 from .ksoftirqd import Handovers, handovers
 from .ledger_table import ledger
 from .lifetimes import lifetimes
-from .network import NetworkCost, network_cost
 from .over_time import over_time
 from .rolling import rolling_stolen
 from .shares import effective_share

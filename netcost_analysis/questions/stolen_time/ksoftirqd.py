@@ -8,7 +8,7 @@ import pandas as pd
 from ...capture.requires import MissingEventsError, unrecorded
 from ...display.tables import plain
 from ...timeline.timeline import Timeline
-from ..batches.settings import kernel_limits
+from ..batches.kernel_limits import kernel_limits
 from ..losses import stolen
 from ..question import question
 from .chunks import chunks

@@ -19,7 +19,7 @@ _THIEVES = 14
 @ledger.figures
 def _elsewhere(answer: "Answer[Ledger]") -> dict[str, list[str] | bool]:
     found: Ledger = answer.result
-    return {"nobody": not len(found.max_ns), "elsewhere": ledger_elsewhere(found)}
+    return {"nobody": not found.victims, "elsewhere": ledger_elsewhere(found)}
 
 
 @ledger.table
@@ -27,7 +27,7 @@ def _html(answer: "Answer[Ledger]") -> str:
     # Thieves down, victims across, the others summed in the last. A cell has time and share of the
     # victim's time on CPU; its shading grows with the share.
     found: Ledger = answer.result
-    if not len(found.max_ns):
+    if not found.victims:
         return ""
     table = found.gathered(_VICTIMS, _THIEVES)
     columns = table.columns

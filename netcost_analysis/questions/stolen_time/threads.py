@@ -6,8 +6,8 @@ from typing import Any
 import pandas as pd
 
 from ...timeline.timeline import Timeline
-from ..batches.invocations import runs_of, stopped_by
-from ..batches.settings import KernelLimits
+from ..batches.kernel_limits import KernelLimits
+from ..batches.softirq_runs import runs_of, stopped_by
 from .waiting import Held, runnable
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not

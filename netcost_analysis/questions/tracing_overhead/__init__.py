@@ -1,11 +1,13 @@
-"""The cost of looking: what tracing itself takes, and what the figures would be without it.
+"""Tracing overhead: what tracing itself takes, and what the figures would be without it.
 
-What an event costs (event_cost), what the events took from each CPU and victim (tracing_cost), and
-corrected figures beside those of stolen() (corrected_stolen). No other module's figure ever has
-anything of this subtracted.
+What an event costs (event_cost), what the events took from each CPU and victim (tracing_cost),
+corrected figures beside those of stolen() (corrected_stolen), and what of the network's time they
+are (network_overhead). No other module's figure ever has anything of this subtracted.
 """
 
-from .corrected import corrected_stolen, tracing_cost
-from .cost import event_cost
+from .corrected_stolen import corrected_stolen
+from .event_cost import event_cost
+from .network_overhead import network_overhead
+from .tracing_cost import tracing_cost
 
-__all__ = ["corrected_stolen", "event_cost", "tracing_cost"]
+__all__ = ["corrected_stolen", "event_cost", "network_overhead", "tracing_cost"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...capture.bundle import Bundle, is_bundle
-from ...units import plural
+from ...units import plural, share
 from .loads import Compared, compared, load_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _WORTH_SAYING = 0.001
 
 class Calibrated(NamedTuple):
     # One pair of runs. cpu: the victim's, where it was measured; None where it was not pinned. ns,
-    # low, high: of an event.
+    # low, high: of an event. why: how it was got, or why it is of no use.
     pair: str
     cpu: int | None
     ns: float
@@ -38,7 +38,7 @@ class Calibrated(NamedTuple):
     high: float
     events: int
     usable: bool
-    says: str
+    why: str
 
 
 def calibrated(capture: "Capture") -> list[Calibrated]:
@@ -134,21 +134,22 @@ def judged(
         how = f"95 % interval of {plural(len(lost), 'block size')}"
     elif noise is not None:
         width = max(noise, _LEAST_NOISE)
-        how = f"one run; give or take the {100 * width:.1f} % that runs differ by anyhow"
+        how = f"one run; give or take the {share(width)} that runs differ by anyhow"
     else:
         width, how = float("inf"), "one run, which is no statistic"
     less, more = explained(loads)
     low = max(mean - more - width, 0.0) * each
     # Without an end the published one must do.
     high = max(mean - less + (width if np.isfinite(width) else 0.0), 0.0) * each
-    says = f"{100 * mean:.2f} % of a CPU lost to {plural(events, 'event')}; {how}"
-    if loads and loads[1].says and more - less >= _WORTH_SAYING:
-        says += f", and {100 * (more - less):.1f} % for loads that differ ({loads[1].says})"
+    why = f"{share(mean)} of a CPU lost to {plural(events, 'event')}; {how}"
+    apart = more - less
+    if loads and loads[1].differ and apart >= _WORTH_SAYING:
+        why += f", and {share(apart)} for loads that differ ({loads[1].differ})"
     doubt = loads[1].refused if loads else None
     doubt = doubt or implausible(mean * each, low, high)
     if doubt:
-        says += f"; {doubt}"
-    return Calibrated(pair, None, mean * each, low, high, events, not doubt, says)
+        why += f"; {doubt}"
+    return Calibrated(pair, None, mean * each, low, high, events, not doubt, why)
 
 
 def explained(loads: tuple[float, Compared] | None) -> tuple[float, float]:

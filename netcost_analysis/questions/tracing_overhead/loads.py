@@ -12,11 +12,18 @@ if TYPE_CHECKING:
 _MOST_APART = 0.2
 _WORTH_SAYING = 0.005
 
-Rate = tuple[float, float]
+
+class Rate(NamedTuple):
+    # A second, at least and at most, for nobody knows when within its reading a counter was read.
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        return (self.low + self.high) / 2
 
 
 class Load(NamedTuple):
-    # A second, at least and at most, for nobody knows when within its reading a counter was read.
     # None where it was not counted, or never grew.
     packets: Rate | None
     net_rx: Rate | None
@@ -25,10 +32,11 @@ class Load(NamedTuple):
 class Compared(NamedTuple):
     # low, high: by how much the traced run's load may have differed from the untraced one's, as a
     # share of the latter; 0 lies between. refused: why the two are not comparable, else None.
+    # differ: the rates that do, in words.
     low: float
     high: float
     refused: str | None
-    says: str
+    differ: str
 
 
 def load_of(bundle: "Bundle", cpu: int | None) -> Load:
@@ -57,7 +65,7 @@ def _rate(bundle: "Bundle", file: str, growth: "pd.Series[float]", cpu: int | No
     count = own or float(growth.sum())
     if not count:
         return None
-    return count / (last[1] - first[0]) * 1e9, count / (last[0] - first[1]) * 1e9
+    return Rate(count / (last[1] - first[0]) * 1e9, count / (last[0] - first[1]) * 1e9)
 
 
 def compared(untraced: Load, traced: Load) -> Compared:
@@ -79,7 +87,7 @@ def compared(untraced: Load, traced: Load) -> Compared:
         )
     ends = [0.0]
     for _, first, second in pairs:
-        ends += [second[0] / first[1] - 1, second[1] / first[0] - 1]
+        ends += [second.low / first.high - 1, second.high / first.low - 1]
     # The load is packets; in how many softirqs they came may be tracing's own doing.
     _, first, second = pairs[0]
     refused = (
@@ -90,8 +98,8 @@ def compared(untraced: Load, traced: Load) -> Compared:
 
 
 def _apart(first: Rate, second: Rate) -> float:
-    return 1 - min(sum(first), sum(second)) / max(sum(first), sum(second))
+    return 1 - min(first.middle, second.middle) / max(first.middle, second.middle)
 
 
 def _said(what: str, first: Rate, second: Rate) -> str:
-    return f"{sum(first) / 2:,.0f} {what} untraced and {sum(second) / 2:,.0f} traced"
+    return f"{first.middle:,.0f} {what} untraced and {second.middle:,.0f} traced"

@@ -7,8 +7,9 @@ import pandas as pd
 from ...display.tables import Table
 from ...units import absent, duration, ranges, share
 from ..words import filled
-from .corrected import MUCH, InAll, corrected_stolen, in_all, tracing_cost
-from .cost import chosen, event_cost
+from .corrected_stolen import DOUBTFUL_SHARE, corrected_stolen
+from .event_cost import chosen, event_cost
+from .tracing_cost import InAll, in_all, tracing_cost
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -52,9 +53,9 @@ def beside_answer(timeline: "Timeline", victim: str | None) -> str:
     own = _shown(timeline, victim)
     own = own[own["figure"].isin(_NETWORK)]
     row = own.iloc[0] if len(own) else None
-    if row is None or row["much"] == "no":
+    if row is None or row["doubtful"] == "no":
         return ""
-    sure = row["much"] == "yes"
+    sure = row["doubtful"] == "yes"
     return filled(
         "<p>Of the {ns} that packet processing {took}, tracing itself {is_} {share}: see "
         "“{figure}” at the end of this page.</p>",
@@ -77,7 +78,7 @@ def _shown(timeline: "Timeline", victim: str | None) -> pd.DataFrame:
 def _refused(costs: pd.DataFrame) -> str:
     # What the bundle's own loaded runs are not taken for.
     own = costs[(costs["source"] == "calibration, load") & ~costs["usable"]]
-    return f" Its own calibration is not taken: {own['says'].iloc[0]}." if len(own) else ""
+    return f" Its own calibration is not taken: {own['why'].iloc[0]}." if len(own) else ""
 
 
 def _extrapolated(cost: "pd.Series[Any]", by_cpu: pd.DataFrame) -> str:
@@ -103,7 +104,7 @@ def cost_text(cost: "pd.Series[Any]") -> str:
         )
     each = f"{duration(cost['event_ns'])} an event ({low} to {high})"
     if source.startswith("calibration"):
-        return f"Tracing costs time of its own: {each}, by the bundle's own runs: {cost['says']}"
+        return f"Tracing costs time of its own: {each}, by the bundle's own runs: {cost['why']}"
     where = "as netcost-record assumes of its tool" if "elsewhere" in source else "measured here"
     return f"Tracing costs time of its own: {each}, {where}"
 
@@ -125,7 +126,7 @@ def warned(figures: pd.DataFrame, victim: str) -> list[str]:
                 what="" if place else "what is shown as ",
                 figure=_FIGURES.get(row["figure"], row["figure"]),
             )
-            for place, (_, row) in enumerate(figures[figures["much"] == much].iterrows())
+            for place, (_, row) in enumerate(figures[figures["doubtful"] == much].iterrows())
         ]
         if not listed:
             continue
@@ -163,7 +164,12 @@ def _table(own: pd.DataFrame) -> str:
         rows.append(
             [_FIGURES[row.figure], duration(row.ns), f"{row.events:,}", cost, *middle, ends]
         )
-    header = ["", "as traced", "events in it", f"their share (beware above {share(MUCH)})"]
+    header = [
+        "",
+        "as traced",
+        "events in it",
+        f"their share (beware above {share(DOUBTFUL_SHARE)})",
+    ]
     one = absent(own["corrected_ns"].iloc[0])
     header += ["without tracing"] if one else ["without tracing", "between"]
     return Table(header, rows).html()

@@ -1,5 +1,6 @@
 # Events whose bytes do not fit their format, names that change, and tables cut short.
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -116,14 +117,38 @@ def test_actions_come_from_the_recorded_print_format(tmp_path: Path) -> None:
     assert (row["vec"], row["action"]) == (5, "BLOCK_IOPOLL")
 
 
-def test_several_events_come_in_one_pass(tmp_path: Path) -> None:
-    happened = (h.SoftirqEntry(1_000, 3), h.SoftirqExit(2_000, 3), h.Waking(3_000, UDPSINK))
-    recording(cpu(0, *happened, task=OPENSSL)).write(tmp_path / "perf.data")
+# Counted natively, and on the table of the same events.
+def test_events_are_counted_by_cpu_and_field_in_windows(tmp_path: Path) -> None:
+    busy = [h.SoftirqEntry(1_000, 3), h.SoftirqExit(2_000, 3), h.SoftirqEntry(2_500, 1)]
+    busy += [h.SoftirqExit(2_700, 1), h.NapiPoll(2_800, work=7), h.Waking(3_000, UDPSINK)]
+    recording(cpu(0, *busy, task=OPENSSL), cpu(1, *busy[:2], task=UDPSINK)).write(
+        tmp_path / "perf.data"
+    )
     capture = Capture(str(tmp_path / "perf.data"))
-    wanted = ["irq:softirq_entry", "sched:sched_waking"]
-    found = capture.events_of([*wanted, "no:such_event"])
-    assert set(found) == set(wanted)
-    for name, table in found.items():
-        assert rows(table) == rows(capture.events(name)) == rows(capture.all_events()[name])
-        assert len(rows(capture.events(name))) == 1
-    assert capture.events_of([]) == {}
+    entry, windows = "irq:softirq_entry", [(0, 1_000), (1_001, 9_000), (1_000, 2_500), (9, 8)]
+    wanted = [
+        ([entry], "vec", None, windows),
+        ([entry, "irq:softirq_exit"], None, None, windows),
+        (["napi:napi_poll"], None, "work", windows),
+        ([entry], "no_such_field", None, windows),
+        (["napi:napi_poll"], "dev_name", None, windows),
+        ([entry], "vec", None, []),
+    ]
+    by_vector, together, packets, *none, empty = capture.counts(wanted)
+    assert none == [None, None]
+    assert empty == []
+    table = rows(capture.events(entry))
+    assert by_vector == [
+        dict(
+            Counter(
+                (row["common_cpu"], row["vec"]) for row in table if start <= row["time_ns"] <= end
+            )
+        )
+        for start, end in windows
+    ]
+    assert by_vector[0] == {(0, 3): 1, (1, 3): 1}
+    assert together[1] == {(0, 0): 3, (1, 0): 1}
+    assert packets == [{}, {(0, 0): 7}, {}, {}]
+    assert capture.counts([]) == []
+    with pytest.raises(CaptureError, match="no event 'no:such_event' in this capture"):
+        capture.counts([(["no:such_event"], None, None, windows)])

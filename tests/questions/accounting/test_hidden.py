@@ -20,12 +20,11 @@ from netcost_analysis.questions.accounting.fitting import (
     intervals,
     wide,
 )
-from netcost_analysis.questions.accounting.hidden import gap
 from netcost_analysis.questions.accounting.predicting import errors, predictions
-from netcost_analysis.report.explain_estimates import estimates_text
 from netcost_analysis.units import duration
 from support.host import ROOT
 from support.kept import kept_hidden_cost
+from support.said import said
 
 SAMPLE = ROOT / "sample-data" / "hidden-cost"
 # What the made runs are made of: ns per interrupt and packet traced, per interrupt hidden with the
@@ -107,17 +106,15 @@ def test_one_run_alone_is_priced_as_several_are() -> None:
 def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.HiddenCost) -> None:
     name = "20000-pps-2.netcost.tar.zst"
     capture = netcost.open_capture(SAMPLE / name)
-    assert capture.bundle is not None
-    timeline = capture.victim_timeline()
-    table = netcost.estimates(capture.bundle, timeline)
-    found = gap(capture.bundle, timeline, *table["got_share"][["traced", "work"]])
+    answer = capture.ask.accounting.estimates()
+    found = answer.figures["gap"]
     runs = wide(hidden.runs)
     alone = runs[[str(bundle).startswith("20000-pps-2") for bundle in runs.index]]
     assert len(alone) == 1
     assert found.hidden_ns == pytest.approx(fit(alone)["hidden_ns"].item())
     assert found.interrupts_per_s == pytest.approx(alone["interrupts"].item())
-    told = estimates_text(capture.bundle, timeline, table)
-    assert f"{duration(found.hidden_ns)} for each of the {found.interrupts_per_s:,.0f}" in told
+    each = f"{duration(found.hidden_ns)} for each of the {found.interrupts_per_s:,.0f}"
+    assert each in said(answer)
 
 
 def test_other_tasks_are_not_laid_at_interrupts() -> None:

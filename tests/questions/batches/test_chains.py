@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.batches.chain_rows import parts_of
 from netcost_analysis.questions.batches.common import crosses_gap
+from netcost_analysis.questions.batches.softirq_chains import parts_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
@@ -458,7 +458,7 @@ def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
     "question",
     [
         "softirq_chains",
-        "batch_sizes",
+        "poll_sizes",
         "softirq_sizes",
         "squeezes",
         "irq_gaps",
@@ -480,7 +480,7 @@ def test_a_capture_without_anything_has_empty_tables(tmp_path: Path, question: s
 @pytest.mark.parametrize(
     ("question", "lacking"),
     [
-        ("batch_sizes", "napi:napi_poll"),
+        ("poll_sizes", "napi:napi_poll"),
         ("raise_delays", "irq:softirq_raise"),
         ("softirq_runs", "irq:softirq_exit"),
     ],

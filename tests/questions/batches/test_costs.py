@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from netcost_analysis.questions.batches.economics import Gathered, costs_from, packets_from
 from netcost_analysis.questions.batches.line import fit
+from netcost_analysis.questions.batches.packet_costs import packets_from
+from netcost_analysis.questions.batches.poll_costs import Gathered, costs_from
 from netcost_analysis.questions.batches.poll_sizes import polls_of
-from netcost_analysis.questions.batches.rates import curve_from, summed
+from netcost_analysis.questions.batches.rate_curve import curve_from, summed
 from netcost_analysis.questions.batches.words import _saves
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.batches.exhaustion import by_cpu, compared, marked
+from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
 from netcost_analysis.questions.batches.poll_sizes import sizes_from
-from netcost_analysis.questions.batches.settings import KernelLimits, limits_of
+from netcost_analysis.questions.batches.squeezes import by_cpu, compared, marked
 from support.host import ROOT
 
 MS = 1_000_000

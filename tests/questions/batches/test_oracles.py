@@ -16,7 +16,7 @@ import netcost_analysis as netcost
 from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.parsers.counters import counters
 from netcost_analysis.questions.batches.common import int64
-from netcost_analysis.questions.batches.invocations import rounds_of
+from netcost_analysis.questions.batches.softirq_runs import rounds_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.host import SAMPLES, require_tool
 from support.oracle import run
@@ -85,7 +85,7 @@ def test_chains_are_those_that_perf_script_shows(naive: list[dict[str, Any]]) ->
 
 
 def test_batches_are_those_that_perf_script_shows(naive: list[dict[str, Any]]) -> None:
-    sizes = netcost.batch_sizes(timeline_of(NIC))
+    sizes = netcost.poll_sizes(timeline_of(NIC))
     counts = Counter(work for row in naive for work in row["works"])
     assert dict(zip(sizes["work"], sizes["polls"], strict=True)) == counts
     pairs = netcost.softirq_sizes(timeline_of(NIC)).groupby(["polls", "packets"])["softirqs"].sum()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis
-from netcost_analysis.questions.stolen_time.network import network_words
+from netcost_analysis.questions.network import network_words
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES
 from support.kept import kept

@@ -146,13 +146,13 @@ def test_every_answer_has_the_same_range(sample: str, by: Any) -> None:
 
 
 # Each figure that has no range of its own says what it lacks.
-@pytest.mark.parametrize("question", ["thieves", "softirq_time", "device_time", "batch_sizes"])
+@pytest.mark.parametrize("question", ["thieves", "softirq_time", "device_time", "poll_sizes"])
 def test_what_has_no_range_says_that_it_is_a_lower_end(
     question: str, tmp_path: Path, netcost: Netcost
 ) -> None:
     files = beside(2, softirqs={("NET_RX", 0): COUNT + 3})
     sample = bundle(tmp_path, files, robbed()).path
-    if question in ("device_time", "batch_sizes"):
+    if question in ("device_time", "poll_sizes"):
         sample = SAMPLES / "stolen-time-tcp.netcost.tar.zst"
     said = netcost("ask", question, str(sample)).out
     assert (

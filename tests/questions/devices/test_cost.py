@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.devices.cost import joined, lacking
-from netcost_analysis.questions.devices.shares import over_time
+from netcost_analysis.questions.devices.device_cost import joined, lacking
+from netcost_analysis.questions.devices.device_time import over_time
 from netcost_analysis.questions.devices.words import cost_text
 from support.device_bundles import bundle, net_dev, opened
 from support.host import SAMPLES

@@ -10,8 +10,8 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.links import empty
 from netcost_analysis.questions.devices.checks import is_used_by
-from netcost_analysis.questions.devices.flags import Facts, described, per_queue, suspicions
-from netcost_analysis.questions.devices.saturation import tidy
+from netcost_analysis.questions.devices.device_flags import Facts, described, per_queue, suspicions
+from netcost_analysis.questions.devices.device_saturation import tidy
 from netcost_analysis.questions.devices.words_flags import flag_list
 from support.device_bundles import opened
 from support.host import SAMPLES

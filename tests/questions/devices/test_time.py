@@ -9,8 +9,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
-from netcost_analysis.questions.devices.lines import evidence, mapped
-from netcost_analysis.questions.devices.shares import over_time
+from netcost_analysis.questions.devices.device_lines import evidence, mapped
+from netcost_analysis.questions.devices.device_time import over_time
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
 from support.oracle import perf_kwork

@@ -11,7 +11,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
-from netcost_analysis.questions.devices.saturation import qdiscs, statistics
+from netcost_analysis.questions.devices.device_saturation import qdiscs, statistics
 from support.device_bundles import addressed, bundle, link, net_dev, opened
 from support.host import ROOT
 

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.errors import AbsentError
 from netcost_analysis.questions import example, words
 from netcost_analysis.questions.tracing_overhead import counts
-from netcost_analysis.questions.tracing_overhead import words as looking_story
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.questions.tracing_overhead.counts import events_in
 from netcost_analysis.units import duration, share
@@ -22,6 +22,7 @@ from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.printed import printed
+from support.said import said
 from support.told import NET_RX, OPENSSL, UDPSINK
 
 CHECKED = "cost         ok    {} ns an event (perf, measured here just now) are 0.3 % of one CPU\n"
@@ -82,7 +83,7 @@ def test_what_is_left_without_them(tmp_path: Path) -> None:
     # At 3.7 us each has all the time to the next: nothing is left, and never less.
     assert stolen["corrected_low_ns"] == 0
     assert stolen["corrected_high_ns"] == stolen["corrected_ns"]
-    assert stolen["much"] == "yes"
+    assert stolen["doubtful"] == "yes"
     own = got.loc["task_ns"]
     assert (own["ns"], own["events"], own["corrected_ns"]) == (7_100, 4, 7_100 - 500)
     assert got.loc["on_cpu_ns", "events"] == stolen["events"] + own["events"]
@@ -241,7 +242,7 @@ def test_a_calibration_of_one_block_size(tmp_path: Path) -> None:
     assert load["event_low_ns"] == pytest.approx((0.035 - slack) * each, abs=1)
     assert load["event_high_ns"] == pytest.approx((0.065 + slack) * each, abs=1)
     assert (load["usable"], load["cpu"]) == (True, 0)
-    assert "loads" not in load["says"]
+    assert "loads" not in load["why"]
     assert (idle["source"], idle["usable"]) == ("calibration, idle", False)
     assert published["usable"]
     assert netcost.tracing_cost(capture.timeline())["source"].tolist() == ["calibration, load"]
@@ -257,7 +258,7 @@ def test_a_calibration_that_shows_nothing_is_not_used(tmp_path: Path) -> None:
     )
     costs = netcost.event_cost(capture)
     assert costs["usable"].tolist() == [False, False, True]
-    assert "not told from nothing" in costs["says"].iloc[0]
+    assert "not told from nothing" in costs["why"].iloc[0]
     assert netcost.tracing_cost(capture.timeline())["source"].tolist() == ["published"]
 
 
@@ -273,9 +274,9 @@ def test_loads_twice_apart_are_no_calibration(tmp_path: Path) -> None:
     capture = calibrated(tmp_path / "b", loads=(617_540, 318_278), **RUNS)
     row = netcost.event_cost(capture).iloc[0]
     assert not row["usable"]
-    assert "the loads differ: 617,540 packets/s untraced and 318,278 traced" in row["says"]
+    assert "the loads differ: 617,540 packets/s untraced and 318,278 traced" in row["why"]
     assert netcost.tracing_cost(capture.timeline())["source"].tolist() == ["published"]
-    text = looking_story.looking_text(capture.timeline(), None)
+    text = said(capture.timeline().ask.tracing_overhead.tracing_cost())
     assert "Its own calibration is not taken: " in text
     assert "318,278 traced" in text
 
@@ -295,7 +296,7 @@ def test_loads_a_little_apart_widen_it(
     assert row["event_low_ns"] == pytest.approx(low * each, abs=slack * each)
     assert row["event_high_ns"] == pytest.approx(high * each, abs=slack * each)
     assert row["usable"] == usable
-    assert ("for loads that differ (100,000 packets/s" in row["says"]) == (traced != 100_000)
+    assert ("for loads that differ (100,000 packets/s" in row["why"]) == (traced != 100_000)
 
 
 def test_the_same_packets_in_other_batches_widen_it(tmp_path: Path) -> None:
@@ -303,13 +304,13 @@ def test_the_same_packets_in_other_batches_widen_it(tmp_path: Path) -> None:
     counted(tmp_path / "b", 100_000, net_rx=95_000)
     row = netcost.event_cost(netcost.open_capture(capture.path)).iloc[0]
     assert row["event_high_ns"] == pytest.approx((0.06 + 0.02) * 90_000 / 7, rel=0.02)
-    assert "95,000 traced" in row["says"]
+    assert "95,000 traced" in row["why"]
 
 
 def test_runs_of_unknown_loads_are_no_calibration(tmp_path: Path) -> None:
     row = netcost.event_cost(calibrated(tmp_path / "b", loads=None, **RUNS)).iloc[0]
     assert not row["usable"]
-    assert "the loads of the two runs are unknown" in row["says"]
+    assert "the loads of the two runs are unknown" in row["why"]
 
 
 def test_a_price_that_no_event_can_have_is_refused() -> None:
@@ -317,10 +318,10 @@ def test_a_price_that_no_event_can_have_is_refused() -> None:
     # 5 us an event, though the interval reaches down to 3.5.
     dear = judged("load", one, 10_000, 1.0, noise=0.015)
     assert (dear.ns, dear.low, dear.usable) == (5_000, pytest.approx(3_500), False)
-    assert "more than an event costs" in dear.says
+    assert "more than an event costs" in dear.why
     cheap = judged("load", one, 1_000_000, 1.0, noise=0.01)
     assert (cheap.ns, cheap.high, cheap.usable) == (50, pytest.approx(60), False)
-    assert "less than an event costs anywhere" in cheap.says
+    assert "less than an event costs anywhere" in cheap.why
 
 
 def test_a_price_for_another_cpu_is_an_extrapolation(tmp_path: Path) -> None:
@@ -335,7 +336,9 @@ def test_a_price_for_another_cpu_is_an_extrapolation(tmp_path: Path) -> None:
     figures = netcost.corrected_stolen(line).groupby("comm")["source"].unique()
     assert figures["openssl"].tolist() == ["calibration, load"]
     assert figures["udpsink"].tolist() == ["calibration, load of CPU 0, extrapolated"]
-    text = looking_story.looking_text(line, None)
+    answer = line.ask.tracing_overhead.tracing_cost()
+    assert (answer.figures["cpu"], answer.figures["elsewhere"]) == (0, [1])
+    text = said(answer)
     assert "It was measured on CPU 0: for CPU 1 it is an extrapolation" in text
 
 
@@ -399,15 +402,20 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     line = kept("veth-stolen-time").timeline()
     got = netcost.corrected_stolen(line)
     own = got[got["comm"] == "openssl"].set_index("figure")
-    assert own.loc["stolen_ns", "much"] == "yes"
-    assert own.loc["task_ns", "much"] == "perhaps"
-    beside = looking_story.beside_answer(line, "openssl")
+    assert own.loc["stolen_ns", "doubtful"] == "yes"
+    assert own.loc["task_ns", "doubtful"] == "perhaps"
+    overhead = line.ask.tracing_overhead
+    beside = said(overhead.network_overhead(victim="openssl"))
     network = own.loc["stolen_network_ns"]
     least = share(network["cost_low_share"])
     assert f"Of the {duration(network['ns'])} that packet processing surely took, " in beside
     assert f"tracing itself is at least {least}" in beside
-    told = looking_story.looking_text(line, "openssl")
-    assert "Tracing is at least 16.5 % of what is shown as “stolen” for openssl" in told
+    answer = overhead.corrected_stolen(victim="openssl")
+    assert (answer.frame["comm"] == "openssl").all()
+    # The task that the bundle names is whom it is about without a victim.
+    assert answer.words == overhead.corrected_stolen().words
+    told = said(answer)
+    assert "#### Tracing is at least 16.5 % of what is shown as “stolen” for openssl" in told
     assert f"{least} of “stolen, network”" in told
     assert "Tracing may be up to 15.2 % of what is shown as “on CPU”" in told
 
@@ -419,16 +427,38 @@ def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
     own = got[got["comm"] == "openssl"].set_index("figure")
     assert "stolen_network_ns" not in own.index
     least = share(own.loc["stolen_network_max_ns", "cost_low_share"])
-    beside = looking_story.beside_answer(line, "openssl")
+    beside = said(line.ask.tracing_overhead.network_overhead(victim="openssl"))
     assert f"that packet processing may have taken, tracing itself is at least {least}" in beside
-    told = looking_story.looking_text(line, "openssl")
+    told = said(line.ask.tracing_overhead.corrected_stolen(victim="openssl"))
     assert f"{least} of “stolen, perhaps network”" in told
 
 
 def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
-    assert looking_story.beside_answer(line, "openssl") == ""
-    assert "beware of it" not in looking_story.looking_text(line, "openssl")
+    overhead = line.ask.tracing_overhead
+    assert said(overhead.network_overhead(victim="openssl")) == ""
+    assert said(overhead.corrected_stolen(victim="openssl")) == ""
+    costs = overhead.tracing_cost()
+    total = costs.figures["in_all"]
+    whole = 2 * line.duration_ns
+    assert total.share == pytest.approx(costs.frame["cost_ns"].sum() / whole)
+    assert f"{share(total.share)} ({share(total.low_share)} to" in said(costs)
+
+
+def test_a_victim_is_a_name_or_a_tid() -> None:
+    line = kept("veth-stolen-time").timeline()
+    overhead = line.ask.tracing_overhead
+    whole = netcost.corrected_stolen(line, by="tid")
+    tid = int(whole.loc[whole["comm"] == "openssl", "tid"].iloc[0])
+    own = overhead.corrected_stolen(victim=tid)
+    assert set(own.frame["tid"]) == {tid}
+    assert own.figures["victim"] == "openssl"
+    # It was taskset before it was openssl.
+    network = own.frame[(own.frame["figure"] == "stolen_network_ns") & (own.frame["ns"] > 10**6)]
+    assert [overhead.network_overhead(victim=tid).figures["ns"]] == network["ns"].tolist()
+    for unknown in ("opensl", 10**8):
+        with pytest.raises(AbsentError, match="no task"):
+            overhead.corrected_stolen(victim=unknown)
 
 
 def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -443,5 +473,5 @@ def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_caveats_leave_it_to_one_place(tmp_path: Path) -> None:
     capture = bundle(tmp_path / "b")
     assert "an event" not in words.caveats(capture, capture.timeline())
-    text = looking_story.looking_text(capture.timeline(), None)
+    text = said(capture.ask.tracing_overhead.tracing_cost())
     assert "300 ns an event with hot caches and 3.70 µs with cold ones" in text

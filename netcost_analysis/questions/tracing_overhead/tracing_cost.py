@@ -1,24 +1,19 @@
-"""What tracing took, per CPU and per victim, and what the figures would be without it."""
+"""What tracing took from each CPU and victim."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import of_tasks, tally, within_figures
+from ...timeline.aggregate import of_tasks, tally
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
-from ..completeness.unrecorded import Unrecorded, unrecorded_ns
+from ...units import absent
 from ..question import question
-from .cost import chosen, event_cost
 from .counts import COSTS, counted
+from .event_cost import chosen, event_cost
 
-# A result of which tracing is more than this is not to be taken as it is.
-MUCH = 0.05
-_CORRECTED = {
-    "corrected_ns": "cost_ns",
-    "corrected_low_ns": "cost_high_ns",
-    "corrected_high_ns": "cost_low_ns",
-}
+if TYPE_CHECKING:
+    from ..answer import Answer
 
 
 @question(
@@ -58,45 +53,6 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     return frame.drop(columns="ns").sort_values("events", ascending=False, kind="stable")
 
 
-@question(
-    main_columns=(
-        "comm",
-        "figure",
-        "ns",
-        "corrected_low_ns",
-        "corrected_high_ns",
-        "much",
-        "cost_low_share",
-    )
-)
-def corrected_stolen(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
-    """The figures of stolen() beside what they would be without the cost of tracing.
-
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim and figure, victims
-    falling by time on CPU: the victim's keys, figure (a column of stolen(): on_cpu_ns, task_ns,
-    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
-    scheduled_ns), ns (as there), events (int64, in that time), cost_share, cost_low_share,
-    cost_high_share (of ns), corrected_ns, corrected_low_ns, corrected_high_ns (Int64: ns less the
-    events' cost, never below 0; low where an event costs most; NA where the cost is a range only),
-    much (whether tracing is more than 5 % of the figure: "yes" at the low end of the cost already,
-    "perhaps" at its high end, else "no"), source (of event_cost).
-
-    A softirq's traced time holds the cost of the events within it, so each context's own events are
-    taken from it. Without sched_switch on_cpu_ns and task_ns have no rows. Raises ValueError for
-    another by, CaptureError as the timeline does. Source: as tracing_cost.
-    """
-    check_by(by)
-    cost = chosen(event_cost(timeline.capture))
-    events = tallied(counted(timeline, cost), by)
-    rows, keys = timeline.tally(by), victim_keys(by)
-    missing = unrecorded_ns(timeline, by)
-    frame = corrected_from(events, rows, keys, timeline.has_switches, missing)
-    named = sources(cost, of_tasks(events), keys).rename("source")
-    frame = frame.join(named, on=keys)
-    frame["source"] = frame["source"].fillna(cost["source"])
-    return frame
-
-
 def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "pd.Series[str]":
     # By victim where the cost is from. events: as tallied() returns them. A cost that was measured
     # on one CPU is an extrapolation to any other: caches and clock speed are its own.
@@ -110,48 +66,6 @@ def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "p
 def tallied(events: pd.DataFrame, by: By) -> pd.DataFrame:
     # What counted() returns, as tally() returns the sums.
     return tally(events, by).assign(**{name: events[name] for name in ("events", *COSTS)})
-
-
-def corrected_from(
-    events: pd.DataFrame,
-    rows: pd.DataFrame,
-    keys: list[str],
-    has_switches: bool,
-    missing: Unrecorded,
-) -> pd.DataFrame:
-    # corrected_stolen() on what tallied(), tally() and unrecorded_ns() return. What was not
-    # recorded was not traced: it has no events, and no cost of any.
-    tasks, told = of_tasks(rows), of_tasks(events)
-    inside, of_events = within_figures(tasks), within_figures(told)
-    totals = ["events", *COSTS]
-    none = {name: 0.0 for name in totals if told[name].notna().any()}
-    unseen = {
-        "stolen_max_ns": missing.ns.sum(axis=1),
-        "stolen_network_max_ns": missing.ns[missing.network].sum(axis=1),
-    }
-    parts = []
-    for figure, mask in inside.items():
-        ns = tasks[mask].groupby(keys, dropna=False)["ns"].sum()
-        if figure in unseen and len(missing.ns):
-            ns = ns.add(unseen[figure], fill_value=0).astype("int64").rename("ns")
-        count = told[of_events[figure]].groupby(keys, dropna=False)[totals].sum(min_count=1)
-        count = count.reindex(ns.index).fillna({"events": 0.0} | none)
-        parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
-    frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
-    frame = frame[frame["ns"] > 0]
-    if not has_switches:
-        frame = frame[~frame["figure"].isin(["on_cpu_ns", "task_ns"])]
-    frame = shared(frame, True)
-    for name, end in _CORRECTED.items():
-        frame[name] = (frame["ns"] - frame[end]).clip(lower=0)
-    frame["much"] = "no"
-    frame.loc[frame["cost_high_share"] > MUCH, "much"] = "perhaps"
-    frame.loc[frame["cost_low_share"] > MUCH, "much"] = "yes"
-    order = -frame.groupby(keys, dropna=False)["ns"].transform("max")
-    place = frame["figure"].map({name: place for place, name in enumerate(inside)})
-    frame = frame.assign(order=order, place=place)
-    frame = frame.sort_values(["order", *keys, "place"], kind="stable", ignore_index=True)
-    return frame.drop(columns=["order", "place", *COSTS])
 
 
 def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
@@ -188,4 +102,54 @@ def in_all(by_cpu: pd.DataFrame, window_ns: int) -> InAll:
         float(total["cost_ns"]) or None,
         float(total["cost_low_ns"]),
         float(total["cost_high_ns"]),
+    )
+
+
+class Overhead(NamedTuple):
+    """What an event is taken to cost, and what all of them took.
+
+    source: calibration, preflight, assumed (by netcost-record, of its tool) or published. event_ns
+    (None where the cost is a range only), low_ns, high_ns, why: of the row of event_cost that
+    is used. cpu, elsewhere: where it was measured, and the other CPUs that it is
+    used for; None and empty for a cost that is of no CPU. refused: why the bundle's own calibration
+    under load is not used, if it is not. in_all: of all CPUs, None for an answer by task. cpus: how
+    many. busiest, events_per_s: the CPU with most events, None where there is but one.
+    """
+
+    source: str
+    event_ns: int | None
+    low_ns: int
+    high_ns: int
+    why: str
+    cpu: int | None
+    elsewhere: list[int]
+    refused: str | None
+    in_all: InAll | None
+    cpus: int
+    busiest: int | None
+    events_per_s: float
+
+
+@tracing_cost.figures
+def overhead(answer: "Answer[pd.DataFrame]") -> Overhead:
+    costs, frame = event_cost(answer.capture), answer.frame
+    cost = chosen(costs)
+    by_cpu = frame.index.name == "cpu"
+    cpus = [int(cpu) for cpu in frame.index] if by_cpu else []
+    there = None if absent(cost["cpu"]) else int(cost["cpu"])
+    refused = costs[(costs["source"] == "calibration, load") & ~costs["usable"]]
+    several = len(cpus) > 1
+    return Overhead(
+        source="assumed" if "elsewhere" in cost["source"] else cost["source"].partition(",")[0],
+        event_ns=None if absent(cost["event_ns"]) else int(cost["event_ns"]),
+        low_ns=int(cost["event_low_ns"]),
+        high_ns=int(cost["event_high_ns"]),
+        why=str(cost["why"]),
+        cpu=there,
+        elsewhere=[cpu for cpu in cpus if cpu != there] if there is not None else [],
+        refused=str(refused["why"].iloc[0]) if len(refused) else None,
+        in_all=in_all(frame, answer.timeline.duration_ns) if by_cpu else None,
+        cpus=len(cpus),
+        busiest=cpus[0] if several else None,
+        events_per_s=float(frame["events_per_s"].iloc[0]) if several else 0.0,
     )

@@ -1,22 +1,20 @@
-# What a poll costs however few packets it has, and a packet however many come with it.
+# What a poll costs however few packets it has.
 
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
 from ..question import question
-from .chain_rows import chains_from
 from .common import int64, net_rx, plain
 from .line import Floats, Line, fit, floats, refusal
 from .poll_sizes import mean_batch
+from .softirq_chains import chains_from
 
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
 _NOT_STRAIGHT = "the cost is no straight line"
-_SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 @question(
@@ -43,21 +41,6 @@ def poll_costs(
     work = gathered(timeline)
     limits = (min_polls, min_works, min_spread)
     return costs_from(work, per_cpu, limits)
-
-
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
-def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
-    """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
-
-    sizes: packets per poll. Returns a row per size and device that has a line and no doubt: device,
-    batch, packet_ns = (irq + core + fixed) / batch + marginal, packet_low_ns and
-    packet_high_ns (of the line's resamples; nothing costs less than 0), fixed_share (what of
-    packet_ns falls as batches grow), seen (whether a poll was as small as that, and one as large).
-    Raises ValueError for a size below 1, MissingEventsError as poll_costs does.
-    """
-    if any(size < 1 for size in sizes):
-        raise ArgumentError("a batch has at least one packet")
-    return packets_from(gathered(timeline), sizes)
 
 
 class Gathered(NamedTuple):
@@ -216,26 +199,3 @@ def even_batch(cost: Any) -> float:
     # where they cost nothing.
     own = float(cost["marginal_ns"])
     return (around_ns(cost) + float(cost["fixed_ns"])) / own if own > 0 else float("nan")
-
-
-def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
-    # packet_costs() of what was gathered.
-    columns = ["device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"]
-    rows = []
-    costs = costs_from(work)
-    for cost in costs[costs["refused"].isna() & costs["doubt"].isna()].to_dict("records"):
-        of_device = work.polls[work.polls["device"] == cost["device"]]
-        whole = of_device["self_ns"].notna() & ~of_device["cut"]
-        full = of_device[(of_device["work"] > 0).fillna(False) & whole]
-        batch, ns = floats(full["work"]), floats(full["self_ns"])
-        line = fit(batch, ns)
-        around = around_ns(cost)
-        for size in sizes:
-            total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)
-            low, high = line.interval(packet_ns(around, line.fixed, line.marginal, size))
-            # Resamples of a line say less than what is known of a price.
-            low = max(low, 0.0)
-            share = 1 - line.marginal_ns / total if total > 0 else float("nan")
-            seen = bool(batch.min() <= size <= batch.max())
-            rows.append((cost["device"], size, total, low, high, share, seen))
-    return pd.DataFrame(rows, columns=[*columns, "seen"]).astype({"batch": "int64", "seen": bool})

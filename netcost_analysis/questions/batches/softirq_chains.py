@@ -9,7 +9,7 @@ from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..question import question
 from .common import Ints, crosses_gap, int64, net_rx, plain
-from .invocations import AT_ONCE_NS, at_an_exit, rounds_of
+from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
 
 # Hardirqs nest: the interrupt that holds a raise may have had so many others inside.
 _NESTED = 4

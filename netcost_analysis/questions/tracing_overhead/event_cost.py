@@ -24,7 +24,7 @@ def event_cost(capture: "Capture") -> pd.DataFrame:
     event_low_ns, event_high_ns (Int64), events (Int64, how many it rests on, NA where not
     counted), cpu (Int64, the one on which it was measured, NA where it is of none), usable (False
     where a calibration cannot tell the cost from none, its runs had different loads, or it is none
-    that an event can have), says (how it was got, or why it is of no use). The first usable row is
+    that an event can have), why (how it was got, or why it is of no use). The first usable row is
     what tracing_cost takes.
 
     - calibration: what the victim of the bundle's own calibration runs got done less while it was
@@ -55,7 +55,7 @@ def _row(
     high: float,
     events: int | None,
     usable: bool,
-    says: str,
+    why: str,
     cpu: int | None = None,
 ) -> dict[str, Any]:
     given = (None if value is None else round(value) for value in (ns, low, high))
@@ -65,7 +65,7 @@ def _row(
         "events": events,
         "cpu": cpu,
         "usable": usable,
-        "says": says,
+        "why": why,
     }
 
 

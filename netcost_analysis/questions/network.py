@@ -1,21 +1,22 @@
 """What networking cost in all, on which CPUs: what a headline begins with."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
-import pandas as pd
-
-from ...capture.requires import few, unrecorded
-from ...coverage import WORTH_SAYING_FIRST, coverage_words
-from ...display.tables import between, share_between
-from ...timeline.aggregate import INTERRUPT_CONTEXTS
-from ...timeline.timeline import Timeline
-from ...units import duration, plural, share, were
-from ..completeness.unrecorded import missing
-from ..question import question
+from ..capture.requires import few, unrecorded
+from ..coverage import WORTH_SAYING_FIRST, coverage_words
+from ..display.tables import between, share_between
+from ..timeline.aggregate import INTERRUPT_CONTEXTS, summed
+from ..timeline.timeline import Timeline
+from ..units import duration, plural, share, were
+from .completeness.unrecorded import missing
+from .question import question
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    import pandas as pd
+
+    from .answer import Answer
 
 _NAMED = 4
 _SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
@@ -24,6 +25,18 @@ _EVENTS = (
     # Without it the time of kernel threads has no name.
     "sched:sched_switch",
 )
+
+
+@dataclass(frozen=True)
+class CpuCost:
+    """What networking cost a CPU, or all; fields: NetworkCost."""
+
+    network_cpu_ns: int
+    network_cpu_max_ns: int | None
+    cpu_ns: int
+    network_cpu_share: float
+    network_cpu_max_share: float
+    unknown_cpu_share: float
 
 
 @dataclass(frozen=True)
@@ -39,8 +52,8 @@ class NetworkCost:
     the kernel counted on these CPUs and the recording has not, interrupts_missing: interrupts that
     are network or may be: no figure has their time.
     not_recorded: events of interrupts, softirqs and switches that were not; without softirqs nobody
-    knows the cost. of_cpus: a row per CPU (index cpu), most network_cpu_ns first, with the first
-    five and cpu_ns. Shares are NaN for an empty window.
+    knows the cost. by_cpu: the first five and cpu_ns of each CPU, most network_cpu_ns first;
+    of_cpus: the same, a row per CPU (index cpu). Shares are NaN for an empty window.
     """
 
     network_cpu_ns: int
@@ -54,64 +67,66 @@ class NetworkCost:
     softirqs_missing: int
     interrupts_missing: int
     not_recorded: tuple[str, ...]
-    of_cpus: pd.DataFrame
+    by_cpu: dict[int, CpuCost]
+    part_names: ClassVar[tuple[str, ...]] = (
+        *("network_cpu_ns", "network_cpu_max_ns", "network_cpu_share", "network_cpu_max_share"),
+        *("unknown_cpu_share", "cpu_ns", "recorded_share", "owned_share"),
+        *("softirqs_missing", "interrupts_missing", "not_recorded", "of_cpus"),
+    )
+
+    @cached_property
+    def of_cpus(self) -> "pd.DataFrame":
+        import pandas as pd
+
+        index = pd.Index(list(self.by_cpu), name="cpu", dtype="int64")
+        rows = pd.DataFrame([asdict(one) for one in self.by_cpu.values()], index=index)
+        return rows.astype({"network_cpu_max_ns": "Int64"})
 
 
-@question(rows=0)
+@question(topic="stolen_time", rows=0)
 def network_cost(timeline: Timeline) -> NetworkCost:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
     Source: the timeline's sums.
     """
-    sums = timeline.sums()
-    cost_class = sums["cost_class"].astype(object)
-    busy = sums["context"].isin(INTERRUPT_CONTEXTS) | (cost_class == "scheduled")
-    network = sums["is_network"].astype(object)
-    kinds = {
-        "network_cpu_ns": busy & (network == "yes"),
-        "network_cpu_max_ns": busy & (network != "no"),
-        "unknown_ns": sums["context"] == "unknown",
-    }
-    cpus = pd.Index([int(cpu) for cpu in timeline.summary["cpus"]], name="cpu")
-    frame = pd.DataFrame(
-        {
-            name: sums[mask.to_numpy(dtype=bool)].groupby("cpu")["ns"].sum().reindex(cpus)
-            for name, mask in kinds.items()
-        },
-        index=cpus,
-    )
-    frame = frame.fillna(0).astype("int64")
-    frame["cpu_ns"] = timeline.duration_ns
-    every = frame.sum().to_frame().T
-    for one in (frame, every):
-        whole = one["cpu_ns"].where(one["cpu_ns"] > 0).astype("float64")
-        one["network_cpu_share"] = one["network_cpu_ns"] / whole
-        one["network_cpu_max_share"] = one["network_cpu_max_ns"] / whole
-        one["unknown_cpu_share"] = one["unknown_ns"] / whole
-        # Where nothing is known there is no upper end.
-        nothing = one["unknown_ns"] >= one["cpu_ns"]
-        if not timeline.recorded or not timeline.owned:
-            nothing[:] = True
-        one["network_cpu_max_ns"] = one["network_cpu_max_ns"].astype("Int64").mask(nothing)
-        one["network_cpu_max_share"] = one["network_cpu_max_share"].mask(nothing)
-    frame = frame.drop(columns="unknown_ns")
-    row = every.to_dict("records")[0]
-    most = row["network_cpu_max_ns"]
+    rows = timeline.owned_by()
+    busy = [
+        row for row in rows if row.context in INTERRUPT_CONTEXTS or row.cost_class == "scheduled"
+    ]
+    least = summed((row.cpu, row.ns) for row in busy if row.is_network == "yes")
+    most = summed((row.cpu, row.ns) for row in busy if row.is_network != "no")
+    unknown = summed((row.cpu, row.ns) for row in rows if row.context == "unknown")
+    # Where nothing is known there is no upper end.
+    some = bool(timeline.recorded and timeline.owned)
+
+    def cost(cpus: list[int]) -> CpuCost:
+        low, high, nobodys = (
+            sum(part.get(cpu, 0) for cpu in cpus) for part in (least, most, unknown)
+        )
+        whole = len(cpus) * timeline.duration_ns
+        known = some and nobodys < whole
+        nan = float("nan")
+        return CpuCost(
+            low,
+            high if known else None,
+            whole,
+            low / whole if whole > 0 else nan,
+            high / whole if known else nan,
+            nobodys / whole if whole > 0 else nan,
+        )
+
+    cpus = timeline.summary["cpus"]
+    by_cpu = {cpu: cost([cpu]) for cpu in cpus}
     lacking = [one for one in missing(timeline) if one.network]
     softirqs = sum(one.least for one in lacking if one.kind == "softirq")
     return NetworkCost(
-        network_cpu_ns=int(row["network_cpu_ns"]),
-        network_cpu_max_ns=None if pd.isna(most) else int(most),
-        network_cpu_share=float(row["network_cpu_share"]),
-        network_cpu_max_share=float(row["network_cpu_max_share"]),
-        unknown_cpu_share=float(row["unknown_cpu_share"]),
-        cpu_ns=int(row["cpu_ns"]),
+        **asdict(cost(cpus)),
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,
         softirqs_missing=softirqs,
         interrupts_missing=sum(one.least for one in lacking) - softirqs,
         not_recorded=tuple(unrecorded(timeline.capture, *_EVENTS)),
-        of_cpus=frame.sort_values("network_cpu_ns", ascending=False, kind="stable"),
+        by_cpu=dict(sorted(by_cpu.items(), key=lambda one: -one[1].network_cpu_ns)),
     )
 
 
@@ -130,8 +145,8 @@ def network_words(cost: NetworkCost) -> list[str]:
     if set(_SOFTIRQS) & set(cost.not_recorded):
         return [*lines, f"What networking cost in all this capture cannot say: {lacking}."]
     whole = "all CPU time"
-    if len(cost.of_cpus) == 1:
-        whole = f"the time of CPU {cost.of_cpus.index[0]}"
+    if len(cost.by_cpu) == 1:
+        whole = f"the time of CPU {next(iter(cost.by_cpu))}"
     coverages, counted = coverage_words(cost.recorded_share, cost.owned_share), _missing(cost)
     used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
     if not known or (counted and not used):
@@ -150,11 +165,11 @@ def network_words(cost: NetworkCost) -> list[str]:
     times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
     if times:
         text += f", {times} of {duration(cost.cpu_ns)}"
-    rows = cost.of_cpus[(cost.of_cpus["network_cpu_max_ns"] > 0).fillna(False)]
-    if len(rows) and len(cost.of_cpus) > 1:
+    rows = {cpu: one for cpu, one in cost.by_cpu.items() if one.network_cpu_max_ns}
+    if rows and len(cost.by_cpu) > 1:
         listed = [
-            f"{share_between(one.network_cpu_share, one.network_cpu_max_share)} of CPU {one.Index}"
-            for one in rows.head(_NAMED).itertuples()
+            f"{share_between(one.network_cpu_share, one.network_cpu_max_share)} of CPU {cpu}"
+            for cpu, one in list(rows.items())[:_NAMED]
         ]
         more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
         text += f": {', '.join([*listed, *more])}"

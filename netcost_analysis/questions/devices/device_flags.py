@@ -11,10 +11,10 @@ from ...capture.links import empty, known_interfaces
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
-from .cost import device_cost, lacking
-from .lines import has_polls
-from .saturation import device_saturation
-from .traffic import comparable, device_traffic
+from .device_cost import device_cost, lacking
+from .device_lines import has_polls
+from .device_saturation import device_saturation
+from .device_traffic import comparable, device_traffic
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

@@ -9,7 +9,7 @@ from ...capture.requires import MissingEventsError
 from ...display.tables import Table
 from ...units import share
 from ..question import question
-from .lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
+from .device_lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
 from .parts import TIMED, by_line, by_poll, by_softirq
 from .upper_ends import with_upper_ends
 

@@ -1,52 +1,15 @@
-"""Three ways to estimate what the victim got."""
+"""What the victim got, as a share of wall time: by its clock, by its work and by the trace."""
 
 import re
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
-from .question import question
-
 if TYPE_CHECKING:
-    from ..capture.bundle import Bundle
-    from ..parsers.openssl import SpeedRun
-    from ..timeline.timeline import Timeline
+    from ...capture.bundle import Bundle
+    from ...parsers.openssl import SpeedRun
+    from ...timeline.timeline import Timeline
 
 _PID = re.compile("[0-9]{1,9}")
 _ELAPSED = "measure elapsed time instead of user CPU time"
-
-
-@question(topic="accounting")
-def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
-    """Three estimates of the share of wall time that the bundle's victim got.
-
-    bundle: one whose victim is `openssl speed` (or any for which the manifest has user_s and
-    wall_s). timeline: over the victim's run on its CPU,
-    Capture.victim_timeline(). Returns rows ticks, work, traced; columns
-    got_share, lost_share (0 to 1), residual_share (got_share less that of work; NaN where the
-    bundle cannot say), source (text):
-
-    - ticks: user time by times(2) over wall time; what the kernel's accounting says.
-    - work: blocks per second over blocks per second of the baseline; what the victim got done.
-    - traced: the victim's own segments over wall time; what interrupts on top of it and waiting
-      for its CPU left of the window.
-
-    Work below traced is time that no pair of tracepoints brackets (hidden cost) and the slower pace
-    of a cold cache; ticks above traced is what the accounting charges the victim for. Tracing
-    itself slows the victim too. accounts has every estimate there is, with the reasons.
-    """
-    rows = {
-        "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
-        "work": (work_share(bundle), "blocks per second against the baseline's"),
-        "traced": (traced_share(bundle, timeline), "the victim's own segments over wall time"),
-    }
-    frame = pd.DataFrame.from_dict(
-        rows, orient="index", columns=["got_share", "source"]
-    ).rename_axis("estimate")
-    frame["got_share"] = frame["got_share"].astype(float)
-    frame.insert(1, "lost_share", 1 - frame["got_share"])
-    frame.insert(2, "residual_share", frame["got_share"] - frame["got_share"]["work"])
-    return frame
 
 
 def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
@@ -114,7 +77,7 @@ def _comms(bundle: "Bundle") -> set[str]:
 
 def victim_pids(bundle: "Bundle") -> set[int]:
     # The victim's, and those of its children that a sample found.
-    from ..parsers.counters import readings
+    from ...parsers.counters import readings
 
     pids = {(bundle.victim or {}).get("pid")}
     for reading in readings(bundle, "victim", sides=False):

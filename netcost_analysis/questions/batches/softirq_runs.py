@@ -7,7 +7,7 @@ from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..question import question
 from .common import Ints, int64, plain
-from .settings import KernelLimits, limits_of
+from .kernel_limits import KernelLimits, limits_of
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10

@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...capture.links import bundle_devices, listed_objects, whole
 from ...parsers.counters import counters, deltas
 from ..question import question
-from .traffic import summed
+from .device_traffic import summed
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

@@ -10,7 +10,7 @@ from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
 from ..question import question
 from .common import int64, net_rx, plain
-from .settings import KernelLimits, limits_of
+from .kernel_limits import KernelLimits, limits_of
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle

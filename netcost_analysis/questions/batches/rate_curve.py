@@ -9,8 +9,8 @@ from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
 from ..question import question
-from .economics import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 from .line import solve
+from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 
 # Columns of a table of steps by which its curves are told apart, where it has them.
 _CURVES = (
@@ -41,7 +41,7 @@ def rate_curve(series: Experiment, by: tuple[str, ...] | None = None) -> pd.Data
     experiments that are there. Each step is measured on its victim's CPU while the victim ran, or
     where it has none on all CPUs throughout. Returns a row per step in the order of rate: those
     columns joined in curve, bundle, device (the one with most packets), rate_per_s and batch (of
-    it), polls_per_s (of all), again_share (of polls: their softirq polled the same device once
+    it), polls_per_s (of all), repoll_share (of polls: their softirq polled the same device once
     more, for packets still came), network_share with its parts poll_share, core_share and
     interrupt_share (of those CPUs' time), expected_share (by the other steps of its curve: it was
     no part of the fit; NaN where their batches are so much alike that poll_costs would refuse),
@@ -151,7 +151,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     table["batch"] = first["packets"] / first["polls"].where(first["polls"] > 0)
     sums = groups[_SUMS].sum()
     table["polls_per_s"] = (sums["polls"] + sums["empty_polls"]) / (table["window_ns"] / 1e9)
-    table["again_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
+    table["repoll_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
     table["poll_share"] = (sums["poll_ns"] + sums["empty_ns"]) / table["cpu_ns"]
     table["core_share"] = sums["core_ns"] / table["cpu_ns"]
     table["interrupt_share"] = sums["irq_ns"] / table["cpu_ns"]
@@ -175,7 +175,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     with np.errstate(divide="ignore", invalid="ignore"):
         table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
     table["flatness"] = table["flatness"].where(table["rate_growth"] > 1.05)
-    columns = ("curve", "bundle", "device", "rate_per_s", "batch", "polls_per_s", "again_share")
+    columns = ("curve", "bundle", "device", "rate_per_s", "batch", "polls_per_s", "repoll_share")
     more = (
         "network_share",
         "poll_share",

@@ -8,8 +8,8 @@ import pandas as pd
 from ..._native import CaptureError
 from ...parsers.counters import readings
 from ..question import question
-from .shares import device_time
-from .traffic import NoReadingsError, comparable, device_traffic
+from .device_time import device_time
+from .device_traffic import NoReadingsError, comparable, device_traffic
 from .upper_ends import not_all
 
 if TYPE_CHECKING:

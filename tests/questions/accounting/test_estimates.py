@@ -1,10 +1,14 @@
+import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from netcost_analysis import estimates, parse_openssl_speed
+from netcost_analysis import estimates, open_capture, parse_openssl_speed
+from support.doctored import doctored
+from support.said import said
 
 OPENSSL_1 = """\
 Doing aes-256 cbc for 10s on 16 size blocks: 26596388 aes-256 cbc's in 4.01s
@@ -150,3 +154,48 @@ def test_elapsed_time_is_no_time_of_its_own(output: str, command: str) -> None:
 )
 def test_what_is_no_number_is_no_result(text: str) -> None:
     assert parse_openssl_speed(text) == []
+
+
+def asked(folder: Path) -> Any:
+    return open_capture(folder).ask.accounting.estimates()
+
+
+# 85 % traced, 60 % by work: 25 points of 1.16 ms, and of a second with 10,000 interrupts.
+def test_the_words_say_why_they_differ(tmp_path: Path) -> None:
+    answer = asked(doctored(tmp_path / "b"))
+    gap = answer.figures["gap"]
+    assert gap.share == pytest.approx(0.25)
+    assert gap.hidden_ns == pytest.approx(25_000)
+    words = said(answer)
+    assert "These are of openssl (`openssl speed" in words
+    assert "Here it claims 15.0 points more than the work that was done." in words
+    assert "**Work** is what counts: 40.0 %" in words
+    assert "**Traced** accounts for 15.0 %" in words
+    assert "The gap is 25.0 points or 290 µs, 25.0 µs for each of the 10,000 interrupts" in words
+    assert "To have one" not in words
+    answer.plot()
+
+
+@pytest.mark.parametrize(
+    ("changes", "lacks"),
+    [
+        ({"baseline": None}, "There is no baseline"),
+        ({"victim": None}, "No victim was run beside this recording"),
+        ({"victim": {"command": "./mine -x"}}, "The victim left no result"),
+    ],
+)
+def test_the_words_say_what_is_missing(tmp_path: Path, changes: dict[str, Any], lacks: str) -> None:
+    answer = asked(doctored(tmp_path / "b", **changes))
+    assert f"> {lacks}" in answer.words
+    assert "--victim-cpu 0`" in said(answer)
+    assert answer.figures["gap"] is None
+    assert "The gap is" not in said(answer)
+
+
+def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
+    victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
+    answer = asked(doctored(tmp_path / "b", victim=victim | {"start_ns": None}))
+    words = said(answer)
+    assert "The bundle does not say when the victim started and ended." in words
+    assert "of the victim's 2 s" in words
+    assert "points. What is not due to that is hidden cost" in words

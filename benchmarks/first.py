@@ -1,0 +1,55 @@
+# What a reader waits for the first answer: whole processes on two bundles of sample-data, beside
+# `perf kwork report` of the same trace.
+
+import sys
+from pathlib import Path
+
+from benchmarks.measure import Figure, Way, compare
+from netcost_analysis.capture.bundle import Bundle
+
+SAMPLES = Path(__file__).resolve().parent.parent / "sample-data"
+# Seconds that are wanted at most.
+_WANTED = {"nic-stolen-time": 0.2, "stolen-time-tcp.netcost.tar.zst": 0.35}
+_COMMANDS = ("ledger", "stolen")
+_KWORK = "perf kwork report"
+
+
+def measure(repeats: int) -> dict[str, list[Figure]]:
+    """By bundle the figures of perf, and of each command."""
+    netcost = str(Path(sys.executable).with_name("netcost"))
+    found = {}
+    for name in _WANTED:
+        # Unpacked for perf alone, for as long as the bundle is kept.
+        bundle = Bundle(SAMPLES / name)
+        perf = Way(_KWORK, ("perf", "kwork", "-f", "report", "-i", str(bundle.trace)))
+        asked = [Way(one, (netcost, one, str(SAMPLES / name))) for one in _COMMANDS]
+        found[name] = compare([perf, *asked], repeats)
+    return found
+
+
+def table(found: dict[str, list[Figure]]) -> str:
+    lines = [
+        "| bundle | command | time (s) | spread | CPU (s) | of kwork | peak (MiB) | wanted (s) | |",
+        "|---" * 9 + "|",
+    ]
+    for name, (perf, *asked) in found.items():
+        for one in (perf, *asked):
+            wanted = [f"{_WANTED[name]}", "met" if one.seconds <= _WANTED[name] else "**missed**"]
+            cells = [
+                *(name, one.way.name, f"{one.seconds:.3f}", f"{one.spread:.3f}"),
+                *(f"{one.cpu_seconds:.3f}", f"{one.seconds / perf.seconds:.2f}"),
+                *(f"{one.peak_mib:.0f}", *(["", ""] if one is perf else wanted)),
+            ]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def section(found: dict[str, list[Figure]]) -> str:
+    return f"""
+## First answer
+
+`netcost ledger` and `netcost stolen` of two bundles of sample-data, from start to exit; the second
+is packed, and is unpacked within the time. `perf kwork report` has its trace unpacked already.
+
+{table(found)}
+"""

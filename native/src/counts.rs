@@ -1,0 +1,125 @@
+//! How many events lie between two readings of a counter: by CPU, and by what a field of theirs says.
+
+use std::ops::ControlFlow;
+
+use rustc_hash::FxHashMap;
+
+use crate::bytes::slice;
+use crate::error::Result;
+use crate::events::missing;
+use crate::format::{Field, Format, Kind};
+use crate::progress::{flow, Progress};
+use crate::recording::{Event, Recording};
+use crate::ring::Unit;
+use crate::visit::{Sample, Visitor};
+
+/// What to count.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The tracepoints, together.
+    pub names: Vec<String>,
+    /// The field to tell them apart by; `None` for CPUs alone, and the key 0.
+    pub key: Option<String>,
+    /// The field to add up instead of counting events.
+    pub sum_of: Option<String>,
+    /// From when to when, both included.
+    pub windows: Vec<(i64, i64)>,
+}
+
+/// By CPU and key; a key without events is not there.
+pub type Counts = FxHashMap<(u32, i64), i64>;
+
+/// One event's part in one of the wanted: where its key and its weight lie.
+struct Part {
+    of: usize,
+    key: Option<Field>,
+    weight: Option<Field>,
+    fixed_size: u32,
+}
+
+struct Counter<'a> {
+    wanted: &'a [Wanted],
+    /// By number of the event.
+    parts: Vec<Vec<Part>>,
+    found: Vec<Vec<Counts>>,
+    progress: Progress<'a>,
+}
+
+impl Visitor for Counter<'_> {
+    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
+        for part in &self.parts[sample.event as usize] {
+            // A payload shorter than its format has no row in a table, and no count.
+            if sample.raw_size < part.fixed_size {
+                continue;
+            }
+            let payload = sample.payload(block);
+            let value = |field: &Option<Field>, absent| field.as_ref().map_or(absent, |field| integer(field, payload));
+            for (&(start, end), counts) in self.wanted[part.of].windows.iter().zip(&mut self.found[part.of]) {
+                if (start..=end).contains(&sample.time_ns) {
+                    let count = counts.entry((sample.cpu, value(&part.key, 0))).or_default();
+                    *count = count.saturating_add(value(&part.weight, 1));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
+
+/// An integer field's value; unsigned ones of 64 bits wrap.
+fn integer(field: &Field, payload: &[u8]) -> i64 {
+    let bytes = slice(payload, field.offset, field.size).unwrap_or_default();
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let (value, unused) = (i64::from_le_bytes(wide), 64 - 8 * bytes.len().max(1) as u32);
+    if field.kind == (Kind::Int { signed: true }) {
+        value << unused >> unused
+    } else {
+        value
+    }
+}
+
+fn countable(format: &Format, name: &str) -> Option<Field> {
+    let known = |field: &&Field| matches!(field.kind, Kind::Int { .. } | Kind::Bool) && field.size <= 8;
+    format.field(name).filter(known).cloned()
+}
+
+/// Counts, all in one pass: for each of the wanted a map per window, or nothing where one of its
+/// tracepoints lacks the field, or the clock does not count nanoseconds.
+pub fn counts(recording: &Recording, wanted: &[Wanted], progress: Progress<'_>) -> Result<Vec<Option<Vec<Counts>>>> {
+    let mut counter = Counter {
+        wanted,
+        parts: recording.events.iter().map(|_| Vec::new()).collect(),
+        found: wanted.iter().map(|one| vec![Counts::default(); one.windows.len()]).collect(),
+        progress,
+    };
+    let mut known = vec![recording.unit == Unit::Nanoseconds; wanted.len()];
+    for (of, one) in wanted.iter().enumerate() {
+        for name in &one.names {
+            let named = || recording.events.iter().enumerate().filter(|(_, event)| event.name == *name);
+            let shown = |event: &&(usize, &Event)| event.1.attr.has_raw() && event.1.format.is_some();
+            let format = named().find(|event| shown(&event)).and_then(|(_, event)| event.format.as_deref());
+            let format = format.ok_or_else(|| missing(recording, name))?;
+            let field = |name: &Option<String>| name.as_ref().map(|name| countable(format, name));
+            let (key, weight) = (field(&one.key), field(&one.sum_of));
+            known[of] &= key != Some(None) && weight != Some(None);
+            // Without a time nobody knows when it was, without a CPU not where.
+            if !named().all(|(_, event)| event.attr.has_time() && event.attr.has_cpu()) {
+                continue;
+            }
+            let fixed_size = format.fixed_size() as u32;
+            for (number, _) in named().filter(|event| shown(&event)) {
+                let (key, weight) = (key.clone().flatten(), weight.clone().flatten());
+                counter.parts[number].push(Part { of, key, weight, fixed_size });
+            }
+        }
+    }
+    if known.contains(&true) {
+        recording.walk(&mut counter)?;
+    }
+    let found = counter.found.into_iter().zip(known);
+    Ok(found.map(|(found, known)| known.then_some(found)).collect())
+}

@@ -1,0 +1,149 @@
+"""Three ways to estimate what the victim got, and why they differ."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ...capture.accounting import tick_ms
+from ...units import absent
+from ..question import question
+from .counts import counted
+from .fitting import hidden_ns
+from .got_shares import ticks_share, traced_share, work_share
+from .run_time import victim_cpu
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...capture.bundle import Bundle
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
+
+
+@question(main_columns=("estimate", "got_share", "lost_share", "residual_share", "source"), rows=0)
+def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
+    """Three estimates of the share of wall time that the bundle's victim got.
+
+    bundle: one whose victim is `openssl speed` (or any for which the manifest has user_s and
+    wall_s). timeline: over the victim's run on its CPU,
+    Capture.victim_timeline(). Returns rows ticks, work, traced; columns
+    got_share, lost_share (0 to 1), residual_share (got_share less that of work; NaN where the
+    bundle cannot say), source (text):
+
+    - ticks: user time by times(2) over wall time; what the kernel's accounting says.
+    - work: blocks per second over blocks per second of the baseline; what the victim got done.
+    - traced: the victim's own segments over wall time; what interrupts on top of it and waiting
+      for its CPU left of the window.
+
+    Work below traced is time that no pair of tracepoints brackets (hidden cost) and the slower pace
+    of a cold cache; ticks above traced is what the accounting charges the victim for. Tracing
+    itself slows the victim too. accounts has every estimate there is, with the reasons.
+    """
+    rows = {
+        "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),
+        "work": (work_share(bundle), "blocks per second against the baseline's"),
+        "traced": (traced_share(bundle, timeline), "the victim's own segments over wall time"),
+    }
+    frame = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["got_share", "source"]
+    ).rename_axis("estimate")
+    frame["got_share"] = frame["got_share"].astype(float)
+    frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.insert(2, "residual_share", frame["got_share"] - frame["got_share"]["work"])
+    return frame
+
+
+class Gap(NamedTuple):
+    """What a traced run lost beyond its trace.
+
+    share: by work, beyond traced; ns: the same of the run; interrupts_per_s: of its CPU, by the
+    kernel's counters; hidden_ns: for each of them. The last two are NaN where it did not count.
+    """
+
+    share: float
+    ns: int
+    interrupts_per_s: float
+    hidden_ns: float
+
+
+def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> Gap:
+    """The hidden cost by one run alone; see hidden_cost for what several say together.
+
+    timeline: of the victim's run on its CPU. traced, work: got_share of estimates().
+    """
+    per_s = counted(bundle, victim_cpu(bundle)).interrupts_per_s
+    each = hidden_ns(np.array([traced - work]), np.array([per_s])).item()
+    return Gap(traced - work, round((traced - work) * timeline.duration_ns), per_s, each)
+
+
+class Differences(NamedTuple):
+    """Whose estimates these are, what the bundle lacks for them, and why they differ.
+
+    lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's. cpu: the
+    one that it was pinned to. any: whether there is an estimate. trace_ns, wall_s: what was traced
+    and how long the victim ran, where the bundle does not say when that was; else None. tick_ms:
+    None where the kernel's configuration does not say. ticks_residual_share, None where unknown;
+    gap: None where traced or work is unknown.
+    """
+
+    lacks: str | None
+    comm: str | None
+    command: str | None
+    cpu: int | None
+    any: bool
+    trace_ns: int | None
+    wall_s: float | None
+    ticks: float | None
+    tick_ms: float | None
+    ticks_residual_share: float | None
+    gap: Gap | None
+    work_lost_share: float
+    traced_lost_share: float
+
+
+@estimates.figures
+def differences(answer: "Answer[pd.DataFrame]") -> Differences:
+    bundle, timeline = answer.sources["Bundle"], answer.timeline
+    victim, rows = bundle.victim or {}, answer.frame
+    got, lost = rows["got_share"], rows["lost_share"]
+    ticks, residual = got["ticks"], rows["residual_share"]["ticks"]
+    has_window = all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns"))
+    wall = victim.get("wall_s")
+    both = not absent(got["traced"]) and not absent(got["work"])
+    return Differences(
+        lacks=_lacks(bundle),
+        comm=bundle.victim_comm,
+        command=victim.get("command"),
+        cpu=victim_cpu(bundle),
+        any=bool(got.notna().any()),
+        trace_ns=None if has_window else timeline.duration_ns,
+        wall_s=wall if isinstance(wall, int | float) else None,
+        ticks=None if absent(ticks) else float(ticks),
+        tick_ms=tick_ms(bundle.kernel_config),
+        ticks_residual_share=None if absent(residual) else float(residual),
+        gap=gap(bundle, timeline, float(got["traced"]), float(got["work"])) if both else None,
+        work_lost_share=float(lost["work"]),
+        traced_lost_share=float(lost["traced"]),
+    )
+
+
+def _lacks(bundle: "Bundle") -> str | None:
+    if bundle.victim is None:
+        return "victim"
+    if not bundle.speed_runs and not bundle.victim.get("wall_s"):
+        return "result"
+    if bundle.baseline is None or not bundle.baseline.speed_runs:
+        return "baseline"
+    return None
+
+
+@estimates.plot(
+    title="What the victim got by ticks, by trace, by work done",
+    height=1.7,
+    panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from ...plots.estimates import estimates as draw
+
+    draw(ax, answer.frame)

@@ -1,0 +1,44 @@
+# NET_RX softirqs that are out of the ordinary.
+
+import numpy as np
+import pandas as pd
+
+from ...timeline.timeline import Timeline
+from ..question import question
+from .softirq_chains import softirq_chains
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "picked"),
+)
+def long_softirqs(
+    timeline: Timeline,
+    longer_ns: int = 20_000_000,
+    fewer_packets: int = 64,
+    longest: int = 5,
+) -> pd.DataFrame:
+    """NET_RX that took long for few packets, and the longest few whatever they did.
+
+    longer_ns, fewer_packets: the defaults are document 000's "well over 20,000 usec to process less
+    than 64 packets". longest: how many to show regardless. Returns rows of softirq_chains, the
+    longest first, with picked: "few packets" or "longest". What an interrupt, or on PREEMPT_RT
+    another task, had of it is nested_ns. Without napi_poll nobody knows who had few packets: then
+    the longest alone. Raises MissingEventsError without softirq_entry and softirq_exit.
+    """
+    chains = softirq_chains(timeline)
+    return outliers_from(chains, longer_ns, fewer_packets, longest)
+
+
+def outliers_from(
+    chains: pd.DataFrame, longer_ns: int, fewer_packets: int, longest: int
+) -> pd.DataFrame:
+    # long_softirqs() of softirq_chains().
+    few = (chains["packets"] < fewer_packets).fillna(False).astype(bool)
+    strange = (chains["ns"] >= longer_ns) & few
+    regardless = chains["ns"].nlargest(max(longest, 0)).index
+    rows = chains[strange | chains.index.isin(regardless)]
+    picked = np.where(strange.loc[rows.index], "few packets", "longest").astype(object)
+    return rows.assign(picked=picked).sort_values(
+        "ns", ascending=False, kind="stable", ignore_index=True
+    )

@@ -1,0 +1,53 @@
+"""How much of what packet processing took from a victim is tracing itself."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from ...timeline.timeline import Timeline
+from ..question import question
+from .corrected_stolen import corrected_stolen, shown_victim
+
+if TYPE_CHECKING:
+    from ..answer import Answer
+
+_NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
+
+
+@question(
+    main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"), rows=0
+)
+def network_overhead(timeline: Timeline, victim: str | int | None = None) -> pd.DataFrame:
+    """How much of the time that packet processing took from a victim is tracing itself.
+
+    victim: a comm or a tid, None for every task. Returns the rows of corrected_stolen of
+    stolen_network_ns, for a victim without any of stolen_network_max_ns: one for each victim.
+    Raises AbsentError for a victim that did not run, CaptureError as the timeline does.
+    """
+    rows = corrected_stolen(timeline, victim=victim)
+    rows = rows[rows["figure"].isin(_NETWORK)]
+    keys = [name for name in ("tid", "comm") if name in rows.columns]
+    # Its figures stand in that order: what surely is network comes first.
+    return rows.drop_duplicates(keys, ignore_index=True)
+
+
+class Beside(NamedTuple):
+    """One victim's row; doubtful: "no" where it has none. share: at least, or where it is only
+    perhaps doubtful, at most."""
+
+    doubtful: str
+    surely: bool
+    ns: int
+    share: float
+
+
+@network_overhead.figures
+def beside(answer: "Answer[pd.DataFrame]") -> Beside:
+    rows, victim = answer.frame, shown_victim(answer)
+    own = rows[rows["comm"] == victim]
+    if not len(own):
+        return Beside("no", False, 0, 0.0)
+    row = own.iloc[0]
+    end = "cost_low_share" if row["doubtful"] == "yes" else "cost_high_share"
+    surely = row["figure"] == _NETWORK[0]
+    return Beside(str(row["doubtful"]), bool(surely), int(row["ns"]), float(row[end]))
