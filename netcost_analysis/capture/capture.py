@@ -235,16 +235,18 @@ class Capture:
         start: float | None = None,
         end: float | None = None,
         cpus: list[int] | None = None,
+        victim: str | None = None,
     ) -> "Timeline":
         """Who had each CPU when, from the events; computed when its tables are asked for.
 
         start, end: seconds from the capture's start; the window clips, with state carried from
-        before it. cpus: those to include, None for every recorded one. Raises ValueError for a
+        before it. cpus: those to include, None for every recorded one. victim: the task that
+        answers tell of, by comm; None to choose one (Timeline.victim). Raises ValueError for a
         window that ends before it starts.
         """
         from ..timeline.timeline import Timeline
 
-        return Timeline(self, start=start, end=end, cpus=cpus)
+        return Timeline(self, start=start, end=end, cpus=cpus, victim=victim)
 
     @cached_property
     def ask(self) -> "RecordingAsk":

@@ -38,8 +38,6 @@ def command(
 ) -> None:
     """Write the report on a capture, as one HTML file that needs nothing else."""
     from ..capture.experiment import is_experiment, open_experiment
-    from ..questions.losses import stolen
-    from ..questions.stolen_time.headline import choose_victim
     from ..report.report import NotebookError, find_notebook, is_ours, write_report
 
     if path == "-":
@@ -54,10 +52,10 @@ def command(
         )
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
     capture = opened(path)
-    timeline = capture.timeline()
+    timeline = capture.timeline(victim=victim)
     _ = timeline.summary
     if victim is not None and is_ours(source):
-        choose_victim(timeline, stolen(timeline), victim)
+        _ = timeline.victim
     if experiment is not None:
         open_experiment(experiment)
     chosen = {

@@ -9,6 +9,7 @@ from netcost_analysis.questions.accounting.hidden_cost_predictions import Predic
 from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
+from netcost_analysis.questions.batches.softirq_sizes import NetRx
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
@@ -19,6 +20,7 @@ from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
+from netcost_analysis.questions.stolen_time.example import Example
 from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
 from pandas import DataFrame
 
@@ -55,8 +57,14 @@ class RecordingStolenTime:
     def episodes(self, *, victim: str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
         """The longest stretches of interrupts on top of one task that did not run in between."""
 
+    def example(self, *, victim: str | None = ...) -> Answer[Example]:
+        """One typical interrupt of a victim, with everything around it."""
+
     def handovers(self) -> Answer[Handovers]:
         """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
+
+    def headline(self, *, victim: str | None = ...) -> Answer[DataFrame]:
+        """How much of a victim's time on CPU packet processing took, and which devices did."""
 
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
         """The victim x thief matrix of a timeline."""
@@ -67,6 +75,9 @@ class RecordingStolenTime:
     def network_cost(self) -> Answer[NetworkCost]:
         """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
 
+    def over_time(self, *, victim: str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
+        """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
+
     def queues(self) -> Answer[DataFrame]:
         """Which interrupt line each NAPI instance is polled for."""
 
@@ -76,7 +87,7 @@ class RecordingStolenTime:
     def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Per victim, where its time on CPU went."""
 
-    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
     def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
@@ -87,6 +98,9 @@ class RecordingBatches:
     def detail_window(self) -> Answer[DetailWindow]:
         """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
 
+    def device_batches(self) -> Answer[DataFrame]:
+        """How many packets the polls of each device received."""
+
     def irq_gaps(self) -> Answer[DataFrame]:
         """Time from one interrupt of a line to the next on the same CPU, vectors included."""
 
@@ -95,6 +109,9 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
+
+    def net_rx_batches(self) -> Answer[NetRx]:
+        """How many packets the NET_RX softirqs handled, all their polls together."""
 
     def net_rx_totals(self) -> Answer[NetRxTotals]:
         """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""

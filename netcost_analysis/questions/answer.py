@@ -191,6 +191,8 @@ class Answer(Generic[Result]):
         shown = self.question.rows
         if not shown or self.refusal is not None or not len(self.frame):
             return ""
+        if self.question.table_of is not None:
+            return self.question.table_of(self)
         frame, main = self.frame, self.question.main_columns
         if main:
             frame = frame[[name for name in main if name in frame.columns]]

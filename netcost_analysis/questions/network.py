@@ -16,6 +16,8 @@ from .question import question
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .answer import Answer
+
 _NAMED = 4
 _SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
 _EVENTS = (
@@ -81,7 +83,7 @@ class NetworkCost:
         return rows.astype({"network_cpu_max_ns": "Int64"})
 
 
-@question(topic="stolen_time")
+@question(topic="stolen_time", rows=0)
 def network_cost(timeline: Timeline) -> NetworkCost:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
@@ -189,3 +191,8 @@ def _missing(cost: NetworkCost) -> list[str]:
             f"{were(cost.interrupts_missing)} counted and not recorded"
         )
     return said
+
+
+@network_cost.figures
+def _lines(answer: "Answer[NetworkCost]") -> dict[str, list[str]]:
+    return {"lines": network_words(answer.result)}

@@ -79,6 +79,7 @@ class Question(Generic[Given, Result]):
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
         self.figures_of: Callable[[Answer[Any]], Any] | None = None
+        self.table_of: Callable[[Answer[Any]], str] | None = None
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Result:
         """Raises MissingEventsError for a capture without what the question needs."""
@@ -128,6 +129,11 @@ class Question(Generic[Given, Result]):
     def figures(self, of: "Callable[[Answer[Result]], Any]") -> "Callable[[Answer[Result]], Any]":
         """Declare what computes the figures of the words: a dataclass, named tuple or dict."""
         self.figures_of = of
+        return of
+
+    def table(self, of: "Callable[[Answer[Result]], str]") -> "Callable[[Answer[Result]], str]":
+        """Declare what shows its table as HTML, where rows of the frame are not what to show."""
+        self.table_of = of
         return of
 
     def plot(

@@ -49,6 +49,7 @@ class Timeline:
         start: float | None = None,
         end: float | None = None,
         cpus: list[int] | None = None,
+        victim: str | None = None,
     ) -> None:
         if not all(isfinite(at) for at in (start, end) if at is not None):
             raise ArgumentError(f"a window is in seconds: start is {start}, end is {end}")
@@ -58,6 +59,7 @@ class Timeline:
         self.start = start
         self.end = end
         self.cpus = cpus
+        self._wanted = victim
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._tallies: dict[str, pd.DataFrame] = {}
@@ -327,6 +329,18 @@ class Timeline:
         from ..questions.stolen_time.lives import lives_of
 
         return lives_of(self)
+
+    @cached_property
+    def victim(self) -> str | None:
+        """The task that words and pictures are about unless they are asked of another, by comm.
+
+        The one that Capture.timeline() was given; else the bundle's victim where it has one and it
+        ran in the window, else the task that lost most, else the one longest on a CPU; None where
+        no task was seen. Raises AbsentError, with the nearest names, where the one given did not.
+        """
+        from ..questions.stolen_time.victim import choose_victim
+
+        return choose_victim(self, self._wanted)
 
     @cached_property
     def ask(self) -> "RecordingAsk":

@@ -10,7 +10,6 @@ import netcost_analysis as netcost
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.network import network_words
 from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
-from netcost_analysis.questions.stolen_time.words import life_text
 from support import retold, thinned
 from support.host import ROOT
 from support.perfdata import Recording, cpu, recording
@@ -277,5 +276,6 @@ def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Rang
     low, high = beside["life", "openssl", "own"] or (0, 0)
     assert row["own_ns"] <= low <= high <= row["own_ns"] + row["stolen_unrecorded_ns"]
     assert row[[*KNOWN, "unknown_ns"]].sum() == row["lifetime_max_ns"]
-    words = life_text("openssl", netcost.lifetimes(line), line.duration_ns)
-    assert "ran itself or stolen, not recorded" in words
+    told = line.ask.stolen_time.lifetimes()
+    assert told.figures["victim"] == "openssl"
+    assert "ran itself or stolen, not recorded" in told.words

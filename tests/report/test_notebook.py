@@ -49,7 +49,7 @@ def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
     row = netcost.stolen(netcost.open_capture(bundle).timeline()).loc["openssl"]
     for ns in (row["on_cpu_ns"], row["task_ns"], row["stolen_network_ns"], row["monitor_ns"]):
         assert duration(ns) in page
-    answers = re.findall(r'<p class="answer">(.*?)</p>', page)
+    answers = re.findall(r"<h4>(.*?)</h4>", page)
     # First what networking cost in all, and before it of how much nobody knows; then the victim's.
     context = [bool(re.match("Networking used|Of .* nobody knows", one)) for one in answers]
     taken = context.index(False)

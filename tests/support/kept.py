@@ -19,10 +19,11 @@ class Kept(Capture):
         start: float | None = None,
         end: float | None = None,
         cpus: list[int] | None = None,
+        victim: str | None = None,
     ) -> Timeline:
-        key = repr((start, end, cpus))
+        key = repr((start, end, cpus, victim))
         if key not in self._timelines:
-            self._timelines[key] = super().timeline(start, end, cpus)
+            self._timelines[key] = super().timeline(start, end, cpus, victim)
         return self._timelines[key]
 
 

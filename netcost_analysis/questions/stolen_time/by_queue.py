@@ -1,10 +1,11 @@
 """What took a victim's time, down to device and queue."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
+from ...errors import ArgumentError
+from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks, require_task
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.timeline import Timeline
@@ -12,16 +13,23 @@ from .. import example
 from ..question import question
 from .episodes import GAP_NS
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
 _STOLEN = ("stolen", "stolen_or_synchronous")
 # Of the NET_RX that polled an instance alone, so many must show the line.
 _LEAST_SHARE = 0.05
+_QUEUES, _BARS = 4, 9
 
 
 @question(main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"))
-def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+def thieves(timeline: Timeline, by: By = "comm", victim: str | None = None) -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns columns: the victim's keys, thief
+    by: "comm", "tid" or "cpu" ("device" is as "comm"). victim: only the task of that name (not by
+    CPU). Returns columns: the victim's keys, thief
     (as in the ledger), context, device (None where it has none), queue, irq (Int64, of a hardirq or
     of the queue's line), napi (UInt64, NA but for polls), is_network, stolen_ns, stolen_max_ns
     (int64: for certain, and with what may have been the victim's own), segments (stretches of it),
@@ -31,14 +39,19 @@ def thieves(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     line is a queue; a NAPI instance belongs to the line that raises the softirqs it is polled in
     (queues); the backlog, which has no device, is a queue for each CPU. queue is None where none of
     that holds. Per victim stolen_max_ns adds up to that of stolen(). Raises ValueError for another
-    by, CaptureError as the timeline does. Source: the timeline's sums; for queues softirqs,
-    hardirqs and polls, of a large capture those of a stretch from its middle.
+    by, AbsentError for a victim that did not run, CaptureError as the timeline does. Source: the
+    timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those of a stretch
+    from its middle.
     """
     check_by(by)
+    if victim is not None and by == "cpu":
+        raise ArgumentError("by='cpu' has no victim by name; choose comm or tid")
+    require_task(timeline.sums(), victim)
     lines = queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
     rows = timeline.tally(by).assign(napi=napi)
+    rows = rows if victim is None else rows[rows["comm"] == victim]
     return thieves_from(rows, lines, victim_keys(by), timeline.has_switches)
 
 
@@ -109,13 +122,52 @@ class ByQueue(NamedTuple):
     nobodys: "pd.Series[int]"
 
 
-def by_queue(rows: pd.DataFrame, victim: str) -> ByQueue:
+def by_queue(rows: pd.DataFrame, victim: str | None) -> ByQueue:
     """A victim's queues. rows: of thieves() by comm."""
     network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
     ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
     polls = network[network["context"] == "poll"]
     nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
     return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
+
+
+def _victim(answer: "Answer[pd.DataFrame]") -> str | None:
+    # Of whom words and pictures are; of tasks by number, or CPUs, the frame alone tells.
+    if answer.options.get("by", "comm") in ("tid", "cpu"):
+        return None
+    return answer.options.get("victim") or answer.timeline.victim
+
+
+@thieves.figures
+def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # thieves: of by_thief(); queues, nobodys: of by_queue(), with their ns.
+    victim = _victim(answer)
+    rows = answer.frame if victim is not None else answer.frame[:0]
+    found = by_queue(rows, victim)
+    queues = [(str(queue), int(ns)) for queue, ns in found.queues.items()]
+    return {
+        "victim": victim,
+        "thieves": by_thief(rows, victim),
+        "queues": queues[:_QUEUES],
+        "queues_more": len(queues[_QUEUES:]),
+        "with_polls": found.with_polls,
+        "nobodys": [(str(device), int(ns)) for device, ns in found.nobodys.items()],
+    }
+
+
+def _any(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    return [{}] if len(answer.figures["thieves"]) else []
+
+
+@thieves.plot(
+    title=lambda answer: f"What took time from {answer.figures['victim']}, most first",
+    height=lambda answer: 1.3 + 0.26 * min(len(answer.figures["thieves"]), _BARS),
+    panels=_any,
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from ...plots.answer import thieves as draw
+
+    draw(ax, answer.figures["thieves"])
 
 
 @question()

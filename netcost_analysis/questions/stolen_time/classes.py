@@ -1,11 +1,18 @@
 """At whose cost a victim's time was spent: the cost classes, as a partition."""
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...timeline.aggregate import INTERRUPT_CONTEXTS
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
 from ..question import question
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 # In the order they are told: its own, what was taken, what it did for the network, the rest.
 CLASSES = (
@@ -69,3 +76,19 @@ def classes_from(
     frame = frame.assign(total=-total, order=order)
     frame = frame.sort_values(["total", *keys, "order", "is_network"], kind="stable")
     return frame.drop(columns=["total", "order"]).reset_index(drop=True)
+
+
+def _by_comm(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    anyone = answer.frame.get("comm", pd.Series(dtype=object)).isin(["(idle)", "(unknown)"])
+    return [{}] if "tid" not in answer.frame and not anyone.all() else []
+
+
+@cost_classes.plot(
+    title="CPU time of the busiest tasks, by at whose cost it was spent",
+    height=3.4,
+    panels=_by_comm,
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import classes
+
+    classes(ax, answer.frame)

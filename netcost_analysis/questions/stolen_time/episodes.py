@@ -1,6 +1,7 @@
 """The longest stretches in which a victim did not get to run for interrupts on top of it."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -13,6 +14,11 @@ from .chunks import chunks
 from .episode_rows import describe, latest, mark
 from .joining import joined
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
@@ -21,6 +27,7 @@ _INTERRUPTS = (
     *("irq:irq_handler_entry", "irq:irq_handler_exit"),
     *("irq:softirq_entry", "irq:softirq_exit"),
 )
+_BARS, _PARTS = 8, 3
 
 
 @dataclass(frozen=True)
@@ -110,3 +117,34 @@ def longest(
     frame = frame.sort_values("wall_ns", ascending=False, kind="stable").head(most)
     parts = pd.concat([one for _, one in found])
     return frame, parts[parts["episode"].isin(frame.index)]
+
+
+@episodes.figures
+def _longest_one(answer: "Answer[Episodes]") -> dict[str, Any]:
+    # first: the longest, None where there is none; parts: its largest, with their ns.
+    found: Episodes = answer.result
+    parts = found.parts[found.parts["episode"] == 0].head(_PARTS)
+    rows = found.episodes.to_dict("records")
+    return {
+        "victim": answer.options.get("victim"),
+        "total": found.total,
+        "first": rows[0] if rows else None,
+        "parts": list(zip(parts["thief"], parts["ns"], strict=True)),
+        "any_cut": bool(found.episodes["cut"].any()),
+        "origin_ns": answer.start_ns,
+    }
+
+
+def _any(answer: "Answer[Episodes]") -> list[dict[str, Any]]:
+    return [{}] if len(answer.frame) else []
+
+
+@episodes.plot(
+    title="The longest stretches without running",
+    height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
+    panels=_any,
+)
+def _bars(ax: "Axes", answer: "Answer[Episodes]") -> None:
+    from .plots import longest as draw
+
+    draw(ax, answer.frame, answer.start_ns, _BARS)

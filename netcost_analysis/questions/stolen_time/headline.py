@@ -1,70 +1,62 @@
-"""The answer of the report: whose CPU time, how much of it was taken, by what."""
+# The answer of the report: whose CPU time, how much of it was taken, by what.
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...errors import AbsentError, no_task
+from ...capture.requires import unrecorded
+from ...display.tables import plain
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..losses import shares_of
+from ..losses import shares_of, stolen
+from ..question import question
+from .by_queue import by_thief, thieves
+from .victim import choose_victim
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 # Of the time on CPU: less than this waited is left to the tables.
 _WORTH_SAYING = 0.005
-# TASK_COMM_LEN without its NUL.
-_COMM_LENGTH = 15
 # A victim's time on CPU in the order it is told: its own, then what was taken, then the rest.
 PARTS = (
     *("own", "stolen_network", "stolen_maybe_network", "stolen_other", "stolen_or_synchronous"),
     *("synchronous", "scheduled", "unknown"),
 )
+# Without these there is no interrupt time.
+_INTERRUPTS = (
+    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
+    *("irq:softirq_entry", "irq:softirq_exit"),
+)
+_DEVICES = 3
 
 
-def choose_victim(
-    timeline: Timeline, losses: pd.DataFrame, wanted: str | None = None
-) -> str | None:
-    """The task a report is about, by comm.
+@question(main_columns=("part", "ns", "share"), shares=("share",), rows=0)
+def headline(timeline: Timeline, victim: str | None = None) -> pd.DataFrame:
+    """How much of a victim's time on CPU packet processing took, and which devices did.
 
-    losses: what stolen() returns for the timeline. wanted: a comm, None to choose: the bundle's
-    victim where it has one and it ran in the window, else the task that lost most, else the one
-    longest on CPU; None where no task was seen. Raises ValueError, with the nearest names, when the
-    wanted one did not run.
+    victim: by comm, None for the timeline's (Timeline.victim). Returns a row per part of its time
+    on CPU, a partition of it: part (own, stolen_network, stolen_maybe_network, stolen_other,
+    stolen_or_synchronous, synchronous, scheduled, unknown, in that order, those that occur), ns
+    (int64, adding up to the victim's on_cpu_ns of stolen(), where that is known), share (of them
+    all; NaN without sched_switch). Empty where no task was seen. Raises AbsentError for a victim
+    that did not run. Source: the timeline's sums.
     """
-    names = [str(name) for name in losses.index]
-    if wanted is not None:
-        if wanted in names:
-            return wanted
-        raise AbsentError(no_task(wanted, names))
-    return _recorded_victim(timeline, names) or (names[0] if names else None)
+    return parts_of(timeline, _chosen(timeline, victim))
 
 
-def _recorded_victim(timeline: Timeline, names: list[str]) -> str | None:
-    victim = timeline.capture.bundle.victim if timeline.capture.bundle else None
-    if victim is None:
-        return None
-    # The pid is a shell's where the command needs one; then the program has the command's name.
-    command = str(victim.get("command") or "").split()
-    called = Path(command[0]).name[:_COMM_LENGTH] if command else ""
-    if called in names:
-        return called
-    sums, pid = timeline.sums(), victim.get("pid")
-    if not isinstance(pid, int):
-        return None
-    own = sums[(sums["tid"] == pid).fillna(False).astype(bool)]
-    by_comm = own.groupby(own["comm"].astype(str))["ns"].sum()
-    return str(by_comm.idxmax()) if len(by_comm) else None
+def _chosen(timeline: Timeline, victim: str | None) -> str | None:
+    return timeline.victim if victim is None else choose_victim(timeline, victim)
 
 
-def parts_of(timeline: Timeline, victim: str) -> pd.DataFrame:
-    """Where a victim's time on CPU went: a partition of it.
-
-    Returns columns part (one of PARTS, in that order, those that occur), ns (int64) and share (NaN
-    without sched_switch); ns adds up to the victim's on_cpu_ns of stolen(), where that is known.
-    """
-    rows = _of(timeline, victim)
+def parts_of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
+    # headline() of a victim that ran; None: nobody did.
+    rows = of_tasks(timeline.tally())
+    rows = rows[rows["comm"] == victim]
     part = pd.Series("own", index=rows.index, dtype=object)
     part[rows["context"] == "unknown"] = "unknown"
     inside = rows["context"].isin(INTERRUPT_CONTEXTS)
@@ -74,27 +66,14 @@ def parts_of(timeline: Timeline, victim: str) -> pd.DataFrame:
     part[inside & (rows["cost_class"] == "stolen")] = "stolen_" + network
     ns = rows.groupby(part)["ns"].sum()
     present = [name for name in PARTS if ns.get(name, 0)]
-    frame = pd.DataFrame({"part": present, "ns": [int(ns[name]) for name in present]})
+    values = pd.Series([int(ns[name]) for name in present], dtype="int64")
+    frame = pd.DataFrame({"part": pd.Series(present, dtype=object), "ns": values})
     whole = frame["ns"].sum() if timeline.has_switches else float("nan")
     return frame.assign(share=frame["ns"] / whole)
 
 
-def _of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
-    # Of all tasks for None.
-    rows = of_tasks(timeline.tally())
-    return rows if victim is None else rows[rows["comm"] == victim]
-
-
-def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
-    """The CPUs on which a victim was seen, the one with most of its time first."""
-    by_cpu = (
-        _of(timeline, victim).groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
-    )
-    return [int(cpu) for cpu in by_cpu.index]
-
-
 @dataclass(frozen=True)
-class Headline:
+class Beyond:
     """What the headline says of a victim beyond its row of stolen().
 
     shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
@@ -105,7 +84,7 @@ class Headline:
     """
 
     shares: dict[str, float]
-    devices: "pd.Series[int]"
+    devices: dict[str, int]
     backlog_ns: int
     unseen_ns: int
     waited_ns: int
@@ -114,10 +93,11 @@ class Headline:
     overcharged_ns: int | None
 
 
-def headline(row: "pd.Series[Any]", thieves: pd.DataFrame) -> Headline:
-    """The headline's figures. row: of stolen(), the victim's. thieves: of by_thief()."""
-    device = thieves["device"]
-    by_device = thieves[device.notna() & (device != "(no_device)")].groupby("device")
+def beyond(row: "pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
+    """row: of stolen(), the victim's. taken: of by_thief()."""
+    device = taken["device"]
+    by_device = taken[device.notna() & (device != "(no_device)")].groupby("device")
+    devices = by_device["stolen_max_ns"].sum().sort_values(ascending=False)
     whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
 
     def worth(ns: Any) -> int:
@@ -126,13 +106,56 @@ def headline(row: "pd.Series[Any]", thieves: pd.DataFrame) -> Headline:
 
     shown = row["monitor_ns"]
     known = not absent(shown)
-    return Headline(
-        shares=shares_of(row),
-        devices=by_device["stolen_max_ns"].sum().sort_values(ascending=False),
-        backlog_ns=int(thieves.loc[device == "(no_device)", "stolen_max_ns"].sum()),
+    return Beyond(
+        shares=dict(shares_of(row)),
+        devices={str(name): int(ns) for name, ns in devices.items()},
+        backlog_ns=int(taken.loc[device == "(no_device)", "stolen_max_ns"].sum()),
         unseen_ns=worth(row["unknown_max_ns"] - row["unknown_ns"]) if whole else 0,
         waited_ns=worth(row["displaced_ns"]),
         unrecorded_ns=worth(row["stolen_unrecorded_ns"]),
         undercharged_ns=whole - int(shown) if known else None,
         overcharged_ns=int(shown) - int(row["task_ns"]) if known else None,
     )
+
+
+@headline.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # row: of stolen(), None where nobody ran. unseen: events of interrupts that were not recorded.
+    timeline = answer.timeline
+    victim = _chosen(timeline, answer.options.get("victim"))
+    unseen = unrecorded(timeline.capture, *_INTERRUPTS)
+    figures: dict[str, Any] = {
+        "victim": victim,
+        "row": None,
+        "unseen": unseen,
+        "blind": len(unseen) == len(_INTERRUPTS),
+        "polls_recorded": not unrecorded(timeline.capture, "napi:napi_poll"),
+        "window_ns": timeline.duration_ns,
+    }
+    if victim is None:
+        return figures
+    row = stolen(timeline).loc[[victim]].iloc[0]
+    found = beyond(row, by_thief(thieves(timeline), victim))
+    devices = list(found.devices.items())
+    return figures | {
+        "row": {str(name): plain(value) for name, value in row.items()},
+        "beyond": found,
+        "devices": devices[:_DEVICES],
+        "devices_more": len(devices[_DEVICES:]),
+    }
+
+
+def _told(answer: "Answer[pd.DataFrame]") -> "list[dict[str, Any]]":
+    return [{}] if answer.figures["victim"] is not None else []
+
+
+@headline.plot(
+    title=lambda answer: f"Where the CPU time of {answer.figures['victim']} went",
+    height=2.6,
+    panels=_told,
+)
+def _bar(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from ...plots.answer import answer as draw
+
+    row = answer.figures["row"]
+    draw(ax, answer.frame, answer.figures["victim"], row["monitor_ns"], row["displaced_ns"] or 0)

@@ -1,5 +1,7 @@
 """For whom a task waited: who had the CPU while it was runnable without one."""
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...errors import ArgumentError
@@ -10,11 +12,19 @@ from ..question import question
 from .lives import away_of, lived_by
 from .waiting import Held, displaced_in, moved
 
+if TYPE_CHECKING:
+    from ..answer import Answer
+
 # Who has a CPU that is idle, or of which nobody is known to have it.
 _IDLE, _NOBODY = "(idle)", "(unknown)"
+_HOLDERS, _WORTH_NAMING = 3, 0.001
 
 
-@question(needs=("sched:sched_switch", "sched:sched_migrate_task"))
+@question(
+    needs=("sched:sched_switch", "sched:sched_migrate_task"),
+    main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
+    rows=5,
+)
 def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Who had the CPU that each victim waited for, runnable.
 
@@ -50,3 +60,15 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     index = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
     frame["lifetime_share"] = frame["ns"] / lived.reindex(index).to_numpy()
     return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+
+
+@waited_for.figures
+def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # holders: for whom the timeline's victim waited most, with what share of its lifetime.
+    victim, rows = answer.timeline.victim, answer.frame
+    own = rows[(rows["comm"] == victim) & (rows["lifetime_share"] >= _WORTH_NAMING)]
+    own = own.head(0 if "tid" in own else _HOLDERS)
+    return {
+        "victim": victim,
+        "holders": list(zip(own["holder_comm"], own["lifetime_share"], strict=True)),
+    }

@@ -1,19 +1,30 @@
 """What was handed over to kernel threads: when, why, for how long, and who waited meanwhile."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from ...capture.requires import MissingEventsError, unrecorded
+from ...display.tables import plain
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
+from ..losses import stolen
 from ..question import question
 from .chunks import chunks
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, stays_of, stretches_of
 from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+_THREADS, _LANES, _TASKS = 3, 8, 7
+# Less, and it is told in the tables only.
+_LEAST_WAIT_NS = 100_000
 
 
 class Totals(NamedTuple):
@@ -145,3 +156,60 @@ def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
             "end_ns": end_ns,
         }
     )
+
+
+@handovers.figures
+def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
+    # longest: the longest one's row, None where there is none; why: how often for each reason.
+    found: Handovers = answer.result
+    frame, victim = found.handovers, answer.timeline.victim
+    waited_ns = None
+    if victim is not None:
+        waited_ns = plain(stolen(answer.timeline)["displaced_ns"][victim])
+    total = found.totals(victim, waited_ns)
+    longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
+    return {
+        "victim": victim,
+        "handovers": len(frame),
+        "threads": list(frame["comm"].value_counts().index[:_THREADS]),
+        "why": {str(why): int(many) for why, many in frame["why"].value_counts().items()},
+        "longest": longest,
+        "waits_known": bool(frame["displaced_ns"].notna().all()),
+        "total": total,
+        "behind_others_ns": total.behind_others_ns,
+        "others_worth_saying": total.behind_others_ns >= _LEAST_WAIT_NS,
+        "origin_ns": answer.start_ns,
+    }
+
+
+def _any(answer: "Answer[Handovers]") -> list[dict[str, Any]]:
+    return [{}] if len(answer.frame) else []
+
+
+@handovers.plot(
+    title="When kernel threads had network work",
+    height=lambda answer: 1.0 + 0.26 * min(answer.frame["comm"].nunique(), _LANES),
+    panels=_any,
+)
+def _when(ax: "Axes", answer: "Answer[Handovers]") -> None:
+    from .plots import when
+
+    summary = answer.timeline.summary
+    window = (int(summary["start_ns"]), int(summary["end_ns"]))
+    when(ax, answer.frame, window, answer.start_ns)
+
+
+def _waiting(answer: "Answer[Handovers]") -> list[dict[str, Any]]:
+    return [{}] if len(answer.tables["displaced"]) else []
+
+
+@handovers.plot(
+    "waited",
+    title="Who waited while kernel threads had network work",
+    height=lambda answer: 1.0 + 0.26 * min(answer.tables["displaced"]["comm"].nunique(), _TASKS),
+    panels=_waiting,
+)
+def _waited(ax: "Axes", answer: "Answer[Handovers]") -> None:
+    from .plots import waited
+
+    waited(ax, answer.tables["displaced"])

@@ -1,5 +1,7 @@
 """How long each victim was there, and where all of that time went."""
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...errors import ArgumentError
@@ -10,6 +12,9 @@ from ..losses import stolen
 from ..question import question
 from .settling import COLUMNS, of_its_own
 from .stays import everywhere
+
+if TYPE_CHECKING:
+    from ..answer import Answer
 
 # What a life is made of, but for what is unknown.
 KNOWN = (
@@ -37,6 +42,7 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
         *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
         *("waited_others_ns", "asleep_ns"),
     ),
+    rows=5,
 )
 def lifetimes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """How long each victim lived within the window, and what it did with that time.
@@ -93,12 +99,26 @@ def closed(
 
 
 def parts_of_life(row: "pd.Series[int]") -> pd.DataFrame:
-    """A victim's life as a partition: columns part (in words), ns, share (of lifetime_max_ns).
-
-    row: of lifetimes(). Parts that did not occur are left out; shares add up to 1.
-    """
+    # A victim's life as a partition: columns part (in words), ns, share (of lifetime_max_ns).
+    # row: of lifetimes(). Parts that did not occur are left out; shares add up to 1.
     parts = row[list(NAMES)]
     parts = parts[parts > 0]
     whole = float(row["lifetime_max_ns"])
     names = [NAMES[str(name)] for name in parts.index]
     return pd.DataFrame({"part": names, "ns": parts.to_numpy(), "share": parts.to_numpy() / whole})
+
+
+@lifetimes.figures
+def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # row: the timeline's victim's, None where it is not known, or not asked for by name.
+    victim, lived = answer.timeline.victim, answer.frame
+    if lived.index.names != ["comm"] or victim not in lived.index:
+        return {"row": None}
+    row = lived.loc[[str(victim)]].iloc[0]
+    parts = parts_of_life(row)
+    return {
+        "victim": victim,
+        "row": row.to_dict(),
+        "window_ns": answer.timeline.duration_ns,
+        "parts": list(zip(parts["part"], parts["share"], strict=True)),
+    }

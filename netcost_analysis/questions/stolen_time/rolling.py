@@ -1,6 +1,6 @@
 """How a loss changes while the capture goes on: windows that roll over it."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,9 @@ from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..question import question
+
+if TYPE_CHECKING:
+    from ..answer import Answer
 
 _MEASURES = (
     *("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "stolen_network_ns"),
@@ -231,3 +234,24 @@ def spread(frame: pd.DataFrame) -> Spread | None:
         return None
     low, high = shares.quantile([0.1, 0.9])
     return Spread(float(low), float(high), float(shares.max()))
+
+
+@rolling_stolen.figures
+def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # most, least: the windows with most and least stolen of those that compare, None where nothing
+    # was; before, after: the two between which it changed most.
+    frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
+    rows = usual(frame) if answer.options.get("by") is None else frame[:0]
+    figures: dict[str, Any] = {"victim": answer.options.get("victim"), "most": None}
+    if len(rows) < 2 or not rows["stolen_cpu_share"].max():
+        return figures
+    change = largest_change(rows)
+    before, after = (None, None) if change is None else (one.to_dict() for one in change)
+    return figures | {
+        "most": rows.iloc[int(rows["stolen_cpu_share"].argmax())].to_dict(),
+        "least": rows.iloc[int(rows["stolen_cpu_share"].argmin())].to_dict(),
+        "width_ns": width_of(rows),
+        "before": before,
+        "after": after,
+        "origin_ns": answer.start_ns,
+    }

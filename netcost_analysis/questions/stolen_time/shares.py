@@ -1,8 +1,11 @@
 """What a victim effectively had, beside what a monitor shows of it."""
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...capture.requires import unrecorded
+from ...display.tables import plain
 from ...timeline.aggregate import known_if, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
 from ...timeline.timeline import Timeline
@@ -11,6 +14,11 @@ from ..question import question
 from .chunks import chunks
 from .lives import lived_by, twice_of
 from .settling import of_its_own
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 _TICK = "irq_vectors:local_timer_entry"
 
@@ -167,3 +175,27 @@ def _ticks(piece: Timeline, keys: list[str]) -> pd.DataFrame:
     open_ = on["softirq_ns"].notna() & (on["exit_ns"] > on["entry_ns"]).fillna(True)
     on = on.assign(ticks=1, softirq_ticks=open_.astype("int64"))
     return on[list(dict.fromkeys([*keys, "ticks", "softirq_ticks"]))]
+
+
+@effective_share.figures
+def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # row: the timeline's victim's, None where nobody ran, or not asked for by name.
+    victim, shares = answer.timeline.victim, answer.frame
+    if shares.index.names != ["comm"] or victim not in shares.index:
+        return {"row": None}
+    row = shares.loc[[str(victim)]].iloc[0]
+    return {"victim": victim, "row": {str(name): plain(one) for name, one in row.items()}}
+
+
+def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    by_comm = answer.frame.index.names == ["comm"]
+    return [{}] if by_comm and answer.frame["monitor_share"].notna().any() else []
+
+
+@effective_share.plot(
+    title="What a monitor shows of tasks, and what they had", height=2.9, panels=_known
+)
+def _dots(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import monitor
+
+    monitor(ax, answer.frame)

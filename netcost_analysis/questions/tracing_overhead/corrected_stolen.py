@@ -9,9 +9,7 @@ from ...timeline.aggregate import of_tasks, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
-from ..losses import stolen
 from ..question import question
-from ..stolen_time.headline import choose_victim
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
 from .tracing_cost import shared, sources, tallied
@@ -167,4 +165,4 @@ def shown_victim(answer: "Answer[pd.DataFrame]") -> str | None:
     asked = answer.options.get("victim")
     if isinstance(asked, int):
         return str(answer.frame["comm"].iloc[0]) if len(answer.frame) else None
-    return choose_victim(answer.timeline, stolen(answer.timeline), asked)
+    return answer.timeline.victim if asked is None else str(asked)

@@ -7,11 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis
-from netcost_analysis.questions import words as shared_words
 from netcost_analysis.questions.network import network_words
-from netcost_analysis.questions.stolen_time import words as stolen_story
-from netcost_analysis.questions.stolen_time.by_queue import by_thief
-from netcost_analysis.report import explain
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES
 from support.kept import kept
@@ -187,13 +183,11 @@ def test_a_headline_has_its_context(netcost: Netcost, tmp_path: Path) -> None:
     path = written(tmp_path, one, cpu(1, *other.happenings, task=UDPSINK))
     capture = netcost_analysis.open_capture(path)
     line = capture.timeline()
-    row = netcost_analysis.stolen(line).loc["udpsink"]
-    thieves = by_thief(netcost_analysis.thieves(line), "udpsink")
-    told = stolen_story.network_text(netcost_analysis.network_cost(line))
-    told += shared_words.answer(capture, "udpsink", row, thieves, line.duration_ns)
+    told = line.ask.stolen_time.network_cost().words
+    told += line.ask.stolen_time.headline(victim="udpsink").words
     places = [
         told.index(one)
-        for one in ("nobody knows who had it", "Networking used 15.0 %", "nothing</b> from udpsink")
+        for one in ("nobody knows who had it", "Networking used 15.0 %", "nothing** from udpsink")
     ]
     assert places == sorted(places)
     assert "Up to 400 ns more may have been udpsink's time" in told
@@ -266,5 +260,8 @@ def test_the_page_counts_gaps_that_overlap_once() -> None:
     sums, gaps = line.sums(), line.coverage
     unknown = int(sums.loc[sums["context"] == "unknown", "ns"].sum())
     assert int((gaps["end_ns"] - gaps["start_ns"]).sum()) > unknown
-    told = explain.over_time_text(line, None, [0, 1], gaps, None, 10_000_000)
-    assert f" {duration(unknown)} in all" in told
+    told = line.ask.stolen_time.over_time()
+    assert told.figures["cpus"] == [0]
+    of_cpu = sums[(sums["context"] == "unknown") & (sums["cpu"] == 0)]["ns"].sum()
+    assert told.figures["lost_ns"] == of_cpu == unknown
+    assert f"{duration(unknown)} in all" in told.words

@@ -9,8 +9,6 @@ import netcost_analysis as netcost
 from netcost_analysis.display.tables import between
 from netcost_analysis.questions import words
 from netcost_analysis.questions.completeness.unrecorded import note_of
-from netcost_analysis.questions.stolen_time.by_queue import by_thief
-from netcost_analysis.report import ledger_page
 from support.counted_beside import beside
 from support.device_bundles import bundle
 from support.host import SAMPLES
@@ -71,11 +69,10 @@ def test_what_it_ran_itself_is_the_range_that_goes_with_it(tmp_path: Path) -> No
     told = between(low, high)
     assert " – " in told
     assert told in repr(matrix)
-    assert told in ledger_page.html(matrix)
+    assert told in line.ask.stolen_time.ledger()._repr_html_()
     row = netcost.stolen(line).loc["openssl"]
     assert (row["task_min_ns"], row["task_ns"]) == (low, high)
-    taken = by_thief(netcost.thieves(line), "openssl")
-    assert told in words.answer(line.capture, "openssl", row, taken, line.duration_ns)
+    assert told in line.ask.stolen_time.headline(victim="openssl").words
 
 
 def test_of_two_vectors_the_networks_comes_first(tmp_path: Path) -> None:

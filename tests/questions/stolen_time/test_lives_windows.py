@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen_time.words import monitor_text, windows_text
 from netcost_analysis.units import duration
 from support.doctored import doctored
 from support.host import SAMPLES
@@ -25,12 +24,12 @@ def test_a_victim_that_ends_is_no_change(tmp_path: Path) -> None:
     ends = (h.Exit(3_040), h.Switch(3_050, h.idle(0), 0x20), h.Waking(3_150, UDPSINK))
     told = (h.Waking(0, UDPSINK), *(one for pair in each for one in pair), *ends)
     line = timeline(tmp_path, cpu(0, *told, task=OPENSSL))
-    origin = line.capture.start_ns
     got = netcost.rolling_stolen(line, 500, 100, victim="openssl")
     assert got["lived_ns"].tolist() == [500] * 26 + [450, 350]
-    words = windows_text("openssl", got, origin)
-    assert "between 10.0 % and 10.0 %" in words
-    assert "from 10.0 % to 10.0 %" in words
+    told = line.ask.stolen_time.rolling_stolen(window_ns=500, step_ns=100, victim="openssl")
+    for name in ("most", "least", "before", "after"):
+        assert told.figures[name]["stolen_cpu_share"] == 0.1
+    assert told.words.count("10.0 %") == 4
     every = netcost.rolling_stolen(line, 500, 100, by="comm")
     assert every.loc[every["comm"] == "openssl", "lived_ns"].tolist() == got["lived_ns"].tolist()
     assert netcost.rolling_stolen(line, 500, 100)["lived_ns"].isna().all()
@@ -47,12 +46,13 @@ def test_what_was_counted_of_a_run_is_not_of_the_recording(tmp_path: Path) -> No
     assert row["monitor_of_ns"] == 2_000_000_000
     assert row["overcharged_share"] == -row["effective_max_share"]
     assert row["overcharged_max_share"] == 1 - row["effective_share"]
-    words = monitor_text("openssl", shares)
+    words = " ".join(line.ask.stolen_time.effective_share().words.split())
     assert "Over its whole run of 2.00 s" in words
     assert f"of the {duration(row['lifetime_ns'])} that it was there in the recording" in words
-    part = netcost.effective_share(line.capture.timeline(0, 0.0005)).loc["openssl"]
-    assert part["monitor_of_ns"] == part["lifetime_max_ns"] == 500_000
-    assert "While it was there" in monitor_text("openssl", part.to_frame("openssl").T)
+    part = line.capture.timeline(0, 0.0005).ask.stolen_time.effective_share()
+    row = part.frame.loc["openssl"]
+    assert row["monitor_of_ns"] == row["lifetime_max_ns"] == 500_000
+    assert "While it was there" in part.words
 
 
 # A run that is all in the recording has one whole.

@@ -1,29 +1,35 @@
-"""The victim x thief table as a page shows it: shares as shading, the many small ones as one."""
+# The victim x thief table as a page shows it: shares as shading, the many small ones as one.
 
 from html import escape
 from typing import TYPE_CHECKING
 
-from ..display.tables import NO_TASK, cell_text, ledger_elsewhere
-from ..plots.palette import shade
-from ..units import absent, duration
+from ...display.tables import cell_text, ledger_elsewhere
+from ...plots.palette import shade
+from ...units import absent, duration
+from ..ledger import ledger as ledger
 
 if TYPE_CHECKING:
-    from ..questions.ledger import Cell, Ledger
+    from ..answer import Answer
+    from ..ledger import Cell, Ledger
 
 _VICTIMS = 4
 _THIEVES = 14
 
 
-def html(ledger: "Ledger", victims: int = _VICTIMS, thieves: int = _THIEVES) -> str:
-    """A ledger as an HTML table, thieves down, victims across.
+@ledger.figures
+def _elsewhere(answer: "Answer[Ledger]") -> dict[str, list[str] | bool]:
+    found: Ledger = answer.result
+    return {"nobody": not found.victims, "elsewhere": ledger_elsewhere(found)}
 
-    victims, thieves: how many have a column and a row; the others are summed in the last. A cell
-    has time and share of the victim's time on CPU; its shading grows with the share. Names are
-    escaped.
-    """
-    if not ledger.victims:
-        return f"<p class='missing'>{NO_TASK}</p>{_elsewhere(ledger)}"
-    table = ledger.gathered(victims, thieves)
+
+@ledger.table
+def _html(answer: "Answer[Ledger]") -> str:
+    # Thieves down, victims across, the others summed in the last. A cell has time and share of the
+    # victim's time on CPU; its shading grows with the share.
+    found: Ledger = answer.result
+    if not found.victims:
+        return ""
+    table = found.gathered(_VICTIMS, _THIEVES)
     columns = table.columns
     head = "".join(f'<th colspan="2">{escape(one.name)}</th>' for one in columns)
     rows = []
@@ -36,13 +42,8 @@ def html(ledger: "Ledger", victims: int = _VICTIMS, thieves: int = _THIEVES) -> 
     rows.append(_row("stolen in all", [_cell(one.stolen) for one in columns], "total"))
     return (
         f'<table class="ledger"><thead><tr><th>thief</th>{head}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table>{_elsewhere(ledger)}"
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
-
-
-def _elsewhere(ledger: "Ledger") -> str:
-    lines = "".join(f"<li>{escape(line)}</li>" for line in ledger_elsewhere(ledger))
-    return f"<p>Interrupts that stole from no task:</p><ul>{lines}</ul>" if lines else ""
 
 
 def _cell(cell: "Cell") -> tuple[str, str, float]:

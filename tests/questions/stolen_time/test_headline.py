@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions import example
-from netcost_analysis.questions.stolen_time import headline as answer
 from netcost_analysis.questions.stolen_time.by_queue import by_thief
+from netcost_analysis.questions.stolen_time.example import choose
+from netcost_analysis.questions.stolen_time.headline import beyond, parts_of
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 from support.host import ROOT
 
@@ -23,7 +23,7 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
     losses = netcost.stolen(timeline)
     assert len(losses) > 10
     for victim, row in losses.iterrows():
-        parts = answer.parts_of(timeline, str(victim)).set_index("part")["ns"]
+        parts = parts_of(timeline, str(victim)).set_index("part")["ns"]
         assert parts.sum() == row["on_cpu_ns"]
         assert parts.get("own", 0) == row["task_ns"]
         assert parts.get("stolen_network", 0) == row["stolen_network_ns"]
@@ -57,12 +57,15 @@ def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
 def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
     row = netcost.stolen(timeline).loc["openssl"]
     thieves = by_thief(netcost.thieves(timeline), "openssl")
-    head = answer.headline(row, thieves)
+    found = timeline.ask.stolen_time.headline()
+    head, told = found.figures["beyond"], found.figures["row"]
+    assert found.frame["ns"].sum() == row["on_cpu_ns"]
     for name in ("stolen", "stolen_max", "stolen_network", "stolen_network_max"):
         assert head.shares[name] == row[f"{name}_share"] == row[f"{name}_ns"] / row["on_cpu_ns"]
+        assert told[f"{name}_ns"] == row[f"{name}_ns"]
     assert row["task_min_ns"] == row["task_ns"] - row["stolen_unrecorded_ns"]
     named = thieves[thieves["device"].notna()]
-    assert head.devices.sum() + head.backlog_ns == named["stolen_max_ns"].sum()
+    assert sum(head.devices.values()) + head.backlog_ns == named["stolen_max_ns"].sum()
 
 
 # By hand: 1,000 on CPU, of which 700 ran; 20 polls of eth0 took 200, the backlog's 100.
@@ -83,19 +86,35 @@ def test_the_headlines_figures() -> None:
     thieves = pd.DataFrame(
         {"device": ["eth0", None, "(no_device)"], "stolen_max_ns": [200, 0, 100]}
     )
-    head = answer.headline(row, thieves)
-    assert [head.shares[name] for name in ("task_min", "task", "stolen")] == [0.69, 0.7, 0.3]
-    assert (head.devices.to_dict(), head.backlog_ns) == ({"eth0": 200}, 100)
+    head = beyond(row, thieves)
+    assert [head.shares[one] for one in ("task_min", "task", "stolen")] == [0.69, 0.7, 0.3]
+    assert (head.devices, head.backlog_ns) == ({"eth0": 200}, 100)
     # Less than half a percent is left to the tables.
     assert (head.unrecorded_ns, head.unseen_ns, head.waited_ns) == (10, 5, 0)
     assert (head.undercharged_ns, head.overcharged_ns) == (100, 200)
-    nobody = answer.headline(row.astype("Int64").replace({1_000: pd.NA}), thieves)
-    assert all(share != share for share in nobody.shares.values())
+    nobody = beyond(row.astype("Int64").replace({1_000: pd.NA}), thieves)
+    assert all(pd.isna(share) for share in nobody.shares.values())
 
 
 def test_the_victim_is_the_bundles(timeline: netcost.Timeline) -> None:
-    assert answer.choose_victim(timeline, netcost.stolen(timeline)) == "openssl"
-    assert answer.choose_victim(timeline, netcost.stolen(timeline), "cat") == "cat"
+    assert timeline.victim == "openssl"
+    other = timeline.capture.timeline(victim="cat")
+    assert other.victim == "cat"
+    named = timeline.ask.stolen_time.headline(victim="cat")
+    assert named.words == other.ask.stolen_time.headline().words
+    assert "cat" in named.words
+    assert named.frame["ns"].tolist() == parts_of(timeline, "cat")["ns"].tolist()
+
+
+# An unknown name is refused wherever a victim is chosen, and the nearest are named.
+@pytest.mark.parametrize(
+    "name", ["headline", "thieves", "example", "over_time", "rolling_stolen", "episodes"]
+)
+def test_a_victim_that_did_not_run(timeline: netcost.Timeline, name: str) -> None:
+    with pytest.raises(ValueError, match="no task 'opensl' in the window; there are openssl"):
+        timeline.ask(name, victim="opensl")
+    with pytest.raises(ValueError, match="no task 'opensl' in the window; there are openssl"):
+        _ = timeline.capture.timeline(victim="opensl").victim
 
 
 def softirq(entry: int, length: int, **fields: object) -> dict[str, object]:
@@ -106,7 +125,7 @@ def softirq(entry: int, length: int, **fields: object) -> dict[str, object]:
 def chosen(*rows: dict[str, object]) -> tuple[int, str] | None:
     frame = pd.DataFrame(list(rows) or [softirq(0, 0)]).iloc[: len(rows)]
     frame = frame.astype({"entry_ns": "Int64", "exit_ns": "Int64"})
-    found = example.choose(frame, "openssl")
+    found = choose(frame, "openssl")
     return (int(found[0]["entry_ns"]), found[1]) if found else None
 
 

@@ -1,0 +1,214 @@
+# One interrupt as an example: which, and everything around it.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...capture.requires import unrecorded
+from ...timeline.kinds import kinds_of
+from ...timeline.timeline import Timeline
+from ..example import detail
+from ..question import question
+from .victim import choose_victim
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# Of what is shown, how much is the time before and after.
+_MARGIN = 0.3
+# An interrupt this much before a softirq's entry may still have raised it.
+_REACH_NS = 1_000_000
+_LEAST_MARGIN_NS = 500
+_NEIGHBOURS = 3
+_SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
+_TABLES = {
+    "segments": (
+        *("cpu", "start_ns", "end_ns", "context", "tid", "comm", "name", "cost_class"),
+        "is_network",
+    ),
+    "softirqs": ("cpu", "entry_ns", "exit_ns", "action"),
+    "polls": ("cpu", "start_ns", "end_ns", "device", "work"),
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One interrupt and a short window around it; columns: docs/definitions.md.
+
+    segments, softirqs, polls: of the window, on all CPUs, as the timeline has them. cpu: the
+    interrupt's; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it
+    to the softirq's exit. others: CPUs shown beside it, busiest with interrupts first. example_of:
+    which interrupt this is, in words. cpu and times are None, and tables empty, where no interrupt
+    was seen from its entry to its exit.
+    """
+
+    segments: pd.DataFrame
+    softirqs: pd.DataFrame
+    polls: pd.DataFrame
+    cpu: int | None = None
+    start_ns: int | None = None
+    end_ns: int | None = None
+    first_ns: int | None = None
+    last_ns: int | None = None
+    others: tuple[int, ...] = ()
+    example_of: str = ""
+
+    @property
+    def within(self) -> pd.DataFrame:
+        """The segments of that CPU from first_ns to last_ns."""
+        rows = self.segments[self.segments["cpu"] == self.cpu]
+        return rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
+
+
+@question(main="segments", main_columns=("cpu", "start_ns", "end_ns", "context", "comm"), rows=0)
+def example(timeline: Timeline, victim: str | None = None) -> Example:
+    """One typical interrupt of a victim, with everything around it.
+
+    victim: by comm, None for the timeline's (Timeline.victim). Of the victim's stolen NET_RX
+    softirqs with a poll the one of median length, in mid-capture among equals; where there is none
+    the next best, and example_of says which; where no softirq was recorded a hardirq or vector.
+    Raises AbsentError for a victim that did not run. Source: softirqs and hardirqs, of a large
+    capture those of a stretch from its middle; one more pass for the window's segments.
+    """
+    victim = timeline.victim if victim is None else choose_victim(timeline, victim)
+    looked_at = detail(timeline).load("softirqs", "hardirqs")
+    chosen = choose(looked_at.softirqs, victim)
+    if chosen:
+        row, what = chosen
+        first = _began(looked_at.hardirqs, row, int(row["entry_ns"]))
+    else:
+        irqs = looked_at.hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+        if not len(irqs):
+            segments, softirqs, polls = (
+                pd.DataFrame(columns=list(names)) for names in _TABLES.values()
+            )
+            return Example(segments, softirqs, polls)
+        own = irqs[irqs["comm"].astype(object) == victim]
+        row, what = typical(own if len(own) else irqs), "an interrupt, as no softirq was seen,"
+        first = int(row["entry_ns"])
+    return _around(looked_at, int(row["cpu"]), first, int(row["exit_ns"]), what)
+
+
+def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]", str] | None:
+    # A typical network softirq, of median length among those like it: stolen from the victim with a
+    # poll, else any with a poll, else any network softirq, else any. Returns its row and which of
+    # these it is, None where no softirq was seen from entry to exit.
+    whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
+    network = whole[whole["action"].astype(object) == "NET_RX"]
+    polled = network[network["polls"] > 0]
+    own = polled[(polled["comm"].astype(object) == victim)]
+    other = f", as {victim} had none with a poll," if victim is not None else ""
+    wanted = (
+        (own[own["cost_class"] == "stolen"], f"a network softirq on top of {victim}"),
+        (own, f"a network softirq in the context of {victim}"),
+        (polled, f"a network softirq in the context of {{task}}{other}"),
+        (network, "a network softirq without a poll, in the context of {task}"),
+        (whole, "a softirq, as no network softirq was seen,"),
+    )
+    for rows, what in wanted:
+        if len(rows):
+            row = typical(rows)
+            task = "an unnamed task" if pd.isna(row["comm"]) else row["comm"]
+            return row, what.replace("{task}", task)
+    return None
+
+
+def typical(rows: pd.DataFrame) -> "pd.Series[Any]":
+    length = (rows["exit_ns"] - rows["entry_ns"]).astype("int64").to_numpy()
+    # Of several the one in mid-capture: what came before and after it is there to be shown.
+    entry = rows["entry_ns"].astype("int64").to_numpy()
+    middle = np.abs(entry - np.median(entry))
+    return rows.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
+
+
+def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
+    # The interrupt whose raise this is, or the softirq's own entry where none was recorded.
+    raised = row["raise_ns"]
+    if pd.isna(raised):
+        return entry
+    near = hardirqs[
+        (hardirqs["cpu"] == row["cpu"])
+        & (hardirqs["entry_ns"] <= raised).fillna(False)
+        & (hardirqs["entry_ns"] >= entry - _REACH_NS).fillna(False)
+        & (hardirqs["exit_ns"] >= raised).fillna(False)
+    ]
+    return int(near["entry_ns"].min()) if len(near) else entry
+
+
+def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> Example:
+    origin = timeline.capture.start_ns
+    margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
+    start = max(first - margin, int(timeline.summary["start_ns"]))
+    end = min(last + margin, int(timeline.summary["end_ns"]))
+    near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
+    near.load(*_TABLES)
+    busy = _interrupts(near.segments)
+    order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
+    order = order.sort_values(ascending=False, kind="stable")
+    others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
+    tables = {"segments": near.segments, "softirqs": near.softirqs, "polls": near.polls}
+    segments, softirqs, polls = (table[list(_TABLES[name])] for name, table in tables.items())
+    return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what)
+
+
+@example.figures
+def _figures(answer: "Answer[Example]") -> dict[str, Any]:
+    # parts: ns of that CPU by kind, from the first interrupt to the last's end; cpu None for none.
+    # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
+    found, timeline = answer.result, answer.timeline
+    part = detail(timeline)
+    figures: dict[str, Any] = {
+        "cpu": found.cpu,
+        "example_of": found.example_of,
+        "unseen": unrecorded(timeline.capture, *_SOFTIRQS),
+        "silent": [one for one in _SOFTIRQS if not timeline.capture.info["events"].get(one)],
+        "looked_at_ns": None if part is timeline else part.duration_ns,
+        "looked_from_ns": part.offset_ns,
+        "polls_unseen": bool(unrecorded(timeline.capture, "napi:napi_poll")),
+    }
+    if found.cpu is None or found.first_ns is None or found.last_ns is None:
+        return figures
+    within = found.within
+    parts = (within["end_ns"] - within["start_ns"]).groupby(kinds_of(within)).sum()
+    return figures | {
+        "at_ns": found.first_ns - timeline.capture.start_ns,
+        "span_ns": found.last_ns - found.first_ns,
+        "interrupted_ns": int(parts.drop(["task", "idle", "unknown"], errors="ignore").sum()),
+        "parts": {str(kind): int(ns) for kind, ns in parts.items()},
+        "scheduled": bool((_interrupts(within)["cost_class"] == "scheduled").any()),
+    }
+
+
+def _interrupts(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[~rows["context"].isin(["task", "idle", "unknown"])]
+
+
+def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:
+    return [] if answer.result.cpu is None else [{}]
+
+
+@example.plot(
+    title=lambda answer: (
+        f"Interrupts, polls, softirqs and task on CPU {answer.result.cpu}: "
+        f"{answer.result.example_of}"
+    ),
+    height=lambda answer: 3.1 + 0.55 * len(answer.result.others),
+    panels=_seen,
+)
+def _lanes(ax: "Axes", answer: "Answer[Example]") -> None:
+    from ...plots.lanes import lanes
+
+    one: Example = answer.result
+    assert one.cpu is not None
+    assert one.start_ns is not None
+    assert one.end_ns is not None
+    assert one.first_ns is not None
+    assert one.last_ns is not None
+    segments = one.segments.assign(kind=kinds_of(one.segments))
+    window = (one.start_ns, one.end_ns)
+    taken = (one.first_ns, one.last_ns, answer.figures["interrupted_ns"])
+    lanes(ax, segments, one.softirqs, one.polls, one.cpu, window, taken, one.others)
