@@ -11,11 +11,9 @@ from ...display.tables import plain
 from ...display.templates import as_text, render
 from ...timeline.aggregate import of_tasks, plain_names, require_task
 from ...timeline.timeline import Timeline
-from ..losses import stolen
 from ..processes.endpoints import endpoints
 from ..processes.run_queue import waited_within
 from ..question import question
-from ..stolen_time.headline import choose_victim
 from .interval import FEWEST
 from .migration_effect import HORIZON_NS, chosen, effect_figures, measured, migration_effect
 from .migrations import incomparable, migrations
@@ -107,7 +105,7 @@ def migration_verdict(
     elif pair := endpoints(timeline):
         subjects = [*zip(("client", "server"), pair, strict=True), (None, None)]
     else:
-        most = choose_victim(timeline, stolen(timeline))
+        most = timeline.victim
         subjects = [(None, most), (None, None)] if most is not None else [(None, None)]
     rows = [
         {
