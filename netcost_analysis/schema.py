@@ -81,7 +81,11 @@ def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
     made = {}
     for name, values in frame.items():
         declared = column(str(name))
-        if declared and declared.type and str(values.dtype) != declared.type:
-            whole = declared.type.lower() == "int64" and values.dtype.kind == "f"
-            made[str(name)] = (values.round() if whole else values).astype(declared.type)  # type: ignore[call-overload]
+        kind = declared.type if declared else None
+        # A null that nobody foresaw is kept.
+        if kind == "int64" and values.isna().any():
+            kind = "Int64"
+        if kind and str(values.dtype) != kind:
+            whole = kind.lower() == "int64" and values.dtype.kind == "f"
+            made[str(name)] = (values.round() if whole else values).astype(kind)  # type: ignore[call-overload]
     return frame.assign(**made)

@@ -39,6 +39,12 @@ def share(fraction: Any) -> str:
     return f"{percent:.1f} %" if percent < 99.95 else "100 %"
 
 
+def signed_share(fraction: Any) -> str:
+    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %".
+    sign = "-" if fraction < 0 else "+" if fraction > 0 else ""
+    return sign + share(abs(fraction))
+
+
 def points(fraction: Any, digits: int = 1, sign: bool = False) -> str:
     # A difference of shares in percentage points: -0.0512 -> "5.1", signed "-5.1".
     value = 100 * float(fraction)

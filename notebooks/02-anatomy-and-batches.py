@@ -26,32 +26,20 @@ experiment = None  # recordings at several packet rates; None: the project's, be
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis.capture.experiment import open_experiment
-from netcost_analysis.questions import example
-from netcost_analysis.questions import words as shared_words
-from netcost_analysis.questions.batches import plots as pictures
-from netcost_analysis.questions.batches import plots_costs, words_costs, words_limits
-from netcost_analysis.questions.batches import words as words
-from netcost_analysis.report import explain
-from netcost_analysis.report.notebook import attempt, picture, say
 
 capture = netcost.open_capture(path, buffer)
 whole = capture.timeline()
-timeline = example.detail(whole)  # all of it, unless the capture is very large
-say(shared_words.facts(capture, whole), explain.detail_text(whole, timeline))
+whole.ask.completeness.recording()
+
+# %%
+run = netcost.detail(whole)  # all of it, unless the capture is very large
+whole.ask.batches.detail_window()
 
 # %% [markdown]
 # ## The answer
 
 # %%
-chains, costs = None, None
-with attempt():
-    chains = netcost.softirq_chains(timeline)
-with attempt():
-    costs = netcost.poll_costs(timeline)
-if chains is not None:
-    cpu_ns = timeline.duration_ns * len(timeline.summary["cpus"])
-    say(words.answer(chains, costs, cpu_ns))
+run.ask.batches.net_rx_totals()
 
 # %% [markdown]
 # ## From the interrupt to the poll
@@ -60,31 +48,13 @@ if chains is not None:
 # task, or to whatever else had the CPU; all the rest is taken from it.
 
 # %%
-if chains is not None and len(chains):
-    parts = words.parts_of(chains)
-    with picture("Where the time of a NET_RX goes, by device", 1.3 + 0.42 * len(parts)) as (_, ax):
-        pictures.anatomy(ax, parts)
-    say(words.anatomy_text(chains))
+run.ask.batches.softirq_chains()
 
 # %%
-with attempt():
-    gaps = netcost.irq_gaps(timeline)
-    shown = gaps[gaps["gaps"] > 0].head(8)
-    if len(shown):
-        names = words.line_labels(shown)
-        with picture("Time between interrupts of a line", 1.2 + 0.33 * len(shown)) as (_, ax):
-            pictures.spreads(ax, shown, names, "from one interrupt to the next of that line")
-    say(words.gaps_text(gaps))
+run.ask.batches.irq_gaps()
 
 # %%
-with attempt():
-    delays = netcost.raise_delays(timeline)
-    shown = words.delays_shown(delays)
-    if len(shown):
-        names = words.delay_labels(shown)
-        with picture("From a softirq's raise to its entry", 1.2 + 0.33 * len(shown)) as (_, ax):
-            pictures.spreads(ax, shown, names, "from raise to entry")
-    say(words.delays_text(delays))
+run.ask.batches.raise_delays()
 
 # %% [markdown]
 # ## Batches
@@ -93,7 +63,7 @@ with attempt():
 # something else than that so many came together.
 
 # %%
-timeline.ask.batches.poll_sizes()
+run.ask.batches.poll_sizes()
 
 # %% [markdown]
 # ## What ends a NET_RX
@@ -101,15 +71,13 @@ timeline.ask.batches.poll_sizes()
 # It ends when there is nothing left to poll, or where it runs into a limit.
 
 # %%
-limits = netcost.kernel_limits(capture)
-say(words_limits.limits_text(limits))
-if chains is not None and (chains["polls"] > 0).fillna(False).any() and chains["packets"].sum():
-    with picture("Packets and length of each NET_RX, and the limits of both", 3.4) as (_, ax):
-        pictures.softirq_limits(ax, chains, limits)
-with attempt():
-    say(words_limits.sizes_text(netcost.softirq_sizes(timeline)))
-with attempt():
-    say(words_limits.squeezes_text(netcost.squeezes(timeline)))
+capture.ask.batches.kernel_limits()
+
+# %%
+run.ask.batches.softirq_sizes()
+
+# %%
+run.ask.batches.squeezes()
 
 # %% [markdown]
 # ## Back to back
@@ -118,12 +86,7 @@ with attempt():
 # `__do_softirq`, ten at most; then ksoftirqd is woken, and tasks have their turn.
 
 # %%
-with attempt():
-    runs = netcost.softirq_runs(timeline)
-    if len(runs):
-        with picture("Rounds of softirqs, back to back", 2.5) as (_, ax):
-            pictures.run_rounds(ax, runs)
-    say(words_limits.runs_text(runs, limits))
+run.ask.batches.softirq_runs()
 
 # %% [markdown]
 # ## Long for few packets
@@ -132,9 +95,7 @@ with attempt():
 # to a driver, or to what handles the packets, unless the CPU itself was taken away (a hypervisor).
 
 # %%
-with attempt():
-    outliers = netcost.long_softirqs(timeline)
-    say(words_limits.outliers_text(outliers, 20_000_000, 64))
+run.ask.batches.long_softirqs()
 
 # %% [markdown]
 # ## Steered away
@@ -143,29 +104,25 @@ with attempt():
 # packets. None of the figures per poll contains them.
 
 # %%
-with attempt():
-    say(words_limits.dispatch_text(netcost.rps_dispatch(timeline)))
+run.ask.batches.rps_dispatch()
 
 # %% [markdown]
-# ## What a poll costs, and what a packet
+# ## What a poll costs
 #
 # The interrupt and the softirq around polls are measured. A poll's own time is laid on a line: what
 # it takes whatever it receives, and what each packet adds. That needs batches of different sizes.
 
 # %%
-if costs is not None:
-    per_packet = netcost.packet_costs(timeline)
-    for row in range(min(len(costs), 3)):
-        cost = costs.iloc[row]
-        polls = timeline.polls[timeline.polls["device"] == cost["device"]]
-        by_batch = per_packet[per_packet["device"] == cost["device"]]
-        if polls["work"].notna().any() and polls["self_ns"].notna().any():
-            alt = f"Own time of the polls of {cost['device']} by their packets"
-            with picture(alt, 2.9, ncols=1 + bool(len(by_batch)), squeeze=False) as (_, axes):
-                plots_costs.poll_cost(axes[0, 0], polls, cost)
-                if len(by_batch):
-                    plots_costs.packet_cost(axes[0, 1], by_batch)
-        say(words_costs.costs_text(cost))
+run.ask.batches.poll_costs()
+
+# %% [markdown]
+# ## What a packet costs
+#
+# Its own part, and its share of the poll, the softirq and the interrupt: the larger the batch, the
+# smaller that share.
+
+# %%
+run.ask.batches.packet_costs()
 
 # %% [markdown]
 # ## Why the curve of CPU over packet rate bends
@@ -174,34 +131,22 @@ if costs is not None:
 # batches. A share is the rate times (the packet's own cost + the cost of poll, softirq and
 # interrupt over the batch): it stays flat while batches grow as fast as the rate and the packets'
 # own part is small. Each step below is predicted from the costs in the other steps alone.
+#
+# This part is about several recordings at different packet rates. `capture/lab/datapath-sweep -o
+# DIR` records such an experiment, and `netcost report CAPTURE --experiment DIR` takes it. One
+# recording alone cannot say it.
 
 # %%
 if experiment is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
     experiment = "../sample-data/datapath-sweep"
-if experiment is None:
-    say(words_costs.NO_SERIES)
-else:
-    with attempt():
-        curves = netcost.rate_curve(open_experiment(experiment))
-        say(words_costs.series_text(open_experiment(experiment)))
-        names = list(dict.fromkeys(curves["curve"]))
-        for left in range(0, min(len(names), 4), 2):
-            pair = names[left : left + 2]
-            with picture(f"CPU share by packet rate: {', '.join(pair)}", 3.3, ncols=2) as (_, axes):
-                for ax, name in zip(axes, pair, strict=False):
-                    first = name == names[0]
-                    plots_costs.share_by_rate(ax, curves[curves["curve"] == name], legend=first)
-                    ax.set_title(name, pad=24 if left == 0 else 6)
-        with picture("Packets per poll by packet rate", 2.6) as (_, ax):
-            plots_costs.batch_by_rate(ax, curves)
-        say(words_costs.flat_text(curves))
-        say(*(words_costs.curve_text(curves[curves["curve"] == name]) for name in names))
+asked = capture if experiment is None else netcost.open_experiment(experiment)
+asked.ask.batches.rate_curve()
 
 # %% [markdown]
 # ## Before you use these figures
 
 # %%
-say(words.caveats(capture, whole))
+whole.ask.completeness.caveats()
 
 # %% [markdown]
 # **Words.** *Chain*: an interrupt, the NET_RX that it raised, its polls. *Batch*: the packets of

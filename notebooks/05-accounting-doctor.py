@@ -25,54 +25,31 @@ experiment = None  # a calibration of capture/lab; None: the project's, beside i
 
 # %%
 import netcost_analysis as netcost
-from netcost_analysis.questions import words as shared_words
-from netcost_analysis.questions.accounting import calibrations, plots, words_hidden
-from netcost_analysis.questions.accounting import words as words
-from netcost_analysis.report.notebook import attempt, picture, say
 
-capture = netcost.open_capture(path, buffer)
-say(shared_words.facts(capture, capture.timeline()))
-
-# %%
-calibration = hidden = None
-matches = False
 if experiment is None and path == "../sample-data/veth-stolen-time":
     experiment = "../sample-data/hidden-cost"
-with attempt():
-    calibration = calibrations.calibration(experiment)
-    hidden = netcost.hidden_cost(calibration)
-    matches = calibrations.same_host(capture.bundle, calibration)
+capture = netcost.open_capture(path, buffer)
+calibration = netcost.open_experiment(experiment) if experiment else None
+capture.ask.completeness.recording()
 
 # %% [markdown]
 # ## The answer
 #
 # Each account is the share of wall time that the victim got. *Work* is blocks per second against
-# those of the same program alone, just before, on the same CPU.
+# those of the same program alone, just before, on the same CPU. *Residual*: what an account has
+# more than work. *Resolution*: a step of what the account counts in, over the time that it is of:
+# it cannot be nearer than that. *Steal*: what a hypervisor ran others for.
 
 # %%
-accounts = None
-with attempt():
-    price = hidden.hidden_ns if matches else None
-    accounts = netcost.accounts(capture, price, "as calibrated on such a host")
-    say(words.answer(capture, accounts))
-    known = int(accounts["got_share"].notna().sum())
-    if known:
-        with picture("What each account says the victim got", 0.8 + 0.36 * known) as (_, ax):
-            plots.accounts(ax, accounts)
+capture.ask.accounting.accounts(calibration=calibration)
 
 # %% [markdown]
 # ## Why they differ
 #
-# A *step* is what the account counts in, over the time that it is of: it cannot be nearer than
-# that. The reasons are those of this kernel's configuration.
+# The reasons are those of this kernel's configuration.
 
 # %%
-if accounts is not None:
-    say(words.accounts_html(accounts), words.steal_text(accounts))
-    if hidden is not None:
-        say(words.whose(matches, capture.bundle, calibration))
-else:
-    say("<p class='missing'>There are no accounts to compare: see above.</p>")
+capture.ask.accounting.account_reasons(calibration=calibration)
 
 # %% [markdown]
 # ## Where the CPU's time went
@@ -81,13 +58,7 @@ else:
 # networking is usually said to cost. The trace adds up what it saw begin and end.
 
 # %%
-with attempt():
-    kinds = netcost.cpu_accounts(capture)
-    known = int(kinds["tasks_share"].notna().sum())
-    if known:
-        with picture("The CPU's time by kind, by each account", 1.1 + 0.36 * known) as (_, ax):
-            plots.cpu_kinds(ax, kinds)
-    say(words.cpu_text(kinds))
+capture.ask.accounting.cpu_accounts()
 
 # %% [markdown]
 # ## The hidden cost of an interrupt
@@ -98,35 +69,32 @@ with attempt():
 # is of, and stands beside traced time, never in it.
 
 # %%
-if hidden is not None:
-    with picture("Loss beyond traced time by rate of interrupts", 3.4) as (_, ax):
-        plots.gap(ax, hidden.runs, hidden.coefficients)
-    say(words_hidden.hidden_text(hidden, calibration, matches))
+calibration.ask.accounting.hidden_cost() if calibration else None
 
 # %% [markdown]
 # ## Does it predict what it has not seen?
 #
 # For each run the price is learnt again from runs of other rates and other repeats only. A run
-# that was traced is then predicted from its own trace and the number of its interrupts; a run
-# that was not, from the kernel's counters of interrupts and packets alone. The work that they
-# got done is what they are judged by.
+# that was traced is then predicted from its own trace and the number of its interrupts
+# (`traced_and_hidden`); a run that was not, from the kernel's counters of interrupts and packets
+# alone (`counted_and_hidden`). Beside them stand what learns nothing, the run's own clock (`ticks`)
+# and its trace alone (`traced`), and the counters times the traced price (`counted`). The work that
+# the runs got done is what they are judged by; errors are shares of wall time.
 
 # %%
-if hidden is not None:
-    held_out = hidden.predicted[hidden.predicted["held_out"] == "both"]
-    if len(held_out):
-        with picture("Predicted against measured loss", 4.0, ncols=2) as (_, axes):
-            for ax, run, title in zip(
-                axes, ("load_traced", "load"), ("Traced runs", "Untraced runs"), strict=True
-            ):
-                plots.predicted(ax, held_out, run)
-                ax.set_title(title)
-        with picture("Errors of the predictions", 2.6) as (_, ax):
-            plots.prediction_errors(ax, held_out)
-        say(words_hidden.verdict(hidden, "both"), words_hidden.errors_html(hidden, "both"))
+calibration.ask.accounting.hidden_cost_predictions() if calibration else None
 
 # %% [markdown]
 # **Words.** *Hidden cost*: time lost for each interrupt that no pair of tracepoints encloses.
 # *Steal*: what a hypervisor ran others for while this CPU had work. *Baseline*: the victim alone,
 # untraced. *Tick*: the timer interrupt by which most kernels sample who is running. Full
 # definitions: `docs/definitions.md`.
+
+# %% [markdown]
+# ## What this capture cannot answer, and how this page was made
+
+# %%
+capture.ask.completeness.unanswered()
+
+# %%
+capture.ask.completeness.provenance()

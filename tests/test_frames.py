@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 from netcost_analysis.frames import to_frame
+from netcost_analysis.timeline.timeline import TABLES
+from support.kept import kept
 
 # One more than a float can tell from its neighbour.
 BIG = (1 << 60) + 1
@@ -104,3 +106,12 @@ def test_no_rows_keep_their_types() -> None:
     )
     assert made.dtypes.map(str).tolist() == ["UInt64", "category"]
     assert len(to_frame(pa.table({"n": pa.chunked_array([], pa.int64())}))) == 0
+
+
+# Of every table and kind of column: numbers, names, both with and without nulls.
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
+def test_plain_columns_are_those_of_arrow(sample: str) -> None:
+    timeline = kept(sample).timeline().load(*TABLES)
+    for name in (*TABLES, "sums", "irqs", "longest"):
+        wanted = pa.table(timeline._table(name)).to_pydict()
+        assert timeline.columns(name) == wanted

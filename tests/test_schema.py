@@ -11,6 +11,7 @@ from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns, is_instant, typed, unit_of
 from support.host import ROOT
 from support.kept import kept
+from support.typed import assert_whole
 
 ALL = sorted(questions())
 BUNDLES = ("nic-stolen-time", "local-migrations.netcost.tar.zst")
@@ -27,18 +28,7 @@ def answers(name: str) -> list[Answer[object]]:
 @pytest.mark.parametrize("name", ALL)
 def test_answers_have_the_declared_types(name: str) -> None:
     for answer in answers(name):
-        if answer.refusal is not None:
-            continue
-        for frame in answer.tables.values():
-            if frame.columns.name is not None:
-                continue
-            named = [key for key in frame.index.names if key is not None]
-            flat = frame.reset_index() if named else frame
-            for one in map(str, flat.columns):
-                declared = column(one)
-                assert declared is not None, f"columns.toml has no {one}"
-                assert declared.type is not None, f"columns.toml has no type for {one}"
-                assert str(flat[one].dtype) == declared.type, one
+        assert_whole(answer)
 
 
 @pytest.mark.parametrize("name", sorted(columns()))

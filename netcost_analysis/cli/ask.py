@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 _ON_A_TERMINAL = 40
 _NOTES = "notes"
-# Parts whose columns are named for things; of what, their own name says.
-_MATRICES = ("cpu_share", "interrupts_per_s")
 
 
 def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -194,12 +192,9 @@ def _print_table(
     missing = 0
     columns = 1
     if len(frame) or not name:
-        # By their own names, which docs/definitions.md defines; a matrix has names of things, and
-        # what they are in its own.
-        unit = name.rpartition("_")[2] if frame.columns.name and name in _MATRICES else None
-        kept = [*frame.index.names, *(() if unit else frame.columns)]
-        names = {str(one): str(one) for one in kept}
-        table = figures(frame, start_ns, most, names, unit, question.shares)
+        # By their own names, which docs/definitions.md defines.
+        names = {str(one): str(one) for one in (*frame.index.names, *frame.columns)}
+        table = figures(frame, start_ns, most, names, shares=question.shares)
         columns = len(table.header)
         missing = show(table, by_importance(table, question.main_columns), wide)
     cut = most is not None and len(frame) > most

@@ -67,6 +67,7 @@ def joined(values: Any, last: str = " and ") -> Markdown:
 FILTERS = {
     "duration": units.duration,
     "share": units.share,
+    "signed_share": units.signed_share,
     "points": units.points,
     "ranges": units.ranges,
     "thousands": units.thousands,

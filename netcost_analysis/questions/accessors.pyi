@@ -4,17 +4,20 @@ import collections.abc
 from typing import Any, Literal, Optional
 
 from netcost_analysis.coverage import Coverages
-from netcost_analysis.questions.accounting.hidden import HiddenCost
+from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
+from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
+from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
+from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
 from netcost_analysis.questions.batches.softirq_sizes import NetRx
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
-from netcost_analysis.questions.devices.device_time import DeviceMatrix
+from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.migration.verdict import MigrationVerdict
+from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.example import Example
@@ -92,6 +95,9 @@ class RecordingStolenTime:
 
 
 class RecordingBatches:
+    def detail_window(self) -> Answer[DetailWindow]:
+        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+
     def device_batches(self) -> Answer[DataFrame]:
         """How many packets the polls of each device received."""
 
@@ -106,6 +112,9 @@ class RecordingBatches:
 
     def net_rx_batches(self) -> Answer[NetRx]:
         """How many packets the NET_RX softirqs handled, all their polls together."""
+
+    def net_rx_totals(self) -> Answer[NetRxTotals]:
+        """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
 
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
@@ -137,7 +146,7 @@ class RecordingBatches:
 
 class RecordingProcesses:
     def client_and_server(self, *, client: int | str | None = ..., server: int | str | None = ...) -> Answer[DataFrame]:
-        """The two ends of local traffic, side by side."""
+        """The two endpoints of local traffic, side by side."""
 
     def context_switches(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often each task left a CPU, and whether it wanted to."""
@@ -156,13 +165,13 @@ class RecordingProcesses:
 
 
 class RecordingMigration:
-    def migration_effect(self, *, task: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
+    def migration_effect(self, *, victim: int | str | None = ..., widths_ns: collections.abc.Sequence[int] = ..., by_cause: bool = ...) -> Answer[DataFrame]:
         """What migrations did to those who were migrated: an event study."""
 
     def migration_rates(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How often tasks were migrated, by cause."""
 
-    def migration_verdict(self, *, task: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
+    def migration_verdict(self, *, victim: int | str | None = ..., horizon_ns: int = ...) -> Answer[MigrationVerdict]:
         """Whether migrations explain anything of what a task got: yes, no, or cannot tell."""
 
     def migrations(self) -> Answer[DataFrame]:
@@ -170,7 +179,7 @@ class RecordingMigration:
 
 
 class RecordingDevices:
-    def assumed_rates(self, *, interval_s: float = ..., folder: str = ...) -> Answer[DataFrame]:
+    def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
         """What a tool would have said that takes its interval for the one it asked for."""
 
     def device_cost(self) -> Answer[DataFrame]:
@@ -182,16 +191,25 @@ class RecordingDevices:
     def device_lines(self) -> Answer[DataFrame]:
         """Which network device each interrupt line serves, and how that is known."""
 
-    def device_matrix(self) -> Answer[DeviceMatrix]:
-        """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it."""
+    def device_matrix(self) -> Answer[DataFrame]:
+        """Devices by CPUs: what share of each CPU's time each took, with interrupts per second."""
 
     def device_saturation(self) -> Answer[DataFrame]:
         """Every counter that says packets found no room, from before the load to after it."""
 
+    def device_summary(self) -> Answer[DeviceSummary]:
+        """Which device costs most CPU time, and the gravest of what looks wrong about any."""
+
     def device_time(self) -> Answer[DataFrame]:
         """What CPU time each device took on each CPU, in its interrupts and in its polls."""
 
-    def device_traffic(self, *, folder: str = ..., whole: bool = ..., sides: bool = ..., within: tuple[int, int] | None = ...) -> Answer[DataFrame]:
+    def device_time_series(self, *, bin_ns: int | None = ...) -> Answer[DataFrame]:
+        """What CPU time each device took, bin by bin, in its interrupts and in its polls."""
+
+    def device_totals(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
+        """What each interface received and sent in all, from the first reading of net/dev to the last."""
+
+    def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
     def interfaces(self) -> Answer[Any]:
@@ -199,7 +217,10 @@ class RecordingDevices:
 
 
 class RecordingAccounting:
-    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ...) -> Answer[DataFrame]:
+    def account_reasons(self, *, calibration: Any = ...) -> Answer[DataFrame]:
+        """Why each account of what the victim got can be wrong, on the kernel that kept it."""
+
+    def accounts(self, *, hidden_ns: float | None = ..., hidden_from: str = ..., calibration: Any = ...) -> Answer[DataFrame]:
         """Every estimate of the share of wall time that the bundle's victim got, and how each can err."""
 
     def cpu_accounts(self) -> Answer[DataFrame]:
@@ -248,7 +269,10 @@ class ExperimentBatches:
 
 class ExperimentAccounting:
     def hidden_cost(self) -> Answer[HiddenCost]:
-        """What an interrupt costs beyond what tracepoints enclose, and whether it predicts other runs."""
+        """What an interrupt costs beyond what tracepoints enclose."""
+
+    def hidden_cost_predictions(self, *, held_out: Literal['rate', 'repeat', 'both'] = ...) -> Answer[Predictions]:
+        """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 
 class ExperimentAsk(Ask):

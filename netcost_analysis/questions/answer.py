@@ -2,6 +2,8 @@
 
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -179,9 +181,7 @@ class Answer(Generic[Result]):
         height, title = picture.height, picture.title
         height = height(self, **panel) if callable(height) else height
         title = title(self, **panel) if callable(title) else title
-        with style(), warnings.catch_warnings():
-            # A task may have a name that the font has no letters for.
-            warnings.filterwarnings("ignore", message="Glyph")
+        with style(), _without_letters():
             figure, ax = plt.subplots(figsize=(_WIDTH_INCHES, height))
             figure.set_label(_shown(title))
             picture.draw(ax, self, **panel)
@@ -226,7 +226,8 @@ class Answer(Generic[Result]):
         figure = self._drawn(picture, panel)
         try:
             alt = {"image/png": {"alt": figure.get_label()}}
-            display(figure, metadata=alt)  # type: ignore[no-untyped-call]
+            with _without_letters():
+                display(figure, metadata=alt)  # type: ignore[no-untyped-call]
         finally:
             plt.close(figure)
 
@@ -246,6 +247,14 @@ def parts(result: Any) -> dict[str, Any]:
     if hasattr(result, "_asdict"):
         return dict(result._asdict())
     return result if isinstance(result, dict) else {"": result}
+
+
+@contextmanager
+def _without_letters() -> Iterator[None]:
+    # A task may have a name that the font has no letters for.
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        yield
 
 
 def _is_frame(part: Any) -> bool:

@@ -50,6 +50,8 @@ table.ledger th { text-align: center; }
 table.ledger tbody tr { background: none; border-bottom: 1px solid #eceef0; }
 table.ledger tr.total td { font-weight: 600; border-top: 1px solid #888; }
 .answer { font-size: 1.4rem; line-height: 1.35; max-width: 60rem; }
+h4 { font-size: 1.4rem; font-weight: normal; line-height: 1.35; max-width: 60rem; margin: 1em 0; }
+blockquote { color: #555; border-left: 3px solid #bbb; margin: 1rem 0; padding-left: .75rem; }
 .missing { color: #555; border-left: 3px solid #bbb; padding-left: .75rem; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f5f6; padding: .75rem; }
 .anchor-link, .prompt { display: none; }

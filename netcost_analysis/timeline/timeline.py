@@ -152,7 +152,7 @@ class Timeline:
         return self._frames[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists of int, str and None, without pandas: for small ones.
+        """A table's columns as lists of int, bool, str and None: for small ones, without pandas.
 
         name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
         time of the longest, whatever the window.

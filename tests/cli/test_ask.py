@@ -97,7 +97,7 @@ def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
             ("rolling_stolen", NIC, "--with", "victim=opensl"),
             "no task 'opensl' in the window; there",
         ),
-        (("migration_verdict", NIC, "--with", "task=99"), "no task 99 in the window; there are"),
+        (("migration_verdict", NIC, "--with", "victim=99"), "no task 99 in the window; there are"),
         (("stolen", SWEEP), "is an experiment, and stolen is asked of a recording"),
         (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
         (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),

@@ -72,7 +72,10 @@ def test_a_full_disk_is_named(tmp_path: Path, netcost: Netcost, source: str) -> 
     bundle, disk = SAMPLES / source, tmp_path / "disk"
     if source == "text":
         bundle = tmp_path / "text"
-        for name, data in {**p.bundle_files(tmp_path), "load.txt": b"1\n" * (1 << 20)}.items():
+        for name, data in {
+            **p.bundle_files(tmp_path),
+            "load.txt": (b"1 " * 32 + b"\n") * (1 << 15),
+        }.items():
             (bundle / name).parent.mkdir(parents=True, exist_ok=True)
             (bundle / name).write_bytes(data)
     disk.mkdir()

@@ -13,6 +13,7 @@ from support import thinned
 from support.host import ROOT
 from support.kept import Kept
 from support.thinned import Row, without
+from support.typed import assert_whole
 
 SAMPLES = {
     name: ROOT / "sample-data" / name
@@ -68,7 +69,7 @@ def test_conservation_holds_and_every_question_answers(
     assert (frame["stolen_ns"] <= frame["stolen_max_ns"]).all()
     assert (frame["stolen_max_ns"] <= frame["on_cpu_ns"]).all()
     for one in of_recordings():
-        capture.ask(one.name)
+        assert_whole(capture.ask(one.name))
 
 
 # What the victim had until then it has still, and nothing beyond.

@@ -5,11 +5,13 @@ import re
 from html import unescape
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.capture.experiment import open_experiment
-from netcost_analysis.questions.batches import words_costs, words_limits
+from netcost_analysis.display.templates import as_text, render
+from netcost_analysis.questions.answer import Answer
+from netcost_analysis.questions.batches import rate_curve, squeezes
 from netcost_analysis.units import duration, share
 from support import told_notebook
 from support.host import ROOT
@@ -77,7 +79,7 @@ def test_the_figures_are_the_functions(page: str) -> None:
         f"{row['squeezes_low']:,} to {row['squeezes_high']:,} of {row['net_rx']:,} NET_RX" in text
     )
     longest = netcost.long_softirqs(timeline)["ns"].max()
-    assert f"<td>{duration(longest)}</td>" in page
+    assert f">{duration(longest)}</td>" in page
     gaps = netcost.irq_gaps(timeline)
     assert f"{gaps['interrupts'].iloc[0]:,} interrupts" in text
     cost = netcost.poll_costs(timeline).iloc[0]
@@ -85,31 +87,37 @@ def test_the_figures_are_the_functions(page: str) -> None:
     assert "Do not use that line" in text
 
 
-def test_somebody_elses_capture_is_not_told_with_the_samples_series(page: str) -> None:
-    assert words(words_costs.NO_SERIES) in words(page)
+WITHOUT = "rate_curve is asked of an experiment"
+
+
+def test_somebody_elses_capture_is_not_told_with_the_samples_experiment(page: str) -> None:
+    assert WITHOUT in words(page)
     assert "datapath-sweep, kernel" not in words(page)
 
 
-def test_the_notebook_itself_tells_the_series() -> None:
+def test_the_notebook_itself_tells_the_experiment() -> None:
     text = SCRIPT.with_suffix(".ipynb").read_text()
     assert "No step of these curves is flat" in text
-    assert "From here on not the capture above but the experiment" in text
+    assert "Not of one capture but of the experiment" in text
+    assert WITHOUT not in text
 
 
 # Given is not the default, whatever the folder is called.
-def test_a_series_that_is_given_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_experiment_that_is_given_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mine = tmp_path / "datapath-sweep"
     mine.mkdir()
     (mine / "experiment.json").write_text('{"netcost_experiment": 1}')
     (mine / "steps.tsv").write_text("bundle\tpps\na\t1\n")
     path = written(tmp_path, robbed())
     for given, says, silent in (
-        (str(mine), f"no step of {mine} was recorded with", words_costs.NO_SERIES),
-        (None, words_costs.NO_SERIES, "no step of"),
+        (str(mine), f"no step of {mine} was recorded with", WITHOUT),
+        (None, WITHOUT, "no step of"),
     ):
         source = SCRIPT.read_text().replace("experiment = None ", f"experiment = {given!r} ", 1)
         monkeypatch.setattr(told_notebook, "SCRIPT", Source(source + "\nvictim = None\n"))
-        text = tell(path, monkeypatch).text
+        text = words(tell(path, monkeypatch).text)
         assert says in text
         assert silent not in text
 
@@ -197,12 +205,17 @@ def test_an_idle_cpu_and_many_devices(tmp_path: Path, told: pytest.MonkeyPatch) 
     assert "Packets per poll, by device and CPU" in shown.pictures
 
 
+def said_of(table: pd.DataFrame) -> str:
+    asked = netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
+    answer = Answer(rate_curve, asked.ask, {"Experiment": asked}, {}, table)
+    return as_text(answer.words)
+
+
 def test_words_of_a_flat_curve() -> None:
-    curve = netcost.rate_curve(open_experiment(ROOT / "sample-data" / "nic-guest"))
-    assert "one step only" in words_costs.curve_text(
-        curve[curve["curve"] == curve["curve"].iloc[0]]
-    )
-    assert "No curve of this experiment has two rates" in words_costs.flat_text(curve)
+    curve = netcost.rate_curve(netcost.open_experiment(ROOT / "sample-data" / "nic-guest"))
+    text = said_of(curve)
+    assert "one step only" in text
+    assert "No curve of this experiment has two rates" in text
     flat = curve.assign(
         curve="mine",
         flatness=[float("nan"), 0.9, 0.1, 0.2],
@@ -216,7 +229,7 @@ def test_words_of_a_flat_curve() -> None:
         packet_part_ns=100.0,
         poll_part_ns=5_000.0,
     )
-    text = words_costs.flat_text(flat)
+    text = said_of(flat)
     assert "The share of the CPU is flat in 1 step: mine" in text
     assert "save 75.0 %" in text
     assert "must be 11 times a packet's own where packets came alone there, 26 times" in text
@@ -224,9 +237,16 @@ def test_words_of_a_flat_curve() -> None:
     near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch=2.0)
     near["flatness"] = [0.1, 0.9, 0.1, 0.2]
     # 10 (100 + 5,000 / 64) / (100 + 5,000 / 2) = 0.69: batches of 64 would do more than enough.
-    assert "10 times that rate would cost 0.7 times that share" in words_costs.flat_text(near)
+    assert "10 times that rate would cost 0.7 times that share" in said_of(near)
 
 
-def test_between_is_a_range_or_one() -> None:
-    assert words_limits.between(3, 3) == "3"
-    assert words_limits.between(1_000, 2_000) == "1,000 to 2,000"
+def test_counts_are_a_range_or_one() -> None:
+    row = {"cpu": 0, "squeezes_low": 3, "squeezes_high": 3, "net_rx": 2_500, "by_budget": 3}
+    told = {"more": 0, "known": True, "against": [], "why": "nobody looked"}
+    text = as_text(
+        render(
+            squeezes.template,
+            told | {"cpus": [row | {"by_time_low": 1_000, "by_time_high": 2_000}]},
+        )
+    )
+    assert "CPU 0: 3 of 2,500 NET_RX (3 by packets, 1,000 to 2,000 by time)" in text

@@ -43,7 +43,7 @@ def test_its_figures_are_those_of_the_functions(page: str) -> None:
 
 def test_it_names_the_interface_that_nobody_uses(page: str) -> None:
     answer = page.split("The answer")[1].split("Devices by CPUs")[0]
-    assert "<b>busy0</b> costs most" in answer
+    assert "<strong>busy0</strong> costs most" in answer
     assert "quiet0 has no address" in answer
     assert "Traceback" not in page
 
@@ -74,14 +74,14 @@ class Script:
 @pytest.mark.parametrize(
     ("formats", "sentence", "pictures"),
     [
-        (t.FORMATS, "<b>eth0</b> costs most", 3),
+        (t.FORMATS, "<strong>eth0</strong> costs most", 3),
         ((t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT), "No device can be named: napi:napi_poll", 1),
         (
             tuple(one for one in t.FORMATS if one is not t.NAPI_POLL),
             "in their polls and outside took 150 µs",
             1,
         ),
-        ((t.NAPI_POLL,), "<b>how long</b> is unknown", 1),
+        ((t.NAPI_POLL,), "<strong>how long</strong> is unknown", 1),
         ((t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT), "netcost-record --profile light records them", 0),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_device_may_be_called_anything(tmp_path: Path, devices: pytest.MonkeyP
 def test_other_samples(sample: str, devices: pytest.MonkeyPatch) -> None:
     told = told_notebook.tell(ROOT / "sample-data" / sample, devices)
     expected = {
-        "nic-stolen-time": "the trace&#x27;s clock (perf) is not that of the interfaces",
+        "nic-stolen-time": "the trace's clock (perf) is not that of the interfaces",
         "stolen-time-tcp.netcost.tar.zst": "What packets of veth-rx cost is not known",
     }
     assert expected[sample] in told.text

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from netcost_analysis import HiddenCost, Timeline, hidden_cost
 from netcost_analysis.capture.capture import Capture
-from netcost_analysis.capture.experiment import open_experiment
+from netcost_analysis.capture.experiment import Experiment, open_experiment
 from support.host import ROOT
 
 
@@ -33,7 +33,12 @@ def kept(name: str) -> Kept:
     return Kept(ROOT / "sample-data" / name)
 
 
-# Of 28 bundles: seconds.
+# Of 28 bundles, which take seconds to read.
+@cache
+def kept_calibration() -> Experiment:
+    return open_experiment(ROOT / "sample-data" / "hidden-cost")
+
+
 @cache
 def kept_hidden_cost() -> HiddenCost:
-    return hidden_cost(open_experiment(ROOT / "sample-data" / "hidden-cost"))
+    return hidden_cost(kept_calibration())

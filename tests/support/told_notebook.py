@@ -40,12 +40,17 @@ class Told:
 
 
 def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None) -> Told:
+    return told_by(SCRIPT, monkeypatch, path=str(path), victim=victim)
+
+
+def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | None) -> Told:
+    # parameters: of the notebook's first cell.
     told = Told()
     monkeypatch.setattr(display, "display", told.show)
     monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda *_: None)
     mpl.use("agg")
-    source = SCRIPT.read_text()
-    for name, value in {"path": str(path), "victim": victim}.items():
+    source = script.read_text()
+    for name, value in parameters.items():
         line = next(line for line in source.splitlines() if line.startswith(f"{name} = "))
         source = source.replace(line, f"{name} = {value!r}")
     names: dict[str, Any] = {"_shown": told.answer}
@@ -55,6 +60,6 @@ def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None)
         if tree.body and isinstance(tree.body[-1], ast.Expr):
             last = tree.body[-1]
             last.value = ast.Call(ast.Name("_shown", ast.Load()), [last.value], [])
-        code = compile(ast.fix_missing_locations(tree), str(SCRIPT), "exec")
+        code = compile(ast.fix_missing_locations(tree), str(script), "exec")
         exec(code, names)  # noqa: S102
     return told

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use pyo3::IntoPyObjectExt;
 use pyo3_arrow::PyTable;
 
-/// The columns of a table as lists of Python's integers and strings; `None` where one is null.
+/// The columns of a table as lists of Python's integers, booleans and strings; `None` for a null.
 #[pyfunction]
 pub fn columns<'py>(py: Python<'py>, table: &Bound<'py, PyTable>) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
@@ -34,6 +34,7 @@ fn values<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Vec<Option<Bound<
         DataType::Int32 => numbers::<Int32Type>(py, array),
         DataType::Int64 => numbers::<Int64Type>(py, array),
         DataType::UInt64 => numbers::<UInt64Type>(py, array),
+        DataType::Boolean => array.as_boolean().iter().map(|known| of(py, known)).collect(),
         DataType::Utf8 => array.as_string::<i32>().iter().map(|text| of(py, text)).collect(),
         DataType::Dictionary(..) => {
             let array = array.as_any_dictionary();
@@ -45,7 +46,7 @@ fn values<'py>(py: Python<'py>, array: &dyn Array) -> PyResult<Vec<Option<Bound<
             };
             keys.into_iter().map(value).collect()
         }
-        kind => Err(PyValueError::new_err(format!("a column of {kind} is none of numbers or texts"))),
+        kind => Err(PyValueError::new_err(format!("a column of {kind} holds neither numbers nor texts"))),
     }
 }
 

@@ -151,7 +151,11 @@ impl Capture {
     /// Every tracepoint's events, in one pass.
     #[pyo3(signature = (progress=None))]
     fn all_events<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
-        self.tables_of(py, None, progress)
+        let found = PyDict::new(py);
+        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, None, None, progress))? {
+            found.set_item(name, table(py, batch)?)?;
+        }
+        Ok(found)
     }
 
     /// How many events lie within windows, in one pass: by CPU and the value of a field.
@@ -221,19 +225,6 @@ impl Capture {
 }
 
 impl Capture {
-    fn tables_of<'py>(
-        &self,
-        py: Python<'py>,
-        wanted: Option<&[String]>,
-        progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let found = PyDict::new(py);
-        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, wanted, None, progress))? {
-            found.set_item(name, table(py, batch)?)?;
-        }
-        Ok(found)
-    }
-
     /// The absolute window of a request; bins must not be so narrow that they outnumber events.
     fn window(
         &self,

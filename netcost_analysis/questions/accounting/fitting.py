@@ -9,7 +9,7 @@ _RESAMPLES = 4000
 _SEED = 6
 _CONFIDENCE = 0.95
 QUANTITIES = (
-    *("hidden_ns", "looking_ns", "traced_interrupt_ns", "traced_packet_ns"),
+    *("hidden_ns", "event_ns", "traced_interrupt_ns", "traced_packet_ns"),
     *("events_per_interrupt", "events_per_packet"),
 )
 
@@ -48,7 +48,7 @@ def fit(table: pd.DataFrame, weights: Numbers | None = None) -> pd.DataFrame:
     QUANTITIES, in ns and events. NaN where nothing tells.
 
     - hidden_ns: what was lost beyond traced time, per interrupt of the traced runs.
-    - looking_ns: what the traced run lost more than the untraced one, for the interrupts that each
+    - event_ns: what the traced run lost more than the untraced one, for the interrupts that each
       had, per event recorded.
     - traced_interrupt_ns, traced_packet_ns: traced loss but for other tasks' time, by both.
     - events_per_interrupt, events_per_packet: recorded events likewise.
@@ -57,14 +57,14 @@ def fit(table: pd.DataFrame, weights: Numbers | None = None) -> pd.DataFrame:
         weights = np.ones((1, len(table)))
     counts = table[["interrupts", "packets"]].to_numpy(float)
     ratio = (table["untraced_interrupts"] / table["interrupts"]).to_numpy(float)
-    looked = (table["lost"] * ratio - table["untraced_lost"]).to_numpy(float)
+    tracing = (table["lost"] * ratio - table["untraced_lost"]).to_numpy(float)
     traced = (table["traced"] - table["others"]).to_numpy(float)
     hidden = (table["lost"] - table["traced"]).to_numpy(float)
     events = table["events"].to_numpy(float)
     found = np.column_stack(
         [
             hidden_ns(hidden, counts[:, 0], weights),
-            1e9 * _least_squares((events * ratio)[:, None], looked, weights),
+            1e9 * _least_squares((events * ratio)[:, None], tracing, weights),
             1e9 * _least_squares(counts, traced, weights),
             _least_squares(counts, events, weights),
         ]

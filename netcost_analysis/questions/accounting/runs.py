@@ -1,7 +1,8 @@
 """The runs of a calibration: the same victim alone and robbed, with tracing and without."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 
@@ -21,9 +22,11 @@ COLUMNS = (
     *("by_ticks_share", "by_trace_share", "others_share", "cpu_interrupts_per_s", "packets_per_s"),
     *("events_per_s", "steal_share"),
 )
+# Reading an experiment's recordings takes seconds, and several questions are of the same runs.
+_READ: "WeakKeyDictionary[Experiment, pd.DataFrame]" = WeakKeyDictionary()
 
 
-def calibration_runs(series: "Experiment") -> pd.DataFrame:
+def calibration_runs(experiment: "Experiment") -> pd.DataFrame:
     """Each run of the victim in an experiment of capture/lab/hidden-cost.
 
     Returns a row per run: bundle, condition (the rate of datagrams, with the number sent at a time
@@ -35,11 +38,33 @@ def calibration_runs(series: "Experiment") -> pd.DataFrame:
     (recorded; 0 for runs without a trace) and steal_share. A run at rate 0 has no load run of its
     own. Raises CaptureError for an experiment without such runs.
     """
-    steps = series.steps
+    if experiment not in _READ:
+        _READ[experiment] = _read(experiment)
+    return _READ[experiment].copy()
+
+
+class Noise(NamedTuple):
+    """How far by_work_share is from 1 in traced runs without a load: how many, mean and most."""
+
+    runs: int
+    mean_share: float
+    most_share: float
+
+
+def noise(runs: pd.DataFrame) -> Noise:
+    """How far the measure goes from one run to the next when nothing happens. runs: as above."""
+    idle = (runs["condition"] == "0") & (runs["run"] == "load_traced")
+    shares = runs[(runs["run"] == "idle_traced") | idle]["by_work_share"].dropna()
+    off = (shares - 1).abs()
+    return Noise(len(off), float(off.mean()), float(off.max()))
+
+
+def _read(experiment: "Experiment") -> pd.DataFrame:
+    steps = experiment.steps
     if not {"bundle", "repeat", "offered_pps"} <= set(steps.columns):
         raise CaptureError(
-            f"{series.path} is no calibration: capture/lab/hidden-cost makes one, a step for each "
-            "rate and repeat"
+            f"{experiment.path} is no calibration: capture/lab/hidden-cost makes one, a step for "
+            "each rate and repeat"
         )
     rows: list[dict[str, Any]] = []
     for step in steps.to_dict("records"):
@@ -49,9 +74,9 @@ def calibration_runs(series: "Experiment") -> pd.DataFrame:
             "condition": f"{step['offered_pps']}" + (f"x{sent}" if sent != 1 else ""),
             "repeat": int(step["repeat"]),
         }
-        rows += [head | run for run in _runs(series.capture(str(step["bundle"])))]
+        rows += [head | run for run in _runs(experiment.capture(str(step["bundle"])))]
     if not rows:
-        raise CaptureError(f"{series.path} has no run in its table")
+        raise CaptureError(f"{experiment.path} has no run in its table")
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

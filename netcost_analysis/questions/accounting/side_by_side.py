@@ -1,20 +1,16 @@
-"""Every account of what the victim got, side by side."""
+"""What each account says that the victim got, and what is to be said of it."""
 
 import math
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from ..._native import CaptureError
-from ...capture.accounting import accounting
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import TaskStat, parse_task_stat
 from ...units import share
-from ..question import question
 from .counts import NAN, Counted, counted
 from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
-from .reasons import STEAL_LIMIT, why
-from .run_time import Row, schedstat, victim_cpu
+from .reasons import STEAL_LIMIT
+from .run_time import Row, victim_cpu
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -29,62 +25,6 @@ _DISTURBED = 0.03
 # What of the trace's time nobody has, and how much longer the snapshots' time is than the run,
 # before it has to be said.
 _UNKNOWN, _LONGER = 0.005, 0.1
-_COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
-
-
-@question()
-def accounts(
-    capture: "Capture", hidden_ns: float | None = None, hidden_from: str = ""
-) -> pd.DataFrame:
-    """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
-
-    capture: of a bundle with a victim. hidden_ns: what each interrupt costs beyond traced time, as
-    hidden_cost estimates it, None for no such row; hidden_from: where that was measured, for the
-    text. Returns a row per estimate (index: times, system, task_stat, schedstat, cpu_stat, mpstat,
-    traced, traced_and_hidden, work): got_share and lost_share of wall time (of system, its system
-    time, only the latter: that the task was charged for), residual_share (got_share less that of
-    work), resolution_share, steal_share, source and why. NaN where the bundle cannot say;
-    traced where its trace does not hold the run. Raises CaptureError for a recording without a
-    victim. Sources: reasons.py; docs/definitions.md.
-    """
-    timeline, bundle, untold = ran(capture)
-    counts = counted(bundle, victim_cpu(bundle))
-    rows = {
-        "times": _times(bundle),
-        "system": _system(bundle),
-        "task_stat": _task_stat(bundle),
-        "schedstat": schedstat(bundle),
-        "cpu_stat": _cpu_stat(counts),
-        "mpstat": _mpstat(bundle),
-        "traced": _traced(bundle, timeline),
-        "traced_and_hidden": _hidden(bundle, timeline, counts, hidden_ns),
-        "work": _work(bundle),
-    }
-    if hidden_ns is None:
-        del rows["traced_and_hidden"]
-    regime, config = accounting(bundle.kernel_config), bundle.kernel_config
-    records = []
-    for name, row in rows.items():
-        # Where an estimate has no steal of its own, that of the snapshots around the run.
-        steal = counts.steal_share if math.isnan(row.steal) else row.steal
-        reason = why(name, regime, config, steal, hidden_from or "measured elsewhere")
-        if name == "work":
-            reason += _disturbed(bundle)
-        if name in ("task_stat", "schedstat") or name.startswith("traced"):
-            reason += _other_seconds(bundle)
-        if name == "cpu_stat":
-            reason += _longer(bundle, counts)
-        if name.startswith("traced"):
-            reason += _of_trace(bundle, timeline) + (
-                f". The trace cannot say: {untold}" * bool(untold)
-            )
-        step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
-        records.append((row.got, step, steal, row.source, reason))
-    frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
-    frame.insert(1, "lost_share", 1 - frame["got_share"])
-    frame.loc["system", "lost_share"] = rows["system"].charged
-    frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
-    return frame
 
 
 def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
@@ -101,7 +41,7 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
     return timeline, bundle, ""
 
 
-def _of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
+def of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
     victim = bundle.victim or {}
     told = ""
     if not all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns")):
@@ -112,7 +52,7 @@ def _of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
     return told
 
 
-def _longer(bundle: "Bundle", counts: Counted) -> str:
+def longer(bundle: "Bundle", counts: Counted) -> str:
     # Idle before and after the run makes every share of it smaller.
     wall = wall_s(bundle)
     if not counts.stat_s > (1 + _LONGER) * wall:
@@ -120,7 +60,7 @@ def _longer(bundle: "Bundle", counts: Counted) -> str:
     return f". Here the snapshots are {counts.stat_s:.2f} s apart, and the run took {wall:.2f} s"
 
 
-def _other_seconds(bundle: "Bundle") -> str:
+def other_seconds(bundle: "Bundle") -> str:
     # openssl starts before it counts, and reads its clock after; on a slow host that is long.
     wall, asked = wall_s(bundle), sum(run.asked_s for run in bundle.speed_runs)
     if not (asked and wall > (1 + _LONGER) * asked):
@@ -133,7 +73,7 @@ def baseline_got(bundle: "Bundle") -> float:
 
     What the baseline did not have is missing from all that is measured against it.
     """
-    alone = _task_stat(bundle.baseline).got if bundle.baseline else NAN
+    alone = task_stat(bundle.baseline).got if bundle.baseline else NAN
     return alone if alone < 1 - _DISTURBED else NAN
 
 
@@ -143,7 +83,7 @@ def undisturbed(bundle: "Bundle", work: float) -> tuple[float, float] | None:
     return None if math.isnan(alone) else (alone, alone * work)
 
 
-def _disturbed(bundle: "Bundle") -> str:
+def disturbed(bundle: "Bundle") -> str:
     if bundle.baseline is None:
         return ""
     alone, told = baseline_got(bundle), ""
@@ -165,13 +105,13 @@ def wall_s(bundle: "Bundle") -> float:
     return float(wall) if isinstance(wall, int | float) and wall > 0 else NAN
 
 
-def _times(bundle: "Bundle") -> Row:
+def times(bundle: "Bundle") -> Row:
     asked = sum(run.asked_s for run in times_of_its_own(bundle)) or wall_s(bundle)
     source = "the victim's user time by times(2) over wall time"
     return Row(_or_nan(ticks_share(bundle)), 1 / USER_HZ / asked, source=source)
 
 
-def _task_stat(bundle: "Bundle") -> Row:
+def task_stat(bundle: "Bundle") -> Row:
     user, system, source = _charged(bundle)
     # Each of the two is rounded down to a tick.
     step = 2 / USER_HZ / wall_s(bundle)
@@ -180,7 +120,7 @@ def _task_stat(bundle: "Bundle") -> Row:
     )
 
 
-def _system(bundle: "Bundle") -> Row:
+def system(bundle: "Bundle") -> Row:
     # Not what it got: what it was charged for and, where it only computes, did not have.
     _, system, source = _charged(bundle)
     wall = wall_s(bundle)
@@ -202,7 +142,7 @@ def _charged(bundle: "Bundle") -> tuple[float, float, str]:
 
 def top_share(bundle: "Bundle") -> float | None:
     """What top showed of the bundle's victim: utime + stime over its wall time; None if unknown."""
-    shown = _task_stat(bundle).got if bundle.victim else NAN
+    shown = task_stat(bundle).got if bundle.victim else NAN
     return None if math.isnan(shown) else shown
 
 
@@ -217,14 +157,14 @@ def _victim_stats(bundle: "Bundle") -> dict[str, TaskStat]:
     return stats
 
 
-def _cpu_stat(counts: Counted) -> Row:
+def cpu_stat(counts: Counted) -> Row:
     source = "user and nice of its CPU's line in /proc/stat, of all its ticks"
     shares = counts.shares
     got = shares["user"] + shares["nice"] if "nice" in shares else NAN
     return Row(got, 1 / USER_HZ / counts.stat_s, counts.steal_share, source)
 
 
-def _mpstat(bundle: "Bundle") -> Row:
+def mpstat(bundle: "Bundle") -> Row:
     source = "%usr and %nice of its CPU by mpstat, in the intervals within the run"
     inside = intervals_within(bundle)
     if not len(inside):
@@ -236,7 +176,7 @@ def _mpstat(bundle: "Bundle") -> Row:
     )
 
 
-def _traced(bundle: "Bundle", timeline: "Timeline | None") -> Row:
+def traced(bundle: "Bundle", timeline: "Timeline | None") -> Row:
     step = NAN
     if timeline is not None and timeline.duration_ns:
         step = float(timeline.summary["resolution_ns"]) / timeline.duration_ns
@@ -248,7 +188,7 @@ def _own(bundle: "Bundle", timeline: "Timeline | None") -> float:
     return NAN if timeline is None else _or_nan(traced_share(bundle, timeline))
 
 
-def _hidden(
+def hidden(
     bundle: "Bundle", timeline: "Timeline | None", counts: Counted, hidden_ns: float | None
 ) -> Row:
     traced = _own(bundle, timeline)
@@ -257,7 +197,7 @@ def _hidden(
     return Row(traced - lost, source=source)
 
 
-def _work(bundle: "Bundle") -> Row:
+def work(bundle: "Bundle") -> Row:
     blocks = sum(run.blocks for run in bundle.speed_runs)
     step = 1 / blocks if blocks else NAN
     source = "blocks per second against the baseline's"

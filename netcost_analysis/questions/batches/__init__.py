@@ -1,6 +1,7 @@
 """Softirqs and batches: how packets reach the CPU, in what portions, and what a portion costs.
 
-From an interrupt to the softirq that it raised to the polls in it (softirq_chains); how many
+What NET_RX softirqs did in all (net_rx_totals), of a large capture in a part (detail_window). From
+an interrupt to the softirq that it raised to the polls in it (softirq_chains); how many
 packets a poll and a softirq handle (poll_sizes, softirq_sizes); what stopped them (squeezes,
 softirq_runs against kernel_limits); how long things wait (irq_gaps, raise_delays); what is out of
 the ordinary (long_softirqs) and what only steers (rps_dispatch); what a poll costs however few
@@ -8,11 +9,13 @@ packets it has, and a packet however many there are (poll_costs, packet_costs), 
 share grows with the rate of packets (rate_curve).
 """
 
+from .detail_window import DetailWindow, detail_window
 from .device_batches import device_batches
 from .irq_gaps import irq_gaps
 from .kernel_limits import KernelLimits, kernel_limits
 from .long_softirqs import long_softirqs
 from .net_rx_batches import net_rx_batches
+from .net_rx_totals import NetRxTotals, net_rx_totals
 from .packet_costs import packet_costs
 from .poll_costs import poll_costs
 from .poll_sizes import poll_sizes
@@ -25,13 +28,17 @@ from .softirq_sizes import softirq_sizes
 from .squeezes import Exhaustion, squeezes
 
 __all__ = [
+    "DetailWindow",
     "Exhaustion",
     "KernelLimits",
+    "NetRxTotals",
+    "detail_window",
     "device_batches",
     "irq_gaps",
     "kernel_limits",
     "long_softirqs",
     "net_rx_batches",
+    "net_rx_totals",
     "packet_costs",
     "poll_costs",
     "poll_sizes",

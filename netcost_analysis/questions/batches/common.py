@@ -1,10 +1,13 @@
-# What the tables of this question share: NET_RX rows, gaps in the record, quantiles. Pure functions
-# of frames.
+# What the tables of this topic share: NET_RX rows, gaps in the record, quantiles. Pure functions of
+# frames.
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+
+from ...display.tables import plain as plain_value
 
 QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
@@ -57,3 +60,16 @@ def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFra
     columns = {"mean_ns": groups.mean()}
     columns |= {name: groups.quantile(at) for name, at in QUANTILES.items()}
     return pd.DataFrame({**columns, "longest_ns": groups.max()}).round().astype("Int64")
+
+
+def called(device: object) -> str:
+    # A device's name in a sentence, or what it is that has none.
+    return "a CPU's backlog" if device == "(no_device)" else str(device)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    # Rows by column, for a template: None for what is not known.
+    return [
+        {str(name): plain_value(value) for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]

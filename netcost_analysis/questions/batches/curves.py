@@ -1,8 +1,10 @@
 # What the curves of CPU share over packet rate say together; document 002's question.
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
+
+from .common import records
 
 # A step is called flat where the share grows by less than the fifth root of the rate's growth.
 _FLAT = 0.8
@@ -22,20 +24,19 @@ class Misses(NamedTuple):
     """
 
     median_share: float
-    worst: "pd.Series[float]"
+    worst: dict[str, Any]
     others_batch: float | None
 
 
 def misses(curve: pd.DataFrame) -> Misses | None:
-    """The errors of expected_share. curve: the rows of one, of rate_curve(); None without any."""
+    # The errors of expected_share. curve: the rows of one, of rate_curve(); None without any.
     known = curve[curve["expected_share"].notna()]
     if not len(known):
         return None
     error = (known["expected_share"] / known["network_share"] - 1).abs()
-    worst = known.iloc[int(error.argmax())]
+    (worst,) = records(known.iloc[[int(error.argmax())]])
     most = float(curve.loc[curve["bundle"] != worst["bundle"], "batch"].max())
-    far = worst["batch"] > 2 * most
-    return Misses(float(error.median()), worst, most if far else None)
+    return Misses(float(error.median()), worst, most if worst["batch"] > 2 * most else None)
 
 
 class Prices(NamedTuple):
@@ -54,27 +55,31 @@ def _prices(steps: pd.DataFrame) -> Prices | None:
 class Bend(NamedTuple):
     """Why curves bend, over the steps of an experiment that have a step before them.
 
-    full: steps most of whose work ran in kernel threads; steps: the others, of which flat are those
-    whose share hardly grows. still: steps whose batches hardly grow, and still_growth, how much the
-    share grows there, by the rate's growth. grown: the others; of their shares packets_share is the
-    packets' own, saved_share what batches save; grown_prices: of these. again: steps with more than
-    a quarter of the polls followed by another.
+    full: how many steps have most of their work in kernel threads. steps: the others, of which flat
+    (flat_steps) are those whose share hardly grows, and slowest is the one where it grows least.
+    still: how many have batches that hardly grow, and still_growth, how much the share grows there,
+    by the rate's growth. grown: how many others; of their shares packets_share is the packets' own,
+    saved_share what batches save; grown_prices: of these. again: how many have more than a quarter
+    of the polls followed by another, at most repoll_share of them.
     """
 
-    full: pd.DataFrame
+    full: int
     steps: pd.DataFrame
-    flat: pd.DataFrame
-    still: pd.DataFrame
+    flat: list[dict[str, Any]]
+    flat_steps: int
+    slowest: dict[str, Any] | None
+    still: int
     still_growth: float
-    grown: pd.DataFrame
+    grown: int
     packets_share: float
     saved_share: float
     grown_prices: Prices | None
-    again: pd.DataFrame
+    again: int
+    repoll_share: float
 
 
 def bend(curves: pd.DataFrame) -> Bend | None:
-    """What rate_curve() says over all its curves; None where none has two rates."""
+    # What rate_curve() says over all its curves; None where none has two rates.
     known = curves[curves["flatness"].notna()]
     if not len(known):
         return None
@@ -82,44 +87,50 @@ def bend(curves: pd.DataFrame) -> Bend | None:
     steps = known[~full]
     still = steps[steps["batch_growth"] < _GREW]
     grown = steps[(steps["batch_growth"] >= _GREW) & steps["expected_share"].gt(0)]
+    flat = steps[steps["flatness"] >= _FLAT]
+    again = steps[steps["repoll_share"] > _AGAIN]
     return Bend(
-        full=known[full],
+        full=int(full.sum()),
         steps=steps,
-        flat=steps[steps["flatness"] >= _FLAT],
-        still=still,
+        flat=records(flat),
+        flat_steps=len(flat),
+        slowest=next(iter(records(steps.nlargest(1, "flatness"))), None),
+        still=len(still),
         still_growth=float((still["share_growth"] / still["rate_growth"]).mean()),
-        grown=grown,
+        grown=len(grown),
         packets_share=float((grown["marginal_share"] / grown["expected_share"]).median()),
         saved_share=float((1 - grown["expected_share"] / grown["unbatched_share"]).median()),
         grown_prices=_prices(grown),
-        again=steps[steps["repoll_share"] > _AGAIN],
+        again=len(again),
+        repoll_share=float(again["repoll_share"].max()),
     )
 
 
 class Condition(NamedTuple):
     """What batches would have to do for document 002's flat part, and what they do here.
 
-    growth: of its rate. most_batch: packets of a poll at its lower rate, at most. alone_times,
-    pairs_times: how many times a packet's own cost the work around a batch must be, where packets
-    came alone there, and in twos; here_times: what it is here. near: the step of about that rate,
-    None without; costs_times: how many times its share growth times its rate would cost, in batches
-    of FULL.
+    from_per_s, to_per_s: its rates; growth: of them. full_batch: what a poll takes at most.
+    most_batch: packets of a poll at its lower rate, at most. alone_times, pairs_times: how many
+    times a packet's own cost the work around a batch must be, where packets came alone there, and
+    in twos; here_times: what it is here. near: the step of about that rate, None without;
+    costs_times: how many times its share growth times its rate would cost, in full batches.
     """
 
+    from_per_s: int
+    to_per_s: int
+    full_batch: int
     growth: float
     most_batch: float
     alone_times: float
     pairs_times: float
     here_times: float
-    near: "pd.Series[float] | None"
+    near: dict[str, Any] | None
     costs_times: float
 
 
 def condition(steps: pd.DataFrame) -> Condition | None:
-    """Document 002 beside these steps (Bend.steps); None where their costs are not known.
-
-    The share stays while packet + around / batch falls as the rate grows.
-    """
+    # Document 002 beside these steps (Bend.steps); None where their costs are not known. The share
+    # stays while packet + around / batch falls as the rate grows.
     prices = _prices(steps[steps["expected_share"].gt(0)])
     if prices is None:
         return None
@@ -127,9 +138,33 @@ def condition(steps: pd.DataFrame) -> Condition | None:
     growth = SEEN[1] / SEEN[0]
     alone, pairs = ((growth - 1) / (1 / batch - growth / FULL) for batch in (1, 2))
     off = (steps["rate_per_s"] / SEEN[0] - 1).abs()
-    near = steps.iloc[int(off.argmin())]
-    close = off.min() < _NEAR and near["batch"] > 0
+    (near,) = records(steps.iloc[[int(off.argmin())]])
+    close = off.min() < _NEAR and near["batch"]
     costs = growth * (packet + around / FULL) / (packet + around / near["batch"]) if close else 0.0
     return Condition(
-        growth, FULL / growth, alone, pairs, times, near if close else None, float(costs)
+        *SEEN,
+        FULL,
+        growth,
+        FULL / growth,
+        alone,
+        pairs,
+        times,
+        near if close else None,
+        float(costs),
     )
+
+
+class Curve(NamedTuple):
+    """One curve: its steps that have a step before them, and how well shares are predicted."""
+
+    name: str
+    steps: list[dict[str, Any]]
+    misses: Misses | None
+
+
+def curves_of(table: pd.DataFrame) -> list[Curve]:
+    # The curves of rate_curve(), in its order.
+    return [
+        Curve(str(name), records(rows[rows["share_growth"].notna()]), misses(rows))
+        for name, rows in table.groupby("curve", sort=False)
+    ]

@@ -1,15 +1,25 @@
 # Time between interrupts of a line.
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .common import crosses_gap, plain, spread_of
+from .common import crosses_gap, plain, records, spread_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+_LINES = 8
 
 
 @question(
     needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
     main_columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
+    rows=_LINES,
 )
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
@@ -47,3 +57,30 @@ def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) ->
     table.insert(2, "interrupts_per_s", table["interrupts"] / seconds)
     table = table.sort_values("interrupts", ascending=False, kind="stable")
     return table.reset_index()
+
+
+@irq_gaps.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    measured = answer.frame[answer.frame["gaps"] > 0]
+    of_devices = measured[measured["device"].notna()]
+    # A device's busiest line, else the busiest of all.
+    lines = of_devices if len(of_devices) else measured
+    return {"line": next(iter(records(lines.head(1))), None)}
+
+
+def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+    return answer.frame[answer.frame["gaps"] > 0].head(_LINES)
+
+
+@irq_gaps.plot(
+    title="Time between interrupts of a line",
+    height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
+    panels=lambda answer: [{}] if len(_shown(answer)) else [],
+)
+def _gaps(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import spreads
+
+    rows = _shown(answer)
+    lines = records(rows.assign(of=" (" + rows["device"].astype("string") + ")"))
+    labels = [f"{row['name']}{row['of'] or ''}, CPU {row['cpu']}" for row in lines]
+    spreads(ax, rows, labels, "from one interrupt to the next of that line")

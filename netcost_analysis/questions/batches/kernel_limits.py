@@ -10,6 +10,7 @@ from ..question import question
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
+    from ..answer import Answer
 
 _SYSCTLS = ("netdev_budget", "netdev_budget_usecs", "dev_weight")
 # As the kernel's own Kconfig allows; anything else is a stranger's number.
@@ -74,7 +75,7 @@ def _softirq_jiffies(hz: int) -> int:
     return -(-2 * hz // 1_000)
 
 
-@question()
+@question(rows=0)
 def kernel_limits(capture: Capture) -> KernelLimits:
     """The limits on softirqs that a bundle's host had; all None for a bare recording.
 
@@ -138,3 +139,19 @@ def _number(value: Any) -> int | None:
         return None
     text = str(value)
     return int(text) if re.fullmatch(r"[1-9]\d{0,8}", text) else None
+
+
+@kernel_limits.figures
+def _figures(answer: "Answer[KernelLimits]") -> dict[str, Any]:
+    limits = answer.result
+    least, most = limits.net_rx_limit_ns or (None, None)
+    return {
+        "recorded": limits.netdev_budget is not None or limits.hz is not None,
+        "netdev_budget": limits.netdev_budget,
+        "netdev_budget_usecs": limits.netdev_budget_usecs,
+        "jiffies": limits.net_rx_jiffies,
+        "tick_ns": limits.tick_ns,
+        "least_ns": least,
+        "most_ns": most,
+        "source": limits.source,
+    }

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ...units import duration, plural
 from .common import Ints
@@ -77,6 +76,9 @@ def fit(work: Floats, ns: Floats) -> Line:
 
 
 def _wider(blocks: int) -> float:
+    # It takes a second to import, which commands that ask for no line need not wait.
+    from scipy import stats
+
     tail = (1 + _CONFIDENCE) / 2
     return float(
         stats.t.ppf(tail, blocks - 1) / stats.norm.ppf(tail) * np.sqrt(blocks / (blocks - 1))

@@ -1,5 +1,7 @@
 # NET_RX softirqs that are out of the ordinary.
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
@@ -7,10 +9,17 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .softirq_chains import softirq_chains
 
+if TYPE_CHECKING:
+    from ..answer import Answer
+
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "picked"),
+    main_columns=(
+        *("ns", "cpu", "comm", "device", "polls", "packets"),
+        *("poll_ns", "core_ns", "nested_ns", "entry_ns", "picked"),
+    ),
+    rows=12,
 )
 def long_softirqs(
     timeline: Timeline,
@@ -42,3 +51,16 @@ def outliers_from(
     return rows.assign(picked=picked).sort_values(
         "ns", ascending=False, kind="stable", ignore_index=True
     )
+
+
+@long_softirqs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    rows = answer.frame
+    limits = {**long_softirqs.options, **answer.options}
+    return {
+        "softirqs": len(rows),
+        "few": len(rows[rows["picked"] == "few packets"]),
+        "packets_known": bool(rows["packets"].notna().any()),
+        "longer_ns": limits["longer_ns"],
+        "fewer_packets": limits["fewer_packets"],
+    }

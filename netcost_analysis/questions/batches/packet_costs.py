@@ -1,17 +1,35 @@
 # What a packet costs in batches of so many.
 
+from typing import TYPE_CHECKING, Any, NamedTuple
+
 import pandas as pd
 
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
 from ..question import question
+from .common import called
 from .line import fit, floats
 from .poll_costs import Gathered, around_ns, costs_from, gathered, packet_ns
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
+# So many devices have a picture, those with most packets.
+_DEVICES = 3
+# What a poll takes at most, as a rule: beyond that the line is a guess.
+_MOST_TOGETHER = 64
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    main_columns=("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"),
+    rows=len(_SIZES),
+)
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
     """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
 
@@ -47,3 +65,42 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
             seen = bool(batch.min() <= size <= batch.max())
             rows.append((cost["device"], size, total, low, high, share, seen))
     return pd.DataFrame(rows, columns=[*columns, "seen"]).astype({"batch": "int64", "seen": bool})
+
+
+class Price(NamedTuple):
+    """What a packet costs that comes alone, and one of together that come in one poll."""
+
+    alone_ns: float
+    together: int
+    together_ns: float
+
+
+def alone_and_together(cost: Any) -> Price:
+    """Of a row of poll_costs with a line: as large a batch as there was."""
+    together = min(int(cost["largest_batch"]), _MOST_TOGETHER)
+    alone, shared = (
+        packet_ns(around_ns(cost), float(cost["fixed_ns"]), float(cost["marginal_ns"]), size)
+        for size in (1, together)
+    )
+    return Price(alone, together, shared)
+
+
+@packet_costs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    return {"devices": [called(device) for device in answer.frame["device"].unique()]}
+
+
+def _of_devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    return [{"device": str(one)} for one in answer.frame["device"].unique()[:_DEVICES]]
+
+
+@packet_costs.plot(
+    title=lambda _, device: f"What a packet of {device} costs by the size of its batch",
+    height=2.6,
+    panels=_of_devices,
+)
+def _by_batch(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+    from .plots_costs import packet_cost
+
+    packet_cost(ax, answer.frame[answer.frame["device"] == device])
+    ax.set_title(device, pad=24)

@@ -59,7 +59,7 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     ax.set_ylabel(f"own time of the poll, {unit}")
     ax.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 1.6, 2, 4, 5, 8, 10]))
     ax.grid(axis="y")
-    legend_above(ax, None, 2)
+    legend_above(ax, None, 4)
 
 
 def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
@@ -90,14 +90,13 @@ def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
     ax.set_xlabel("packets in a batch (log scale)")
     ax.set_ylabel(f"time per packet, {unit}")
     ax.grid(axis="y")
-    legend_above(ax, None, 1)
+    legend_above(ax, None, 3)
 
 
-def share_by_rate(ax: Axes, curve: pd.DataFrame, legend: bool = True) -> None:
+def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
     """Draw a curve's CPU share over its packet rate: measured, predicted, and without batches.
 
-    curve: the rows of one curve, as rate_curve returns them. legend: above the axes, and wider than
-    half a page; one is enough for several.
+    curve: the rows of one curve, as rate_curve returns them.
     """
     rate = curve["rate_per_s"].to_numpy() / 1e3
     lines = (
@@ -117,9 +116,7 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame, legend: bool = True) -> None:
     ax.set_xlabel("thousand packets per second (log scale)")
     ax.set_ylabel("share of the CPU, %")
     ax.grid(axis="y")
-    if legend:
-        legend_above(ax, None, 4)
-        ax.get_legend().set_in_layout(False)  # type: ignore[union-attr]
+    legend_above(ax, None, 4)
 
 
 def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:

@@ -1,17 +1,24 @@
 # What a poll costs however few packets it has.
 
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .common import int64, net_rx, plain
+from .common import called, int64, net_rx, plain, records
 from .line import Floats, Line, fit, floats, refusal
 from .poll_sizes import mean_batch
 from .softirq_chains import chains_from
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# So many devices are told of and drawn, those with most packets.
+_DEVICES = 3
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
 _NOT_STRAIGHT = "the cost is no straight line"
@@ -20,6 +27,7 @@ _NOT_STRAIGHT = "the cost is no straight line"
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
     main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
+    rows=0,
 )
 def poll_costs(
     timeline: Timeline,
@@ -199,3 +207,43 @@ def even_batch(cost: Any) -> float:
     # where they cost nothing.
     own = float(cost["marginal_ns"])
     return (around_ns(cost) + float(cost["fixed_ns"])) / own if own > 0 else float("nan")
+
+
+@poll_costs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    rows = records(answer.frame)
+    for row in rows:
+        row["called"] = called(row["device"])
+        row["even"] = None if row["refused"] else even_batch(row)
+    return {"costs": rows[:_DEVICES], "more": len(rows[_DEVICES:])}
+
+
+def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    keys = ["device", "cpu"] if answer.frame["cpu"].notna().any() else ["device"]
+    return [
+        panel
+        for panel in records(answer.frame[keys].head(_DEVICES))
+        if len(_timed(answer, **panel)[["work", "self_ns"]].dropna())
+    ]
+
+
+def _timed(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
+    polls = answer.timeline.polls
+    here = polls["device"].astype(object).fillna("(no_device)") == device
+    return polls[here if cpu is None else here & (polls["cpu"] == cpu)]
+
+
+def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> str:
+    return f"Own time of the polls of {device} by their packets"
+
+
+@poll_costs.plot(title=_title, height=3.0, panels=_panels)
+def _line_through_polls(
+    ax: "Axes", answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None
+) -> None:
+    from .plots_costs import poll_cost
+
+    costs = answer.frame[answer.frame["device"] == device]
+    row = costs if cpu is None else costs[costs["cpu"] == cpu]
+    poll_cost(ax, _timed(answer, device, cpu), row.iloc[0])
+    ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)

@@ -1,10 +1,17 @@
 # Time from a softirq's raise to its entry.
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..question import question
-from .common import plain, spread_of
+from .common import plain, records, spread_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 
 @question(
@@ -49,6 +56,31 @@ def delays_from(softirqs: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
 
 
-def clamped_raises(delays: pd.DataFrame) -> int:
-    """How many raises of these rows of raise_delays() stood at or after the entry."""
-    return int(delays["clamped"].sum())
+@raise_delays.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    frame = answer.frame
+    rows = frame[(frame["action"] == "NET_RX") & (frame["raises_known"] > 0)]
+    return {"delays": records(rows), "clamped": int(rows["clamped"].sum())}
+
+
+def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+    # Worth a picture: the network's, then the busiest others.
+    known = answer.frame[answer.frame["raises_known"] > 0]
+    network = known["action"].isin(["NET_RX", "NET_TX"])
+    return pd.concat([known[network].head(6), known[~network].head(4)])
+
+
+@raise_delays.plot(
+    title="From a softirq's raise to its entry",
+    height=lambda answer: 1.2 + 0.33 * len(_shown(answer)),
+    panels=lambda answer: [{}] if len(_shown(answer)) else [],
+)
+def _delays(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import spreads
+
+    rows = _shown(answer)
+    labels = [
+        f"{row['action']}, by {row['origin']}{', in a thread' if row['in_kthread'] else ''}"
+        for row in records(rows)
+    ]
+    spreads(ax, rows, labels, "from raise to entry")

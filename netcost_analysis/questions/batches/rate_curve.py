@@ -1,5 +1,7 @@
 # How the CPU share of networking grows with the rate of packets, over an experiment.
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
@@ -9,8 +11,17 @@ from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
 from ..question import question
+from .curves import bend, condition, curves_of
 from .line import solve
 from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# So many curves have a picture.
+_PICTURES = 4
 
 # Columns of a table of steps by which its curves are told apart, where it has them.
 _CURVES = (
@@ -34,10 +45,10 @@ _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
         "marginal_share",
     )
 )
-def rate_curve(series: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
+def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
-    by: the columns of the series' steps that tell its curves apart; None for those of the lab's
+    by: the columns of the experiment' steps that tell its curves apart; None for those of the lab's
     experiments that are there. Each step is measured on its victim's CPU while the victim ran, or
     where it has none on all CPUs throughout. Returns a row per step in the order of rate: those
     columns joined in curve, bundle, device (the one with most packets), rate_per_s and batch (of
@@ -54,9 +65,9 @@ def rate_curve(series: Experiment, by: tuple[str, ...] | None = None) -> pd.Data
     scheduled_share (what of network_share ran in kernel threads). Raises CaptureError where no
     step's recording has polls, ValueError for a column that the steps lack.
     """
-    steps = series.steps
+    steps = experiment.steps
     if "bundle" not in steps:
-        raise CaptureError(f"{series.path} has no recordings: its table has no column bundle")
+        raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
     keys = [name for name in _CURVES if name in steps] if by is None else list(by)
     for name in keys:
         if name not in steps:
@@ -66,10 +77,10 @@ def rate_curve(series: Experiment, by: tuple[str, ...] | None = None) -> pd.Data
     rows, parts = [], []
     for step in steps.drop_duplicates("bundle").to_dict("records"):
         name = str(step["bundle"])
-        if not series.has(name):
+        if not experiment.has(name):
             continue
         try:
-            timeline = _window(series, name)
+            timeline = _window(experiment, name)
         except CaptureError:
             # Recorded without a trace, or with one that is no account of whole CPUs.
             continue
@@ -90,14 +101,14 @@ def rate_curve(series: Experiment, by: tuple[str, ...] | None = None) -> pd.Data
         parts.append(summed(gathered(timeline)).assign(bundle=name))
     if not rows:
         raise CaptureError(
-            f"no step of {series.path} was recorded with {', '.join(_NEEDS)}: netcost-record "
+            f"no step of {experiment.path} was recorded with {', '.join(_NEEDS)}: netcost-record "
             "--profile light records them"
         )
     return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True))
 
 
-def _window(series: Experiment, name: str) -> Timeline | None:
-    capture = series.capture(name)
+def _window(experiment: Experiment, name: str) -> Timeline | None:
+    capture = experiment.capture(name)
     if unrecorded(capture, *_NEEDS):
         return None
     has_victim = capture.bundle is not None and capture.bundle.victim is not None
@@ -228,3 +239,37 @@ def predicted(
         polls = step["packets"] / smallest if smallest else np.nan
         total["unbatched_share"] += (packets_ns + per_poll * polls + empty_ns) / cpu_ns
     return total
+
+
+@rate_curve.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    asked: Experiment = answer.sources["Experiment"]
+    found = bend(answer.frame)
+    return {
+        "name": asked.path.name,
+        **{key: asked.experiment.get(key) for key in ("command", "kernel", "started")},
+        "bend": found,
+        "condition": condition(found.steps) if found else None,
+        "curves": curves_of(answer.frame),
+    }
+
+
+def _curves(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    return [{"curve": str(name)} for name in answer.frame["curve"].unique()[:_PICTURES]]
+
+
+@rate_curve.plot(
+    title=lambda _, curve: f"CPU share by packet rate: {curve}", height=2.8, panels=_curves
+)
+def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
+    from .plots_costs import share_by_rate
+
+    share_by_rate(ax, answer.frame[answer.frame["curve"] == curve])
+    ax.set_title(curve, pad=24)
+
+
+@rate_curve.plot("batches", title="Packets per poll by packet rate", height=2.6)
+def _batches(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots_costs import batch_by_rate
+
+    batch_by_rate(ax, answer.frame)

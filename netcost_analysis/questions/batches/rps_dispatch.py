@@ -1,15 +1,20 @@
 # NET_RX softirqs that polled nothing: they only steer packets to another CPU.
 
+from typing import TYPE_CHECKING, Any
+
 import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
 from ..question import question
-from .common import net_rx
+from .common import net_rx, records
 from .squeezes import readings_of, with_missing
 
+if TYPE_CHECKING:
+    from ..answer import Answer
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
+
+@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"), rows=0)
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     """NET_RX without any poll: receive packet steering's sending side, apart from all batches.
 
@@ -44,3 +49,13 @@ def dispatch_from(
     received = told.reindex(index) if told is not None else pd.Series(pd.NA, index=index)
     table["received_rps"] = received.astype("Int64")
     return table.reset_index()
+
+
+@rps_dispatch.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    rows = answer.frame
+    return {
+        "sent": records(rows[rows["dispatches"] > 0]),
+        "counted": bool(rows["received_rps"].notna().any()),
+        "received": records(rows[(rows["received_rps"] > 0).fillna(False)]),
+    }

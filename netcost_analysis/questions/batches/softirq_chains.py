@@ -1,6 +1,6 @@
 # Irq -> softirq -> polls, a row for each NET_RX.
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -8,8 +8,13 @@ import pandas as pd
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..question import question
-from .common import Ints, crosses_gap, int64, net_rx, plain
+from .common import Ints, called, crosses_gap, int64, net_rx, plain, records
 from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 # Hardirqs nest: the interrupt that holds a raise may have had so many others inside.
 _NESTED = 4
@@ -18,6 +23,7 @@ _NESTED = 4
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
+    rows=5,
 )
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
@@ -90,49 +96,6 @@ def parts_of(chains: pd.DataFrame) -> pd.DataFrame:
     table = pd.DataFrame({"softirqs": groups.size(), "packets": groups["packets"].sum()})
     table = table.join(groups[list(_PARTS)].mean().fillna(0.0).astype("float64"))
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
-
-
-class Totals(NamedTuple):
-    """NET_RX softirqs in all.
-
-    ns: from entry to exit, of all. polled: those with polls, of which polls, packets and own_ns
-    (without what interrupted them) are, and cpu_share (own_ns of the CPUs' time) and polls_share
-    (of own_ns, what was in polls), None where there is nothing to be a share of. dispatches,
-    dispatch_ns: those without a poll. in_kthread, in_kthread_share: in kernel threads.
-    """
-
-    ns: int
-    polled: int
-    polls: int
-    packets: int
-    own_ns: int
-    cpu_share: float | None
-    polls_share: float | None
-    dispatches: int
-    dispatch_ns: int
-    in_kthread: int
-    in_kthread_share: float
-
-
-def totals(chains: pd.DataFrame, cpu_ns: int = 0) -> Totals:
-    """Sums over softirq_chains(), which has rows. cpu_ns: the window times its CPUs."""
-    polled = chains[(chains["polls"] > 0).fillna(False)]
-    sent = chains[(chains["polls"] == 0).fillna(False)]
-    own = int((polled["poll_ns"] + polled["core_ns"]).sum())
-    in_kthread = int(chains["in_kthread"].sum())
-    return Totals(
-        int(chains["ns"].sum()),
-        len(polled),
-        int(polled["polls"].sum()),
-        int(polled["packets"].sum()),
-        own,
-        own / cpu_ns if cpu_ns else None,
-        int(polled["poll_ns"].sum()) / own if own else None,
-        len(sent),
-        int((sent["ns"] - sent["nested_ns"]).sum()),
-        in_kthread,
-        in_kthread / len(chains),
-    )
 
 
 _PARTS = ("irq_ns", "raise_delay_ns", "core_ns", "poll_ns", "nested_ns")
@@ -219,3 +182,34 @@ def _holding(
         found[holds] = candidate[holds]
         candidate = candidate - 1
     return found
+
+
+@softirq_chains.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    chains = answer.frame
+    parts, in_kthread = parts_of(chains), int(chains["in_kthread"].sum())
+    polled = parts[parts["poll_ns"] > 0].head(1)
+    return {
+        "softirqs": len(chains),
+        "origins": chains["origin"].astype(object).value_counts().to_dict(),
+        "raises_known": bool(chains["raise_ns"].notna().any()),
+        "interrupts": chains["name"].astype(object).value_counts().head(4).to_dict(),
+        "means": next(iter(records(polled.assign(device=polled["device"].map(called)))), None),
+        "in_kthread": in_kthread,
+        "in_kthread_share": in_kthread / len(chains) if len(chains) else None,
+    }
+
+
+def _some(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    return [{}] if len(answer.frame) else []
+
+
+@softirq_chains.plot(
+    title="Where the time of a NET_RX goes, by device",
+    height=lambda answer: 1.3 + 0.42 * len(parts_of(answer.frame)),
+    panels=_some,
+)
+def _anatomy(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import anatomy
+
+    anatomy(ax, parts_of(answer.frame))

@@ -1,5 +1,7 @@
 # Back-to-back softirqs: which of them are rounds of one run of __do_softirq, and what ended it.
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
@@ -8,6 +10,11 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .common import Ints, int64, plain
 from .kernel_limits import KernelLimits, limits_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
 
 # kernel/softirq.c, the same since 3.9.
 MAX_SOFTIRQ_RESTART = 10
@@ -19,6 +26,7 @@ AT_ONCE_NS = 20_000
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "ended"),
+    rows=0,
 )
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
@@ -174,3 +182,31 @@ def stopped_by(
         ns >= most, "time", np.where(ns > least, "time or need_resched", "need_resched")
     )
     return np.where(rounds == MAX_SOFTIRQ_RESTART, "rounds", by_time).astype(object)
+
+
+@softirq_runs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    runs = answer.frame
+    limits = limits_of(answer.capture, hz=answer.options.get("hz"))
+    outside = runs[~runs["in_kthread"]]
+    return {
+        "runs": len(runs),
+        "outside": len(outside),
+        "several": len(outside[outside["rounds_made"] > 1]),
+        "most_rounds": int(outside["rounds_made"].max()) if len(outside) else 0,
+        "in_kthread": len(runs[runs["in_kthread"]]),
+        "ended": runs["ended"].value_counts().to_dict(),
+        "jiffies": limits.softirq_jiffies,
+        "tick_ns": limits.tick_ns,
+    }
+
+
+@softirq_runs.plot(
+    title="Rounds of softirqs, back to back",
+    height=2.5,
+    panels=lambda answer: [{}] if len(answer.frame) else [],
+)
+def _rounds(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import run_rounds
+
+    run_rounds(ax, answer.frame, MAX_SOFTIRQ_RESTART)

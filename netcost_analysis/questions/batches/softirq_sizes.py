@@ -1,6 +1,6 @@
 # How many polls and packets a NET_RX softirq handles.
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -8,8 +8,11 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .common import net_rx
 
+if TYPE_CHECKING:
+    from ..answer import Answer
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"))
+
+@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"), rows=0)
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
@@ -39,19 +42,25 @@ def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame
 
 
 class PollsPerSoftirq(NamedTuple):
-    """Over NET_RX that polled: means and most of polls and packets (NaN, 0 where unknown)."""
+    """Over NET_RX that polled: mean and most of polls and of packets, None where not known.
+
+    single_share: of the softirqs, those of one poll.
+    """
 
     softirqs: int
-    polls_mean: float
-    polls_most: int
-    packets_mean: float
-    packets_most: int
-    single_share: float
+    polls_mean: float | None = None
+    polls_most: int | None = None
+    packets_mean: float | None = None
+    packets_most: int | None = None
+    single_share: float | None = None
 
 
-def per_softirq(sizes: pd.DataFrame) -> PollsPerSoftirq:
-    """What softirq_sizes() says in all; single_share: of NET_RX, those of one poll."""
+@softirq_sizes.figures
+def _per_softirq(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
+    sizes = answer.frame
     number = int(sizes["softirqs"].sum())
+    if not number:
+        return PollsPerSoftirq(0)
     known = bool(sizes["packets"].notna().all())
     packets = sizes["packets"].astype("Float64").fillna(0)
     single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
@@ -59,8 +68,8 @@ def per_softirq(sizes: pd.DataFrame) -> PollsPerSoftirq:
         number,
         float((sizes["polls"] * sizes["softirqs"]).sum() / number),
         int(sizes["polls"].max()),
-        float((packets * sizes["softirqs"]).sum() / number) if known else float("nan"),
-        int(packets.max()) if known else 0,
+        float((packets * sizes["softirqs"]).sum() / number) if known else None,
+        int(packets.max()) if known else None,
         single / number,
     )
 

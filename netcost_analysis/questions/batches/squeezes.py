@@ -9,12 +9,17 @@ from ...parsers.counters import counters
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
 from ..question import question
-from .common import int64, net_rx, plain
+from .common import int64, net_rx, plain, records
 from .kernel_limits import KernelLimits, limits_of
 
 if TYPE_CHECKING:
-    from ...capture.bundle import Bundle
+    from matplotlib.axes import Axes
 
+    from ...capture.bundle import Bundle
+    from ..answer import Answer
+
+# So many CPUs are told of.
+_CPUS = 12
 # Of a CPU's NET_RX: so many may be missing without a word.
 _FEW = 0.01
 # Clocks whose times are those of the counters' readings.
@@ -44,6 +49,7 @@ class Exhaustion(NamedTuple):
         "softnet_squeezes",
         "verdict",
     ),
+    rows=0,
 )
 def squeezes(
     timeline: Timeline,
@@ -286,3 +292,35 @@ def _verdict(row: dict[Any, Any]) -> str:
             "no event of the recording, and may be the rest"
         )
     return "differ: the kernel counted more than the recording shows"
+
+
+@squeezes.figures
+def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
+    table, against = answer.result.by_cpu, answer.result.against_softnet
+    table = table[table["net_rx"] > 0]
+    counted = against[against["softnet_squeezes"].notna()]
+    return {
+        "cpus": records(table.head(_CPUS)),
+        "more": len(table[_CPUS:]),
+        "known": bool(table["squeezes_low"].notna().any()),
+        "against": records(counted.head(_CPUS)),
+        "why": None if len(counted) else next(iter(against["verdict"]), None),
+    }
+
+
+def _with_packets(answer: "Answer[Exhaustion]") -> pd.DataFrame:
+    rows = net_rx(answer.timeline.softirqs)
+    if not answer.timeline.polls["work"].notna().any():
+        return rows[:0]
+    return rows.assign(ns=(rows["exit_ns"] - rows["entry_ns"]).astype("int64"))
+
+
+@squeezes.plot(
+    title="Packets and length of each NET_RX, and the limits of both",
+    height=3.4,
+    panels=lambda answer: [{}] if _with_packets(answer)["packets"].sum() else [],
+)
+def _packets_and_length(ax: "Axes", answer: "Answer[Exhaustion]") -> None:
+    from .plots import softirq_limits
+
+    softirq_limits(ax, _with_packets(answer), answer.result.limits)

@@ -2,7 +2,6 @@
 
 import hashlib
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +33,8 @@ class Provenance(NamedTuple):
 @question(rows=0)
 def provenance(capture: "Capture") -> Provenance:
     """What these figures are of, and what made them: a checksum, and versions."""
+    from importlib.metadata import version
+
     return Provenance(
         path=capture.path,
         sha256=_checksum(capture),

@@ -2,26 +2,33 @@
 # flags; none fires on what is unknown.
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...units import duration, share
-from ..words import count
+from ...display.templates import as_text, render
 
 Row = dict[str, Any]
+_SENTENCES = Path(__file__).with_name("why.md")
 
 
 class Flag(NamedTuple):
     """One suspicion.
 
-    namespace, device; flag: its name; severity: "warning", "clue" or "note"; why: a sentence with
-    the figures.
+    namespace, device; flag: its name; severity: "warning", "clue" or "note"; figures: what it rests
+    on, by the names that why.md has for them.
     """
 
     namespace: str | None
     device: str | None
     flag: str
     severity: str
-    why: str
+    figures: dict[str, Any]
+
+    @property
+    def why(self) -> str:
+        """A sentence with the figures, as plain text."""
+        known = {"device": self.device, "flag": self.flag, **self.figures}
+        return as_text(render(_SENTENCES, known))
 
 
 # Of one CPU: less is not worth a warning.
@@ -43,22 +50,18 @@ _STACKED = ("vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec")
 _VRRP = ("00:00:5e:00:01:", "00:00:5e:00:02:")
 
 
-def flagged(row: Row, flag: str, severity: str, why: str) -> Flag:
-    return Flag(row["namespace"], row["device"], flag, severity, why)
+def flagged(row: Row, flag: str, severity: str, **figures: Any) -> Flag:
+    return Flag(row["namespace"], row["device"], flag, severity, figures)
 
 
-def is_used_by(row: Row, rows: list[Row]) -> str | None:
-    """Why an interface needs no address of its own, None where nothing says so."""
-    if row.get("master"):
-        return f"it is a port of {row['master']}"
-    if row.get("link_kind") in _SWITCHES:
-        return f"it is a {row['link_kind']}"
-    if row.get("link_kind") in _UNADDRESSED:
-        return f"it is a {row['link_kind']}"
-    if row.get("has_xdp"):
-        return "an XDP program is attached to it"
-    upper = [other["device"] for other in rows if _is_on(other, row)]
-    return f"{upper[0]} is on top of it" if upper else None
+def is_used(row: Row, rows: list[Row]) -> bool:
+    """Whether anything says that an interface needs no address of its own."""
+    return bool(
+        row.get("master")
+        or row.get("link_kind") in (*_SWITCHES, *_UNADDRESSED)
+        or row.get("has_xdp")
+        or any(_is_on(other, row) for other in rows)
+    )
 
 
 def _is_on(upper: Row, row: Row) -> bool:
@@ -77,32 +80,20 @@ def number(row: Row, name: str) -> int:
     return int(row.get(name) or 0)
 
 
-def _takes(row: Row) -> str | None:
+def _taken(row: Row) -> dict[str, Any] | None:
     # What it does all the same, None for nothing.
-    received, parts = number(row, "rx_packets"), []
-    if number(row, "ns"):
-        parts.append(
-            f"its interrupts and polls took {duration(row['ns'])} of CPU time "
-            f"({share(row['cpu_share'])} of a CPU)"
-        )
-    if received:
-        per_s = f" ({_rate(row, received)})" if _rate(row, received) else ""
-        parts.append(f"it received {count(received, 'packet')}{per_s}")
-        if not number(row, "ns"):
-            parts.append(
-                "what they cost is not known, for another namespace has a device of that name"
-                if row.get("has_namesake")
-                else "what they cost is not known, for it was not polled by its name (backlog "
-                "polls have no device)"
-            )
-    return " and ".join(parts) or None
-
-
-def _rate(row: Row, count: int) -> str:
+    received, ns = number(row, "rx_packets"), number(row, "ns")
+    if not received and not ns:
+        return None
     start, end = row.get("start_ns"), row.get("end_ns")
-    if start is None or end is None or end <= start:
-        return ""
-    return f"{count / ((end - start) / 1e9):,.0f} a second"
+    span_ns = end - start if start is not None and end is not None else 0
+    return {
+        "ns": ns,
+        "cpu_share": row.get("cpu_share"),
+        "rx_packets": received,
+        "rx_packets_per_s": received / span_ns * 1e9 if span_ns > 0 else None,
+        "has_namesake": bool(row.get("has_namesake")),
+    }
 
 
 def _answers(row: Row) -> bool:
@@ -111,31 +102,26 @@ def _answers(row: Row) -> bool:
 
 def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
     """It costs something and is down, or has no carrier, or no address."""
-    takes = _takes(row)
-    if takes is None:
+    taken = _taken(row)
+    if taken is None:
         return
-    unseen = not number(row, "ns") and number(row, "rx_packets") >= ENOUGH_PACKETS
+    unseen = not taken["ns"] and taken["rx_packets"] >= ENOUGH_PACKETS
     grave = (row.get("cpu_share") or 0) >= _WORTH_SHARE or unseen
     severity = "warning" if grave else "note"
     if row.get("up") is False:
-        yield flagged(
-            row, "down", severity, f"{row['device']} is administratively down, and {takes}"
-        )
+        yield flagged(row, "down", severity, **taken)
     elif row.get("carrier") is False:
-        why = f"{row['device']} had no carrier before and after, and {takes}"
-        yield flagged(row, "no-carrier", severity, why)
-    elif row.get("addresses") == 0 and is_used_by(row, rows) is None:
-        has = "no address"
-        if row.get("link_local_addresses"):
-            has = "no address but a link-local one, which it may have given itself"
-        why = f"{row['device']} has {has}, is no port of a bridge or bond, and {takes}"
-        if _answers(row):
-            why += (
-                f"; it sent {number(row, 'tx_packets'):,}, so it may forward for others (a routed "
-                "container's interface needs no address)"
-            )
-            severity = "note"
-        yield flagged(row, "no-address", severity, why)
+        yield flagged(row, "no-carrier", severity, **taken)
+    elif row.get("addresses") == 0 and not is_used(row, rows):
+        forwards = _answers(row)
+        yield flagged(
+            row,
+            "no-address",
+            "note" if forwards else severity,
+            link_local=bool(row.get("link_local_addresses")),
+            tx_packets=number(row, "tx_packets") if forwards else 0,
+            **taken,
+        )
 
 
 def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
@@ -146,23 +132,23 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
     # What an XDP program sends, some drivers count elsewhere.
     if row.get("master") or row.get("has_xdp") or row.get("link_kind") == "nlmon" or _answers(row):
         return
-    sent = f"{row['tx_packets']:,}" if row["tx_packets"] else "none"
-    seen = "".join(
-        f"; {other['device']} received and sent {both:,} in all, so it seems to see all of that, "
-        "as on a hub"
+    both = [
+        {
+            "device": other["device"],
+            "packets": number(other, "rx_packets") + number(other, "tx_packets"),
+        }
         for other in rows
         if other is not row
-        and (both := number(other, "rx_packets") + number(other, "tx_packets"))
         and other["namespace"] == row["namespace"]
         and number(other, "tx_packets") >= ENOUGH_PACKETS
-        and abs(both - received) <= _ALIKE_SHARE * received
-    )
+    ]
     yield flagged(
         row,
         "no-replies",
         "clue",
-        f"{row['device']} received {received:,} packets and sent {sent}, as who takes part in no "
-        f"connection (a one-way stream, or a capture port, looks the same){seen}",
+        rx_packets=received,
+        tx_packets=row["tx_packets"],
+        seen=[one for one in both if abs(one["packets"] - received) <= _ALIKE_SHARE * received],
     )
 
 
@@ -172,42 +158,29 @@ def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
     if not dropped:
         return
     received = number(row, "all_rx_packets")
-    part = f", {share(dropped / received)} of the {received:,} it received" if received else ""
-    many = not received or dropped >= _LOSSES_SHARE * received
+    dropped_share = dropped / received if received else None
+    many = dropped_share is None or dropped_share >= _LOSSES_SHARE
     yield flagged(
         row,
         "not-for-us",
         "warning" if many else "note",
-        f"{row['device']} received {count(dropped, 'packet')} that were addressed to another "
-        f"host{part}; IP dropped them (rx_otherhost_dropped) after driver, NAPI and GRO had "
-        "worked for them",
+        dropped=dropped,
+        rx_packets=received,
+        dropped_share=dropped_share,
     )
 
 
 def promiscuous(row: Row, rows: list[Row]) -> Iterator[Flag]:
     """It takes frames whoever they are for, and no bridge or the like makes it."""
-    if not number(row, "promiscuity") or is_used_by(row, rows) is not None:
-        return
-    yield flagged(
-        row,
-        "promiscuous",
-        "clue",
-        f"{row['device']} is promiscuous ({count(int(row['promiscuity']), 'user')} asked for it): "
-        "it takes frames that are for others, as a packet capture has it do",
-    )
+    if number(row, "promiscuity") and not is_used(row, rows):
+        yield flagged(row, "promiscuous", "clue", promiscuity=number(row, "promiscuity"))
 
 
 def unlisted(row: Row) -> Iterator[Flag]:
     """It was polled, and is in no recorded namespace."""
     if row.get("is_listed") or (row.get("cpu_share") or 0) < _WORTH_SHARE:
         return
-    yield flagged(
-        row,
-        "unlisted",
-        "note",
-        f"{row['device']} took {duration(row['ns'])} ({share(row['cpu_share'])} of a CPU) and is "
-        "in no namespace that was looked at: --netns names more",
-    )
+    yield flagged(row, "unlisted", "note", ns=row["ns"], cpu_share=row["cpu_share"])
 
 
 def same_mac(rows: list[Row]) -> Iterator[Flag]:
@@ -236,11 +209,10 @@ def same_mac(rows: list[Row]) -> Iterator[Flag]:
         # Who sees frames of another has most likely nothing to say to them.
         deaf = [row for row in alone if number(row, "rx_packets") and not _answers(row)]
         both = all(number(row, "rx_packets") for row in alone)
-        listed = " and ".join(str(row["device"]) for row in alone)
         yield flagged(
             (deaf or alone)[0],
             "same-mac",
             "warning" if deaf and both else "clue",
-            f"{listed} have one hardware address, {mac}: on a hub, or where their switch floods, "
-            f"each frame for one reaches {'both' if len(alone) == 2 else 'all'}",
+            devices=[str(row["device"]) for row in alone],
+            mac=mac,
         )

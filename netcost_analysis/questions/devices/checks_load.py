@@ -4,13 +4,19 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from ...units import share
-from ..words import count
 from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number
 
 # Losses of more than one packet in a thousand are no accident.
 _LOSSES_SHARE = 0.001
 _SATURATED_SHARE = 0.9
+# So many counters are named.
+_MOST_NAMED = 4
+# Of softnet_stat: flag and severity.
+_SOFTNET = {
+    "dropped": ("backlog-full", "warning"),
+    "time_squeeze": ("squeezed", "note"),
+    "flow_limit_count": ("flow-limited", "warning"),
+}
 
 
 def saturated(row: Row, rows: list[Row]) -> Iterator[Flag]:
@@ -18,13 +24,8 @@ def saturated(row: Row, rows: list[Row]) -> Iterator[Flag]:
     peak = row.get("peak_share")
     if peak is None or peak < _SATURATED_SHARE or row.get("speed_is_nominal"):
         return
-    yield flagged(
-        row,
-        "saturated",
-        "warning",
-        f"{row['device']} carried {share(peak)} of its {row['speed_bits_per_s'] / 1e9:g} Gbit/s "
-        "in its busiest interval",
-    )
+    gbit_per_s = row["speed_bits_per_s"] / 1e9
+    yield flagged(row, "saturated", "warning", peak_share=peak, speed_gbit_per_s=gbit_per_s)
 
 
 def _grown(saturation: pd.DataFrame, row: Row, *layers: str) -> list[tuple[str, int]]:
@@ -46,18 +47,16 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
         return
     packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
     total = sum(grew for _, grew in grown)
-    listed = ", ".join(f"{name} {grew:,}" for name, grew in grown)
-    part = f": {share(total / packets)} of {count(packets, 'packet')}" if packets else ""
+    dropped_share = total / packets if packets else None
+    many = dropped_share is None or dropped_share >= _LOSSES_SHARE
     yield flagged(
         row,
         "drops",
-        "warning" if not packets or total >= _LOSSES_SHARE * packets else "note",
-        f"{row['device']} counted {listed}{part}"
-        + (
-            "; rx_drop also counts what nobody on the host listens for"
-            if grown[0][0] == "rx_drop" or len(grown) > 1
-            else ""
-        ),
+        "warning" if many else "note",
+        counters=grown,
+        packets=packets,
+        dropped_share=dropped_share,
+        has_rx_drop=any(name == "rx_drop" for name, _ in grown),
     )
 
 
@@ -71,16 +70,17 @@ def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
         ]
         if not grown:
             continue
-        listed = ", ".join(f"{name} {grew:,}" for name, grew in grown[:4])
-        more = f" and {len(grown) - 4} more" if len(grown) > 4 else ""
         # A shaper's overlimits and a driver's "later" (requeues) are waits, not losses.
         waits = all(name.endswith(("overlimits", "requeues")) for name, _ in grown)
         yield flagged(
             row,
             "queue-full",
             "note" if waits else "clue",
-            f"the {layer} of {row['device']} counted {listed}{more} ({tool})"
-            + ("; such packets wait, and none is lost" if waits else ""),
+            layer=layer,
+            tool=tool,
+            counters=grown[:_MOST_NAMED],
+            more=len(grown[_MOST_NAMED:]),
+            waits=waits,
         )
 
 
@@ -95,15 +95,17 @@ def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
     # More than it has are those of a namesake in another namespace, or of what it was before.
     if lanes < max(2, len(packets)) or total < 10 * ENOUGH_PACKETS:
         return
-    most = float(packets.max() / total)
-    if most < 1.5 / lanes or most - 1 / lanes < 0.2:
+    most_share, even_share = float(packets.max() / total), 1 / lanes
+    if most_share < 1.5 * even_share or most_share - even_share < 0.2:
         return
     yield flagged(
         row,
         "uneven-queues",
         "note",
-        f"of {lanes} receive queues of {row['device']} one had {share(most)} of {total:,} packets, "
-        f"{share(1 / lanes)} would be even; one flow always goes to one queue",
+        queues=lanes,
+        packets=total,
+        most_share=most_share,
+        even_share=even_share,
     )
 
 
@@ -114,32 +116,7 @@ def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
     of = saturation[(saturation["layer"] == "softnet")]
     of = of[(of["count"] > 0).fillna(False).astype(bool)]
     for row in of.to_dict("records"):
-        grew, cpu = int(row["count"]), int(row["cpu"])
-        if row["counter"] == "dropped":
-            yield Flag(
-                None,
-                None,
-                "backlog-full",
-                "warning",
-                f"CPU {cpu} dropped {count(grew, 'packet')} because its backlog was full "
-                "(net.core.netdev_max_backlog)",
-            )
-        elif row["counter"] == "time_squeeze":
-            yield Flag(
-                None,
-                None,
-                "squeezed",
-                "note",
-                f"CPU {cpu} stopped polling {count(grew, 'time')} with packets left "
-                "(time_squeeze): the softirq came back for them, by ksoftirqd perhaps, which "
-                "costs delay and no packet",
-            )
-        elif row["counter"] == "flow_limit_count":
-            yield Flag(
-                None,
-                None,
-                "flow-limited",
-                "warning",
-                f"CPU {cpu} dropped {count(grew, 'packet')} of flows that filled its backlog "
-                "(flow_limit_count)",
-            )
+        if row["counter"] in _SOFTNET:
+            flag, severity = _SOFTNET[row["counter"]]
+            figures = {"cpu": int(row["cpu"]), "count": int(row["count"])}
+            yield Flag(None, None, flag, severity, figures)

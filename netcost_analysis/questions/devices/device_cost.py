@@ -2,19 +2,25 @@
 
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...parsers.counters import readings
+from ...units import absent
 from ..question import question
 from .device_time import device_time
-from .device_traffic import NoReadingsError, comparable, device_traffic
+from .device_traffic import NoReadingsError, carried, comparable
+from .parts import NO_DEVICE
 from .upper_ends import not_all
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
@@ -33,6 +39,12 @@ COLUMNS = [
 ]
 
 
+# Of one timeline several questions of a page ask it.
+_known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
+# A picture has so many devices at most.
+_MOST = 8
+
+
 @question(
     main_columns=(
         "device",
@@ -41,8 +53,13 @@ COLUMNS = [
         "packets",
         "ns_per_packet",
         "interrupts_per_s",
+        "rx_packets",
+        "tx_packets",
+        "rx_packet_bytes",
+        "ns_per_work",
         "namespace",
-    )
+    ),
+    rows=20,
 )
 def device_cost(timeline: "Timeline") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
@@ -61,6 +78,12 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     as well; nor where handlers that were counted and not seen may be 1 % of ns. Raises as
     device_time does. Source: device_time, device_traffic.
     """
+    if timeline not in _known:
+        _known[timeline] = _cost(timeline)
+    return _known[timeline].copy()
+
+
+def _cost(timeline: "Timeline") -> pd.DataFrame:
     bundle = timeline.capture.bundle
     traffic = None
     if bundle is not None:
@@ -113,7 +136,7 @@ def joined(
     """Times by device with traffic by (namespace, device), and what a packet costs.
 
     times: as per_device returns it, with start_ns, end_ns, unknown_cpu_share. traffic: as
-    device_traffic(whole=True) returns it for the same stretch, None where it is unknown; shared, if
+    carried(whole=True) returns it for the same stretch, None where it is unknown; shared, if
     it is there, says of which rows a device of another stretch has the name. all_cpus: whether
     times are of all CPUs, as traffic is.
     """
@@ -183,11 +206,11 @@ def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
 def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
     # What was carried between the first and the last reading in the window; None where the clock
     # does not say which those are. Raises CaptureError where it is unknown for another reason.
-    if not comparable(timeline):
+    if not comparable(timeline.capture):
         return None
     summary = timeline.summary
     within = int(summary["start_ns"]), int(summary["end_ns"])
-    return device_traffic(bundle, whole=True, within=within)
+    return carried(bundle, whole=True, within=within)
 
 
 def lacking(timeline: "Timeline") -> str | None:
@@ -195,7 +218,7 @@ def lacking(timeline: "Timeline") -> str | None:
     bundle = timeline.capture.bundle
     if bundle is None:
         return "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
-    if not comparable(timeline):
+    if not comparable(timeline.capture):
         return (
             f"the trace's clock ({timeline.capture.header['clock']}) is not that of the "
             "interfaces' counters, CLOCK_MONOTONIC: netcost-record records with it"
@@ -213,28 +236,48 @@ def lacking(timeline: "Timeline") -> str | None:
     return None
 
 
-def window_of(row: "pd.Series[Any]") -> int:
-    """What a row of device_cost() is of, ns."""
-    return int(row["end_ns"]) - int(row["start_ns"])
+@device_cost.figures
+def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # counted: devices whose polls took packets that net/dev counted; unpolled: those of which
+    # neither poll nor time is known; unknown: why there is no traffic, None where there is.
+    cost = answer.frame
+    polled = (cost["polls"] > 0).fillna(False)
+    unpolled = cost.loc[cost["ns"].isna() & ~polled & (cost["device"] != "lo"), "device"]
+    return {
+        "counted": [_counted(row) for _, row in cost[cost["work_share"].notna()].iterrows()],
+        "backlog": bool((cost["device"] == NO_DEVICE).any()),
+        "unpolled": list(map(str, unpolled)),
+        "unknown": lacking(answer.timeline),
+    }
 
 
-def by_load(cost: pd.DataFrame) -> pd.DataFrame:
-    """Rows of device_cost() by falling time, then by falling packets."""
-    carried = cost["rx_packets"].fillna(0) + cost["tx_packets"].fillna(0)
-    order = cost.assign(time=cost["ns"].fillna(0), carried=carried)
-    return order.sort_values(["time", "carried"], ascending=False, kind="stable")
+def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
+    # more: packets that net/dev counted and polls did not; fewer: the other way round. explained:
+    # whether the readings' own time explains as many. partly: only polled ones have a price.
+    off = int(row["rx_packets"]) - int(row["packets"])
+    window_ns = max(1, int(row["end_ns"]) - int(row["start_ns"]))
+    beside = int(row["rx_packets"]) / window_ns * int(row["window_error_ns"])
+    return {
+        "device": row["device"],
+        "packets": int(row["packets"]),
+        "rx_packets": int(row["rx_packets"]),
+        "more": max(off, 0),
+        "fewer": max(-off, 0),
+        "explained": abs(off) <= beside,
+        "partly": absent(row["ns_per_packet"]) and not absent(row["ns_per_work"]),
+    }
 
 
-def disagreement(row: "pd.Series[Any]") -> tuple[int, bool]:
-    """Packets polled more than counted in a row of device_cost(); whether its readings' own time
-    explains as many."""
-    off = int(row["packets"]) - int(row["rx_packets"])
-    rate = int(row["rx_packets"]) / max(1, window_of(row))
-    return off, abs(off) <= rate * int(row["window_error_ns"])
+def _priced_rows(answer: "Answer[pd.DataFrame]") -> int:
+    return min(int(answer.frame["ns_per_work"].notna().sum()), _MOST)
 
 
-def kinds_of(rows: pd.DataFrame, window_ns: int) -> pd.DataFrame:
-    """Rows of device_time() by kind: ns, and cpu_share of the window (NaN for none)."""
-    frame = rows.groupby("kind")["ns"].sum().to_frame()
-    frame["cpu_share"] = frame["ns"] / window_ns if window_ns else float("nan")
-    return frame[frame["ns"] > 0]
+@device_cost.plot(
+    title="CPU time per packet received, by device",
+    height=lambda answer: 0.9 + 0.4 * _priced_rows(answer),
+    panels=lambda answer: [{}] if _priced_rows(answer) else [],
+)
+def _per_packet(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import per_packet
+
+    per_packet(ax, answer.frame, _MOST)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import pandas as pd
 
@@ -14,13 +15,17 @@ from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import device_cost, lacking
 from .device_lines import has_polls
 from .device_saturation import device_saturation
-from .device_traffic import comparable, device_traffic
+from .device_traffic import carried, comparable
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
-COLUMNS = list(Flag._fields)
+COLUMNS = ["namespace", "device", "flag", "severity", "why"]
+STATE = "whether interfaces are up"
 _SEVERITIES = ["warning", "clue", "note"]
+# Alike flags that are told in full.
+_MOST_ALIKE = 4
 
 
 class Facts(NamedTuple):
@@ -39,7 +44,11 @@ class Facts(NamedTuple):
     listed: bool
 
 
-@question(main_columns=("device", "flag", "severity", "why", "namespace"))
+# Of one timeline several questions of a page ask it.
+_known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
+
+
+@question(main_columns=("device", "flag", "severity", "why", "namespace"), rows=0)
 def device_flags(timeline: "Timeline") -> pd.DataFrame:
     """What looks wrong about the network interfaces, and why.
 
@@ -51,7 +60,9 @@ def device_flags(timeline: "Timeline") -> pd.DataFrame:
     never suspected, and a port of a bridge or bond needs no address. Raises as device_cost and
     interfaces do. Source: interfaces, device_cost, device_saturation and the timeline's polls.
     """
-    return suspicions(gathered(timeline))
+    if timeline not in _known:
+        _known[timeline] = suspicions(gathered(timeline))
+    return _known[timeline].copy()
 
 
 def gathered(timeline: "Timeline") -> Facts:
@@ -64,9 +75,9 @@ def gathered(timeline: "Timeline") -> Facts:
         with suppress(CaptureError):
             saturation = device_saturation(bundle)
         with suppress(CaptureError):
-            peaks, whole = device_traffic(bundle), device_traffic(bundle, whole=True)
+            peaks, whole = carried(bundle), carried(bundle, whole=True)
     return Facts(
-        rows=described(known, cost, peaks, whole, comparable(timeline)),
+        rows=described(known, cost, peaks, whole, comparable(timeline.capture)),
         saturation=saturation,
         queues=per_queue(timeline.polls) if has_polls(timeline) else pd.DataFrame(),
         listed=len(known) > 0,
@@ -79,12 +90,43 @@ def unseen(timeline: "Timeline") -> list[str]:
     known = known_interfaces(bundle) if bundle is not None else empty()
     found = []
     if not known["up"].notna().any():
-        found.append("whether interfaces are up")
+        found.append(STATE)
     if not known["addresses"].notna().any():
         found.append("their addresses")
     if lacking(timeline) is not None:
         found.append("what they carried")
     return found
+
+
+@device_flags.figures
+def _words(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # unseen: what was not recorded.
+    flags = answer.frame
+    return {
+        "kinds": listed(flags),
+        "severities": [one for one in _SEVERITIES if (flags["severity"] == one).any()],
+        "unseen": unseen(answer.timeline),
+    }
+
+
+def listed(flags: pd.DataFrame) -> list[dict[str, Any]]:
+    """Flags of one severity and kind together: flag, severity, told (why of the first), and of the
+    others how many (more) and which devices."""
+    kinds = []
+    for (severity, flag), alike in flags.groupby(["severity", "flag"], sort=False):
+        # One more is told as well.
+        told = len(alike) if len(alike) <= _MOST_ALIKE + 1 else _MOST_ALIKE
+        others = alike[told:]
+        kinds.append(
+            {
+                "flag": flag,
+                "severity": severity,
+                "told": list(alike["why"][:told]),
+                "more": len(others),
+                "devices": list(map(str, others["device"].dropna())),
+            }
+        )
+    return kinds
 
 
 def described(
@@ -96,7 +138,7 @@ def described(
 ) -> pd.DataFrame:
     """Interfaces with their cost, a row each, those that only the trace names included.
 
-    traffic, whole: as device_traffic returns it by interval, and of the whole recording. placed:
+    traffic, whole: as carried returns it by interval, and of the whole recording. placed:
     whether the trace's clock says what of it is the timeline's; if not, the whole is what there is.
     """
     shared = [name for name in cost.columns if name in known.columns and name not in _KEYS]
@@ -160,7 +202,8 @@ def per_queue(polls: pd.DataFrame) -> pd.DataFrame:
 
 def suspicions(facts: Facts) -> pd.DataFrame:
     """The flags that these facts raise, the gravest first."""
-    flags = pd.DataFrame(list(_each(facts)), columns=COLUMNS).astype(object)
+    found = [[getattr(flag, name) for name in COLUMNS] for flag in _each(facts)]
+    flags = pd.DataFrame(found, columns=COLUMNS).astype(object)
     weights = _weights(facts.rows)
     pairs = zip(flags["namespace"], flags["device"], strict=True)
     # Within a severity who costs most, then who carried most.

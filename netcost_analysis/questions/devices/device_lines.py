@@ -1,7 +1,7 @@
 # Which interrupt line serves which device, and how that is known.
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -12,12 +12,16 @@ from ..question import question
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 _BY_THREADS_AND_STEM = ("wake-ups", "switches", "stem")
 IRQ_EVENTS = ("irq:irq_handler_entry", "irq:irq_handler_exit")
+POLL_EVENT = "napi:napi_poll"
 
 
-@question()
+@question(
+    main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"), rows=0
+)
 def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 
@@ -59,6 +63,24 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
     told["irq"] = told["irq"].replace({key: irq for (irq, _), key in split.items()})
     columns = ["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]
     return told.sort_values("irq", kind="stable", ignore_index=True)[columns]
+
+
+@device_lines.figures
+def _known(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # lines: those of devices, by rows; seen: of all; which events were not recorded, or, as silent,
+    # were and did not happen.
+    lines, counts = answer.frame, answer.capture.info["events"]
+    of_devices = lines[lines["device"].notna()]
+    named = of_devices["name"].where(of_devices["name"].notna(), "")
+    interrupts = of_devices["interrupts"].fillna(0).astype("int64")
+    figures: dict[str, Any] = {
+        "lines": of_devices.assign(name=named, interrupts=interrupts).to_dict("records"),
+        "seen": len(lines),
+    }
+    for name, events in (("polls", (POLL_EVENT,)), ("irqs", IRQ_EVENTS)):
+        figures[f"{name}_unrecorded"] = list(unrecorded(answer.capture, *events))
+        figures[f"{name}_silent"] = [event for event in events if not counts.get(event)]
+    return figures
 
 
 def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
@@ -245,4 +267,4 @@ def has_interrupts(timeline: "Timeline") -> bool:
 
 def has_polls(timeline: "Timeline") -> bool:
     """Whether NAPI polls were recorded."""
-    return not unrecorded(timeline.capture, "napi:napi_poll")
+    return not unrecorded(timeline.capture, POLL_EVENT)

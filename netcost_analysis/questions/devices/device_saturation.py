@@ -13,12 +13,15 @@ from .device_traffic import summed
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
+    from ..answer import Answer
 
 COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
 _NET_DEV = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
 _SOFTNET = ["dropped", "time_squeeze", "flow_limit_count"]
 _QDISC = ["drops", "overlimits", "requeues"]
 _LEVELS = ["backlog", "qlen"]
+# So many that grew are listed.
+_MOST = 12
 # Drivers name their statistics as they like; these words are of packets that found no room.
 _DRIVER = re.compile(
     r"drop|discard|miss|fifo|over(run|flow|_err)|no_?(buf|dma|desc)|alloc_(fail|err)|buff?_?fail"
@@ -28,7 +31,7 @@ _DRIVER = re.compile(
 _STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 
 
-@question(main_columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"))
+@question(main_columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"), rows=0)
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     """Every counter that says packets found no room, from before the load to after it.
 
@@ -49,6 +52,19 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
             "unknown: netcost-record keeps them"
         )
     return tidy(rows)
+
+
+@device_saturation.figures
+def _grown(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # layers: that were read; grown: the counters that grew most, by rows; more: others that did.
+    rows = answer.frame
+    grown = rows[(rows["count"] > 0).fillna(False)]
+    return {
+        "layers": list(rows["layer"].drop_duplicates()),
+        "grown": grown[:_MOST].to_dict("records"),
+        "more": len(grown[_MOST:]),
+        "several_namespaces": grown["namespace"].nunique() > 1,
+    }
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -1,13 +1,10 @@
 # Time of CPUs by device: intrstat's question, with polls, where Linux does the work.
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...capture.requires import MissingEventsError
-from ...display.tables import Table
-from ...units import share
 from ..question import question
 from .device_lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
 from .parts import TIMED, by_line, by_poll, by_softirq
@@ -40,45 +37,6 @@ COLUMNS = [
 ]
 
 
-@dataclass(frozen=True)
-class DeviceMatrix:
-    """Devices by CPUs, as Solaris' intrstat showed them.
-
-    cpu_share: float, a row per thief (falling by its total), a column per recorded CPU: hardirq,
-    poll and core time over the window. interrupts_per_s: Float64 of the same shape, NA where
-    interrupts were not recorded or are none of a row's. window_ns: the window.
-    """
-
-    cpu_share: pd.DataFrame
-    interrupts_per_s: pd.DataFrame
-    window_ns: int
-
-    def table(self, rows: int | None = None) -> Table:
-        """The matrix for reading: two columns per CPU, interrupts/s and share of its time."""
-        cpus = list(self.cpu_share.columns)
-        header = ["device", *(cell for cpu in cpus for cell in (f"cpu{cpu} irq/s", "%tim"))]
-        lines = [
-            [
-                str(thief),
-                *(
-                    cell
-                    for rate, part in zip(
-                        self.interrupts_per_s.loc[thief], self.cpu_share.loc[thief], strict=True
-                    )
-                    for cell in ("" if pd.isna(rate) else f"{rate:,.0f}", share(part))
-                ),
-            ]
-            for thief in self.cpu_share.index[:rows]
-        ]
-        return Table(header, lines)
-
-    def __repr__(self) -> str:
-        return self.table().text()
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
-
-
 @question(main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"))
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
@@ -108,50 +66,6 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     whole = pd.concat(parts, ignore_index=True)
     rows = combined(whole, sums, timeline.duration_ns, irqs, polls)
     return with_upper_ends(rows, sums, lines, timeline)[COLUMNS]
-
-
-@question()
-def device_matrix(timeline: "Timeline") -> DeviceMatrix:
-    """Devices by CPUs for reading: share of each CPU's time, with interrupts per second beside it.
-
-    Raises as device_time does, whose rows these are.
-    """
-    rows = device_time(timeline)
-    cpus = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
-    totals = rows.groupby("thief")["ns"].sum().sort_values(ascending=False, kind="stable")
-    order = totals.index
-
-    def wide(column: str) -> pd.DataFrame:
-        # What is not known of a row stays so; a CPU without a row had none of it.
-        found = rows.groupby(["thief", "cpu"])[column].sum(min_count=1)
-        frame = found.astype("Float64").unstack("cpu", fill_value=0)
-        return frame.reindex(index=order).reindex(columns=cpus, fill_value=0.0)
-
-    per_s = wide("interrupts_per_s")
-    per_s[per_s.isna().any(axis=1)] = pd.NA
-    return DeviceMatrix(
-        cpu_share=wide("cpu_share").astype("float64"),
-        interrupts_per_s=per_s,
-        window_ns=timeline.duration_ns,
-    )
-
-
-def over_time(sums: pd.DataFrame, lines: pd.DataFrame, device: str) -> pd.DataFrame:
-    """A device's time bin by bin: bin_ns, kind ("poll", "hardirq"), ns, over all CPUs.
-
-    sums: the timeline's, in bins. lines: as device_lines returns it.
-    """
-    own = lines[lines["device"] == device]
-    polls = sums[(sums["context"] == "poll") & (sums["device"] == device)]
-    # Of a shared line the device's handler only.
-    shared = lines.loc[lines["irq"].duplicated(keep=False), "irq"]
-    handlers = sums[
-        (sums["context"] == "hardirq")
-        & sums["id"].isin(own["irq"])
-        & (~sums["id"].isin(shared) | sums["name"].isin(own["name"]))
-    ]
-    rows = pd.concat([polls.assign(kind="poll"), handlers.assign(kind="hardirq")])
-    return rows.groupby(["bin_ns", "kind"])["ns"].sum().reset_index()
 
 
 def combined(

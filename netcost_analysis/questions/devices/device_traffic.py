@@ -2,18 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import queue_settings
-from ...errors import ArgumentError
 from ...parsers.counters import counters, deltas
 from ..question import question
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ...capture.bundle import Bundle
-    from ...timeline.timeline import Timeline
+    from ...capture.capture import Capture
+    from ..answer import Answer
 
 # Of the traces' clocks the one that the bundle's snapshots are stamped with.
 _CLOCKS = ("mono", "monotonic")
@@ -36,13 +37,17 @@ COLUMNS = [
 ]
 
 
+# So many interfaces have a picture, those that carried most.
+_MOST = 3
+
+
 class NoReadingsError(CaptureError):
     """Of the stretch that was asked for the bundle has no two readings of net/dev."""
 
 
-def comparable(timeline: "Timeline") -> bool:
+def comparable(capture: "Capture") -> bool:
     """Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC."""
-    return str(timeline.capture.header["clock"]) in _CLOCKS
+    return str(capture.header["clock"]) in _CLOCKS
 
 
 @question(
@@ -53,24 +58,31 @@ def comparable(timeline: "Timeline") -> bool:
         "tx_bytes_per_s",
         "utilisation_share",
         "namespace",
-    )
+    ),
+    rows=0,
 )
-def device_traffic(
-    bundle: "Bundle",
-    folder: str = "samples",
-    whole: bool = False,
-    sides: bool = True,
-    within: tuple[int, int] | None = None,
-) -> pd.DataFrame:
+def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> pd.DataFrame:
     """What each interface received and sent, over the true time between readings of net/dev.
 
-    folder: where the samples are; "files" where a load left some. whole: a row per interface, from
-    the first reading to the last, instead of one per interval. sides: whether before/ and after/
-    are readings as well. within: only readings between these moments (CLOCK_MONOTONIC, ns), their
-    own time included. Returns a row per interval and (namespace, device): start_ns, end_ns,
+    folder: where the samples are; "files" where a load left some. sides: whether before/ and after/
+    are readings as well. Returns a row per interval and (namespace, device): start_ns, end_ns,
     interval_ns, interval_error_ns, the growth of each counter (Int64), rates per second, the mean
     size of packets, saturation_per_s, speed_bits_per_s and utilisation_share (Float64, NA where
     unknown). Raises CaptureError where net/dev was not read twice at known times.
+    """
+    return carried(bundle, folder, sides)
+
+
+def carried(
+    bundle: "Bundle",
+    folder: str = "samples",
+    sides: bool = True,
+    whole: bool = False,
+    within: tuple[int, int] | None = None,
+) -> pd.DataFrame:
+    """device_traffic(), or as whole a row per interface, from the first reading to the last.
+
+    within: only readings between these moments (CLOCK_MONOTONIC, ns), their own time included.
     """
     frames = []
     for namespace, ending in bundle.network_namespaces.items():
@@ -162,47 +174,29 @@ def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
     return found
 
 
-@question(
-    main_columns=(
-        "device",
-        "start_ns",
-        "overstated_share",
-        "utilisation_share",
-        "namespace",
-        "interval_ns",
-    )
-)
-def assumed_rates(
-    bundle: "Bundle", interval_s: float = 1.0, folder: str = "samples"
-) -> pd.DataFrame:
-    """What a tool would have said that takes its interval for the one it asked for.
-
-    interval_s: the interval it assumes. folder: as device_traffic takes it; only samples count, not
-    before/ and after/. Returns a row per interval and (namespace, device): start_ns, end_ns,
-    interval_ns, rx_bytes_per_s, tx_bytes_per_s, utilisation_share, and beside them
-    assumed_rx_bytes_per_s, assumed_tx_bytes_per_s, assumed_utilisation_share, and overstated_share:
-    by how much every rate was too high (0.7 is 70 %, negative too low). Raises CaptureError as
-    device_traffic does, ValueError for an interval of no length.
-    """
-    if not interval_s > 0 or not np.isfinite(interval_s):
-        raise ArgumentError(f"an interval of {interval_s} s has no rate")
-    frame = device_traffic(bundle, folder, sides=False)
-    factor = (frame["interval_ns"] / (interval_s * 1e9)).astype("Float64")
-    kept = ["namespace", "device", "start_ns", "end_ns", "interval_ns"]
-    shown = ["rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"]
-    told = frame[[*kept, *shown]].copy()
-    for name in shown:
-        told[f"assumed_{name}"] = told[name] * factor
-    told["overstated_share"] = factor - 1
-    return told
-
-
 def moved(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
     """Those rows of device_traffic() or assumed_rates() in which anything was carried."""
     return rows[(rows[f"rx_{what}"] + rows[f"tx_{what}"] > 0).fillna(False)]
 
 
-def in_mbit(rows: pd.DataFrame) -> pd.DataFrame:
-    """The same with rx_mbit_per_s and tx_mbit_per_s."""
-    rates = {f"{side}_mbit_per_s": rows[f"{side}_bytes_per_s"] * 8e-6 for side in ("rx", "tx")}
-    return rows.assign(**rates)
+def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    if not comparable(answer.capture):
+        return []
+    # Of namesakes in several namespaces nobody's time is beside it.
+    rows = answer.frame[answer.frame["device"] != "lo"]
+    alone = rows[rows.groupby("device")["namespace"].transform("nunique") == 1]
+    carried_by = (alone["rx_bytes"] + alone["tx_bytes"]).groupby(alone["device"]).sum()
+    order = carried_by[carried_by > 0].sort_values(ascending=False, kind="stable")
+    return [{"device": str(device)} for device in order.index[:_MOST]]
+
+
+@device_traffic.plot(
+    title=lambda _, device: f"Traffic of {device} over time", height=2.4, panels=_busiest
+)
+def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+    from .plots import traffic
+
+    traffic(ax, answer.frame[answer.frame["device"] == device], answer.start_ns)
+    ax.set_title(device)
+    summary = answer.timeline.summary
+    ax.set_xlim(*((int(summary[f"{end}_ns"]) - answer.start_ns) / 1e9 for end in ("start", "end")))

@@ -20,43 +20,39 @@ _NAMES = {"poll": "polls", "hardirq": "interrupts"}
 _ORDER = ("poll", "hardirq")
 
 
-def matrix(
-    ax: Axes, cpu_share: pd.DataFrame, interrupts_per_s: pd.DataFrame, most: int = 14
-) -> None:
+def matrix(ax: Axes, rows: pd.DataFrame) -> None:
     """Draw devices by CPUs, darker for more time; cells have share and interrupts per second.
 
-    cpu_share, interrupts_per_s: of a DeviceMatrix. most: rows, those that took most first. With
-    many CPUs the cells have no figures.
+    rows: of device_matrix(), those thieves that are to be shown. With many CPUs the cells have no
+    figures.
     """
-    shown = cpu_share.iloc[:most]
-    values = 100 * shown.to_numpy(dtype=float)
-    rows, cpus = values.shape
+    thieves = list(rows[["kind", "thief"]].drop_duplicates()["thief"])
+    cpus = list(rows["cpu"].drop_duplicates())
+    shape = len(thieves), len(cpus)
+    values = 100 * rows["cpu_share"].to_numpy(dtype=float).reshape(shape)
+    rates = rows["interrupts_per_s"].to_numpy("float64", na_value=0.0).reshape(shape)
     colours = LinearSegmentedColormap.from_list("time", ["#ffffff", KIND["poll"], KIND["softirq"]])
     highest = max(float(np.nanmax(values, initial=0.0)), 1e-9)
     ax.imshow(values, aspect="auto", cmap=colours, vmin=0, vmax=highest, interpolation="nearest")
-    ax.set_xticks(range(cpus), [str(cpu) for cpu in shown.columns], fontsize=9 if cpus <= 32 else 6)
-    ax.set_yticks(range(rows), [short(name, _LONGEST) for name in shown.index])
+    ax.set_xticks(range(len(cpus)), list(map(str, cpus)), fontsize=9 if len(cpus) <= 32 else 6)
+    ax.set_yticks(range(len(thieves)), [short(name, _LONGEST) for name in thieves])
     ax.tick_params(length=0)
     ax.set_xlabel("CPU; each cell: share of its time, interrupts per second")
     ax.spines[:].set_visible(False)
-    for edge in range(1, rows):
+    for edge in range(1, len(thieves)):
         ax.axhline(edge - 0.5, color="white", linewidth=1.5)
-    for edge in range(1, cpus):
+    for edge in range(1, len(cpus)):
         ax.axvline(edge - 0.5, color="white", linewidth=1.5)
-    if cpus > 8:
+    if len(cpus) > 8:
         return
-    for y, thief in enumerate(shown.index):
-        for x, cpu in enumerate(shown.columns):
-            if not values[y, x]:
-                continue
-            rate = interrupts_per_s.loc[thief, cpu]
-            text = share(shown.loc[thief, cpu])
-            if not pd.isna(rate) and float(rate) >= 0.5:
-                text += f", {float(rate):,.0f}/s"
-            dark = values[y, x] > 0.75 * highest
-            ax.text(
-                x, y, text, ha="center", va="center", color="white" if dark else INK, fontsize=9
-            )
+    for (y, x), percent in np.ndenumerate(values):
+        if not percent:
+            continue
+        text, rate = share(percent / 100), rates[y, x]
+        if rate >= 0.5:
+            text += f", {rate:,.0f}/s"
+        color = "white" if percent > 0.75 * highest else INK
+        ax.text(x, y, text, ha="center", va="center", color=color, fontsize=9)
 
 
 def traffic(ax: Axes, rows: pd.DataFrame, origin_ns: int = 0) -> None:
@@ -80,24 +76,22 @@ def traffic(ax: Axes, rows: pd.DataFrame, origin_ns: int = 0) -> None:
     legend_above(ax, columns=3, **_RIGHT)
 
 
-def time_shares(
-    ax: Axes, bins: pd.DataFrame, window: tuple[int, int], bin_ns: int, origin_ns: int = 0
-) -> None:
+def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns: int = 0) -> None:
     """Draw a device's time bin by bin, as a share of one CPU.
 
-    bins: as over_time returns it. window: from when to when, ns. bin_ns: the width of a bin.
+    bins: device_time_series' of one device. window: from when to when, ns.
     """
-    start_ns, end_ns = window
-    first = start_ns // bin_ns * bin_ns
-    starts = np.arange(first, max(end_ns, first + 1), bin_ns, dtype="int64")
-    edges = np.append(np.maximum(starts, start_ns), max(end_ns, start_ns + 1))
-    base = np.zeros(len(starts))
+    edges = np.unique([*window, *bins["start_ns"], *bins["end_ns"]])
+    # Between two bins there may be some in which it took nothing.
+    place = np.searchsorted(edges, bins["start_ns"])
+    base = np.zeros(len(edges) - 1)
     handles = []
     for kind in _ORDER:
-        of_kind = bins[bins["kind"] == kind].set_index("bin_ns")["ns"]
-        if not of_kind.sum():
+        ns = bins[f"{kind}_ns"].to_numpy("float64", na_value=0.0)
+        if not ns.any():
             continue
-        top = base + 100 * of_kind.reindex(starts, fill_value=0).to_numpy() / np.diff(edges)
+        top = base.copy()
+        top[place] += 100 * ns / (bins["end_ns"] - bins["start_ns"]).to_numpy()
         seconds = (edges - origin_ns) / 1e9
         ax.stairs(top, seconds, baseline=base, fill=True, facecolor=KIND[kind], linewidth=0)
         handles.append(Patch(facecolor=KIND[kind], label=_NAMES[kind]))
@@ -111,10 +105,11 @@ def time_shares(
         legend_above(ax, handles, 3, **_RIGHT)
 
 
-def per_packet(ax: Axes, cost: pd.DataFrame, most: int = 8) -> None:
+def per_packet(ax: Axes, cost: pd.DataFrame, most: int) -> None:
     """Draw what a packet of each device costs, interrupts and polls, longest first.
 
-    cost: as device_cost returns it. Packets are those that timed polls received.
+    cost: as device_cost returns it. most: so many devices. Packets are those that timed polls
+    received.
     """
     known = cost[cost["ns_per_work"].notna()].sort_values("ns_per_work", ascending=False)[:most]
     packets = known["timed_packets"].to_numpy(dtype=float)

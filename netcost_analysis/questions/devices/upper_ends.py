@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import thief_label
 from ..completeness.unrecorded import Missing, missing
-from .device_traffic import comparable, device_traffic
+from .device_traffic import carried, comparable
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -42,7 +42,7 @@ def polls_missed(timeline: "Timeline") -> bool:
     """
     capture = timeline.capture
     if capture not in _missed:
-        _missed[capture] = comparable(timeline) and _less_than_received(capture)
+        _missed[capture] = comparable(capture) and _less_than_received(capture)
     return _missed[capture]
 
 
@@ -51,7 +51,7 @@ def _less_than_received(capture: "Capture") -> bool:
         return False
     within = int(capture.info["start_ns"]), int(capture.info["end_ns"])
     try:
-        traffic = device_traffic(capture.bundle, whole=True, within=within)
+        traffic = carried(capture.bundle, whole=True, within=within)
     except CaptureError:
         return False
     import pyarrow as pa

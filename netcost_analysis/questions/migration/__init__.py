@@ -6,9 +6,10 @@ against just before, and against moments of the same task at which it was not mo
 migration_verdict says whether that can matter, and may say no.
 """
 
-from .effect import migration_effect
-from .listing import migration_rates, migrations
-from .verdict import MigrationVerdict, migration_verdict
+from .migration_effect import migration_effect
+from .migration_rates import migration_rates
+from .migration_verdict import MigrationVerdict, migration_verdict
+from .migrations import migrations
 
 __all__ = [
     "MigrationVerdict",

@@ -4,15 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 
 from ...spans import Floats, Ints
 
 # Fewer clusters, and a bootstrap's interval is far from what it says.
 FEWEST = 10
-# A stretch of time is this part of the recording, or four widths where that is longer: the windows
-# of a migration, before and after, then lie in one stretch or in two neighbours.
-STRETCHES, WIDTHS = 40, 4
+# A block of time is this part of the recording, or four widths where that is longer: the windows
+# of a migration, before and after, then lie in one block or in two neighbours.
+BLOCKS, WIDTHS = 40, 4
 _RESAMPLES, _CONFIDENCE, _SEED = 2_000, 0.95, 1
 
 
@@ -33,20 +32,20 @@ class Compared(NamedTuple):
 def interval(compared: Compared, width_ns: int, window: tuple[int, int]) -> tuple[float, float]:
     """The 95 % interval of mean change minus mean control change, NaN where it cannot be told.
 
-    A cluster bootstrap: whole stretches of time are drawn again, with the migrations and the
+    A cluster bootstrap: whole blocks of time are drawn again, with the migrations and the
     moments in them; and whole tasks, where there are enough. The wider on either side is returned.
     Percentiles are taken as far out as Student's t is wider than the normal distribution for so
     many clusters. The same for the same values. NaN where migrations, or moments, lie in fewer than
-    10 stretches.
+    10 blocks.
     """
-    length = max((window[1] - window[0]) // STRETCHES, WIDTHS * width_ns, 1)
-    stretch = (compared.times - window[0]) // length
+    length = max((window[1] - window[0]) // BLOCKS, WIDTHS * width_ns, 1)
+    block = (compared.times - window[0]) // length
     known = ~np.isnan(compared.controls)
     beside = np.where(known, (compared.moments - window[0]) // length, -1)
-    fewest = min(len(np.unique(stretch)), len(np.unique(beside[known])))
+    fewest = min(len(np.unique(block)), len(np.unique(beside[known])))
     if fewest < FEWEST:
         return float("nan"), float("nan")
-    found = [_drawn(compared, stretch, beside, fewest)]
+    found = [_drawn(compared, block, beside, fewest)]
     each = np.unique(compared.tids, return_counts=True)[1]
     # As many tasks as have a part in the mean: one that was moved all the time counts for one.
     tasks = int(each.sum() ** 2 / (each**2).sum())
@@ -60,7 +59,7 @@ def _drawn(
     compared: Compared, clusters: Ints, beside: npt.NDArray[np.int64], number: int
 ) -> tuple[float, float]:
     # clusters: of each migration. beside: of each moment. A migration is compared with the moments
-    # of its own task and stretch's migrations, as often as each was drawn.
+    # of its own task and block's migrations, as often as each was drawn.
     known = ~np.isnan(compared.controls)
     names = np.unique(np.concatenate([clusters, beside[known]]))
     own, other = np.searchsorted(names, clusters), np.searchsorted(names, beside[known])
@@ -90,6 +89,9 @@ def _drawn(
         whole = (often * count).sum(axis=1)
         effect = (often * (total - count * control)).sum(axis=1)
         means.append(effect[whole > 0] / whole[whole > 0])
+    # It takes a second to import, which commands that ask for no interval need not wait.
+    from scipy import stats
+
     reach = stats.t.ppf((1 + _CONFIDENCE) / 2, number - 1) * np.sqrt(number / (number - 1))
     outside = float(stats.norm.sf(reach))
     low, high = np.quantile(np.concatenate(means), [outside, 1 - outside])

@@ -6,11 +6,12 @@ one host, client_and_server sets the one against the other. context_switches and
 the scheduler treated them: how often each left a CPU and why, how long it waited for one.
 """
 
-from .context import softirq_time
-from .ends import client_and_server
-from .owners import traffic_owners, traffic_pairs
-from .switching import context_switches
-from .waiting import run_queue, waits_of
+from .client_and_server import client_and_server
+from .context_switches import context_switches
+from .run_queue import run_queue, waits_of
+from .softirq_time import softirq_time
+from .traffic_owners import traffic_owners
+from .traffic_pairs import traffic_pairs
 
 __all__ = [
     "client_and_server",

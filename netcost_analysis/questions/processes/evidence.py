@@ -106,10 +106,10 @@ def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) 
     return pd.Series(result, index=events.index)
 
 
-def packet_ends(
+def packet_endpoints(
     frame: pd.DataFrame, received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame
 ) -> pd.DataFrame:
-    """The tasks at either end of each unit's packet.
+    """The endpoints of each unit's packet: the tasks that sent and received it.
 
     frame: units(). received, queued: recorded() netif_receive_skb and net_dev_queue. taken:
     recorded() events that end a packet, with kind: "taken" (skb_copy_datagram_iovec, consume_skb)
@@ -125,16 +125,16 @@ def packet_ends(
     own = ~(events["in_hardirq"] | events["in_softirq"]).fillna(True).to_numpy(dtype=bool)
     own &= (events["tid"] > 0).to_numpy()
     columns: dict[str, pd.Series[int]] = {}
-    for end, step, kind in (("sender", 1, "queued"), ("receiver", -1, "taken")):
+    for side, step, kind in (("sender", 1, "queued"), ("receiver", -1, "taken")):
         beside = events.shift(step)
         same = (beside["what"] == events["what"]) & (beside["kind"] == kind)
         good = same.to_numpy() & np.concatenate(([False], own))[_shifted(len(own), step)]
-        columns[f"{end}_tid"] = beside["tid"].where(good).astype("Int64")
-        columns[f"{end}_comm"] = beside["comm"].astype(object).where(good, None)
-    ends = pd.DataFrame(columns).assign(what=events["what"], start_ns=events["time_ns"])
-    ends = ends[(events["kind"] == "received").to_numpy()].drop_duplicates(["what", "start_ns"])
-    ends = ends.astype({"what": "Int64", "start_ns": "Int64"})
-    joined = frame[["what", "start_ns"]].merge(ends, on=["what", "start_ns"], how="left")
+        columns[f"{side}_tid"] = beside["tid"].where(good).astype("Int64")
+        columns[f"{side}_comm"] = beside["comm"].astype(object).where(good, None)
+    both = pd.DataFrame(columns).assign(what=events["what"], start_ns=events["time_ns"])
+    both = both[(events["kind"] == "received").to_numpy()].drop_duplicates(["what", "start_ns"])
+    both = both.astype({"what": "Int64", "start_ns": "Int64"})
+    joined = frame[["what", "start_ns"]].merge(both, on=["what", "start_ns"], how="left")
     return joined.drop(columns=["what", "start_ns"]).set_index(frame.index)
 
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, victim_keys
-from .owners import traffic_parts
+from .traffic_parts import traffic_parts
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

@@ -68,7 +68,7 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
     legend_above(ax, columns=5)
 
 
-def ends(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
+def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
     """Draw how client and server spent the window, side by side.
 
     frame: client_and_server(). duration_ns: of the window, which is 100 %. What is left of it,

@@ -11,9 +11,9 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
-from netcost_analysis.questions.accounting import words
 from support.doctored import counters, doctored, mpstat
 from support.host import SAMPLES
+from support.said import said
 
 
 def accounts(folder: Path, **given: float) -> pd.DataFrame:
@@ -75,22 +75,22 @@ def test_system_time_has_a_row_of_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "said"),
+    ("config", "sentence"),
     [
         ("TICK_CPU_ACCOUNTING", "there, interrupts on top of it show"),
         ("IRQ_TIME_ACCOUNTING", "this kernel keeps interrupts out of it"),
-        ("NONE", "Its system time is 24.0 % of a CPU.</p>"),
+        ("NONE", "Its system time is 24.0 % of a CPU. A program"),
     ],
 )
-def test_system_time_is_told(tmp_path: Path, config: str, said: str) -> None:
+def test_system_time_is_said(tmp_path: Path, config: str, sentence: str) -> None:
     folder = doctored(tmp_path / "b")
     (folder / "kernel_config").write_text(f"CONFIG_{config}=y\n")
-    capture = netcost.open_capture(folder)
-    table = netcost.accounts(capture)
-    told = words.answer(capture, table)
-    assert "Its system time is 24.0 % of a CPU" in told
-    assert said in told
-    assert "<td>of it system time, charged</td><td>lost 24.0 %</td>" in words.accounts_html(table)
+    ask = netcost.open_capture(folder).ask.accounting
+    answer = ask.accounts()
+    assert answer.figures["system_share"] == pytest.approx(0.24)
+    assert "Its system time is 24.0 % of a CPU" in said(answer)
+    assert sentence in said(answer)
+    assert "- **its system time, as charged**: " in said(ask.account_reasons())
 
 
 # Of the samples it is what is in their files.
@@ -294,17 +294,17 @@ def test_the_three_estimates_are_rows_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("end_ns", "said"),
+    ("end_ns", "reason"),
     [(0, "ended before it started"), (9 * 10**15, "")],
 )
 def test_what_the_trace_does_not_hold_the_others_tell(
-    tmp_path: Path, end_ns: int, said: str
+    tmp_path: Path, end_ns: int, reason: str
 ) -> None:
     victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
     table = accounts(doctored(tmp_path / "b", victim=victim | {"end_ns": end_ns}))
     assert got(table)["work"] == pytest.approx(0.6)
-    assert said in rows(table)["traced"]["why"]
-    assert math.isnan(got(table)["traced"]) == bool(said)
+    assert reason in rows(table)["traced"]["why"]
+    assert math.isnan(got(table)["traced"]) == bool(reason)
     table = table.drop(index="system")
     assert table["resolution_share"].isna()[table["got_share"].isna()].all()
 
@@ -331,8 +331,8 @@ def test_snapshots_far_around_the_run_are_said(tmp_path: Path) -> None:
     assert "snapshots are" not in rows(accounts(folder))["cpu_stat"]["why"]
     stamp = folder / "after" / "stamp"
     stamp.write_text(stamp.read_text().replace(" 29999", " 49999").replace(" 30000", " 50000"))
-    said = "the snapshots are 4.00 s apart, and the run took 2.00 s"
-    assert said in rows(accounts(folder))["cpu_stat"]["why"]
+    sentence = "the snapshots are 4.00 s apart, and the run took 2.00 s"
+    assert sentence in rows(accounts(folder))["cpu_stat"]["why"]
 
 
 def test_a_baseline_with_steal_is_said(tmp_path: Path) -> None:
@@ -353,9 +353,61 @@ def test_a_run_longer_than_what_openssl_timed_is_said(tmp_path: Path) -> None:
     assert "openssl timed" not in "".join(accounts(doctored(tmp_path / "a"))["why"])
     victim = json.loads((tmp_path / "a" / "manifest.json").read_text())["victim"]
     why = accounts(doctored(tmp_path / "b", victim=victim | {"wall_s": 3.0}))["why"]
-    said = "of the run's 3.00 s, work only of the 2.00 s that openssl timed"
-    assert [name for name, text in why.items() if said in text] == [
+    sentence = "of the run's 3.00 s, work only of the 2.00 s that openssl timed"
+    assert [name for name, text in why.items() if sentence in text] == [
         "task_stat",
         "schedstat",
         "traced",
     ]
+
+
+def test_the_words_say_what_the_accounts_say(tmp_path: Path) -> None:
+    ask = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
+    answer = ask.accounts()
+    words = said(answer)
+    assert (
+        "#### By the work that it did, openssl got **60.0 %** of its CPU; top shows 99.0 %" in words
+    )
+    assert "top shows 99.0 %, its own clock says 75.0 % and the trace says 85.0 %." in words
+    assert "Farthest off is top (utime + stime), by 39.0 points too much." in words
+    # 0.95 of a CPU did 1000 blocks.
+    assert answer.figures["undisturbed_share"] == pytest.approx(0.95 * 0.6)
+    assert "it had its CPU for 95.0 % only" in words
+    assert "it would be about 57.0 %" in words
+    answer.plot()
+    reasons = said(ask.account_reasons())
+    assert "**Steal was 2.0 %.**" in reasons
+    assert "> No calibration is at hand" in reasons
+    kinds = ask.cpu_accounts()
+    assert kinds.figures["counted_share"] == pytest.approx(0.22)
+    assert kinds.figures["traced_share"] == pytest.approx(174 / 1160)
+    assert "have 22.0 % of the CPU by /proc/stat, and 15.0 % by the trace. Ticks" in said(kinds)
+    kinds.plot()
+
+
+def test_without_a_baseline_the_words_compare_with_nothing(tmp_path: Path) -> None:
+    ask = netcost.open_capture(doctored(tmp_path / "b", baseline=None)).ask.accounting
+    words = said(ask.accounts())
+    assert "#### What openssl got of its CPU: top shows 99.0 %, its own clock" in words
+    assert "it has no baseline" in words
+    assert "Farthest" not in words
+    assert "> This bundle has nothing for: work done against baseline." in said(
+        ask.account_reasons()
+    )
+
+
+def test_steal_is_said_by_how_much_it_is(tmp_path: Path) -> None:
+    folder = doctored(tmp_path / "b")
+    stat = "150 0 2 0 0 0 44 0 0 0"
+    for path in (folder / "after").iterdir():
+        path.unlink()
+    (folder / "after").rmdir()
+    counters(folder / "after", 3 * 10**9, stat, 20_000)
+    ask = netcost.open_capture(folder).ask.accounting
+    assert "The kernel counted no steal" in said(ask.account_reasons())
+    for side in ("before", "after"):
+        (folder / side / "stat").unlink()
+    (folder / "mpstat.json").unlink()
+    ask = netcost.open_capture(folder).ask.accounting
+    assert ask.account_reasons().figures["steal_share"] is None
+    assert "this bundle does not say" in said(ask.account_reasons())

@@ -5,11 +5,10 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.questions.batches.line import fit
-from netcost_analysis.questions.batches.packet_costs import packets_from
+from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
 from netcost_analysis.questions.batches.poll_costs import Gathered, costs_from
 from netcost_analysis.questions.batches.poll_sizes import polls_of
 from netcost_analysis.questions.batches.rate_curve import curve_from, summed
-from netcost_analysis.questions.batches.words import _saves
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
 
@@ -67,14 +66,13 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch"].tolist() == [5.0]
 
 
-# (300 + 120 + 1500) / size + 400, in the table and in the sentence.
+# (300 + 120 + 1500) / size + 400, in the table and in the headline.
 def test_a_packet_has_one_price() -> None:
     work = gathered(list(range(1, 65)) * 10)
     prices = packets_from(work, sizes=(1, 64)).set_index("batch")
     assert prices["packet_ns"].tolist() == pytest.approx([2_320, 430])
     assert prices["fixed_share"].tolist() == pytest.approx([1_920 / 2_320, 30 / 430])
-    said = _saves(costs_from(work).iloc[0])
-    assert "alone costs 2.32 µs; one of 64 that come together 430 ns" in said
+    assert alone_and_together(costs_from(work).iloc[0]) == pytest.approx((2_320, 64, 430))
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:

@@ -250,3 +250,30 @@ def test_the_recorders_own_verdict_needs_no_pass(
     run = Netcost(monkeypatch, capsys)
     for command in ("info", "stolen", "ledger"):
         assert "verdict    complete\n" in run(command, str(tmp_path / "b")).out
+
+
+# What the pass keeps of each interrupt and softirq is the longest of its rows.
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
+def test_the_longest_is_that_of_the_tables(sample: str) -> None:
+    line = kept(sample).timeline().load("softirqs", "hardirqs")
+
+    def rows(table: str, *names: str) -> list[tuple[Any, ...]]:
+        columns = line.columns(table)
+        return list(zip(*(columns[name] for name in names), strict=True))
+
+    wanted: dict[tuple[Any, ...], int] = {}
+    every = [
+        (cpu, "softirq", *of) for cpu, *of in rows("softirqs", "cpu", "vec", "action", "self_ns")
+    ]
+    every += rows("hardirqs", "cpu", "context", "irq", "name", "self_ns")
+    for *key, ns in every:
+        wanted[tuple(key)] = max(ns, wanted.get(tuple(key), 0))
+    # The table of interrupts has no numbers of vectors.
+    found = {
+        (cpu, context, None if context == "vector" else number, name): ns
+        for cpu, context, number, name, ns in rows(
+            "longest", "cpu", "context", "id", "name", "self_ns"
+        )
+    }
+    assert found == wanted
+    assert {context for _, context, *_ in found} >= {"softirq", "hardirq"}

@@ -8,8 +8,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.devices.device_cost import joined, lacking
-from netcost_analysis.questions.devices.device_time import over_time
-from netcost_analysis.questions.devices.words import cost_text
 from support.device_bundles import bundle, net_dev, opened
 from support.host import SAMPLES
 from support.perfdata import Cpu, cpu
@@ -167,11 +165,10 @@ def test_packets_of_busy_polls_are_not_for_free(tmp_path: Path) -> None:
 
 
 def test_bins_add_up_to_the_devices_time(tmp_path: Path) -> None:
-    timeline = made(tmp_path)
-    bins = over_time(timeline.sums(1000), netcost.device_lines(timeline), "eth0")
-    by_kind = bins.groupby("kind")["ns"].sum().to_dict()
-    assert by_kind == {"hardirq": 1000, "poll": 4000}
-    assert len(bins) == 20
+    bins = netcost.device_time_series(made(tmp_path), bin_ns=1000)
+    assert set(bins["device"]) == {"eth0"}
+    assert (bins["hardirq_ns"].sum(), bins["poll_ns"].sum()) == (1000, 4000)
+    assert len(bins) == 10
 
 
 # veth counts in its poll what that poll returns as work: the two agree packet for packet.
@@ -212,16 +209,33 @@ def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
 # were not. 1500 ns are the price of 30.
 def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None:
     timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 45, 0)})
-    rows = netcost.device_cost(timeline).set_index("device")
-    eth0 = rows.loc["eth0"]
+    answer = timeline.ask.devices.device_cost()
+    eth0 = answer.frame.set_index("device").loc["eth0"]
     assert (eth0["packets"], eth0["rx_packets"], eth0["work_share"]) == (30, 40, 0.75)
     assert eth0[["ns_per_packet", "ns_per_byte"]].isna().all()
     assert eth0["ns_per_work"] == 50
-    assert "told of the polled ones alone" in cost_text(rows.reset_index())
+    eth0 = answer.figures["counted"][0]
+    assert (eth0["more"], eth0["fewer"], eth0["explained"]) == (10, 0, False)
+    assert "10 more; what a packet costs is known of the polled ones alone." in answer.words
 
 
 # The same, but the readings took a third of the stretch: what lies beside them explains ten.
 def test_packets_beside_the_readings_are_no_polls_unseen(tmp_path: Path) -> None:
     text = counted(2900, 5, 0, took=500) + counted(5900, 45, 0, took=500)
-    rows = netcost.device_cost(made(tmp_path, **{"samples/net_dev": text})).set_index("device")
+    answer = made(tmp_path, **{"samples/net_dev": text}).ask.devices.device_cost()
+    rows = answer.frame.set_index("device")
     assert rows.loc["eth0", "ns_per_packet"] == rows.loc["eth0", "ns"] / 40
+    assert "10 more, which the readings' own time explains." in answer.words
+
+
+def test_the_summary_names_who_costs_most(tmp_path: Path) -> None:
+    files = {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)}
+    answer = made(tmp_path, **files).ask.devices.device_summary()
+    first = answer.figures["first"]
+    assert (first["device"], first["ns"], first["window_ns"]) == ("eth0", 1500, 3000)
+    assert answer.words.startswith(
+        "#### **eth0** costs most: 1.50 µs in 3.00 µs, **50.0 %** of a CPU, "
+        "50.0 ns for each of 30 packets received.\n"
+    )
+    assert answer.figures["others"] == []
+    assert set(answer.tables) == {"costs", "flags"}

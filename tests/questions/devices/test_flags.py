@@ -9,10 +9,15 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.links import empty
-from netcost_analysis.questions.devices.checks import is_used_by
-from netcost_analysis.questions.devices.device_flags import Facts, described, per_queue, suspicions
+from netcost_analysis.questions.devices.checks import is_used
+from netcost_analysis.questions.devices.device_flags import (
+    Facts,
+    described,
+    listed,
+    per_queue,
+    suspicions,
+)
 from netcost_analysis.questions.devices.device_saturation import tidy
-from netcost_analysis.questions.devices.words_flags import flag_list
 from support.device_bundles import opened
 from support.host import SAMPLES
 
@@ -122,10 +127,13 @@ def test_of_many_alike_the_costly_come_first() -> None:
     flags = suspicions(facts(*rows, grave))
     assert flags["device"].tolist()[:4] == ["bad0", "eth29", "eth28", "eth27"]
     assert flags["severity"].tolist() == ["warning"] + ["clue"] * 30
-    page = flag_list(flags, [])
-    assert page.count("is promiscuous") == 4
-    assert "26 more: eth25, eth24," in page
-    assert "eth0" in page
+    (grave_one, alike) = listed(flags)
+    assert grave_one["told"] == flags["why"][:1].tolist()
+    assert alike["told"] == flags["why"][1:5].tolist()
+    assert alike["more"] == 26
+    assert alike["devices"][:2] == ["eth25", "eth24"]
+    # One more than are told is told as well.
+    assert [one["more"] for one in listed(flags[:6])] == [0, 0]
 
 
 def test_drops_are_of_the_recordings_packets_and_not_of_a_windows() -> None:
@@ -155,9 +163,9 @@ def test_the_device_below_a_vlan_needs_no_address() -> None:
     # A VLAN has the address of what it is on top of.
     assert not any(flag == "same-mac" for _, flag in found)
     rows = [{**USUAL, **one} for one in (below, above)]
-    assert is_used_by(rows[0], rows) == "eth0.7 is on top of it"
+    assert is_used(rows[0], rows)
     elsewhere = [rows[0], {**rows[1], "namespace": "other"}]
-    assert is_used_by(rows[0], elsewhere) is None
+    assert not is_used(rows[0], elsewhere)
 
 
 def test_who_receives_and_does_not_send_sees_what_another_has() -> None:

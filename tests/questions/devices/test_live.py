@@ -60,5 +60,5 @@ def test_frames_for_another_host_are_counted(namespace: str, tmp_path: Path) -> 
     snapshot(namespace, tmp_path / "b" / "after")
     known = netcost.interfaces(told).set_index("device")
     assert known.loc["vb", "otherhost_dropped"] == 250
-    carried = netcost.device_traffic(told, whole=True).set_index("device")
+    carried = netcost.device_totals(told).set_index("device")
     assert carried.loc["vb", "rx_packets"] >= 250

@@ -10,7 +10,6 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from netcost_analysis.questions.devices.device_lines import evidence, mapped
-from netcost_analysis.questions.devices.device_time import over_time
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
 from support.oracle import perf_kwork
@@ -94,17 +93,23 @@ def test_what_no_device_can_be_charged_with_has_rows_of_its_own(tmp_path: Path) 
     assert rows["NET_RX", 0]["hardirq_ns"] is None
 
 
-def test_the_matrix_has_a_row_per_device_and_a_column_per_cpu(tmp_path: Path) -> None:
-    matrix = netcost.device_matrix(timeline(tmp_path, *drawn()))
-    assert list(matrix.cpu_share.columns) == [0, 1]
-    assert list(matrix.cpu_share.index[:2]) == ["eth0", "(no_device) poll"]
-    assert matrix.cpu_share.loc["eth0"].tolist() == pytest.approx([49 / 300, 0])
-    assert matrix.interrupts_per_s.loc["eth0"].tolist() == pytest.approx([1e9 / 300, 0])
-    assert matrix.interrupts_per_s.loc["NET_RX"].isna().all()
-    text = repr(matrix)
-    assert "cpu1 irq/s" in text
-    assert "16.3 %" in text
-    assert "<table>" in matrix._repr_html_()
+def test_the_matrix_has_a_row_per_thief_and_cpu(tmp_path: Path) -> None:
+    answer = timeline(tmp_path, *drawn()).ask.devices.device_matrix()
+    rows = answer.frame.set_index(["thief", "cpu"])
+    assert list(rows.index[:4]) == [
+        ("eth0", 0), ("eth0", 1), ("(no_device) poll", 0), ("(no_device) poll", 1),
+    ]  # fmt: skip
+    assert rows["ns"][:4].tolist() == [49, 0, 0, 40]
+    assert rows["cpu_share"][:2].tolist() == pytest.approx([49 / 300, 0])
+    assert rows["interrupts_per_s"][:2].tolist() == pytest.approx([1e9 / 300, 0])
+    assert rows.loc["NET_RX", "interrupts_per_s"].isna().all()
+    ax = answer.plot()
+    assert [one.get_text() for one in ax.get_yticklabels()][:2] == ["eth0", "(no_device) poll"]
+    assert "16.3 %, 3,333,333/s" in [one.get_text() for one in ax.texts]
+    # Of both CPUs: the backlog's 40 ns and 10 ns of NET_RX, over 300 ns.
+    assert answer.figures["backlog"] == (40, 40 / 300)
+    assert answer.figures["softirq"] == (10, 10 / 300)
+    assert "took 40.0 ns (13.3 % of a CPU)" in answer.words
 
 
 def without(*formats: Any) -> tuple[Any, ...]:
@@ -131,13 +136,16 @@ def test_polls_without_a_begin_have_counts_and_no_time(tmp_path: Path) -> None:
     eth0 = rows["eth0", 0]
     assert (eth0["poll_ns"], eth0["ns"], eth0["cpu_share"]) == (None, None, None)
     assert (eth0["polls"], eth0["packets"], eth0["timed_packets"]) == (2, 6, 0)
-    matrix = netcost.device_matrix(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,)))
-    assert matrix.cpu_share.loc["eth0"].isna().tolist() == [True, False]
+    matrix = rows_of(netcost.device_matrix(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,))))
+    assert [matrix["eth0", cpu]["cpu_share"] for cpu in (0, 1)] == [None, 0]
 
 
 def test_neither_interrupts_nor_polls_is_an_error(tmp_path: Path) -> None:
     made = timeline(tmp_path, *drawn(), formats=(t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT))
-    for question in (netcost.device_time, netcost.device_matrix, netcost.device_cost):
+    for question in (
+        *(netcost.device_time, netcost.device_matrix, netcost.device_time_series),
+        *(netcost.device_cost, netcost.device_summary),
+    ):
         with pytest.raises(MissingEventsError, match=r"napi:napi_poll.*--profile light"):
             question(made)
 
@@ -149,7 +157,12 @@ def test_nothing_happened(tmp_path: Path) -> None:
     assert netcost.device_lines(made).empty
     assert netcost.device_cost(made).empty
     assert netcost.device_flags(made).empty
-    assert netcost.device_matrix(made).cpu_share.shape == (0, 1)
+    assert netcost.device_time_series(made).empty
+    answer = made.ask.devices.device_matrix()
+    assert answer.frame.empty
+    assert answer.words == "No device took any time.\n"
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        answer.plot()
 
 
 # 100 irq: lost at 120 ... 180. What is unknown is in unknown_cpu_share.
@@ -172,6 +185,21 @@ def test_a_loss_shows_as_coverage(tmp_path: Path) -> None:
     assert unknown > 0
     assert row["unknown_cpu_share"] == pytest.approx(unknown / made.duration_ns)
     assert row["interrupts"] == 2
+
+
+# The window is 100 to 400, bins are 80 to 160, 160 to 240, ...
+def test_bins_are_cut_by_the_window(tmp_path: Path) -> None:
+    answer = timeline(tmp_path, *drawn()).ask.devices.device_time_series(bin_ns=80)
+    eth0 = answer.frame[answer.frame["device"] == "eth0"]
+    assert eth0[["start_ns", "end_ns", "hardirq_ns", "poll_ns"]].values.tolist() == [
+        [100, 160, 10, 39]
+    ]
+    assert eth0["cpu_share"].tolist() == [49 / 60]
+    rest = answer.frame[answer.frame["device"] == "(no_device)"]
+    assert rest[["start_ns", "end_ns", "ns"]].values.tolist() == [[240, 320, 20], [320, 400, 20]]
+    ax = answer.plot(device="eth0")
+    assert ax.get_title(loc="left") == "eth0"
+    assert [panel["device"] for panel in answer.question.pictures[""].panels(answer)] == ["eth0"]
 
 
 LINES = pd.DataFrame(
@@ -269,8 +297,9 @@ def test_handlers_that_share_a_line_are_told_apart(tmp_path: Path) -> None:
     assert told["device"].to_dict() == {"ahci": None, "eth0": "eth0", "eth1": "eth1"}
     assert told["interrupts"].to_dict() == {"ahci": 1, "eth0": 2, "eth1": 2}
     assert told.loc["eth1", ["raised", "polled"]].tolist() == [1, 1]
-    bins = over_time(made.sums(1000), lines, "eth1")
-    assert bins.groupby("kind")["ns"].sum().to_dict() == {"hardirq": 50, "poll": 40}
+    bins = netcost.device_time_series(made, bin_ns=1000).set_index("device")
+    assert bins.loc["eth1", ["hardirq_ns", "poll_ns", "ns"]].tolist() == [50, 40, 90]
+    assert bins.loc["eth0", ["hardirq_ns", "poll_ns", "ns"]].tolist() == [20, 40, 60]
 
 
 # napi/eth0: 100  150 180  200, then openssl, whose softirq polls from 250 to 290.

@@ -12,6 +12,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
 from netcost_analysis.questions.devices.device_saturation import qdiscs, statistics
+from netcost_analysis.questions.devices.device_traffic import carried
 from support.device_bundles import addressed, bundle, link, net_dev, opened
 from support.host import ROOT
 
@@ -56,19 +57,19 @@ def test_rates_are_over_the_true_interval(tmp_path: Path) -> None:
 
 
 def test_whole_is_from_the_first_reading_to_the_last(tmp_path: Path) -> None:
-    row = netcost.device_traffic(uneven(tmp_path), whole=True).set_index("device").loc["eth0"]
+    row = netcost.device_totals(uneven(tmp_path)).set_index("device").loc["eth0"]
     assert (row["start_ns"], row["end_ns"], row["interval_ns"]) == (S, 7 * S // 2, 5 * S // 2)
     assert row["interval_error_ns"] == 2 * (S // 50)
     assert (row["rx_packets"], row["tx_packets"]) == (2000, 20)
-    assert row["rx_bytes_per_s"] == 1_000_000
+    assert (row["rx_bytes_per_s"], row["rx_mbit_per_s"]) == (1_000_000, 8)
 
 
 def test_within_a_window_only_its_readings_count(tmp_path: Path) -> None:
     told = uneven(tmp_path)
-    inside = netcost.device_traffic(told, whole=True, within=(S - S // 100, 2 * S))
+    inside = carried(told, whole=True, within=(S - S // 100, 2 * S))
     assert inside.set_index("device").loc["eth0", "rx_packets"] == 1000
     with pytest.raises(netcost.CaptureError, match="no two readings of net/dev"):
-        netcost.device_traffic(told, within=(S, 2 * S))
+        carried(told, within=(S, 2 * S))
 
 
 def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None
     readings = [(S, net_dev(eth0=(10, 10, 0, 0))), (2 * S, net_dev(eth0=(5, 5, 1, 1))),
                 (3 * S, net_dev(eth0=(50, 50, 2, 2)))]  # fmt: skip
     told = bundle(tmp_path, {"samples/net_dev": samples(*readings)})
-    whole = netcost.device_traffic(told, whole=True).iloc[0]
+    whole = netcost.device_totals(told).iloc[0]
     assert pd.isna(whole["rx_packets"])
     assert pd.isna(whole["rx_bytes_per_s"])
     assert whole["tx_packets"] == 2
@@ -138,7 +139,7 @@ def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
         seconds = (now - then) / 1e9
         assert row["rx_bytes_per_s"] == pytest.approx((after[0] - before[0]) / seconds, rel=1e-6)
         assert row["rx_packets_per_s"] == pytest.approx((after[1] - before[1]) / seconds, rel=1e-6)
-    total = netcost.device_traffic(told, whole=True, sides=False).set_index("device")
+    total = netcost.device_totals(told, sides=False).set_index("device")
     assert total.loc["quiet0", "rx_packets"] == seen[-1][1][1] - seen[0][1][1]
 
 

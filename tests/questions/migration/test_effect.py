@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.migration.counted import bare_name, counted
-from netcost_analysis.questions.migration.effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.ipc import bare_name, instructions_and_cycles
 from netcost_analysis.questions.migration.lives import Counts as Occurrences
 from netcost_analysis.questions.migration.lives import lives_from
-from netcost_analysis.questions.migration.verdict import judged
+from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.migration_verdict import judged
 from netcost_analysis.spans import Spans, merged
 from support.perfdata import Attr, Counts, FinishedRound, Sample, SampleType, Where, write_file
 from support.perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE
@@ -231,7 +231,7 @@ def test_instructions_per_cycle_from_periods(tmp_path: Path) -> None:
         for at in range(100, 2_000, 100)
         for event, period in ((0, 50), (1, 100 if at < 1_000 else 50))
     ]
-    instructions, cycles = counted(hardware(tmp_path, *samples))
+    instructions, cycles = instructions_and_cycles(hardware(tmp_path, *samples))
     assert instructions
     assert cycles
     seven = np.array([7, 7, 8])
@@ -250,7 +250,7 @@ def test_instructions_per_cycle_from_a_group(tmp_path: Path) -> None:
             (300, 8, 1_400, 800),
         )
     ]
-    instructions, cycles = counted(hardware(tmp_path, *samples, group=True))
+    instructions, cycles = instructions_and_cycles(hardware(tmp_path, *samples, group=True))
     assert instructions
     assert cycles
     everyone, never = np.array([7, 8]), np.array([0, 0])
@@ -259,7 +259,9 @@ def test_instructions_per_cycle_from_a_group(tmp_path: Path) -> None:
 
 
 def test_one_event_alone_makes_no_ipc(tmp_path: Path) -> None:
-    instructions, cycles = counted(hardware(tmp_path, Sample(Where(0, 100, 7, 7, 0), period=5)))
+    instructions, cycles = instructions_and_cycles(
+        hardware(tmp_path, Sample(Where(0, 100, 7, 7, 0), period=5))
+    )
     assert instructions is None
     assert cycles is not None
 
@@ -303,55 +305,58 @@ def verdict(
     own_ms: int = 500,
     several: bool = False,
     problem: str | None = None,
-) -> str:
+) -> tuple[str, str]:
     row = pd.Series({"studied": studied, "effect": (low + high) / 2,
                      "effect_low": low, "effect_high": high})  # fmt: skip
-    given = (None, count, 10_000 * MS, 10 * MS, 1_000 * MS, own_ms * MS, row)
-    return judged(*given, several=several, problem=problem).explains
+    given = (count, 10_000 * MS, 10 * MS, 1_000 * MS, own_ms * MS, row)
+    found = judged(*given, several=several, problem=problem)
+    return found.explains, found.reason
 
 
 def test_the_verdict() -> None:
     nan = float("nan")
-    assert verdict(0, nan, nan, 0) == "no"
+    assert verdict(0, nan, nan, 0) == ("no", "not migrated")
     # Document 003: too seldom to matter, whatever each does.
-    assert verdict(0, nan, nan, 0) == "no"
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
-    seldom = judged("netserver", 5, 10_000 * MS, 10 * MS, 10_000 * MS, 9_000 * MS, row)
-    assert (seldom.explains, seldom.reach_share) == ("no", 0.005)
-    assert "0.5 % of the time in which a CPU was wanted" in seldom.reason
-    nearly = judged("netserver", 997, 10**12, 10 * MS, 10**12, 10**12, row)
-    assert "0.99 % of the time in which" in nearly.reason
+    seldom = judged(5, 10_000 * MS, 10 * MS, 10_000 * MS, 9_000 * MS, row)
+    assert (seldom.explains, seldom.reason, seldom.reach_share) == ("no", "too seldom", 0.005)
+    assert "0.5 % of the time in which a CPU was wanted" in seldom.why
+    nearly = judged(997, 10**12, 10 * MS, 10**12, 10**12, row)
+    assert "0.99 % of the time in which" in nearly.why
+    hardly = judged(1, 10**12, 10 * MS, 10**12, 10**12, row)
+    assert "1 migration in 1000 s: were all of the 10.0 ms after each lost" in hardly.why
+    assert "would be <0.01 % of the time in which" in hardly.why
     # 40 times 10 ms in 500 ms of its own: an effect of 0.1 is 8 %.
-    assert verdict(40, -0.2, -0.05) == "yes"
-    assert verdict(40, 0.05, 0.2) == "yes"
-    assert verdict(40, -0.2, 0.01) == "cannot tell"
-    assert verdict(40, -0.2, -0.001) == "cannot tell"
-    assert verdict(40, -0.01, 0.01) == "no"
-    assert verdict(40, -0.2, -0.05, studied=9) == "cannot tell"
-    # Studied in too few stretches of time.
-    assert verdict(40, nan, nan) == "cannot tell"
+    assert verdict(40, -0.2, -0.05) == verdict(40, 0.05, 0.2) == ("yes", "effect")
+    assert verdict(40, -0.2, 0.01) == verdict(40, -0.2, -0.001) == ("cannot tell", "uncertain")
+    assert verdict(40, -0.01, 0.01) == ("no", "too small")
+    assert verdict(40, -0.2, -0.05, studied=9) == ("cannot tell", "too few studied")
+    # Studied in too few blocks of time.
+    assert verdict(40, nan, nan) == ("cannot tell", "too close in time")
     # What less than half of them did need not be what the others did.
-    assert verdict(81, -0.2, -0.05) == verdict(81, -0.001, 0.001) == "cannot tell"
-    assert verdict(80, -0.2, -0.05) == "yes"
+    assert verdict(81, -0.2, -0.05) == ("cannot tell", "under half studied")
+    assert verdict(81, -0.001, 0.001) == ("cannot tell", "under half studied")
+    assert verdict(80, -0.2, -0.05) == ("yes", "effect")
 
 
 def test_several_tasks_together_get_no_yes() -> None:
     # What one gained another may have lost. That nobody's changed is a "no" all the same.
-    assert verdict(40, -0.2, -0.05, several=True) == "cannot tell"
-    assert verdict(40, 0.05, 0.2, several=True) == "cannot tell"
-    assert verdict(40, -0.01, 0.01, several=True) == "no"
+    assert verdict(40, -0.2, -0.05, several=True) == ("cannot tell", "others' time")
+    assert verdict(40, 0.05, 0.2, several=True) == ("cannot tell", "others' time")
+    assert verdict(40, -0.01, 0.01, several=True) == ("no", "too small")
 
 
 def test_where_nothing_can_be_set_side_by_side() -> None:
-    assert verdict(40, float("nan"), float("nan"), 0, problem="clocks disagree") == "cannot tell"
-    assert verdict(0, float("nan"), float("nan"), 0, problem="clocks disagree") == "no"
+    nan = float("nan")
+    assert verdict(40, nan, nan, 0, problem="clocks disagree") == ("cannot tell", "incomparable")
+    assert verdict(0, nan, nan, 0, problem="clocks disagree") == ("no", "not migrated")
 
 
 def test_what_is_at_stake_is_frequency_times_effect() -> None:
     row = pd.Series({"studied": 40, "effect": -0.1, "effect_low": -0.2, "effect_high": -0.05})
-    found = judged(7, 40, 10_000 * MS, 10 * MS, 1_000 * MS, 500 * MS, row)
+    found = judged(40, 10_000 * MS, 10 * MS, 1_000 * MS, 500 * MS, row)
     assert found.migrations_per_s == 4
     assert found.reach_share == pytest.approx(0.4)
     assert found.at_stake_low_share == pytest.approx(40 * 10 * -0.2 / 500)
     assert found.at_stake_high_share == pytest.approx(40 * 10 * -0.05 / 500)
-    assert "between -16.0 % and -4.0 % of the time it ran" in found.reason
+    assert "between -16.0 % and -4.0 % of the time it ran" in found.why

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.migration.effect import migration_effect_from, wakes_of
 from netcost_analysis.questions.migration.interval import Compared, interval
 from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of
 from netcost_analysis.questions.migration.matching import Flags
-from netcost_analysis.questions.migration.verdict import MigrationVerdict, judged
+from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
+from netcost_analysis.questions.migration.migration_verdict import Verdict, judged
 from support.host import ROOT
 
 LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
@@ -20,7 +20,7 @@ WINDOW = (0, 1_000 * SECONDS * MS)
 NOTHING = pd.DataFrame({"cpu": [], "start_ns": [], "end_ns": []}, dtype="int64")
 
 
-# Migrations evenly over the window, each compared with one moment half a stretch later.
+# Migrations evenly over the window, each compared with one moment half a block later.
 def compared(change: object, tids: object = 7, controls: object = 0.0) -> Compared:
     values = np.asarray(change, dtype="float64")
     count = len(values)
@@ -40,11 +40,11 @@ def test_the_interval_of_independent_changes_is_that_of_their_mean() -> None:
     assert interval(compared(np.full(40, 0.25)), MS, WINDOW) == pytest.approx((0.25, 0.25))
 
 
-# What is the same throughout a stretch of time is one observation, however many migrations it has.
+# What is the same throughout a block of time is one observation, however many migrations it has.
 def test_changes_that_last_count_once() -> None:
-    of_stretch = np.random.default_rng(4).normal(0, 1, 40)
-    low, high = interval(compared(np.repeat(of_stretch, 10)), MS, WINDOW)
-    once = interval(compared(of_stretch), MS, WINDOW)
+    of_block = np.random.default_rng(4).normal(0, 1, 40)
+    low, high = interval(compared(np.repeat(of_block, 10)), MS, WINDOW)
+    once = interval(compared(of_block), MS, WINDOW)
     assert (low, high) == pytest.approx(once, abs=0.02)
     assert high - low == pytest.approx(2 * 2.02 / np.sqrt(40), rel=0.2)
 
@@ -64,7 +64,7 @@ def test_noise_of_the_moments_counts() -> None:
     assert high - low == pytest.approx(2 * 2.02 / 20, rel=0.25)
 
 
-def test_too_few_stretches_tell_nothing() -> None:
+def test_too_few_blocks_tell_nothing() -> None:
     burst = compared(np.random.default_rng(7).normal(0, 1, 100))
     close = burst._replace(times=burst.times // 10)
     assert np.isnan(interval(close, MS, WINDOW)).all()
@@ -116,7 +116,7 @@ def lot(generator: np.random.Generator, count: int, in_phases: bool) -> Flags:
     return generator.random(count) < np.where(phase == 0, 0.4, 0.03)
 
 
-def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> MigrationVerdict:
+def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> Verdict:
     generator = np.random.default_rng(seed)
     slices, segments = drifting(generator, 7, likeness)
     wakes = slices["wake_ns"].to_numpy(dtype="int64")
@@ -127,7 +127,7 @@ def verdict(seed: int, likeness: float, in_phases: bool, width_ns: int) -> Migra
     row = rows.set_index("measure").loc["run"]
     own_ns = int((segments["end_ns"] - segments["start_ns"]).sum())
     wanted_ns = own_ns + int(slices["wait_ns"].sum())
-    return judged(7, len(moved), WINDOW[1], width_ns, wanted_ns, own_ns, row)
+    return judged(len(moved), WINDOW[1], width_ns, wanted_ns, own_ns, row)
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
             everyone = pd.concat([called, real[["time_ns", "tid", "cause"]]])
             rows = migration_effect_from(called, lives, wakes, [2 * MS], False, everyone)
             row = rows.set_index("measure").loc["run"]
-            given = (int(tid), len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
+            given = (len(called), timeline.duration_ns, 2 * MS, own_ns, own_ns, row)
             said.append(judged(*given).explains)
     assert len(said) >= 40
     assert said.count("yes") <= 0.05 * len(said)

@@ -2,10 +2,12 @@
 
 import pandas as pd
 
-from netcost_analysis.questions.processes.context import softirq_rows
-from netcost_analysis.questions.processes.evidence import inside, packet_ends, units, woken_by
-from netcost_analysis.questions.processes.owners import pairs_of, parts_of
+from netcost_analysis.questions.processes.evidence import inside, packet_endpoints, units, woken_by
 from netcost_analysis.questions.processes.recorded import empty
+from netcost_analysis.questions.processes.softirq_time import softirq_rows
+from netcost_analysis.questions.processes.traffic_owners import owned
+from netcost_analysis.questions.processes.traffic_pairs import pairs_of
+from netcost_analysis.questions.processes.traffic_parts import parts_of
 from netcost_analysis.questions.processes.transferred import iperf3_sent
 
 CLIENT, SERVER, OTHER, KSOFTIRQD = 10, 20, 30, 14
@@ -85,19 +87,21 @@ def test_a_buffer_leads_from_sender_to_receiver() -> None:
     freed = events((500, 1, SERVER, 7)).assign(kind="freed")
     late = events((600, 1, SERVER, 7)).assign(kind="taken")
     frame = units(THREE, received)
-    ends = packet_ends(frame, received, queued, pd.concat([taken, freed, late], ignore_index=True))
-    rows = ends[["sender_tid", "receiver_tid"]].astype("Int64").fillna(-1).to_numpy().tolist()
+    found = packet_endpoints(
+        frame, received, queued, pd.concat([taken, freed, late], ignore_index=True)
+    )
+    rows = found[["sender_tid", "receiver_tid"]].astype("Int64").fillna(-1).to_numpy().tolist()
     # In the order of units: 7 and 8 in the first softirq, 7 in the second, 9 in the third.
     assert rows == [[CLIENT, SERVER], [-1, OTHER], [OTHER, -1], [-1, -1]]
-    assert ends["receiver_comm"].tolist()[:2] == ["server", "other"]
+    assert found["receiver_comm"].tolist()[:2] == ["server", "other"]
 
 
 def test_without_flags_nobody_is_known_to_have_sent() -> None:
     received = events((110, 0, CLIENT, 7))
     queued = events((90, 0, CLIENT, 7)).assign(in_softirq=pd.array([pd.NA], dtype="boolean"))
     frame = units(THREE, received)
-    ends = packet_ends(frame, received, queued, empty().assign(kind=""))
-    assert ends["sender_tid"].isna().all()
+    found = packet_endpoints(frame, received, queued, empty().assign(kind=""))
+    assert found["sender_tid"].isna().all()
 
 
 # Of socket 77's announcements two wake the server; the third finds it awake.
@@ -129,7 +133,7 @@ def test_servants_of_softirqs_own_nothing() -> None:
 def parts(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame, woken: pd.DataFrame,
           ready: pd.DataFrame) -> pd.DataFrame:  # fmt: skip
     frame = units(THREE, received)
-    by_packet = packet_ends(frame, received, queued, taken)
+    by_packet = packet_endpoints(frame, received, queued, taken)
     by_waking = woken_by(frame, THREE, woken, ready)
     return parts_of(softirq_rows(THREE, POLLS), frame, by_packet, by_waking)
 
@@ -173,7 +177,7 @@ def test_no_network_s_softirqs_are_nobody_s_traffic() -> None:
     found = parts_of(
         softirq_rows(one, POLLS),
         frame,
-        packet_ends(frame, empty(), empty(), empty().assign(kind="")),
+        packet_endpoints(frame, empty(), empty(), empty().assign(kind="")),
         woken_by(frame, one, woken, empty()),
     )
     assert found[["owner_known_by", "is_network", "ns"]].to_numpy().tolist() == [
@@ -198,10 +202,31 @@ def test_polls_of_threads_are_in_the_sum() -> None:
     rows = softirq_rows(THREE, polls)
     assert rows["ns"].sum() == THREE["self_ns"].sum() + 500
     frame = units(THREE, empty())
-    none = packet_ends(frame, empty(), empty(), empty().assign(kind=""))
+    none = packet_endpoints(frame, empty(), empty(), empty().assign(kind=""))
     found = parts_of(rows, frame, none, woken_by(frame, THREE, empty(), empty()))
     assert found["ns"].sum() == rows["ns"].sum()
     assert found["owner_known_by"].iloc[-1] == "unknown"
+
+
+# Softirqs that their own kernel threads ran took nothing from a task.
+def test_threads_that_exist_for_it_lose_nothing() -> None:
+    owners = pd.DataFrame(
+        {
+            "tid": pd.array([150, 7], dtype="Int64"),
+            "comm": ["irq/32-virtio2-", "openssl"],
+            "owner_tid": pd.array([219, 219], dtype="Int64"),
+            "owner_comm": "udpsink",
+            "owner_known_by": "wake-up",
+            "is_network": "yes",
+            "ns": [9_000_000, 1_000_000],
+        }
+    )
+    found = owned(owners)
+    assert found.foreign_ns == 1_000_000
+    assert found.foreign
+    assert found.foreign["comm"] == "openssl"
+    assert found.known_by_share == {"wake-up": 1.0}
+    assert owned(owners[:1]).foreign is None
 
 
 def test_what_iperf3_sent() -> None:

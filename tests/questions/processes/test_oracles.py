@@ -8,8 +8,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.processes import waits_of
-from netcost_analysis.questions.processes.owners import traffic_parts
-from netcost_analysis.questions.processes.switching import switch_kinds
+from netcost_analysis.questions.processes.context_switches import switch_kinds
+from netcost_analysis.questions.processes.traffic_parts import traffic_parts
 from support.host import SAMPLES, require_tool
 from support.oracle import run
 

@@ -63,7 +63,7 @@ def test_no_softirqs(ax: Axes) -> None:
     assert labels(ax) == []
 
 
-def test_ends_of_which_little_is_known(ax: Axes) -> None:
+def test_endpoints_of_which_little_is_known(ax: Axes) -> None:
     frame = pd.DataFrame(
         {
             "side": ["client", "server"],
@@ -76,7 +76,7 @@ def test_ends_of_which_little_is_known(ax: Axes) -> None:
             "asleep_ns": [pd.NA, pd.NA],
         }
     )
-    plots.ends(ax, frame, 1_000)
+    plots.endpoints(ax, frame, 1_000)
     widths = [bar.get_width() for bar in ax.patches]  # type: ignore[attr-defined]
     # The last two, hatched, are what is left.
     assert sum(widths[0:-2:2]) == pytest.approx(50)

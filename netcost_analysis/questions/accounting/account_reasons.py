@@ -1,0 +1,78 @@
+"""Why the accounts of the victim's time can be wrong, on the kernel that kept them."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from ..question import question
+from .accounts import Price, accounts, price_for
+from .calibrations import first_bundle
+from .reasons import STEAL_LIMIT
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+    from ...capture.experiment import Experiment
+    from ..answer import Answer
+
+
+@question(main_columns=("estimate", "resolution_share", "steal_share", "why"), rows=0)
+def account_reasons(capture: "Capture", calibration: "Experiment | None" = None) -> pd.DataFrame:
+    """Why each account of what the victim got can be wrong, on the kernel that kept it.
+
+    capture, calibration: as for accounts. Returns its rows that say something, with
+    resolution_share, steal_share, source and why. Raises CaptureError as accounts does.
+    """
+    table = accounts(capture, calibration=calibration)
+    known = table["got_share"].notna() | table["lost_share"].notna()
+    return table.loc[known, ["resolution_share", "steal_share", "source", "why"]]
+
+
+class Reason(NamedTuple):
+    """An account, by its name in the index of accounts(), and why it can be wrong."""
+
+    name: str
+    why: str
+
+
+class Doubts(NamedTuple):
+    """What is to be known of the accounts.
+
+    reasons; missing: the accounts that the bundle has nothing for. steal_share: the most that any
+    account has, None where unknown, and steal_limit_share, above which it matters. price: what of
+    the calibration is taken, None without one; tools: the recorders, of this bundle and of the
+    calibration's, where they are two.
+    """
+
+    reasons: list[Reason]
+    missing: list[str]
+    steal_share: float | None
+    steal_limit_share: float
+    price: Price | None
+    tools: list[str]
+
+
+_ACCOUNTS = (
+    *("times", "system", "task_stat", "schedstat", "cpu_stat", "mpstat", "traced"),
+    *("traced_and_hidden", "work"),
+)
+
+
+@account_reasons.figures
+def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
+    table, calibration = answer.frame, answer.options.get("calibration")
+    price = price_for(answer.bundle, calibration) if calibration is not None else None
+    wanted = [name for name in _ACCOUNTS if name != "traced_and_hidden" or (price and price[0])]
+    steal = table["steal_share"].dropna()
+    tools = []
+    if price and price.same_host and calibration and answer.bundle:
+        ours, theirs = answer.bundle.manifest, first_bundle(calibration).manifest
+        both = [one.get("tool") for one in (ours, theirs)]
+        tools = [str(one) for one in both] if all(both) and both[0] != both[1] else []
+    return Doubts(
+        reasons=[Reason(str(name), str(why)) for name, why in table["why"].items()],
+        missing=[name for name in wanted if name not in table.index],
+        steal_share=float(steal.max()) if len(steal) else None,
+        steal_limit_share=STEAL_LIMIT,
+        price=price,
+        tools=tools,
+    )

@@ -1,0 +1,180 @@
+"""Every account of what the victim got, side by side."""
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.accounting import accounting
+from ...units import absent
+from ..question import question
+from . import side_by_side as of
+from .calibrations import same_host
+from .counts import NAN, counted
+from .hidden_cost import hidden_price
+from .reasons import why
+from .run_time import schedstat, victim_cpu
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...capture.bundle import Bundle
+    from ...capture.capture import Capture
+    from ...capture.experiment import Experiment
+    from ..answer import Answer
+
+_COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
+
+
+@question(
+    main_columns=(
+        *("estimate", "got_share", "lost_share", "residual_share", "resolution_share"),
+        "steal_share",
+    ),
+    rows=9,
+)
+def accounts(
+    capture: "Capture",
+    hidden_ns: float | None = None,
+    hidden_from: str = "",
+    calibration: "Experiment | None" = None,
+) -> pd.DataFrame:
+    """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
+
+    capture: of a bundle with a victim. hidden_ns: what each interrupt costs beyond traced time, as
+    hidden_cost estimates it, None for no such row; hidden_from: where that was measured, for the
+    text. calibration: an experiment of capture/lab/hidden-cost, whose price is taken instead where
+    it is of such a host. Returns a row per estimate (index: times, system, task_stat, schedstat,
+    cpu_stat, mpstat, traced, traced_and_hidden, work): got_share and lost_share of wall time (of
+    system, its system time, only the latter: that the task was charged for), residual_share
+    (got_share less that of work), resolution_share, steal_share, source and why. NaN where the
+    bundle cannot say; traced where its trace does not hold the run. Raises CaptureError for a
+    recording without a victim. Sources: reasons.py; docs/definitions.md.
+    """
+    if calibration is not None:
+        applied = price_for(capture.bundle, calibration)
+        hidden_ns, hidden_from = applied.hidden_ns, "as calibrated on such a host"
+    timeline, bundle, untold = of.ran(capture)
+    counts = counted(bundle, victim_cpu(bundle))
+    rows = {
+        "times": of.times(bundle),
+        "system": of.system(bundle),
+        "task_stat": of.task_stat(bundle),
+        "schedstat": schedstat(bundle),
+        "cpu_stat": of.cpu_stat(counts),
+        "mpstat": of.mpstat(bundle),
+        "traced": of.traced(bundle, timeline),
+        "traced_and_hidden": of.hidden(bundle, timeline, counts, hidden_ns),
+        "work": of.work(bundle),
+    }
+    if hidden_ns is None:
+        del rows["traced_and_hidden"]
+    regime, config = accounting(bundle.kernel_config), bundle.kernel_config
+    records = []
+    for name, row in rows.items():
+        # Where an estimate has no steal of its own, that of the snapshots around the run.
+        steal = counts.steal_share if math.isnan(row.steal) else row.steal
+        reason = why(name, regime, config, steal, hidden_from or "measured elsewhere")
+        if name == "work":
+            reason += of.disturbed(bundle)
+        if name in ("task_stat", "schedstat") or name.startswith("traced"):
+            reason += of.other_seconds(bundle)
+        if name == "cpu_stat":
+            reason += of.longer(bundle, counts)
+        if name.startswith("traced"):
+            reason += of.of_trace(bundle, timeline) + (
+                f". The trace cannot say: {untold}" * bool(untold)
+            )
+        step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
+        records.append((row.got, step, steal, row.source, reason))
+    frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
+    frame.insert(1, "lost_share", 1 - frame["got_share"])
+    frame.loc["system", "lost_share"] = rows["system"].charged
+    frame.insert(2, "residual_share", frame["got_share"] - rows["work"].got)
+    return frame
+
+
+class Price(NamedTuple):
+    """What of a calibration is taken for a bundle.
+
+    hidden_ns: None where it is of another host, or is none: refused says why.
+    """
+
+    hidden_ns: float | None
+    same_host: bool
+    refused: str | None
+
+
+def price_for(bundle: "Bundle | None", calibration: "Experiment") -> Price:
+    """The price of a calibration for a bundle."""
+    try:
+        price = hidden_price(calibration)
+        matches = same_host(bundle, calibration)
+    except CaptureError as error:
+        return Price(None, False, str(error))
+    return Price(price if matches else None, matches, None)
+
+
+class Account(NamedTuple):
+    """What an account, by its name in the index of accounts(), says that the victim got."""
+
+    name: str
+    share: float
+
+
+class Accounts(NamedTuple):
+    """What the accounts say, shares of wall time; None where unknown.
+
+    any: whether there is an account. said: those that the first sentence names. system_share: the
+    victim's system time, with_interrupts: whether the kernel counts those on top of it there.
+    farthest: from work, with its residual_share. baseline_share: what a disturbed baseline had of
+    its CPU, None for one that was not, and undisturbed_share: work against one that had all of it.
+    """
+
+    victim: str
+    any: bool
+    work_share: float | None
+    said: list[Account]
+    system_share: float | None
+    with_interrupts: bool | None
+    farthest: Account | None
+    baseline_share: float | None
+    undisturbed_share: float | None
+
+
+@accounts.figures
+def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
+    table, bundle = answer.frame, answer.bundle
+    got = {str(name): float(value) for name, value in table["got_share"].dropna().items()}
+    work, system = got.get("work"), table["lost_share"]["system"]
+    regime = accounting(bundle.kernel_config) if bundle else None
+    far = table["residual_share"].dropna().drop(index="work", errors="ignore")
+    worst = str(far.abs().idxmax()) if len(far) else None
+    baseline = of.undisturbed(bundle, work) if bundle and work is not None else None
+    return Accounts(
+        victim=(bundle.victim_comm if bundle else None) or "the victim",
+        any=bool(got),
+        work_share=work,
+        said=[Account(name, got[name]) for name in ("task_stat", "times", "traced") if name in got],
+        system_share=None if absent(system) else float(system),
+        with_interrupts=regime.softirq if regime else None,
+        farthest=Account(worst, float(far[worst])) if worst else None,
+        baseline_share=baseline[0] if baseline else None,
+        undisturbed_share=baseline[1] if baseline else None,
+    )
+
+
+def _height(answer: "Answer[pd.DataFrame]") -> float:
+    return 0.8 + 0.36 * int(answer.frame["got_share"].notna().sum())
+
+
+@accounts.plot(
+    title="What each account says the victim got",
+    height=_height,
+    panels=lambda answer: [{}] if answer.frame["got_share"].notna().any() else [],
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import accounts as draw
+
+    draw(ax, answer.frame)

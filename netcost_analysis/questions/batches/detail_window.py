@@ -1,0 +1,33 @@
+# Which part of a capture single softirqs and polls are looked at.
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...timeline.timeline import Timeline
+from ..example import detail
+from ..question import question
+
+if TYPE_CHECKING:
+    from ..answer import Answer
+
+
+class DetailWindow(NamedTuple):
+    """The window of netcost.detail(): whether it is but a part, from where on, how long."""
+
+    is_part: bool
+    offset_ns: int
+    duration_ns: int
+
+
+@question(rows=0)
+def detail_window(timeline: Timeline) -> DetailWindow:
+    """Which part of a very large capture single softirqs and polls are looked at; else all of it.
+
+    Source: netcost.detail(), the window whose tables fit in memory.
+    """
+    part = detail(timeline)
+    return DetailWindow(part is not timeline, part.offset_ns, part.duration_ns)
+
+
+@detail_window.figures
+def _figures(answer: "Answer[DetailWindow]") -> DetailWindow:
+    return answer.result

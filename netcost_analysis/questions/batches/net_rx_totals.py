@@ -1,0 +1,98 @@
+# What NET_RX softirqs did in all, and what a packet costs alone and with others.
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ...capture.requires import unrecorded
+from ...timeline.timeline import Timeline
+from ..question import question
+from .common import called
+from .packet_costs import alone_and_together
+from .poll_costs import costs_from, gathered
+from .softirq_chains import softirq_chains
+
+if TYPE_CHECKING:
+    from ..answer import Answer
+
+
+class NetRxTotals(NamedTuple):
+    """NET_RX softirqs in all, those that were seen from entry to exit; None where not known.
+
+    softirqs, ns: all, from entry to exit. with_polls: those with polls, of which polls, packets and
+    self_ns (without what interrupted them) are, and cpu_share (self_ns of the CPUs' time) and
+    polls_share (of self_ns, what was in polls). dispatches, dispatch_ns: those without a poll.
+    device: the one with most packets; batch_mean: packets of its polls that received any.
+    priced_device: the first with a line (poll_costs); alone_ns: what a packet of it costs that
+    comes alone; together_ns: one of together that come in one poll; None where that cannot be told
+    from noise.
+    """
+
+    softirqs: int
+    ns: int
+    with_polls: int
+    polls: int
+    packets: int
+    self_ns: int
+    cpu_share: float | None
+    polls_share: float | None
+    dispatches: int
+    dispatch_ns: int
+    device: str | None
+    batch_mean: float | None
+    priced_device: str | None
+    alone_ns: float | None
+    together: int | None
+    together_ns: float | None
+
+
+@question(needs=("irq:softirq_entry", "irq:softirq_exit"), rows=0)
+def net_rx_totals(timeline: Timeline) -> NetRxTotals:
+    """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
+
+    Sums of softirq_chains, and the costs of poll_costs. Raises MissingEventsError without
+    softirq_entry and softirq_exit.
+    """
+    chains = softirq_chains(timeline)
+    costs = None
+    if not unrecorded(timeline.capture, "napi:napi_poll"):
+        costs = costs_from(gathered(timeline))
+    return totals_from(chains, costs, timeline.duration_ns * len(timeline.summary["cpus"]))
+
+
+def totals_from(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> NetRxTotals:
+    # net_rx_totals() of softirq_chains() and poll_costs(). cpu_ns: the window times its CPUs.
+    polled = chains[(chains["polls"] > 0).fillna(False)]
+    sent = chains[(chains["polls"] == 0).fillna(False)]
+    own = int((polled["poll_ns"] + polled["core_ns"]).sum())
+    device: dict[str, Any] = dict.fromkeys(NetRxTotals._fields[-6:])
+    if costs is not None and costs["batch_mean"].head(1).notna().any():
+        first = costs.iloc[0]
+        device |= {"device": first["device"], "batch_mean": float(first["batch_mean"])}
+        fitted = costs[costs["refused"].isna() & costs["doubt"].isna()]
+        # What one says of a packet alone hangs on the fixed part: no figure of it may be noise.
+        if fitted["fixed_low_ns"].head(1).gt(0).any():
+            price = fitted.iloc[0]
+            device |= {"priced_device": price["device"], **alone_and_together(price)._asdict()}
+    return NetRxTotals(
+        len(chains),
+        int(chains["ns"].sum()),
+        len(polled),
+        int(polled["polls"].sum()),
+        int(polled["packets"].sum()),
+        own,
+        own / cpu_ns if cpu_ns else None,
+        int(polled["poll_ns"].sum()) / own if own else None,
+        len(sent),
+        int((sent["ns"] - sent["nested_ns"]).sum()),
+        **device,
+    )
+
+
+@net_rx_totals.figures
+def _figures(answer: "Answer[NetRxTotals]") -> dict[str, Any]:
+    found = answer.result
+    return found._asdict() | {
+        "device": called(found.device),
+        "priced_device": called(found.priced_device),
+    }

@@ -1,0 +1,108 @@
+# Devices by CPUs, as Solaris' intrstat showed them.
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from ..question import question
+from .device_lines import has_polls
+from .device_time import device_time
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
+
+# A picture has so many thieves at most.
+_MOST = 14
+# Less time without a known owner is not worth a word.
+_WORTH_SHARE = 0.001
+
+
+@question(main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"), rows=0)
+def device_matrix(timeline: "Timeline") -> pd.DataFrame:
+    """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
+
+    Returns a row per thief and recorded CPU, thieves by falling total, those CPUs included on which
+    it took nothing: kind, thief, cpu, ns (Int64), cpu_share (float, of that CPU's window) and
+    interrupts_per_s (Float64), the last NA where interrupts were not recorded or a thief has none.
+    Its picture is the matrix. Raises as device_time does, whose rows these are.
+    """
+    rows = device_time(timeline)
+    totals = rows.groupby(["kind", "thief"])["ns"].sum()
+    thieves = totals.sort_values(ascending=False, kind="stable").index
+    cpus = sorted(timeline.summary["cpus"])
+    places = pd.MultiIndex.from_tuples(
+        [(*thief, cpu) for thief in thieves for cpu in cpus], names=["kind", "thief", "cpu"]
+    )
+    values = rows[["ns", "cpu_share", "interrupts_per_s"]].astype("Float64")
+    found = values.groupby([rows[name] for name in places.names]).sum(min_count=1)
+    # What is not known of a row stays so; a CPU without a row had none of it.
+    frame = found.reindex(places, fill_value=0.0)
+    per_s = frame["interrupts_per_s"]
+    unknown = per_s.isna().groupby(level=["kind", "thief"]).transform("any")
+    frame["interrupts_per_s"] = per_s.mask(unknown)
+    frame = frame.reset_index()
+    return frame.astype({"cpu": "int64", "ns": "Int64", "cpu_share": "float64"})
+
+
+class Took(NamedTuple):
+    """Time; share: of one CPU, None for a window without length."""
+
+    ns: int
+    share: float | None
+
+
+class Uncharged(NamedTuple):
+    """What no device can be charged with.
+
+    thieves; backlog: polls without a device; softirq: network softirqs, outside their polls or,
+    where those were not recorded, with them; unknown_share: of CPU time, 0 for next to none.
+    """
+
+    thieves: int
+    backlog: Took | None
+    softirq: Took | None
+    polls_recorded: bool
+    unknown_share: float
+
+
+@device_matrix.figures
+def uncharged(answer: "Answer[pd.DataFrame]") -> Uncharged:
+    timeline, rows = answer.timeline, answer.frame
+    ns = rows.groupby("kind")["ns"].sum()
+    window_ns = timeline.duration_ns
+
+    def took(kind: str) -> Took | None:
+        of_kind = int(ns.get(kind, 0))
+        return Took(of_kind, of_kind / window_ns if window_ns else None) if of_kind else None
+
+    unknown = timeline.unknown_cpu_share or 0.0
+    return Uncharged(
+        len(rows),
+        took("backlog"),
+        took("softirq"),
+        has_polls(timeline),
+        unknown if unknown > _WORTH_SHARE else 0.0,
+    )
+
+
+def _shown(rows: pd.DataFrame) -> pd.DataFrame:
+    # Rows of a thief stand together, as many as there are CPUs.
+    return rows[: _MOST * rows["cpu"].nunique()]
+
+
+def _height(answer: "Answer[pd.DataFrame]") -> float:
+    return 0.9 + 0.36 * len(_shown(answer.frame)[["kind", "thief"]].drop_duplicates())
+
+
+@device_matrix.plot(
+    title="Share of each CPU's time by device",
+    height=_height,
+    panels=lambda answer: [{}] if len(answer.frame) else [],
+)
+def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import matrix
+
+    matrix(ax, _shown(answer.frame))

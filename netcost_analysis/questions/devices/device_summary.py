@@ -1,0 +1,73 @@
+# Which device costs most, and the gravest of what looks wrong.
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ..question import question
+from .device_cost import device_cost, lacking
+from .device_flags import STATE, device_flags, unseen
+from .device_lines import has_polls
+from .parts import NO_DEVICE
+
+if TYPE_CHECKING:
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
+
+# So many devices are named beside the first.
+_OTHERS = 3
+
+
+class DeviceSummary(NamedTuple):
+    """What devices cost, and what looks wrong about them.
+
+    costs: as device_cost returns it. flags: as device_flags does, None where the bundle's files do
+    not say.
+    """
+
+    costs: pd.DataFrame
+    flags: pd.DataFrame | None
+
+
+@question(main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"), rows=0)
+def device_summary(timeline: "Timeline") -> DeviceSummary:
+    """Which device costs most CPU time, and the gravest of what looks wrong about any.
+
+    Returns costs, as device_cost does, and flags, as device_flags does. Raises as device_cost does.
+    """
+    costs, flags = device_cost(timeline), None
+    # What is damaged of a bundle device_flags says.
+    with suppress(CaptureError):
+        flags = device_flags(timeline)
+    return DeviceSummary(costs, flags)
+
+
+@device_summary.figures
+def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
+    # first: the row of the device with most time; others: the next; backlog: the row of the polls
+    # without a device; gravest: the first warning about a device; each None where there is none.
+    # unknown: why there is no traffic, None where there is.
+    costs, flags, timeline = answer.result.costs, answer.result.flags, answer.timeline
+    timed = costs[(costs["ns"] > 0).fillna(False)]
+    devices = timed[timed["device"] != NO_DEVICE]
+    backlog = timed[timed["device"] == NO_DEVICE].to_dict("records")
+    rows = devices[: 1 + _OTHERS].to_dict("records")
+    first = rows[0] if rows else None
+    grave = None
+    if flags is not None:
+        grave = flags.loc[(flags["severity"] == "warning") & flags["device"].notna(), "why"]
+    return {
+        "first": first and {**first, "window_ns": int(first["end_ns"]) - int(first["start_ns"])},
+        "others": rows[1:],
+        "backlog": backlog[0] if backlog else None,
+        "backlog_took_more": bool(first and backlog and backlog[0]["ns"] > first["ns"]),
+        "polls_recorded": has_polls(timeline),
+        "time_unknown": bool(costs["ns"].isna().any()),
+        "polled": bool((costs["polls"] > 0).fillna(False).any()),
+        "flags_known": flags is not None,
+        "gravest": grave.iloc[0] if grave is not None and len(grave) else None,
+        "state_known": flags is not None and STATE not in unseen(timeline),
+        "unknown": lacking(timeline),
+    }

@@ -1,0 +1,98 @@
+# A device's time, bin by bin.
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ...capture.requires import MissingEventsError
+from ...units import round_width
+from ..question import question
+from .device_lines import IRQ_EVENTS, POLL_EVENT, device_lines, has_interrupts, has_polls
+from .parts import NO_DEVICE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...timeline.timeline import Timeline
+    from ..answer import Answer
+
+COLUMNS = [
+    *("device", "start_ns", "end_ns"),
+    *("hardirq_ns", "poll_ns", "ns", "cpu_share"),
+]
+# So many devices have a picture, those with most time.
+_MOST = 3
+
+
+@question(main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"), rows=0)
+def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.DataFrame:
+    """What CPU time each device took, bin by bin, in its interrupts and in its polls.
+
+    bin_ns: the width of a bin; without it such that the window has about 120. Bins start on its
+    multiples; the first and the last are cut by the window. Returns a row per device and bin in
+    which it took any, the device with most first: device, start_ns, end_ns, hardirq_ns, poll_ns, ns
+    and cpu_share (of one CPU, all CPUs' time together). Raises MissingEventsError where neither
+    interrupts nor polls were recorded, ArgumentError for a bin without length. Source: the
+    timeline's sums; each line's device as device_lines tells it.
+    """
+    if not has_interrupts(timeline) and not has_polls(timeline):
+        raise MissingEventsError("device_time_series", (*IRQ_EVENTS, POLL_EVENT))
+    start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns
+    frame = binned(timeline.sums(width), device_lines(timeline), (start_ns, end_ns), width)
+    # Of what was not recorded the sum is no 0.
+    for name, recorded in (("hardirq_ns", has_interrupts), ("poll_ns", has_polls)):
+        if not recorded(timeline):
+            frame[name] = pd.NA
+    return frame.astype({"hardirq_ns": "Int64", "poll_ns": "Int64"})
+
+
+def binned(
+    sums: pd.DataFrame, lines: pd.DataFrame, window: tuple[int, int], bin_ns: int
+) -> pd.DataFrame:
+    """device_time_series() of the timeline's sums in bins of bin_ns.
+
+    lines: as device_lines returns it. window: from when to when, ns.
+    """
+    # Of a line that several handlers share the name tells which it was.
+    own = lines.loc[lines["device"].notna(), ["irq", "name", "device"]].astype({"irq": "Int64"})
+    own["shared"] = own["irq"].isin(lines.loc[lines["irq"].duplicated(), "irq"])
+    ran = sums.loc[sums["context"] == "hardirq", ["id", "name", "bin_ns", "ns"]]
+    ran = ran.rename(columns={"id": "irq"}).astype({"irq": "Int64", "name": object})
+    polled = sums.loc[sums["context"] == "poll", ["device", "bin_ns", "ns"]]
+    polled = polled.astype({"device": object}).fillna({"device": NO_DEVICE})
+    handled = pd.concat(
+        [
+            ran.merge(own.loc[~own["shared"], ["irq", "device"]], on="irq"),
+            ran.merge(own[own["shared"]], on=["irq", "name"]),
+        ]
+    ).rename(columns={"ns": "hardirq_ns"})
+    rows = pd.concat([handled, polled.rename(columns={"ns": "poll_ns"})])
+    frame = rows.groupby(["device", "bin_ns"], as_index=False)[["hardirq_ns", "poll_ns"]].sum()
+    frame = frame.astype({"bin_ns": "int64", "hardirq_ns": "int64", "poll_ns": "int64"})
+    frame["ns"] = frame["hardirq_ns"] + frame["poll_ns"]
+    frame = frame[frame["ns"] > 0].copy()
+    frame["start_ns"] = frame["bin_ns"].clip(lower=window[0])
+    frame["end_ns"] = (frame["bin_ns"] + bin_ns).clip(upper=window[1])
+    frame["cpu_share"] = frame["ns"] / (frame["end_ns"] - frame["start_ns"])
+    frame["total"] = frame.groupby("device")["ns"].transform("sum")
+    frame = frame.sort_values(
+        ["total", "device", "start_ns"], ascending=[False, True, True], ignore_index=True
+    )
+    return frame[COLUMNS]
+
+
+def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    devices = answer.frame["device"].drop_duplicates()
+    return [{"device": str(one)} for one in devices[~devices.isin([NO_DEVICE, "lo"])][:_MOST]]
+
+
+@device_time_series.plot(
+    title=lambda _, device: f"CPU time of {device} over time", height=2.4, panels=_busiest
+)
+def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
+    from .plots import time_shares
+
+    window = tuple(int(answer.timeline.summary[name]) for name in ("start_ns", "end_ns"))
+    time_shares(ax, answer.frame[answer.frame["device"] == device], window, answer.start_ns)
+    ax.set_title(device)

@@ -1,0 +1,74 @@
+# Instructions and cycles by task and time, where a recording sampled them.
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from .lives import Counts
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+
+_NAMES = ("instructions", "cycles")
+
+
+def instructions_and_cycles(capture: "Capture") -> tuple[Counts | None, Counts | None]:
+    """Instructions and cycles of every task over time; None where they were not sampled.
+
+    From samples of both events, each of which stands for `period` occurrences in the task that it
+    hit; or from a group's samples (`{cycles,instructions}:S`), which hold the counts of all its
+    events on that CPU, so what grew since the CPU's sample before is this sample's task's.
+    Modifiers (`cycles:u`) do not matter, as long as both have the same.
+    """
+    events = {event["name"]: event for event in capture.header.get("events") or ()}
+    chosen: dict[str, list[str]] = {name: [] for name in _NAMES}
+    for name, event in events.items():
+        bare = bare_name(name)
+        if bare in chosen and not event.get("tracepoint"):
+            chosen[bare].append(name)
+    frames = {
+        name: capture.samples(name)
+        for names in chosen.values()
+        for name in names
+        if capture.info["events"].get(name)
+    }
+    parts: dict[str, list[pd.DataFrame]] = {name: [] for name in _NAMES}
+    for name, frame in frames.items():
+        columns = [str(column) for column in frame]
+        read = {bare_name(one[5:]): one for one in columns if one.startswith("read:")}
+        if set(_NAMES) <= set(read):
+            for bare in _NAMES:
+                parts[bare].append(_grown(frame, read[bare]))
+        elif "period" in frame:
+            parts[bare_name(name)].append(_weighed(frame))
+    found = [pd.concat(parts[name]) if parts[name] else None for name in _NAMES]
+    instructions, cycles = (
+        None if frame is None or not len(frame) else _counts(frame) for frame in found
+    )
+    return instructions, cycles
+
+
+def bare_name(event: str) -> str:
+    """An event's name without modifiers and PMU: "cpu/cycles/u", "cycles:ppp" are "cycles"."""
+    name = event.split("/")[1] if event.count("/") >= 2 else event.split(":")[0]
+    return {"cpu-cycles": "cycles"}.get(name.strip("{}"), name.strip("{}"))
+
+
+def _weighed(frame: pd.DataFrame) -> pd.DataFrame:
+    rows = frame[["time_ns", "tid", "period"]].dropna()
+    return rows.rename(columns={"period": "count"}).astype("int64")
+
+
+def _grown(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    rows = frame[["time_ns", "tid", "cpu", column]].dropna()
+    rows = rows.sort_values("time_ns", kind="stable")
+    grown = rows.groupby("cpu", observed=True)[column].diff()
+    known = (grown.notna() & (grown >= 0)).to_numpy(dtype=bool)
+    rows = rows[known].assign(count=grown[known])
+    return rows[["time_ns", "tid", "count"]].astype("int64")
+
+
+def _counts(frame: pd.DataFrame) -> Counts:
+    columns = (frame[name].to_numpy(dtype=np.int64) for name in ("tid", "time_ns", "count"))
+    return Counts(*columns)

@@ -1,0 +1,53 @@
+# How often tasks were migrated, by cause.
+
+import pandas as pd
+
+from ...timeline.aggregate import of_tasks, plain_names
+from ...timeline.timeline import Timeline
+from ..processes.keys import TaskBy, task_keys
+from ..question import question
+from .migrations import migrations
+
+_CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
+
+
+@question(needs=("sched:sched_migrate_task", "sched:sched_switch"))
+def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
+    """How often tasks were migrated, by cause.
+
+    by: "comm", "tid" (and name) or "cpu" (the one they left). Returns a row per task that was
+    migrated, falling by migrations: migrations, migrations_per_s (over the window),
+    migrations_per_on_cpu_s (over the task's time on CPU; NaN by "cpu"), wake_up, balance, stopper,
+    exec (counts of each cause; they add up to migrations), to_idle (how many went to a CPU that was
+    known to be idle). Raises as migrations().
+    """
+    keys = task_keys(by)
+    rows = migrations(timeline)
+    sums = timeline.sums()
+    on_cpu_ns = None
+    if by != "cpu":
+        own = of_tasks(sums)
+        own = own.assign(tid=own["tid"].astype("Int64"), comm=plain_names(own["comm"]))
+        on_cpu_ns = own.groupby(keys)["ns"].sum()
+    return migration_rates_from(rows, keys, timeline.duration_ns, on_cpu_ns)
+
+
+def migration_rates_from(
+    rows: pd.DataFrame, keys: list[str], duration_ns: int, on_cpu_ns: "pd.Series[int] | None" = None
+) -> pd.DataFrame:
+    # migration_rates() on what migrations() returns.
+    rows = rows.assign(comm=plain_names(rows["comm"]), cpu=rows["orig_cpu"])
+    groups = rows.groupby(keys, dropna=False)
+    frame = groups.size().rename("migrations").to_frame()
+    frame["migrations_per_s"] = frame["migrations"] / (duration_ns / 1e9 or float("nan"))
+    frame["migrations_per_on_cpu_s"] = float("nan")
+    if on_cpu_ns is not None:
+        seconds = on_cpu_ns.reindex(frame.index) / 1e9
+        frame["migrations_per_on_cpu_s"] = frame["migrations"] / seconds.where(seconds > 0)
+    for cause, name in zip(_CAUSES, ("wake_up", "balance", "stopper", "exec"), strict=True):
+        of_cause = rows[(rows["cause"] == cause).to_numpy()].groupby(keys, dropna=False).size()
+        frame[name] = of_cause.reindex(frame.index, fill_value=0).astype("int64")
+    idle = rows[rows["dest_idle"].fillna(False).to_numpy(dtype=bool)]
+    frame["to_idle"] = idle.groupby(keys).size().reindex(frame.index, fill_value=0).astype("int64")
+    frame = frame.reset_index()
+    return frame.sort_values("migrations", ascending=False, kind="stable", ignore_index=True)

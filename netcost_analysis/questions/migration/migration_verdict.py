@@ -1,0 +1,273 @@
+# Whether migrations explain anything of what tasks got.
+
+from dataclasses import asdict, dataclass
+from math import floor, isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ...display.tables import plain
+from ...display.templates import as_text, render
+from ...timeline.aggregate import of_tasks, plain_names, require_task
+from ...timeline.timeline import Timeline
+from ..processes.endpoints import endpoints
+from ..processes.run_queue import waited_within
+from ..question import question
+from ..stolen_time.victim import choose_victim
+from .interval import FEWEST
+from .migration_effect import HORIZON_NS, chosen, effect_figures, measured, migration_effect
+from .migrations import incomparable, migrations
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# Of a task's time: less explains nothing that anybody asks about.
+WORTH = 0.01
+# Why in a sentence, as the reason and the figures have it.
+_WHY = Path(__file__).with_name("migration_reason.md")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether migrations explain anything of what a task got: columns of migration_verdict()."""
+
+    explains: str
+    reason: str
+    why: str
+    migrations: int
+    migrations_per_s: float
+    studied: int
+    horizon_ns: int
+    reach_share: float
+    effect: float
+    effect_low: float
+    effect_high: float
+    at_stake_low_share: float
+    at_stake_high_share: float
+
+
+class MigrationVerdict(NamedTuple):
+    """Returned by migration_verdict().
+
+    verdicts: a row per task. effects: migration_effect() of all causes, of the one of them that was
+    migrated most; of all tasks where none was.
+    """
+
+    verdicts: pd.DataFrame
+    effects: pd.DataFrame
+
+
+@question(
+    needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    main_columns=(
+        *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
+        *("at_stake_low_share", "at_stake_high_share"),
+    ),
+    shares=("effect", "effect_low", "effect_high"),
+    main="verdicts",
+)
+def migration_verdict(
+    timeline: Timeline, victim: int | str | None = None, horizon_ns: int = HORIZON_NS
+) -> MigrationVerdict:
+    """Whether migrations explain anything of what a task got: yes, no, or cannot tell.
+
+    victim: a task by tid, or all tasks of a name; None for client and server where two tasks talk
+    to each other, else the task that a report is about, and in either case all tasks together.
+    horizon_ns: how long a migration is taken to act. Returns verdicts, a row per task:
+
+    - side ("client", "server"), tid (Int64), comm; all NA for all tasks together, tid also for a
+      name;
+    - explains: "no" where even the loss of all time within the horizon, or the effect's whole
+      interval, comes to less than 1 % of the task's time; "yes" where all of the interval comes to
+      more, on one side of 0; "cannot tell" otherwise, and where fewer than 10 or less than half
+      could be studied. Of several tasks together the effect never says "yes": time that those who
+      were moved gained others may have lost;
+    - reason: "not migrated", "too seldom", "incomparable", "too few studied", "too close in time",
+      "under half studied", "too small", "uncertain", "others' time", "effect"; why: a sentence with
+      the figures;
+    - migrations, migrations_per_s, studied: how many, over the window, and of how many the effect
+      is known; horizon_ns;
+    - reach_share: of the time that the task wanted a CPU (on CPU or waiting), how much lies within
+      the horizon after a migration, at most;
+    - effect, effect_low, effect_high: of a migration on the share of time the task ran, in that
+      window (NaN where migration_effect() has NaN); at_stake_low_share, at_stake_high_share: what
+      that came to, of the time the task ran in all: lost where negative;
+
+    and effects, the event study of the one that was migrated most. Raises as migrations(), and
+    AbsentError for a victim that did not run.
+    """
+    everyone = migrations(timeline)
+    if victim is not None:
+        require_task(timeline.sums(), victim)
+        subjects: list[tuple[str | None, int | str | None]] = [(None, victim)]
+    elif pair := endpoints(timeline):
+        subjects = [*zip(("client", "server"), pair, strict=True), (None, None)]
+    else:
+        most = choose_victim(timeline)
+        subjects = [(None, most), (None, None)] if most is not None else [(None, None)]
+    rows = [
+        {
+            "side": side,
+            "tid": one if isinstance(one, int) else pd.NA,
+            "comm": _name(timeline, one),
+            **asdict(verdict_of(timeline, everyone, one, horizon_ns)),
+        }
+        for side, one in subjects
+    ]
+    verdicts = pd.DataFrame(rows).astype({"side": object, "tid": "Int64", "comm": object})
+    for name in ("side", "comm"):
+        verdicts[name] = verdicts[name].where(verdicts[name].notna(), None)
+    named = verdicts[verdicts["comm"].notna().to_numpy()]
+    studied = None
+    if named["migrations"].any():
+        studied = subjects[int(named["migrations"].to_numpy().argmax())][1]
+    if incomparable(timeline, chosen(everyone, studied)) is not None:
+        return MigrationVerdict(verdicts, pd.DataFrame())
+    return MigrationVerdict(verdicts, migration_effect(timeline, studied, by_cause=False))
+
+
+def _name(timeline: Timeline, victim: int | str | None) -> str | None:
+    # Of a tid the name that it had longest.
+    if not isinstance(victim, int):
+        return victim
+    own = chosen(of_tasks(timeline.sums()), victim)
+    return str(own.groupby(plain_names(own["comm"]))["ns"].sum().idxmax())
+
+
+def verdict_of(
+    timeline: Timeline,
+    everyone: pd.DataFrame,
+    victim: int | str | None,
+    horizon_ns: int = HORIZON_NS,
+) -> Verdict:
+    """The verdict on one task, on those of a name, or on all. everyone: migrations()."""
+    moved = chosen(everyone, victim)
+    sums, slices = (chosen(of_tasks(rows), victim) for rows in (timeline.sums(), timeline.slices))
+    on_cpu_ns = int(sums["ns"].sum())
+    own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    wanted_ns = on_cpu_ns + waited_within(slices, window)
+    problem = incomparable(timeline, moved)
+    row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
+    if problem is None:
+        effect = migration_effect(timeline, victim, (horizon_ns,), by_cause=False)
+        row = effect[effect["measure"] == "run"].iloc[0]
+    several = victim is None or slices["tid"].nunique() > 1
+    return judged(
+        *(len(moved), timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
+        several=several,
+        problem=problem,
+    )
+
+
+def judged(
+    count: int,
+    duration_ns: int,
+    horizon_ns: int,
+    wanted_ns: int,
+    own_ns: int,
+    row: "pd.Series[float]",
+    several: bool = False,
+    problem: str | None = None,
+) -> Verdict:
+    """The verdict from the figures.
+
+    row: of migration_effect, measure run at the horizon. wanted_ns: the task's time on CPU and
+    waiting. own_ns: the time it ran itself. several: whether these are of more than one task.
+    problem: why nothing could be studied.
+    """
+    reach = min(1.0, count * horizon_ns / wanted_ns) if wanted_ns else 0.0
+    low, high = float(row["effect_low"]), float(row["effect_high"])
+    each = count * horizon_ns / own_ns if own_ns else float("nan")
+    stakes = (low * each, high * each)
+    most = max(abs(stakes[0]), abs(stakes[1]))
+    least = 0.0 if stakes[0] <= 0 <= stakes[1] else min(abs(stakes[0]), abs(stakes[1]))
+    studied = int(row["studied"])
+    if not count:
+        explains, reason = "no", "not migrated"
+    elif reach < WORTH:
+        explains, reason = "no", "too seldom"
+    elif problem is not None:
+        explains, reason = "cannot tell", "incomparable"
+    elif studied < FEWEST:
+        explains, reason = "cannot tell", "too few studied"
+    elif isnan(low):
+        explains, reason = "cannot tell", "too close in time"
+    elif 2 * studied < count:
+        explains, reason = "cannot tell", "under half studied"
+    elif most < WORTH:
+        explains, reason = "no", "too small"
+    elif least < WORTH:
+        explains, reason = "cannot tell", "uncertain"
+    elif several:
+        explains, reason = "cannot tell", "others' time"
+    else:
+        explains, reason = "yes", "effect"
+    figures: dict[str, Any] = {
+        "reason": reason,
+        "migrations": count,
+        "studied": studied,
+        "horizon_ns": horizon_ns,
+        "at_stake_low_share": stakes[0],
+        "at_stake_high_share": stakes[1],
+    }
+    said = {
+        **figures,
+        "duration_ns": duration_ns,
+        "fewest": FEWEST,
+        "several": several,
+        "problem": problem,
+        # Not rounded up to the limit that it is below.
+        "reach_percent": floor(1e4 * reach) / 100,
+    }
+    return Verdict(
+        explains=explains,
+        why=as_text(render(_WHY, said)),
+        migrations_per_s=count / (duration_ns / 1e9) if duration_ns else float("nan"),
+        reach_share=reach,
+        effect=float(row["effect"]),
+        effect_low=low,
+        effect_high=high,
+        **figures,
+    )
+
+
+def _called(row: dict[str, Any]) -> str:
+    # "the client (iperf3 219)", "openssl", "openssl (500)".
+    if row["comm"] is None:
+        return "all tasks together"
+    if row["side"] is not None:
+        return f"the {row['side']} ({row['comm']} {row['tid']})"
+    return row["comm"] if row["tid"] is None else f"{row['comm']} ({row['tid']})"
+
+
+@migration_verdict.figures
+def _figures(answer: "Answer[MigrationVerdict]") -> dict[str, Any]:
+    # verdicts: each with name; where two tasks talk, theirs.
+    rows = [
+        {str(name): plain(value) for name, value in row.items()}
+        for row in answer.frame.to_dict("records")
+    ]
+    rows = [{**row, "name": _called(row)} for row in rows]
+    pair = [row for row in rows if row["side"] is not None]
+    effects = answer.result.effects
+    study: dict[str, Any] = {"of": None, "known": False, "found": [], "left_out": []}
+    if len(effects) and effects["migrations"].any():
+        named = [row for row in rows if row["comm"] is not None and row["migrations"]]
+        of = max(named, key=lambda row: row["migrations"])["name"] if named else None
+        study = effect_figures(effects, of)
+    return {"verdicts": pair or rows, **study}
+
+
+@migration_verdict.plot(
+    title=lambda _, measure: f"The effect of migrations: {measure}",
+    height=1.8,
+    panels=lambda answer: measured(answer.result.effects) if len(answer.result.effects) else [],
+)
+def _effects(ax: "Axes", answer: "Answer[MigrationVerdict]", measure: str) -> None:
+    from .plots import effects
+
+    effects(ax, answer.result.effects, measure)

@@ -1,0 +1,157 @@
+# What was migrated, why, and who held either CPU.
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from ...timeline.timeline import Timeline
+from ...units import ranges
+from ..processes.endpoints import endpoints
+from ..processes.keys import in_window
+from ..question import question
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# Of a page's picture: as many tasks as fit.
+_MOST_ROWS = 11
+
+
+@question(
+    needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    main_columns=(
+        *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
+    ),
+)
+def migrations(timeline: Timeline) -> pd.DataFrame:
+    """Every migration, with its cause, who held either CPU, and how long the task then waited.
+
+    Returns a row per sched_migrate_task in order of time: time_ns, tid, comm, orig_cpu, dest_cpu,
+    cause ("wake-up", "balance", "stopper", "stopper: exec"), orig_holder_tid, orig_holder_comm,
+    dest_holder_tid, dest_holder_comm (who ran on either CPU then), dest_idle (whether that was the
+    idle task; NA where unknown), until_run_ns (Int64, until the task next began to run, NA where it
+    did not, or the CPUs' clocks disagree), ran_on_dest (whether that was on dest_cpu). Raises
+    MissingEventsError without sched_migrate_task or sched_switch. Source: the tables migrations and
+    slices.
+    """
+    timeline.load("migrations", "slices")
+    moved = timeline.migrations
+    moved = moved[in_window(moved["time_ns"], timeline)]
+    return migrations_from(moved, timeline.slices, timeline.across_cpus)
+
+
+def migrations_from(
+    moved: pd.DataFrame, slices: pd.DataFrame, across_cpus: bool = True
+) -> pd.DataFrame:
+    # migrations() on the tables.
+    frame = moved.copy()
+    for name in ("comm", "cause", "orig_holder_comm", "dest_holder_comm"):
+        known = frame[name].notna()
+        frame[name] = frame[name].astype(object).where(known, None)
+    frame["tid"] = frame["tid"].astype("int64")
+    frame = frame.sort_values("time_ns", kind="stable", ignore_index=True)
+    holder = frame["dest_holder_tid"].astype("Int64")
+    frame["dest_idle"] = (holder == 0).astype("boolean")
+    stays = slices[slices["tid"].notna().to_numpy()]
+    stays = pd.DataFrame(
+        {
+            "tid": stays["tid"].astype("int64"),
+            "in_ns": stays["in_ns"].astype("int64"),
+            "ran_on": stays["cpu"].astype("Int64"),
+        }
+    ).sort_values("in_ns", kind="stable")
+    next_stay = pd.merge_asof(
+        frame[["time_ns", "tid"]].astype({"time_ns": "int64"}),
+        stays,
+        left_on="time_ns",
+        right_on="in_ns",
+        by="tid",
+        direction="forward",
+    )
+    came = next_stay["ran_on"].notna() & across_cpus
+    until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
+    frame["until_run_ns"] = until.mask(~came)
+    on_dest = next_stay["ran_on"] == frame["dest_cpu"].astype("Int64")
+    frame["ran_on_dest"] = on_dest.astype("boolean").mask(~came)
+    return frame
+
+
+def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
+    """Why what a task got before a migration and after it cannot be set side by side, if so.
+
+    moved: of migrations().
+    """
+    here = list(timeline.summary["cpus"])
+    ends = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
+    other = sorted(int(cpu) for cpu in ends.difference(here))
+    if other:
+        cpus = f"CPU{'' if len(other) == 1 else 's'} {ranges(other)}"
+        return (
+            f"tasks were moved to or from {cpus}, of which the timeline has nothing: it takes a "
+            "recording, and a timeline, of all CPUs"
+        )
+    if len(moved) and not timeline.across_cpus:
+        return "the clocks of the CPUs that it was moved between disagree"
+    return None
+
+
+class Moves(NamedTuple):
+    """Migrations in all.
+
+    migrations, duration_ns (of the window), per_s (None for no window); causes: how many of each,
+    most first; to_idle, to_busy, to_unknown: to CPUs of which that is known, or not. until_run_ns:
+    the median time until the task ran again, None where that is known of none.
+    """
+
+    migrations: int
+    duration_ns: int
+    per_s: float | None
+    causes: dict[str, int]
+    to_idle: int
+    to_busy: int
+    to_unknown: int
+    until_run_ns: float | None
+
+
+def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
+    """Counts over migrations(). duration_ns: the window's."""
+    idle = rows["dest_idle"].dropna()
+    to_idle = int(idle.sum())
+    until_run_ns = rows["until_run_ns"].dropna().astype("int64")
+    return Moves(
+        len(rows),
+        duration_ns,
+        len(rows) / (duration_ns / 1e9) if duration_ns else None,
+        {str(cause): int(number) for cause, number in rows["cause"].value_counts().items()},
+        to_idle,
+        len(idle) - to_idle,
+        len(rows) - len(idle),
+        float(until_run_ns.median()) if len(until_run_ns) else None,
+    )
+
+
+@migrations.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> Moves:
+    return moves_of(answer.frame, answer.timeline.duration_ns)
+
+
+def _height(answer: "Answer[pd.DataFrame]") -> float:
+    # A row for each of client and server, and one for each name of the others.
+    rows, tids = answer.frame, endpoints(answer.timeline)
+    names = rows["comm"].where(~rows["tid"].isin(tids)).nunique() + len(tids)
+    return 1.3 + 0.24 * min(names, _MOST_ROWS)
+
+
+@migrations.plot(
+    title="Migrations over time, by task and cause",
+    height=_height,
+    panels=lambda answer: [{}] if len(answer.frame) else [],
+)
+def _over_time(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import moves
+
+    summary = answer.timeline.summary
+    window = (summary["start_ns"], summary["end_ns"])
+    moves(ax, answer.frame, window, endpoints(answer.timeline))

@@ -1,0 +1,181 @@
+# Two processes that talk to each other on one host, side by side.
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.requires import unrecorded
+from ...display.tables import plain
+from ...timeline.aggregate import of_tasks, plain_names, require_task
+from ...timeline.timeline import Timeline
+from ..question import question
+from .context_switches import context_switches
+from .endpoints import NEEDS, Task, require_endpoints
+from .keys import in_window
+from .recorded import RECEIVED
+from .run_queue import waited_within
+from .softirq_time import NETWORK, softirq_rows
+from .traffic_parts import traffic_parts
+from .transferred import sent_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# Of its life: a task that slept less has no time to spare.
+_BUSY = 0.05
+# Document 003: what follows from so much more softirq time.
+_MORE = 0.1
+
+
+@question(
+    needs=NEEDS,
+    main_columns=(
+        "side",
+        "tid",
+        "comm",
+        "on_cpu_ns",
+        "network_softirq_ns",
+        "owned_ns",
+        "softirq_ns_per_packet",
+        "softirq_ns_per_byte",
+    ),
+)
+def client_and_server(
+    timeline: Timeline, client: Task | None = None, server: Task | None = None
+) -> pd.DataFrame:
+    """The two endpoints of local traffic, side by side.
+
+    client, server: a task by tid, or all tasks of a name; None for the two that exchanged most
+    packets in traffic_pairs(): the client sent more of them, or, where fewer than 10 are known,
+    raised more network softirqs. Returns the rows "client" and "server" (column side) with tid
+    (Int64, NA for a name), comm, and
+
+    - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of NET_RX
+      and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its traffic,
+      whoever ran it, as traffic_owners() has it);
+    - waited_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the
+      time from its first to its last event; NA in a timeline without some CPU, on which it can have
+      been);
+    - switches, voluntary, involuntary, migrations;
+    - sent_packets and sent_bytes, from the client to the server, the same on both rows: what iperf3
+      says it sent, where it is the bundle's load and the timeline all of the recording; else
+      packets are those known by sender and receiver, NA where net:netif_receive_skb was not
+      recorded; softirq_ns_per_packet and softirq_ns_per_byte: network_softirq_ns over them.
+
+    Raises CaptureError where no pair is seen, AbsentError for a task that did not run,
+    MissingEventsError without softirqs or sched_switch. Source: the tables softirqs, slices and
+    migrations.
+    """
+    for task in (client, server):
+        require_task(timeline.sums(), task)
+    timeline.load("softirqs", "polls", "slices", "migrations")
+    parts = traffic_parts(timeline)
+    pair = require_endpoints(parts, client, server)
+    bytes_sent, packets = sent_of(timeline)
+    if packets is None and not unrecorded(timeline.capture, RECEIVED[0]):
+        packets = len(_chosen(_chosen(parts, pair[0], "sender_"), pair[1], "receiver_"))
+    rows = [
+        {"side": side, **_of_task(timeline, task, parts)}
+        for side, task in zip(("client", "server"), pair, strict=True)
+    ]
+    frame = pd.DataFrame(rows)
+    whole = frame["on_cpu_ns"].where(frame["on_cpu_ns"] > 0).astype("float64")
+    place = list(frame).index("network_softirq_ns") + 1
+    frame.insert(place, "network_softirq_share", frame["network_softirq_ns"] / whole)
+    frame["sent_packets"] = pd.array([packets] * 2, dtype="Int64")
+    frame["sent_bytes"] = pd.array([bytes_sent] * 2, dtype="Int64")
+    for name, unit in (("packet", "sent_packets"), ("byte", "sent_bytes")):
+        count = frame[unit].astype("Float64").astype("float64")
+        frame[f"softirq_ns_per_{name}"] = frame["network_softirq_ns"] / count.where(count > 0)
+    return frame
+
+
+def _chosen(rows: pd.DataFrame, task: Task, prefix: str = "") -> pd.DataFrame:
+    if isinstance(task, int):
+        return rows[(rows[f"{prefix}tid"] == task).fillna(False).to_numpy(dtype=bool)]
+    return rows[(plain_names(rows[f"{prefix}comm"]) == task).to_numpy()]
+
+
+def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, Any]:
+    sums = _chosen(of_tasks(timeline.sums()), task)
+    if not len(sums):
+        raise CaptureError(f"no task {task!r} ran in the window")
+    softirqs = _chosen(softirq_rows(timeline.softirqs, timeline.polls), task)
+    stays = _chosen(timeline.slices, task)
+    on_cpu_ns = int(sums["ns"].sum())
+    begin = stays["in_ns"].where(stays["wait_ns"].isna(), stays["in_ns"] - stays["wait_ns"])
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    wait_ns = waited_within(stays, window) if timeline.across_cpus else None
+    alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
+    # A name may be of many tasks, each asleep in its own time.
+    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, task)
+    names = sums.groupby(plain_names(sums["comm"]))["ns"].sum()
+    switched = _chosen(context_switches(timeline), task)
+    return {
+        "tid": task if isinstance(task, int) else pd.NA,
+        "comm": str(names.idxmax()),
+        "on_cpu_ns": on_cpu_ns,
+        "task_ns": int(sums["ns"][(sums["context"] == "task").to_numpy()].sum()),
+        "all_softirq_ns": int(softirqs["ns"].sum()),
+        "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
+        "owned_ns": int(_chosen(parts, task, "owner_")["ns"].sum()),
+        "waited_ns": pd.NA if wait_ns is None else wait_ns,
+        "asleep_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
+        **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
+        "migrations": int(in_window(_chosen(timeline.migrations, task)["time_ns"], timeline).sum()),
+    }
+
+
+def _everywhere(timeline: Timeline, task: Task) -> bool:
+    # Whether the timeline has all CPUs on which the task can have been.
+    here = set(timeline.summary["cpus"])
+    moved = _chosen(timeline.migrations, task)
+    known = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
+    return here >= set(timeline.capture.info["cpus"]) and here >= known
+
+
+class Pace(NamedTuple):
+    """What a tenth more softirq time in a task's context would do: to its work, to throughput."""
+
+    longer_share: float
+    less_share: float
+
+
+def pace_of(row: "pd.Series[Any]") -> Pace | None:
+    """Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
+
+    Document 003's arithmetic: only who has no time to spare limits the throughput.
+    """
+    if pd.isna(row["asleep_ns"]) or pd.isna(row["waited_ns"]):
+        return None
+    life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])
+    if not int(row["on_cpu_ns"]) or int(row["asleep_ns"]) / life >= _BUSY:
+        return None
+    longer = _MORE * int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
+    return Pace(longer, 1 - 1 / (1 + longer))
+
+
+@client_and_server.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # A dict of each row, with its pace: None where it does not set it.
+    rows = [
+        {str(name): plain(value) for name, value in row.items()} | {"pace": pace_of(row)}
+        for _, row in answer.frame.iterrows()
+    ]
+    client, server = rows
+    return {
+        "client": client,
+        "server": server,
+        "pacemakers": [row for row in rows if row["pace"] is not None],
+        "sleep_known": client["asleep_ns"] is not None and server["asleep_ns"] is not None,
+    }
+
+
+@client_and_server.plot(title="How client and server spent the window", height=1.9)
+def _shares(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import endpoints
+
+    endpoints(ax, answer.frame, answer.timeline.duration_ns)

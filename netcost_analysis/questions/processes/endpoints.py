@@ -1,0 +1,78 @@
+# Which two tasks of this host talk to each other: the endpoints of local traffic.
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.requires import unrecorded
+from ...timeline.aggregate import of_tasks
+from ...timeline.timeline import Timeline
+from .traffic_pairs import pairs_of
+from .traffic_parts import traffic_parts
+
+Task = int | str
+# Without these nobody knows who talks to whom, or whether they had a CPU.
+NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
+# Fewer packets between two tasks do not tell which of them is the client.
+_FEW = 10
+
+
+def endpoints(timeline: Timeline) -> tuple[int, ...]:
+    """The tids of client and server, as client_and_server() chooses them; () where none are seen.
+
+    Raises CaptureError as the timeline does.
+    """
+    if unrecorded(timeline.capture, *NEEDS):
+        return ()
+    pair = chosen_endpoints(traffic_parts(timeline))
+    ran = set(of_tasks(timeline.sums())["tid"])
+    return tuple(int(tid) for tid in pair) if pair and ran.issuperset(pair) else ()
+
+
+def require_endpoints(
+    parts: pd.DataFrame, client: Task | None, server: Task | None
+) -> tuple[Task, Task]:
+    """Client and server: those named, and for None the one of them that exchanged most packets.
+
+    parts: of traffic_parts(). Raises CaptureError where no pair is seen, or both are the same.
+    """
+    if client is not None and client == server:
+        raise CaptureError(
+            f"client and server are both {client!r}: where they share a name, give their tids "
+            "(netcost ask traffic_pairs has them)"
+        )
+    if client is not None and server is not None:
+        return client, server
+    pair = chosen_endpoints(parts, client, server)
+    if pair is None:
+        raise CaptureError(
+            "no two tasks of this host were seen to send packets to each other; name them "
+            "(client, server), or record with --profile anatomy, which follows packets"
+        )
+    return pair[0] if client is None else client, pair[1] if server is None else server
+
+
+def chosen_endpoints(
+    parts: pd.DataFrame, client: Task | None = None, server: Task | None = None
+) -> tuple[int, int] | None:
+    # The tids of the two that exchanged most packets, of those that are named so.
+    pairs = pairs_of(parts)
+    sent = pairs.groupby(["sender_tid", "receiver_tid"])["units"].sum().reset_index()
+    back = sent.rename(columns={"sender_tid": "receiver_tid", "receiver_tid": "sender_tid"})
+    # Either direction of every pair, with what went each way.
+    both = sent.merge(back, on=["sender_tid", "receiver_tid"], how="outer", suffixes=("", "_back"))
+    both = both.fillna({"units": 0, "units_back": 0})
+    raised = parts[(parts["owner_known_by"] == "raiser").to_numpy()]["owner_tid"].value_counts()
+    both["raised"] = both["sender_tid"].map(raised).fillna(0).astype("int64")
+    both["known"] = both["units"] + both["units_back"]
+    both["few"] = both["known"] < _FEW
+    both["way"] = both["units"].where(~both["few"], both["raised"])
+    for side, task in (("sender", client), ("receiver", server)):
+        if isinstance(task, int):
+            both = both[(both[f"{side}_tid"] == task).to_numpy(dtype=bool)]
+        elif task is not None:
+            tids = parts.loc[(parts[f"{side}_comm"] == task).to_numpy(), f"{side}_tid"].unique()
+            both = both[both[f"{side}_tid"].isin(tids).to_numpy()]
+    if not len(both):
+        return None
+    best = both.sort_values(["known", "way"], ascending=False, kind="stable").iloc[0]
+    return int(best["sender_tid"]), int(best["receiver_tid"])

@@ -1,0 +1,145 @@
+# Softirq time by the task in whose context it ran.
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ...timeline.aggregate import plain_names
+from ...timeline.timeline import Timeline
+from ..question import question
+from .keys import TaskBy, task_keys
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+# A poll outside any softirq has no action of its own.
+NAPI_THREAD = "NAPI thread"
+RPS_DISPATCH = "RPS dispatch"
+NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
+)
+def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
+    """Softirq time by the task in whose context it ran, by action and cost class.
+
+    by: "tid" (and name), "comm" or "cpu". Returns a row per task, action and cost_class, falling by
+    ns: softirqs (invocations), polls, packets, ns (own time of the softirqs, interrupts on top of
+    them excluded), poll_ns (the part of it in NAPI polls), softirq_share (of all rows' ns). The
+    idle task has rows too, so ns adds up to all softirq time of the timeline; polls of NAPI
+    threads, which run in no softirq, are rows of action "NAPI thread". Raises MissingEventsError
+    without softirqs, CaptureError as the timeline does. Source: the tables softirqs and polls.
+    """
+    keys = task_keys(by)
+    timeline.load("softirqs", "polls")
+    return softirq_time_from(softirq_rows(timeline.softirqs, timeline.polls), keys)
+
+
+def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
+    # A row per softirq, and per poll of a NAPI thread, in the same columns.
+    action = plain_names(softirqs["action"])
+    # Where no poll was recorded at all, nothing tells a dispatch from a softirq that polled.
+    dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & bool(len(polls))
+    inside = pd.DataFrame(
+        {
+            "cpu": softirqs["cpu"].astype("int64"),
+            "tid": softirqs["tid"].astype("Int64"),
+            "comm": plain_names(softirqs["comm"]),
+            "action": action.mask(dispatch, RPS_DISPATCH),
+            "cost_class": plain_names(softirqs["cost_class"]),
+            "softirqs": 1,
+            "polls": softirqs["polls"].astype("int64"),
+            "packets": softirqs["packets"].astype("int64"),
+            "ns": softirqs["self_ns"],
+            "poll_ns": softirqs["self_ns"] - softirqs["core_ns"],
+        }
+    )
+    threads = polls[(polls["softirq_ordinal"].isna() & polls["self_ns"].notna()).to_numpy()]
+    if not len(threads):
+        return inside
+    own = threads["self_ns"].astype("int64")
+    outside = pd.DataFrame(
+        {
+            "cpu": threads["cpu"].astype("int64"),
+            "tid": threads["tid"].astype("Int64"),
+            "comm": plain_names(threads["comm"]),
+            "action": NAPI_THREAD,
+            "cost_class": plain_names(threads["cost_class"]),
+            "softirqs": 0,
+            "polls": 1,
+            "packets": threads["work"].fillna(0).astype("int64"),
+            "ns": own,
+            "poll_ns": own,
+        }
+    )
+    return pd.concat([inside, outside], ignore_index=True)
+
+
+def softirq_time_from(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    # softirq_time() on what softirq_rows() returns.
+    groups = rows.groupby([*keys, "action", "cost_class"], dropna=False)
+    frame = groups[["softirqs", "polls", "packets", "ns", "poll_ns"]].sum().reset_index()
+    whole = int(frame["ns"].sum())
+    frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+
+
+class InContext(NamedTuple):
+    """Softirq time in all, and who had most of the network's in its time.
+
+    cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
+    most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
+    """
+
+    ns: int
+    cpu_share: float
+    network_share: float
+    most_tid: int | None = None
+    most_comm: str = ""
+    most_ns: int = 0
+    most_share: float = 0.0
+
+
+def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
+    """Sums over softirq_time(). span_ns: CPUs times window."""
+    whole = int(rows["ns"].sum())
+    network = rows[rows["action"].isin(NETWORK).to_numpy()]
+    ns = int(network["ns"].sum())
+    total = InContext(
+        whole, whole / span_ns if span_ns else float("nan"), ns / whole if whole else 0.0
+    )
+    if not ns or "tid" not in rows:
+        return total
+    by_task = network.groupby(["tid", "comm"], dropna=False)["ns"].sum()
+    (tid, comm), most = by_task.nlargest(1).reset_index()[["tid", "comm"]].iloc[0], by_task.max()
+    return total._replace(
+        most_tid=None if pd.isna(tid) else int(tid),
+        most_comm=str(comm),
+        most_ns=int(most),
+        most_share=int(most) / ns,
+    )
+
+
+@softirq_time.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> InContext:
+    timeline = answer.timeline
+    return softirqs_of(answer.frame, timeline.duration_ns * len(timeline.summary["cpus"]))
+
+
+def _of_tasks(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    return [{}] if len(answer.frame) and "tid" in answer.frame else []
+
+
+@softirq_time.plot(
+    title="Softirq time by the task in whose context it ran",
+    height=lambda answer: 1.3 + 0.25 * min(answer.frame["tid"].nunique(), 10),
+    panels=_of_tasks,
+)
+def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from .plots import softirqs_by_task
+
+    softirqs_by_task(ax, answer.frame)

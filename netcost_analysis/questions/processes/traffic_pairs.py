@@ -1,0 +1,60 @@
+# Who sent to whom on this host.
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...capture.requires import unrecorded
+from ...timeline.timeline import Timeline
+from ..question import question
+from .recorded import RECEIVED
+from .traffic_parts import ENDPOINTS, traffic_parts
+
+if TYPE_CHECKING:
+    from ..answer import Answer
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    main_columns=(
+        *("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
+        *("sender_tid", "receiver_tid"),
+    ),
+)
+def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
+    """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
+
+    Returns a row per sender_tid, sender_comm, receiver_tid, receiver_comm, falling by units:
+    units (packets where net:netif_receive_skb was recorded, else softirqs), softirqs, ns
+    (of softirqs, shared evenly over their packets), by_packet_share (of units, those whose
+    receiver the packet itself names). The sender raised the softirq, or queued the packet. A reply,
+    such as TCP's acknowledgements, is a pair the other way round. Raises as traffic_owners.
+    """
+    return pairs_of(traffic_parts(timeline))
+
+
+def pairs_of(parts: pd.DataFrame) -> pd.DataFrame:
+    # traffic_pairs() on what traffic_parts() returns.
+    known = parts["sender_tid"].notna() & parts["receiver_tid"].notna()
+    known &= (parts["sender_tid"] != parts["receiver_tid"]).fillna(False)
+    rows = parts[known.to_numpy(dtype=bool)]
+    keys = [name for name in ENDPOINTS if name != "receiver_known_by"]
+    groups = rows.groupby(keys, dropna=False)
+    frame = groups.size().rename("units").to_frame()
+    frame["softirqs"] = groups["softirq"].nunique()
+    frame["ns"] = groups["ns"].sum()
+    named = rows[(rows["receiver_known_by"] == "packet").to_numpy()].groupby(keys).size()
+    frame["by_packet_share"] = named.reindex(frame.index, fill_value=0) / frame["units"]
+    frame = frame.reset_index()
+    return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
+
+
+@traffic_pairs.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    pairs = answer.frame
+    share = (pairs["by_packet_share"] * pairs["units"]).sum() / (pairs["units"].sum() or 1)
+    return {
+        "pairs": len(pairs),
+        "followed": not unrecorded(answer.capture, RECEIVED[0]),
+        "by_packet_share": float(share),
+    }

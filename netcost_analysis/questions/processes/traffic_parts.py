@@ -1,0 +1,109 @@
+# Every softirq in parts, one for each packet, with all that is known of whose it is.
+
+from weakref import WeakKeyDictionary
+
+import pandas as pd
+
+from ...timeline.aggregate import NOBODY, plain_names
+from ...timeline.timeline import Timeline
+from . import recorded as r
+from .evidence import packet_endpoints, units, woken_by
+from .softirq_time import NETWORK, softirq_rows
+
+OWNER = ("owner_tid", "owner_comm", "owner_known_by")
+ENDPOINTS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver_known_by")
+
+
+# Several questions of a page read them; they go with their timeline.
+_KEPT: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
+
+
+def traffic_parts(timeline: Timeline) -> pd.DataFrame:
+    """Every softirq in parts, a part for each packet, with all that is known of whose it is.
+
+    Returns columns softirq (number of the row in softirqs, those of NAPI threads' polls after it),
+    tid, comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's
+    endpoints: sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
+    """
+    if timeline not in _KEPT:
+        _KEPT[timeline] = _parts(timeline)
+    return _KEPT[timeline]
+
+
+def _parts(timeline: Timeline) -> pd.DataFrame:
+    timeline.load("softirqs", "polls")
+    softirqs = timeline.softirqs
+    capture = timeline.capture
+    received = r.recorded(capture, r.RECEIVED)
+    frame = units(softirqs, received)
+    queued, taken = r.empty(), r.empty().assign(kind="")
+    if len(received) and timeline.across_cpus:
+        queued = r.recorded(capture, r.QUEUED)
+        kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
+        frames = [r.recorded(capture, event).assign(kind=kind) for event, kind in kinds.items()]
+        frames = [one for one in frames if len(one)]
+        taken = pd.concat(frames, ignore_index=True) if frames else taken.assign(kind="")
+    woken = r.recorded(capture, r.WOKEN)
+    if not len(woken):
+        woken = r.recorded(capture, r.WAKE_UP)
+    by_packet = packet_endpoints(frame, received, queued, taken)
+    by_waking = woken_by(frame, softirqs, woken, r.recorded(capture, r.READY))
+    rows = softirq_rows(softirqs, timeline.polls)
+    return renamed(parts_of(rows, frame, by_packet, by_waking), timeline.sums())
+
+
+def renamed(parts: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
+    # Other tasks than the current one under the name they had longest: what stands beside a number
+    # in an event of ftrace's is any name the task ever had.
+    named = sums[sums["comm"].notna().to_numpy()]
+    ns = named["ns"].groupby([named["tid"], plain_names(named["comm"])]).sum().sort_values()
+    longest = ns.reset_index().drop_duplicates("tid", keep="last").set_index("tid")["comm"]
+    parts = parts.copy()
+    for side in ("owner", "sender", "receiver"):
+        name = parts[f"{side}_tid"].map(longest)
+        other = (parts[f"{side}_tid"] != parts["tid"]).fillna(False) & name.notna()
+        parts[f"{side}_comm"] = parts[f"{side}_comm"].mask(other.to_numpy(dtype=bool), name)
+    return parts
+
+
+def parts_of(
+    rows: pd.DataFrame, frame: pd.DataFrame, by_packet: pd.DataFrame, by_waking: pd.DataFrame
+) -> pd.DataFrame:
+    # traffic_parts() on softirq_rows(), units() and what is known of them.
+    threads = rows.iloc[frame["softirq"].nunique() :]
+    parts = frame[["softirq", "ns"]].join(rows.drop(columns="ns"), on="softirq")
+    network = parts["action"].isin(NETWORK).to_numpy()
+    own = (parts["cost_class"] == "synchronous").to_numpy()
+    woken = by_waking["tid"].notna().to_numpy() & network
+    packet = by_packet["receiver_tid"].notna().to_numpy() & network
+    # Sockets of other kinds have buffers too, and leave no event of where an address begins anew.
+    denied = (by_waking["known_by"] == "socket") & (by_waking["tid"] != by_packet["receiver_tid"])
+    packet &= ~denied.fillna(False).to_numpy(dtype=bool)
+    sent = by_packet["sender_tid"].notna().to_numpy() & network
+
+    parts["sender_tid"] = parts["tid"].where(own, by_packet["sender_tid"]).where(own | sent)
+    parts["sender_comm"] = parts["comm"].where(own, by_packet["sender_comm"]).where(own | sent)
+    for column, of_packet, of_waking in (
+        ("receiver_tid", by_packet["receiver_tid"], by_waking["tid"]),
+        ("receiver_comm", by_packet["receiver_comm"], by_waking["comm"]),
+        ("receiver_known_by", pd.Series("packet", index=parts.index), by_waking["known_by"]),
+    ):
+        parts[column] = of_packet.where(packet, of_waking.where(woken))
+    to_sender = own | (sent & ~packet)
+    parts["owner_tid"] = parts["sender_tid"].where(to_sender, parts["receiver_tid"])
+    parts["owner_comm"] = parts["sender_comm"].where(to_sender, parts["receiver_comm"])
+    by = parts["receiver_known_by"].mask(sent & ~packet, "packet").mask(own, "raiser")
+    parts["owner_known_by"] = by.where(by.notna(), "unknown")
+    parts["is_network"] = pd.Series("no", index=parts.index).mask(network, "yes")
+    parts.loc[~network, "owner_known_by"] = "no network"
+    parts.loc[~network, "owner_tid"] = pd.NA
+    parts.loc[~network, "owner_comm"] = NOBODY
+    if len(threads):
+        more = threads.assign(softirq=threads.index, is_network="yes", owner_known_by="unknown")
+        parts = pd.concat([parts, more], ignore_index=True)
+    for column in ("owner_comm", "sender_comm", "receiver_comm"):
+        parts[column] = plain_names(parts[column])
+    for column in ("owner_tid", "sender_tid", "receiver_tid"):
+        parts[column] = parts[column].astype("Int64")
+    keep = ["softirq", "tid", "comm", "is_network", "ns", *OWNER, *ENDPOINTS]
+    return parts[keep]

@@ -1,0 +1,183 @@
+# Migrations listed and counted: on a drawn timeline, and against perf's own lines.
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.migration.migration_verdict import verdict_of
+from support.host import ROOT, require_tool
+from support.oracle import run
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+from support.perfdata import tracepoints as t
+from support.told import OPENSSL, RCU, UDPSINK
+
+LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"
+GUEST = ROOT / "sample-data" / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst"
+REGRESSION = ROOT / "sample-data" / "local-regression-traced"
+
+
+# CPU 0  openssl |wakes udpsink, 0 -> 1 |             |pulls udpsink 1 -> 0 |udpsink
+#                100..102                              500                    520         900
+# CPU 1  idle          |udpsink          |idle                                            900
+#                       110               300
+def drawn(path: Path) -> netcost.Timeline:
+    told = recording(
+        cpu(
+            0,
+            h.Waking(100, UDPSINK, 0),
+            h.MigrateTask(101, UDPSINK, 0, 1),
+            h.Wakeup(102, UDPSINK, 1),
+            h.Switch(450, h.idle(0), 1),
+            h.MigrateTask(500, UDPSINK, 1, 0),
+            h.Switch(520, UDPSINK),
+            h.SoftirqRaise(900, RCU),
+            task=OPENSSL,
+        ),
+        cpu(1, h.Switch(110, UDPSINK), h.Switch(300, h.idle(1), 0), h.SoftirqRaise(900, RCU)),
+        known=(OPENSSL, UDPSINK),
+    )
+    return netcost.open_capture(told.write(path / "perf.data")).timeline()
+
+
+def test_each_migration_and_what_followed(tmp_path: Path) -> None:
+    rows = netcost.migrations(drawn(tmp_path))
+    assert rows[["tid", "orig_cpu", "dest_cpu", "cause"]].to_numpy().tolist() == [
+        [UDPSINK.tid, 0, 1, "wake-up"],
+        [UDPSINK.tid, 1, 0, "balance"],
+    ]
+    assert rows["orig_holder_comm"].tolist()[0] == "openssl"
+    assert rows["dest_idle"].tolist() == [True, True]
+    assert rows["until_run_ns"].tolist() == [9, 20]
+    assert rows["ran_on_dest"].tolist() == [True, True]
+
+
+# The second migration, at 500, is where one window ends and the next begins.
+def test_windows_that_meet_add_up(tmp_path: Path) -> None:
+    capture = drawn(tmp_path).capture
+    parts = [capture.timeline(0, 4e-7), capture.timeline(4e-7, None)]
+    assert [netcost.migrations(one)["time_ns"].tolist() for one in parts] == [[101], [500]]
+
+
+def test_rates(tmp_path: Path) -> None:
+    timeline = drawn(tmp_path)
+    [row] = netcost.migration_rates(timeline).to_dict("records")
+    assert (row["comm"], row["migrations"], row["to_idle"]) == ("udpsink", 2, 2)
+    assert [row[name] for name in ("wake_up", "balance", "stopper", "exec")] == [1, 1, 0, 0]
+    assert row["migrations_per_s"] == pytest.approx(2 / 800e-9)
+    # On a CPU from 110 to 300 and from 520 to 900.
+    assert row["migrations_per_on_cpu_s"] == pytest.approx(2 / 570e-9)
+    by_cpu = netcost.migration_rates(timeline, by="cpu")
+    assert sorted(by_cpu["cpu"]) == [0, 1]
+    assert by_cpu["migrations_per_on_cpu_s"].isna().all()
+
+
+def test_too_few_to_tell(tmp_path: Path) -> None:
+    timeline = drawn(tmp_path)
+    found = verdict_of(timeline, netcost.migrations(timeline), None)
+    assert (found.explains, found.reason) == ("cannot tell", "too few studied")
+    assert (found.migrations, found.studied) == (2, 0)
+    [row] = netcost.migration_verdict(timeline, "openssl").verdicts.to_dict("records")
+    assert (row["comm"], row["explains"], row["reason"]) == ("openssl", "no", "not migrated")
+    rows = netcost.migration_effect(timeline, "openssl")
+    assert rows["migrations"].tolist() == [0] * len(rows)
+
+
+def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
+    told = recording(cpu(0, h.Waking(100, UDPSINK), task=OPENSSL), formats=t.IRQ_FORMATS)
+    timeline = netcost.open_capture(told.write(tmp_path / "perf.data")).timeline()
+    for question in (
+        netcost.migrations,
+        netcost.migration_rates,
+        netcost.migration_effect,
+        netcost.migration_verdict,
+    ):
+        with pytest.raises(MissingEventsError, match=r"sched_migrate_task.*--profile migration"):
+            question(timeline)
+
+
+def test_they_are_perf_s_lines() -> None:
+    capture = netcost.open_capture(GUEST)
+    assert capture.bundle
+    rows = netcost.migrations(capture.timeline())
+    text = run(
+        require_tool("perf"), "script", "-f", "-i", capture.bundle.trace, "-F", "time,event,trace"
+    )
+    told = re.findall(r"sched_migrate_task: .*?pid=(\d+) .*?orig_cpu=(\d+) dest_cpu=(\d+)", text)
+    ours = rows[["tid", "orig_cpu", "dest_cpu"]].astype(str).to_numpy().tolist()
+    assert sorted(ours) == sorted(map(list, told))
+    assert len(ours) > 100
+    rates = netcost.migration_rates(capture.timeline())
+    assert rates["migrations"].sum() == len(told)
+    causes = rates[["wake_up", "balance", "stopper", "exec"]].to_numpy().sum()
+    assert causes == len(told)
+
+
+# The window around a migration, measured by walking the segments one at a time.
+def test_windows_are_what_the_segments_say() -> None:
+    timeline = netcost.open_capture(LOCAL).timeline()
+    tid = int(netcost.client_and_server(timeline)["tid"].iloc[0])
+    width = 1_000_000
+    rows = netcost.migration_effect(timeline, tid, (width,), by_cause=False)
+    run_row = rows.set_index("measure").loc["run"]
+    moved = timeline.migrations[timeline.migrations["tid"] == tid]
+    own = timeline.segments[
+        (timeline.segments["tid"] == tid).fillna(False) & (timeline.segments["context"] == "task")
+    ]
+    starts, ends = (own[name].to_numpy() for name in ("start_ns", "end_ns"))
+    after = [
+        np.clip(np.minimum(ends, at + width) - np.maximum(starts, at), 0, None).sum() / width
+        for at in moved["time_ns"]
+    ]
+    left_out = [name for name in rows if str(name).startswith("left_out")]
+    assert run_row[left_out].sum() + run_row["studied"] == run_row["migrations"] == len(moved)
+    if run_row["studied"] == len(moved):
+        assert run_row["after"] == pytest.approx(sum(after) / len(after))
+
+
+# Document 003's red herring: moved too seldom to explain its throughput.
+def test_it_can_say_no() -> None:
+    path = REGRESSION / "loopback-udp-defer64-rpsoff-twocpu.netcost.tar.zst"
+    timeline = netcost.open_capture(path).timeline()
+    client = int(netcost.client_and_server(timeline)["tid"].iloc[0])
+    found = netcost.migration_verdict(timeline, client).verdicts.iloc[0]
+    assert (found.tid, found.explains, found.reason) == (client, "no", "too seldom")
+    assert found.reach_share < 0.01
+    assert found.migrations == int((timeline.migrations["tid"] == client).sum())
+
+
+# Of one CPU alone the time after a migration to the other would look lost.
+def test_a_timeline_without_a_cpu_has_no_effect() -> None:
+    capture = netcost.open_capture(LOCAL)
+    part = capture.timeline(cpus=[0])
+    with pytest.raises(netcost.CaptureError, match=r"to or from CPU 1, of which"):
+        netcost.migration_effect(part)
+    found = verdict_of(part, netcost.migrations(part), None)
+    assert (found.explains, found.reason, found.studied) == ("cannot tell", "incomparable", 0)
+    assert "takes a recording, and a timeline, of all CPUs" in found.why
+    answer = part.ask.migration.migration_verdict()
+    assert answer.frame["reason"].iloc[-1] == "incomparable"
+    assert len(answer.tables["effects"]) == 0
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        answer.plot()
+    assert len(netcost.migrations(part)) > 0
+    # Nor is known when a task slept, or how much of what it sent is this CPU's.
+    both = netcost.client_and_server(part)
+    assert both["asleep_ns"].isna().all()
+    assert both["sent_bytes"].isna().all()
+    assert (both["sent_packets"] < 9_850).all()
+    assert "how long it slept is not known" in part.ask.processes.client_and_server().words
+
+
+def test_of_all_tasks_it_does_not_say_yes() -> None:
+    timeline = netcost.open_capture(LOCAL).timeline()
+    rows = netcost.migration_verdict(timeline).verdicts
+    assert rows["side"].tolist() == ["client", "server", None]
+    found = rows.iloc[-1]
+    assert (found.explains, found.reason) == ("cannot tell", "others' time")
+    assert found.effect_low > 0
+    assert "others may have lost or gained" in found.why
