@@ -13,7 +13,7 @@ PACKAGE = ROOT / "netcost_analysis"
 # What writes sentences and tables for a reader. The other commands' modules choose and write rows.
 WORDS = (
     *("questions/**/words*.py", "questions/**/reasons.py", "questions/completeness/manifest.py"),
-    *("report/explain*.py", "report/ledger_page.py", "display/tables.py", "display/figures.py"),
+    *("questions/stolen_time/ledger_table.py", "display/tables.py", "display/figures.py"),
     *("cli/info.py", "cli/ledger.py", "cli/stolen*.py", "cli/report.py"),
 )
 MODULES = sorted({path for pattern in WORDS for path in PACKAGE.glob(pattern)})
