@@ -7,7 +7,7 @@ KIND_COLUMNS = {
     "hardirq": "hardirq_ns",
     "vector": "vector_ns",
     "poll": "poll_ns",
-    "softirq": "network_core_ns",
+    "softirq": "network_outside_polls_ns",
     "softirq_other": "other_softirq_ns",
     "nmi": "nmi_ns",
 }

@@ -112,7 +112,7 @@ def test_a_softirq_that_is_never_resumed_has_a_row(tmp_path: Path) -> None:
     )
     [row] = got.softirqs
     assert (row["entry_ns"], row["exit_ns"], row["vec"]) == (100, None, NET_RX)
-    assert (row["self_ns"], row["core_ns"], row["polls"]) == (100, 50, 1)
+    assert (row["self_ns"], row["outside_polls_ns"], row["polls"]) == (100, 50, 1)
     assert (row["tid"], row["comm"]) == (500, "openssl")
     assert got.lane(0, 0, "context", "tid")[-1] == (200, 900, "task", 600)
 
@@ -192,4 +192,4 @@ def test_a_netpoll_inside_a_hardirq_is_no_poll_of_the_softirq(tmp_path: Path) ->
         (130, 140, "softirq", None),
     ]
     [row] = got.softirqs
-    assert (row["self_ns"], row["core_ns"], row["polls"], row["packets"]) == (30, 10, 1, 8)
+    assert (row["self_ns"], row["outside_polls_ns"], row["polls"], row["packets"]) == (30, 10, 1, 8)

@@ -73,7 +73,7 @@ def test_softirqs_and_polls_add_up_to_the_segments(tmp_path: Path) -> None:
         sorted(got.hardirqs, key=lambda row: row["entry_ns"]),
     )
     assert (poll["start_ns"], poll["end_ns"], poll["self_ns"]) == (10, 30, 18)
-    assert (softirq["self_ns"], softirq["core_ns"]) == (28, 10)
+    assert (softirq["self_ns"], softirq["outside_polls_ns"]) == (28, 10)
     assert hardirq["self_ns"] == 2
     contexts = by(got.segments, ("context",), duration)
     assert contexts == {

@@ -63,7 +63,12 @@ def test_a_hardirq_in_a_softirq_is_not_counted_twice(tmp_path: Path) -> None:
         ("softirq",): 30,
     }
     [row] = got.softirqs
-    assert (row["self_ns"], row["core_ns"], row["polls"], row["packets"]) == (100, 30, 1, 8)
+    assert (row["self_ns"], row["outside_polls_ns"], row["polls"], row["packets"]) == (
+        100,
+        30,
+        1,
+        8,
+    )
 
 
 # PREEMPT_RT, 6.1: 4 switch-outs of a task inside its softirq in half a second.

@@ -153,7 +153,11 @@ def _of_network(line: Timeline) -> Ranges:
 
 
 # Of each time of a device its upper end.
-_DEVICE_TIMES = {"hardirq_ns": "hardirq_max_ns", "poll_ns": "poll_max_ns", "core_ns": "max_ns"}
+_DEVICE_TIMES = {
+    "hardirq_ns": "hardirq_max_ns",
+    "poll_ns": "poll_max_ns",
+    "outside_polls_ns": "max_ns",
+}
 _DEVICE_TIMES |= {"ns": "max_ns"}
 
 

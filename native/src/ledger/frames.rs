@@ -91,7 +91,7 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
         .add("in_kthread", move || booleans(each(rows).map(|row| row.in_kthread)))
         .add("cost_class", move || names.classes(each(rows).map(|row| row.class)));
     number!(plan, "self_ns", rows, |row| row.self_ns);
-    number!(plan, "core_ns", rows, |row| row.self_ns - row.poll_ns);
+    number!(plan, "outside_polls_ns", rows, |row| row.self_ns - row.poll_ns);
     plan.add("polls", move || plain::<Int32Type>(each(rows).map(|row| row.polls as i32)))
         .add("packets", move || plain::<Int32Type>(each(rows).map(|row| row.packets as i32)));
     plan.batch()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     main_columns=(
         *("ns", "cpu", "comm", "device", "polls", "packets"),
-        *("poll_ns", "core_ns", "nested_ns", "entry_ns", "picked"),
+        *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),
     ),
     rows=12,
 )

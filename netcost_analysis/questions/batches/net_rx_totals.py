@@ -64,7 +64,7 @@ def totals_from(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -
     # net_rx_totals() of softirq_chains() and poll_costs(). cpu_ns: the window times its CPUs.
     polled = chains[(chains["polls"] > 0).fillna(False)]
     sent = chains[(chains["polls"] == 0).fillna(False)]
-    own = int((polled["poll_ns"] + polled["core_ns"]).sum())
+    own = int((polled["poll_ns"] + polled["outside_polls_ns"]).sum())
     device: dict[str, Any] = dict.fromkeys(NetRxTotals._fields[-6:])
     if costs is not None and costs["batch_mean"].head(1).notna().any():
         first = costs.iloc[0]

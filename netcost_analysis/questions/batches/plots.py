@@ -18,7 +18,7 @@ from .kernel_limits import KernelLimits
 _PARTS = {
     "irq_ns": (KIND["hardirq"], "the interrupt that raised it"),
     "raise_delay_ns": (KIND["task"], "raised, and not yet begun"),
-    "core_ns": (KIND["softirq"], KIND_NAMES["softirq"]),
+    "outside_polls_ns": (KIND["softirq"], KIND_NAMES["softirq"]),
     "poll_ns": (KIND["poll"], KIND_NAMES["poll"]),
     "nested_ns": (KIND["vector"], "interrupts on top of it"),
 }

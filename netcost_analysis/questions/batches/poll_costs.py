@@ -43,7 +43,7 @@ def poll_costs(
     batch, and there is no line: its columns are NA and refused says why. The line is of self_ns on
     work, by least squares; the intervals hold 95 % of 2,000 resamples of stretches of neighbouring
     polls (seeded). Interrupts and the softirq's own time are not fitted but measured, for
-    each poll: irq_per_poll_ns, core_per_poll_ns. Definitions: docs/definitions.md. Raises
+    each poll: irq_per_poll_ns, outside_polls_per_poll_ns. Definitions: docs/definitions.md. Raises
     MissingEventsError without one of the events.
     """
     work = gathered(timeline)
@@ -52,11 +52,11 @@ def poll_costs(
 
 
 class Gathered(NamedTuple):
-    # polls: cpu, device, end_ns, work, self_ns; core_ns, irq_ns and raised, what of the softirq's
-    # own time and of the interrupt that raised it falls to the poll; again, whether the same
-    # softirq polled the same device once more; cut, whether the window holds a part of it: no line
-    # is laid through these. lines: cpu, device, irqs, irq_ns of devices' own
-    # interrupt lines, which are not in polls.
+    # polls: cpu, device, end_ns, work, self_ns; outside_polls_ns, irq_ns and raised, what of
+    # the softirq's own time and of the interrupt that raised it falls to the poll; again,
+    # whether the same softirq polled the same device once more; cut, whether the window holds
+    # a part of it: no line is laid through these. lines: cpu, device, irqs, irq_ns of
+    # devices' own interrupt lines, which are not in polls.
     polls: pd.DataFrame
     lines: pd.DataFrame
 
@@ -83,11 +83,11 @@ def gathered_from(
     # A line's interrupts are counted whole, below, whether they raised anything or not.
     by_line = chains["irq"].isin(of_line["irq"]) & (chains["irq_context"] == "hardirq")
     chains["raiser_ns"] = chains["irq_ns"].mask(by_line)
-    shares = whole[["cpu", "ordinal", "core_ns", "polls"]].merge(
+    shares = whole[["cpu", "ordinal", "outside_polls_ns", "polls"]].merge(
         chains[["cpu", "ordinal", "raiser_ns"]], on=["cpu", "ordinal"], how="left"
     )
     rows = rows.merge(shares, on=["cpu", "ordinal"], how="left")
-    for name, of in (("core_ns", "core_ns"), ("irq_ns", "raiser_ns")):
+    for name, of in (("outside_polls_ns", "outside_polls_ns"), ("irq_ns", "raiser_ns")):
         rows[name] = (rows[of].astype("Float64") / rows["polls"]).fillna(0.0).astype("float64")
     rows["raised"] = (rows["raiser_ns"].notna() / rows["polls"]).fillna(0.0).astype("float64")
     rows = rows.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
@@ -95,7 +95,17 @@ def gathered_from(
     rows["again"] = rows.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
     cut = (rows["start_ns"] < window[0]) | (rows["end_ns"] > window[1])
     rows["cut"] = cut.fillna(False).astype(bool)
-    columns = ["cpu", "device", "end_ns", "work", "self_ns", "core_ns", "irq_ns", "raised", "again"]
+    columns = [
+        "cpu",
+        "device",
+        "end_ns",
+        "work",
+        "self_ns",
+        "outside_polls_ns",
+        "irq_ns",
+        "raised",
+        "again",
+    ]
     columns.append("cut")
     lines = of_line.groupby(["cpu", "device"])["self_ns"].agg(irqs="size", irq_ns="sum")
     return Gathered(rows[columns], lines.reset_index())
@@ -133,7 +143,7 @@ _COLUMNS = [
     *("batch_mean", "batch_spread"),
     *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
     *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
-    *("irqs_per_poll", "irq_per_poll_ns", "core_per_poll_ns", "doubt", "refused"),
+    *("irqs_per_poll", "irq_per_poll_ns", "outside_polls_per_poll_ns", "doubt", "refused"),
 ]
 
 
@@ -157,7 +167,7 @@ def _row(
         "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
         "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
         "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
-        "core_per_poll_ns": polls["core_ns"].sum() / count,
+        "outside_polls_per_poll_ns": polls["outside_polls_ns"].sum() / count,
         "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
     }
     if row["refused"] is None:
@@ -191,7 +201,7 @@ def _line(line: Line) -> dict[str, object]:
 
 def around_ns(cost: Any) -> float:
     # Of a row of poll_costs, measured around a poll: the interrupt, and the softirq outside polls.
-    return float(cost["irq_per_poll_ns"] + cost["core_per_poll_ns"])
+    return float(cost["irq_per_poll_ns"] + cost["outside_polls_per_poll_ns"])
 
 
 Cost = TypeVar("Cost", float, Floats)

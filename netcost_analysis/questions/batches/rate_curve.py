@@ -28,9 +28,9 @@ _CURVES = (
     *("data_path", "path", "kernel", "steering", "destinations", "flows", "victim"),
     *("network", "protocol", "rps", "skb_defer_max"),
 )
-# Of polls with packets; core_ns and irq_ns are of all.
+# Of polls with packets; outside_polls_ns and irq_ns are of all.
 _LINE = ["polls", "packets", "poll_ns", "squares", "products"]
-_SUMS = [*_LINE, "core_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
+_SUMS = [*_LINE, "outside_polls_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
 _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
 
 
@@ -53,7 +53,7 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
     where it has none on all CPUs throughout. Returns a row per step in the order of rate: those
     columns joined in curve, bundle, device (the one with most packets), rate_per_s and batch (of
     it), polls_per_s (of all), repoll_share (of polls: their softirq polled the same device once
-    more, for packets still came), network_share with its parts poll_share, core_share and
+    more, for packets still came), network_share with its parts poll_share, outside_polls_share and
     interrupt_share (of those CPUs' time), expected_share (by the other steps of its curve: it was
     no part of the fit; NaN where their batches are so much alike that poll_costs would refuse),
     unbatched_share (expected as well, had batches stayed as small as in the curve's slowest step),
@@ -134,7 +134,7 @@ def summed(work: Gathered) -> pd.DataFrame:
     polls = work.polls[work.polls["self_ns"].notna() & work.polls["work"].notna()]
     size, ns = polls["work"].astype("float64"), polls["self_ns"].astype("float64")
     full = (size > 0).astype("float64")
-    columns = polls[["device", "core_ns", "irq_ns"]].assign(
+    columns = polls[["device", "outside_polls_ns", "irq_ns"]].assign(
         polls=full,
         packets=size,
         poll_ns=ns * full,
@@ -164,7 +164,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     table["polls_per_s"] = (sums["polls"] + sums["empty_polls"]) / (table["window_ns"] / 1e9)
     table["repoll_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
     table["poll_share"] = (sums["poll_ns"] + sums["empty_ns"]) / table["cpu_ns"]
-    table["core_share"] = sums["core_ns"] / table["cpu_ns"]
+    table["outside_polls_share"] = sums["outside_polls_ns"] / table["cpu_ns"]
     table["interrupt_share"] = sums["irq_ns"] / table["cpu_ns"]
     table["network_share"] = table[list(_PARTS)].sum(axis=1)
     table["scheduled_share"] = table["scheduled_ns"] / table["cpu_ns"]
@@ -190,7 +190,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     more = (
         "network_share",
         "poll_share",
-        "core_share",
+        "outside_polls_share",
         "interrupt_share",
         "scheduled_share",
         *_PREDICTED,
@@ -199,7 +199,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     return table[[*columns, *more, *last]]
 
 
-_PARTS = ("poll_share", "core_share", "interrupt_share")
+_PARTS = ("poll_share", "outside_polls_share", "interrupt_share")
 _PREDICTED = (
     *("expected_share", "marginal_share", "unbatched_share"),
     *("packet_part_ns", "poll_part_ns"),
@@ -225,7 +225,7 @@ def predicted(
         if too_alike or not cpu_ns:
             return {name: float("nan") for name in _PREDICTED}
         fixed, marginal = solve(sums[_LINE].to_numpy("float64"))
-        around = (sums["core_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
+        around = (sums["outside_polls_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
         per_poll = fixed + around
         smallest = float(least.get(step["device"], np.nan))
         packets_ns = marginal * step["packets"]

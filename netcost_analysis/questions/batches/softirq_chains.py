@@ -31,10 +31,11 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     Returns a row per NET_RX that was seen from entry to exit, in order of time by CPU: cpu,
     ordinal, irq, name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns,
     raise_delay_ns, call, round, origin, in_kthread, cost_class, tid, comm, device, devices, polls,
-    packets, poll_ns, core_ns, nested_ns, ns. polls, packets and device are NA where napi_poll was
-    not recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
-    core_ns and nested_ns where the window holds but a part of it. Definitions: docs/definitions.md.
-    Raises MissingEventsError without softirq_entry and softirq_exit.
+    packets, poll_ns, outside_polls_ns, nested_ns, ns. polls, packets and device are NA where
+    napi_poll was not recorded; irq and its columns where no interrupt is known to have raised
+    it; poll_ns, outside_polls_ns and nested_ns where the window holds but a part of it.
+    Definitions: docs/definitions.md. Raises MissingEventsError without softirq_entry and
+    softirq_exit.
     """
     timeline.load("softirqs", "hardirqs", "polls", "coverage")
     polled = not unrecorded(timeline.capture, "napi:napi_poll")
@@ -42,7 +43,7 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     chains = chains_from(*tables, polled, timeline.coverage)
     window = timeline.summary["start_ns"], timeline.summary["end_ns"]
     cut = (chains["entry_ns"] < window[0]) | (chains["exit_ns"] > window[1])
-    for name in ("poll_ns", "core_ns", "nested_ns"):
+    for name in ("poll_ns", "outside_polls_ns", "nested_ns"):
         chains[name] = chains[name].astype("Int64").mask(cut.to_numpy(dtype=bool))
     return chains
 
@@ -64,17 +65,17 @@ def chains_from(
     rows = rows.merge(_devices(polls), on=["cpu", "ordinal"], how="left")
     rows["raise_delay_ns"] = rows["entry_ns"].astype("Int64") - rows["raise_ns"].astype("Int64")
     rows["ns"] = (rows["exit_ns"] - rows["entry_ns"]).astype("int64")
-    rows["poll_ns"] = rows["self_ns"] - rows["core_ns"]
+    rows["poll_ns"] = rows["self_ns"] - rows["outside_polls_ns"]
     rows["nested_ns"] = rows["ns"] - rows["self_ns"]
     rows["devices"] = rows["devices"].fillna(0).astype("Int64")
     if not polled:
-        for name in ("polls", "packets", "devices", "poll_ns", "core_ns"):
+        for name in ("polls", "packets", "devices", "poll_ns", "outside_polls_ns"):
             rows[name] = pd.array([pd.NA] * len(rows), dtype="Int64")
     columns = (
         *("cpu", "ordinal", "irq", "name", "irq_context", "irq_ns", "irq_gap_ns"),
         *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "call", "round"),
         *("origin", "in_kthread", "cost_class", "tid", "comm", "device", "devices"),
-        *("polls", "packets", "poll_ns", "core_ns", "nested_ns", "ns"),
+        *("polls", "packets", "poll_ns", "outside_polls_ns", "nested_ns", "ns"),
     )
     return rows[list(columns)]
 
@@ -98,7 +99,7 @@ def parts_of(chains: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
 
 
-_PARTS = ("irq_ns", "raise_delay_ns", "core_ns", "poll_ns", "nested_ns")
+_PARTS = ("irq_ns", "raise_delay_ns", "outside_polls_ns", "poll_ns", "nested_ns")
 
 
 def _before(softirqs: pd.DataFrame, rounds: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

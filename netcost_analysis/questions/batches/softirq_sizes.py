@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
-    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time, core_ns of
-    it outside polls). RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
-    packets is NA where the kernel's napi_poll has no work field. Raises MissingEventsError
-    without one of the events.
+    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time,
+    outside_polls_ns of it outside polls). RPS dispatch, NET_RX without any poll, is not in it:
+    see rps_dispatch. packets is NA where the kernel's napi_poll has no work field. Raises
+    MissingEventsError without one of the events.
     """
     timeline.load("softirqs", "polls")
     return softirqs_from(timeline.softirqs, bool(timeline.polls["work"].notna().any()))
@@ -36,7 +36,7 @@ def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame
         {
             "softirqs": groups.size().astype("int64"),
             "ns": groups["self_ns"].sum().astype("int64"),
-            "core_ns": groups["core_ns"].sum().astype("int64"),
+            "outside_polls_ns": groups["outside_polls_ns"].sum().astype("int64"),
         }
     ).reset_index()
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 _KEYS = ["kind", "thief", "device", "cpu"]
-_PARTS = ["hardirq_ns", "poll_ns", "core_ns"]
+_PARTS = ["hardirq_ns", "poll_ns", "outside_polls_ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _COLUMNS = [
     *_KEYS,
@@ -30,7 +30,7 @@ _COLUMNS = [
 COLUMNS = [
     *_KEYS,
     *("hardirq_ns", "hardirq_max_ns", "poll_ns", "poll_max_ns"),
-    "core_ns",
+    "outside_polls_ns",
     "ns",
     "max_ns",
     *_COLUMNS[_COLUMNS.index("ns") + 1 :],
@@ -44,13 +44,13 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     Returns a row per (thief, cpu) that took any: kind ("device"; "backlog" for the polls that have
     no device; "line" for an interrupt line that serves no known network device; "softirq" for what
     network softirqs did outside their polls, which no device can be charged with), thief, device,
-    cpu, hardirq_ns, hardirq_max_ns, poll_ns, poll_max_ns, core_ns, ns, max_ns, cpu_share,
+    cpu, hardirq_ns, hardirq_max_ns, poll_ns, poll_max_ns, outside_polls_ns, ns, max_ns, cpu_share,
     unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets; most ns first.
     hardirq_max_ns, poll_max_ns and max_ns: with what no event shows; where the interfaces' counters
-    show that polls were missed, core_ns is what may have been one. Times and counts are Int64, NA
-    where the events were not recorded and where a row has none by its kind. Raises
-    MissingEventsError where neither interrupts nor polls were recorded, CaptureError as the
-    timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
+    show that polls were missed, outside_polls_ns is what may have been one. Times and counts
+    are Int64, NA where the events were not recorded and where a row has none by its kind.
+    Raises MissingEventsError where neither interrupts nor polls were recorded, CaptureError as
+    the timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
     """
     irqs, polls = has_interrupts(timeline), has_polls(timeline)
     if not irqs and not polls:
@@ -73,8 +73,9 @@ def combined(
 ) -> pd.DataFrame:
     """One row per (thief, cpu) of parts that came from lines, polls and softirqs.
 
-    parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, core_ns, interrupts, polls, packets
-    and timed_packets those that a part has. irqs, polls: whether they were recorded.
+    parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, outside_polls_ns, interrupts,
+    polls, packets and timed_packets those that a part has. irqs, polls: whether they were
+    recorded.
     """
     numbers = [*_PARTS, *_COUNTS, TIMED]
     frame = parts.reindex(columns=[*_KEYS, *numbers])
@@ -91,7 +92,7 @@ def combined(
     frame.loc[no_polls, ["poll_ns", "polls", "packets", "timed_packets"]] = pd.NA
     frame.loc[without_work, ["packets", "timed_packets"]] = pd.NA
     frame.loc[untimed, "poll_ns"] = pd.NA
-    frame.loc[~of_softirq, "core_ns"] = pd.NA
+    frame.loc[~of_softirq, "outside_polls_ns"] = pd.NA
     frame["ns"] = frame[_PARTS].sum(axis=1, min_count=1).astype("Int64")
     seen = frame["ns"].to_numpy("float64", na_value=float("nan"))
     frame["cpu_share"] = seen / window_ns if window_ns > 0 else float("nan")

@@ -113,7 +113,7 @@ def by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
     """What network softirqs did outside their polls."""
     rows = sums[(sums["context"] == "softirq") & sums["id"].isin(_NETWORK_SOFTIRQS)]
     frame = pd.DataFrame(
-        {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "core_ns": rows["ns"]}
+        {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "outside_polls_ns": rows["ns"]}
     )
-    summed = frame.groupby(["thief", "cpu"])["core_ns"].sum().reset_index()
+    summed = frame.groupby(["thief", "cpu"])["outside_polls_ns"].sum().reset_index()
     return summed.assign(kind="softirq", device=None)

@@ -55,7 +55,7 @@ def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
             "polls": softirqs["polls"].astype("int64"),
             "packets": softirqs["packets"].astype("int64"),
             "ns": softirqs["self_ns"],
-            "poll_ns": softirqs["self_ns"] - softirqs["core_ns"],
+            "poll_ns": softirqs["self_ns"] - softirqs["outside_polls_ns"],
         }
     )
     threads = polls[(polls["softirq_ordinal"].isna() & polls["self_ns"].notna()).to_numpy()]

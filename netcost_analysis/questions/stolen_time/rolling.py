@@ -53,14 +53,14 @@ def rolling_stolen(
 
     Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
     stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
-    scheduled_ns, unknown_ns, hardirq_ns, vector_ns, poll_ns, network_core_ns, other_softirq_ns,
-    nmi_ns (parts of stolen_max_ns; all int64, the first two Int64, NA without sched_switch),
-    stolen_share,
-    stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of the window, one CPU
-    being 1), unknown_cpu_share (of the window's CPU time, what has no known owner), lived_ns
-    (Int64: how much of it the victim surely was there, of a group the sum over its tasks; NA of all
-    tasks together and without sched_switch). Raises ValueError for widths that do not fit,
-    CaptureError as the timeline does. Source: sums(step_ns), the steps of a window added up; lives.
+    scheduled_ns, unknown_ns, hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns,
+    other_softirq_ns, nmi_ns (parts of stolen_max_ns; all int64, the first two Int64, NA without
+    sched_switch), stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share,
+    stolen_cpu_max_share (of the window, one CPU being 1), unknown_cpu_share (of the window's
+    CPU time, what has no known owner), lived_ns (Int64: how much of it the victim surely was
+    there, of a group the sum over its tasks; NA of all tasks together and without
+    sched_switch). Raises ValueError for widths that do not fit, CaptureError as the timeline
+    does. Source: sums(step_ns), the steps of a window added up; lives.
     """
     require_task(timeline.sums(), victim)
     step, window = _widths(timeline, window_ns, step_ns)

@@ -51,7 +51,7 @@ def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
         100,
     )
     assert (row["raise_delay_ns"], row["ns"], row["nested_ns"]) == (150, 1_200, 100)
-    assert (row["poll_ns"], row["core_ns"]) == (1_000, 100)
+    assert (row["poll_ns"], row["outside_polls_ns"]) == (1_000, 100)
     assert (row["device"], row["devices"], row["polls"], row["packets"]) == ("eth0", 2, 2, 4)
     assert (row["origin"], row["in_kthread"], row["round"]) == ("irq", False, 1)
     assert row["comm"] == "openssl"
@@ -60,7 +60,9 @@ def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
 
 def test_parts_add_up_to_the_chain(tmp_path: Path) -> None:
     chains = netcost.softirq_chains(drawn(tmp_path, *CHAIN))
-    assert (chains["poll_ns"] + chains["core_ns"] + chains["nested_ns"] == chains["ns"]).all()
+    assert (
+        chains["poll_ns"] + chains["outside_polls_ns"] + chains["nested_ns"] == chains["ns"]
+    ).all()
 
 
 def test_the_raise_may_stand_in_an_interrupt_within_an_interrupt(tmp_path: Path) -> None:
@@ -193,7 +195,7 @@ def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:
     for window in ({"start": 700e-9}, {"end": 700e-9}):
         (row,) = netcost.softirq_chains(capture.timeline(**window)).to_dict("records")
         assert (row["ns"], row["polls"], row["packets"]) == (1_200, 2, 4)
-        assert all(pd.isna(row[name]) for name in ("poll_ns", "core_ns", "nested_ns"))
+        assert all(pd.isna(row[name]) for name in ("poll_ns", "outside_polls_ns", "nested_ns"))
         cost = netcost.poll_costs(capture.timeline(**window)).iloc[0]
         # The poll of 4 is cut, and a part of a poll's time is not what it took.
         assert pd.isna(cost["poll_mean_ns"])
@@ -223,13 +225,13 @@ def test_the_mean_of_a_part_is_of_the_chains_that_have_it() -> None:
             "origin": ["irq", "task", "unknown", "unknown"],
             "irq_ns": pd.array([100, None, None, None], dtype="Int64"),
             "raise_delay_ns": pd.array([40, 20, None, None], dtype="Int64"),
-            "core_ns": pd.array([10] * 4, dtype="Int64"),
+            "outside_polls_ns": pd.array([10] * 4, dtype="Int64"),
             "poll_ns": pd.array([70] * 3 + [None], dtype="Int64"),
             "nested_ns": pd.array([None] * 4, dtype="Int64"),
         }
     )
     (row,) = parts_of(chains).to_dict("records")
-    assert (row["irq_ns"], row["raise_delay_ns"], row["core_ns"]) == (50, 30, 10)
+    assert (row["irq_ns"], row["raise_delay_ns"], row["outside_polls_ns"]) == (50, 30, 10)
     assert (row["poll_ns"], row["nested_ns"], row["softirqs"]) == (70, 0, 4)
 
 
@@ -237,7 +239,9 @@ def test_without_polls_what_was_polled_is_unknown(tmp_path: Path) -> None:
     formats = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
     (row,) = netcost.softirq_chains(drawn(tmp_path, *CHAIN, formats=formats)).to_dict("records")
     assert row["ns"] == 1_200
-    assert all(pd.isna(row[name]) for name in ("polls", "packets", "poll_ns", "core_ns", "device"))
+    assert all(
+        pd.isna(row[name]) for name in ("polls", "packets", "poll_ns", "outside_polls_ns", "device")
+    )
 
 
 def test_the_gap_is_that_of_the_line_on_its_cpu(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def gathered(work: list[int], ns: list[float] | None = None, device: str = "eth0
             "end_ns": range(len(work)),
             "work": pd.array(work, dtype="Int64"),
             "self_ns": pd.array(np.round(own), dtype="Int64"),
-            "core_ns": CORE,
+            "outside_polls_ns": CORE,
             "irq_ns": IRQ,
             "raised": 1.0,
             "again": False,
@@ -48,7 +48,11 @@ def test_a_line_without_scatter_comes_back_exactly() -> None:
     assert row["marginal_ns"] == pytest.approx(MARGINAL)
     assert row["r_squared"] == pytest.approx(1)
     assert row[["fixed_low_ns", "fixed_high_ns"]].tolist() == pytest.approx([FIXED, FIXED])
-    assert row[["core_per_poll_ns", "irq_per_poll_ns", "irqs_per_poll"]].tolist() == [CORE, IRQ, 1]
+    assert row[["outside_polls_per_poll_ns", "irq_per_poll_ns", "irqs_per_poll"]].tolist() == [
+        CORE,
+        IRQ,
+        1,
+    ]
     assert (row["polls"], row["packets"], row["distinct_batches"]) == (640, 640 * 32.5, 64)
     assert pd.isna(row["refused"])
     assert pd.isna(row["doubt"])
@@ -156,7 +160,7 @@ def test_what_cannot_be_told_is_refused(work: list[int], reason: str | None) -> 
     assert reason in table["refused"].iloc[0]
     assert table[["fixed_ns", "marginal_low_ns", "r_squared"]].isna().all(axis=None)
     # What is measured is told all the same.
-    assert table["core_per_poll_ns"].iloc[0] == CORE
+    assert table["outside_polls_per_poll_ns"].iloc[0] == CORE
     assert packets_from(gathered(work)).empty
 
 
@@ -284,7 +288,7 @@ def test_a_step_is_predicted_from_the_others() -> None:
     )
     assert table["packet_part_ns"].tolist() == pytest.approx([MARGINAL] * 3)
     assert table["poll_part_ns"].tolist() == pytest.approx([around] * 3)
-    parts = table[["poll_share", "core_share", "interrupt_share"]].sum(axis=1)
+    parts = table[["poll_share", "outside_polls_share", "interrupt_share"]].sum(axis=1)
     assert parts.tolist() == pytest.approx(shares)
 
 

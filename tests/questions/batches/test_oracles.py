@@ -204,7 +204,7 @@ def test_shares_of_a_curve_are_those_of_the_ledger(curves: pd.DataFrame) -> None
         polled = sums.loc[sums["context"] == "poll", "ns"].sum() / told.duration_ns
         assert row["poll_share"] == pytest.approx(polled, rel=0.002)
         net_rx = (sums["context"] == "softirq") & (sums["name"].astype(str) == "NET_RX")
-        assert row["core_share"] == pytest.approx(
+        assert row["outside_polls_share"] == pytest.approx(
             sums.loc[net_rx, "ns"].sum() / told.duration_ns, rel=0.002
         )
         steps = series.steps.set_index("bundle")

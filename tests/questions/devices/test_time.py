@@ -89,7 +89,7 @@ def test_what_no_device_can_be_charged_with_has_rows_of_its_own(tmp_path: Path) 
     assert (disk["kind"], disk["ns"], disk["interrupts"], disk["polls"]) == ("line", 30, 1, None)
     assert (backlog["kind"], backlog["ns"], backlog["packets"]) == ("backlog", 40, 5)
     assert backlog["interrupts"] is None
-    assert [rows["NET_RX", one]["core_ns"] for one in (0, 1)] == [5, 5]
+    assert [rows["NET_RX", one]["outside_polls_ns"] for one in (0, 1)] == [5, 5]
     assert rows["NET_RX", 0]["hardirq_ns"] is None
 
 
@@ -347,7 +347,7 @@ def test_windows_add_up() -> None:
         netcost.device_time(capture.timeline(*window))
         for window in ((None, None), (None, cut), (cut, None))
     )
-    for name in ("ns", "hardirq_ns", "poll_ns", "core_ns", "interrupts"):
+    for name in ("ns", "hardirq_ns", "poll_ns", "outside_polls_ns", "interrupts"):
         assert first[name].sum() + second[name].sum() == whole[name].sum()
 
 

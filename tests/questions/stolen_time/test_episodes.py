@@ -55,7 +55,14 @@ def test_one_interrupt_is_one_stretch(tmp_path: Path) -> None:
     assert first["end_ns"] - first["start_ns"] == first["wall_ns"]
     # 100 ns from the irq's exit to NET_RX and 50 ns to RCU are nobody's but the task's.
     assert first["stolen_ns"] == first["stolen_max_ns"] == 2_650
-    parts = ["hardirq_ns", "poll_ns", "network_core_ns", "other_softirq_ns", "vector_ns", "nmi_ns"]
+    parts = [
+        "hardirq_ns",
+        "poll_ns",
+        "network_outside_polls_ns",
+        "other_softirq_ns",
+        "vector_ns",
+        "nmi_ns",
+    ]
     assert first[parts].tolist() == [500, 2_000, 100, 50, 0, 0]
     assert (first["polls"], first["packets"]) == (1, 7)
     assert first["began_with"] == "irq 32 eth0 (eth0)"

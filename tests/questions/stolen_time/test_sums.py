@@ -63,7 +63,7 @@ def test_windows_roll(tmp_path: Path) -> None:
     assert got["hardirq_ns"].tolist() == [20, 20, 20]
     # Of the softirq's 50 its poll ended after 40.
     assert got["poll_ns"].tolist() == [40, 0, 0]
-    assert got["network_core_ns"].tolist() == [10, 0, 0]
+    assert got["network_outside_polls_ns"].tolist() == [10, 0, 0]
     kinds = got[list(KIND_COLUMNS.values())]
     assert kinds.sum(axis=1).tolist() == got["stolen_max_ns"].tolist()
     assert got["task_ns"].tolist() == [130, 180, 180]
