@@ -12,7 +12,7 @@
 # ---
 
 # %% [markdown]
-# # Accounting doctor: whom to believe about CPU time?
+# # Accounting: whom to believe about CPU time?
 #
 # top, mpstat, a program's own clock and a trace say different things about the same seconds. **How
 # much of its CPU did the victim get, which accounts are wrong, why on this kernel, and is what the

@@ -23,8 +23,8 @@ from support.host import ROOT
 
 PACKAGE = ROOT / "netcost_analysis"
 TEMPLATES = sorted(PACKAGE.glob("questions/**/*.md"))
-# Filters that compute. "first", "join" and their like choose and write.
-COMPUTING = {"sum", "abs", "round", "max", "min", "int", "float", "length", "count"}
+# Filters that compute. "first", "join", "length" and their like choose and write.
+COMPUTING = {"sum", "abs", "round", "max", "min", "int", "float"}
 
 # What is nothing but spaces is nobody's name.
 named = st.text(st.characters(codec="utf-8"), max_size=40).filter(lambda name: name.strip())

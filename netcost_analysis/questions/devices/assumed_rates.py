@@ -8,6 +8,7 @@ import pandas as pd
 from ...errors import ArgumentError
 from ..question import question
 from .device_traffic import device_traffic, moved
+from .parts import of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +94,7 @@ def _pictured(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import misread
 
-    rows = answer.frame[answer.frame["device"] == device]
+    rows = of_device(answer.frame, device)
     # Of namesakes in several namespaces the first.
     rows = rows[rows["namespace"] == rows["namespace"].iloc[0]]
     misread(ax, rows, _interval_s(answer), int(rows["start_ns"].min()))

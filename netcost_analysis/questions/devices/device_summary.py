@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ..._native import CaptureError
+from ...units import absent
 from ..question import question
 from .device_cost import device_cost, lacking
 from .device_flags import STATE, device_flags, unseen
@@ -59,7 +60,7 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
     if flags is not None:
         grave = flags.loc[(flags["severity"] == "warning") & flags["device"].notna(), "why"]
     return {
-        "first": first and {**first, "window_ns": int(first["end_ns"]) - int(first["start_ns"])},
+        "first": first and _first(first),
         "others": rows[1:],
         "backlog": backlog[0] if backlog else None,
         "backlog_took_more": bool(first and backlog and backlog[0]["ns"] > first["ns"]),
@@ -70,4 +71,14 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
         "gravest": grave.iloc[0] if grave is not None and len(grave) else None,
         "state_known": flags is not None and STATE not in unseen(timeline),
         "unknown": lacking(timeline),
+    }
+
+
+def _first(row: dict[Any, Any]) -> dict[Any, Any]:
+    # With the length of what it is of, and the price to the nearest ns.
+    ns_per_work = row["ns_per_work"]
+    return {
+        **row,
+        "window_ns": int(row["end_ns"]) - int(row["start_ns"]),
+        "ns_per_work": None if absent(ns_per_work) else round(float(ns_per_work)),
     }

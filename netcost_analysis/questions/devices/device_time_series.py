@@ -8,7 +8,7 @@ from ...capture.requires import MissingEventsError
 from ...units import round_width
 from ..question import question
 from .device_lines import IRQ_EVENTS, POLL_EVENT, device_lines, has_interrupts, has_polls
-from .parts import NO_DEVICE
+from .parts import NO_DEVICE, of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,5 +94,5 @@ def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import time_shares
 
     window = tuple(int(answer.timeline.summary[name]) for name in ("start_ns", "end_ns"))
-    time_shares(ax, answer.frame[answer.frame["device"] == device], window, answer.start_ns)
+    time_shares(ax, of_device(answer.frame, device), window, answer.start_ns)
     ax.set_title(device)

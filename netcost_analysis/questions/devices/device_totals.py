@@ -23,10 +23,8 @@ if TYPE_CHECKING:
         "rx_mbit_per_s",
         "tx_mbit_per_s",
         "rx_packet_bytes",
-        "tx_packet_bytes",
         "utilisation_share",
         "saturation_per_s",
-        "namespace",
     ),
     rows=20,
 )

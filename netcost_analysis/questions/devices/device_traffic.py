@@ -8,6 +8,7 @@ from ..._native import CaptureError
 from ...capture.links import queue_settings
 from ...parsers.counters import counters, deltas
 from ..question import question
+from .parts import of_device
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,7 +197,7 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import traffic
 
-    traffic(ax, answer.frame[answer.frame["device"] == device], answer.start_ns)
+    traffic(ax, of_device(answer.frame, device), answer.start_ns)
     ax.set_title(device)
     summary = answer.timeline.summary
     ax.set_xlim(*((int(summary[f"{end}_ns"]) - answer.start_ns) / 1e9 for end in ("start", "end")))

@@ -1,8 +1,11 @@
 # Where a device's time comes from: its lines' handlers and its polls. Each function returns rows
 # that shares.combined adds up: kind, thief, device, cpu and figures.
 
+from difflib import get_close_matches
+
 import pandas as pd
 
+from ...errors import AbsentError
 from ...timeline.aggregate import thief_label
 from .device_lines import numbered
 
@@ -11,6 +14,16 @@ NO_DEVICE = "(no_device)"
 TIMED = "timed_polls"
 # include/linux/interrupt.h: NET_TX_SOFTIRQ, NET_RX_SOFTIRQ.
 _NETWORK_SOFTIRQS = (2, 3)
+
+
+def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
+    """The rows of a device. Raises AbsentError, with the names near it, for one without any."""
+    own = rows[rows["device"] == device]
+    if not len(own):
+        known = list(map(str, rows["device"].dropna().drop_duplicates()))
+        near = get_close_matches(device, known, n=3) or known[:5]
+        raise AbsentError(f"no device {device!r}; there are {', '.join(near) or 'none'}")
+    return own
 
 
 def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,6 @@ from ...timeline.timeline import Timeline
 from ..processes.endpoints import endpoints
 from ..processes.run_queue import waited_within
 from ..question import question
-from ..stolen_time.victim import choose_victim
 from .interval import FEWEST
 from .migration_effect import HORIZON_NS, chosen, effect_figures, measured, migration_effect
 from .migrations import incomparable, migrations
@@ -106,7 +105,7 @@ def migration_verdict(
     elif pair := endpoints(timeline):
         subjects = [*zip(("client", "server"), pair, strict=True), (None, None)]
     else:
-        most = choose_victim(timeline)
+        most = timeline.victim
         subjects = [(None, most), (None, None)] if most is not None else [(None, None)]
     rows = [
         {

@@ -90,7 +90,7 @@ def test_system_time_is_said(tmp_path: Path, config: str, sentence: str) -> None
     assert answer.figures["system_share"] == pytest.approx(0.24)
     assert "Its system time is 24.0 % of a CPU" in said(answer)
     assert sentence in said(answer)
-    assert "- **its system time, as charged**: " in said(ask.account_reasons())
+    assert "- `system`, **its system time, as charged**: " in said(ask.account_reasons())
 
 
 # Of the samples it is what is in their files.

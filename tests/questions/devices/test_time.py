@@ -199,6 +199,8 @@ def test_bins_are_cut_by_the_window(tmp_path: Path) -> None:
     assert rest[["start_ns", "end_ns", "ns"]].values.tolist() == [[240, 320, 20], [320, 400, 20]]
     ax = answer.plot(device="eth0")
     assert ax.get_title(loc="left") == "eth0"
+    with pytest.raises(ValueError, match="no device 'eth1'; there are eth0"):
+        answer.plot(device="eth1")
     assert [panel["device"] for panel in answer.question.pictures[""].panels(answer)] == ["eth0"]
 
 
@@ -259,6 +261,9 @@ def test_a_line_of_the_same_bus_belongs_to_the_device(tmp_path: Path) -> None:
     lines = netcost.device_lines(netcost.open_capture(told.path).timeline()).set_index("irq")
     assert lines["device"].to_dict() == {32: "eth0", 40: "eth0"}
     assert lines["known_by"].to_dict() == {32: "polls", 40: "bus"}
+    words = netcost.open_capture(told.path).ask.devices.device_lines().words.split("\n\n")
+    assert words[0].endswith("eth0:\nof 1 NET_RX softirq that it raised, 1 polled it; 1 interrupt.")
+    assert words[1].endswith("serves eth0:\nit has its bus address; 1 interrupt.\n")
 
 
 # irq 11 is eth0's, eth1's and a disk's: 10 and 10 ns, 30 and 20 ns, and 5 ns.

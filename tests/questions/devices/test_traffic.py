@@ -82,6 +82,25 @@ def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
         netcost.assumed_rates(uneven(tmp_path), interval_s=0)
 
 
+def test_what_the_words_say_of_the_sample() -> None:
+    ask = opened(SAMPLE).capture.ask.devices
+    assert ask.device_totals().figures == {"nominal": ["quiet0", "busy0"]}
+    assert ask.device_totals().frame["device"].tolist() == ["quiet0", "busy0", "lo"]
+    misread = ask.assumed_rates()
+    rows = misread.frame[misread.frame["device"] != "lo"]
+    worst = misread.figures["worst"]
+    assert worst["overstated_share"] == rows["overstated_share"].abs().max()
+    assert worst["assumed_rx_bytes_per_s"] > 2 * worst["rx_bytes_per_s"]
+    # The load's own samples, taken at uneven intervals, and not those of every second.
+    assert misread.figures["longest_ns"] > 2 * misread.figures["shortest_ns"]
+    full = ask.device_saturation()
+    assert [(row["counter"], row["cpu"], row["count"]) for row in full.figures["grown"]] == [
+        ("time_squeeze", 1, 6)
+    ]
+    assert full.figures["more"] == 0
+    assert "- softnet,\nCPU 1,\n`time_squeeze`: 6 (0.713 a second)\n" in full.words
+
+
 def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None:
     readings = [(S, net_dev(eth0=(10, 10, 0, 0))), (2 * S, net_dev(eth0=(5, 5, 1, 1))),
                 (3 * S, net_dev(eth0=(50, 50, 2, 2)))]  # fmt: skip
