@@ -26,7 +26,7 @@ _ASKED_OF = {
 _PAGE_HEAD = """# Questions
 
 `capture.ask.TOPIC.QUESTION()`, the same of a timeline and of an experiment, and
-`netcost ask QUESTION PATH`. What each column means: [definitions.md](definitions.md). A capture
+`netcost ask QUESTION PATH`. What each column means: [columns.md](columns.md). A capture
 that lacks what a question needs gets an answer that says what is missing. Written by
 `make reference` from the declarations in `netcost_analysis/questions/`.
 """
@@ -135,7 +135,7 @@ def columns_page() -> str:
     lines = [_COLUMNS_HEAD, "| name | type | unit | is |", "|---|---|---|---|"]
     for one in sorted(columns().values(), key=lambda one: one.name.lower()):
         unit = f"{one.unit}, instant" if one.instant else one.unit or ""
-        text = one.definition.replace("|", "\\|")
+        text = one.definition.replace("|", "\\|").replace("](#", "](definitions.md#")
         lines.append(f"| `{one.name}` | {one.type or ''} | {unit} | {text} |")
     return "\n".join(lines) + "\n"
 

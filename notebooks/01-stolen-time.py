@@ -151,3 +151,12 @@ run.ask.completeness.caveats()
 # *Unknown*: the capture cannot say; never counted as anything else. Every nanosecond of a CPU has
 # one owner, and the owners add up to the window. A poll has no begin event: it begins where the
 # softirq or the poll before it ended. Full definitions: `docs/definitions.md`.
+
+# %% [markdown]
+# ## What this capture cannot answer, and how this page was made
+
+# %%
+capture.ask.completeness.unanswered()
+
+# %%
+capture.ask.completeness.provenance()

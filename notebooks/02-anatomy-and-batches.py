@@ -157,3 +157,12 @@ whole.ask.completeness.caveats()
 # softirq or the poll before it ended, so the first holds what NET_RX does before it, and frees of
 # other sockets' buffers are in whichever poll they precede. Full definitions:
 # `docs/definitions.md`.
+
+# %% [markdown]
+# ## What this capture cannot answer, and how this page was made
+
+# %%
+capture.ask.completeness.unanswered()
+
+# %%
+capture.ask.completeness.provenance()

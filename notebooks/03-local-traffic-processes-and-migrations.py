@@ -102,3 +102,12 @@ run.ask.completeness.caveats()
 # `/proc/PID/status` and `pidstat -w` count switches. *Effect*: a difference that goes with a
 # migration. The scheduler moves a task when its CPU is wanted by another, so what follows a
 # migration is not all of its making. Full definitions: `docs/definitions.md`.
+
+# %% [markdown]
+# ## What this capture cannot answer, and how this page was made
+
+# %%
+capture.ask.completeness.unanswered()
+
+# %%
+capture.ask.completeness.provenance()

@@ -110,3 +110,12 @@ run.ask.completeness.caveats()
 # over the link's speed, unknown where that is; a veth says 10 Gbit/s, a nominal speed. A device's
 # time does not hold what its packets cost in system calls, nor what the softirq did outside its
 # polls. Full definitions: `docs/definitions.md`.
+
+# %% [markdown]
+# ## What this capture cannot answer, and how this page was made
+
+# %%
+capture.ask.completeness.unanswered()
+
+# %%
+capture.ask.completeness.provenance()

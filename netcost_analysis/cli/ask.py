@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """Ask a question of the package: QUESTION is one of its functions, `--list` has them all.
 
-    Columns and their meaning: docs/definitions.md.
+    Columns and their meaning: docs/columns.md.
     """
     from ..capture.experiment import is_experiment, open_experiment
 
@@ -192,7 +192,7 @@ def _print_table(
     missing = 0
     columns = 1
     if len(frame) or not name:
-        # By their own names, which docs/definitions.md defines.
+        # By their own names, which docs/columns.md defines.
         names = {str(one): str(one) for one in (*frame.index.names, *frame.columns)}
         table = figures(frame, start_ns, most, names, shares=question.shares)
         columns = len(table.header)

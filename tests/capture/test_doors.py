@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from netcost_analysis import CaptureError, open_capture
-from netcost_analysis.questions.words import facts
 from support.doors import DOORS, text, trace_dat, tracefs
 
 NOT_PERF = pytest.mark.parametrize("door", DOORS)
@@ -56,8 +55,8 @@ def test_a_capture_says_who_recorded_it(tmp_path: Path, door: object, who: str) 
     capture = open_capture(door(tmp_path))
     assert f"recorded  {who}\n" in repr(capture)
     assert "perf" not in repr(capture).replace(str(tmp_path), "")
-    shown = facts(capture, capture.timeline())
-    assert f"{who.split(', ')[0]} by {who.split(', ')[1]}<" in shown
+    shown = capture.ask.completeness.recording().words
+    assert f"{who.split(', ')[0]} by {who.split(', ')[1]}\n" in shown
 
 
 def test_a_capture_says_how_fine_its_clock_is(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
-# Every column that a question's answer has is defined in docs/definitions.md, and once.
+# Every column and figure that an answer has is declared in columns.toml.
 
-import re
 from typing import Any
 
 import pandas as pd
@@ -9,7 +8,8 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
-from support.host import ROOT, SAMPLES
+from netcost_analysis.schema import column
+from support.host import SAMPLES
 from support.kept import kept
 
 # The modules of questions, and a sample that each can answer them for.
@@ -26,32 +26,6 @@ QUESTIONS = {
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
 NOT_QUESTIONS: set[str] = set()
-
-
-def defined() -> dict[str, int]:
-    # Name to how often: what stands in code in the first column of a table of columns or figures.
-    names: dict[str, int] = {}
-    inside = False
-    for line in (ROOT / "docs" / "definitions.md").read_text().splitlines():
-        cells = [cell.strip() for cell in line.split("|")[1:-1]]
-        if not cells:
-            inside = False
-        elif cells[0] in ("column", "figure", "field"):
-            inside = True
-        elif inside:
-            for name in re.findall(r"`([^`]+)`", cells[0]):
-                names[name] = names.get(name, 0) + 1
-    return names
-
-
-NAMES = defined()
-
-
-def is_defined(name: str) -> bool:
-    # "stolen_softirq_<VEC>_ns" defines one for each vector.
-    return name in NAMES or any(
-        re.fullmatch(re.sub(r"<\w+>", ".+", one), name) for one in NAMES if "<" in one
-    )
 
 
 def asked() -> list[str]:
@@ -87,8 +61,8 @@ def answered(name: str) -> Answer[Any]:
 @pytest.mark.parametrize("name", asked())
 def test_every_column_is_defined(name: str) -> None:
     answer = answered(name).result
-    unknown = {one for one in names_in(answer) if not is_defined(one)}
-    assert not unknown, f"docs/definitions.md defines no {', '.join(sorted(unknown))}"
+    unknown = {one for one in names_in(answer) if column(one) is None}
+    assert not unknown, f"columns.toml has no {', '.join(sorted(unknown))}"
     # What a narrow terminal shows first is there; the keys of another by are not always.
     declared = {*questions()[name].main_columns, *questions()[name].shares}
     assert declared <= names_in(answer) | {"comm", "tid", "cpu"}
@@ -97,8 +71,3 @@ def test_every_column_is_defined(name: str) -> None:
 @pytest.mark.parametrize("name", asked())
 def test_every_question_says_what_it_is(name: str) -> None:
     assert questions()[name].summary.endswith(".")
-    assert f"`{name}`" in (ROOT / "docs" / "definitions.md").read_text()
-
-
-def test_each_name_is_defined_once() -> None:
-    assert {name: count for name, count in NAMES.items() if count > 1} == {}

@@ -32,7 +32,7 @@ _BARS, _PARTS = 8, 3
 
 @dataclass(frozen=True)
 class Episodes:
-    """The longest episodes; columns: docs/definitions.md.
+    """The longest episodes; columns: docs/columns.md.
 
     episodes: a row per episode, the longest first. parts: a row per episode and thief, the largest
     first, with the episode's number in the index of episodes. total: how many there were.

@@ -37,7 +37,7 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class Example:
-    """One interrupt and a short window around it; columns: docs/definitions.md.
+    """One interrupt and a short window around it; columns: docs/columns.md.
 
     segments, softirqs, polls: of the window, on all CPUs, as the timeline has them. cpu: the
     interrupt's; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it

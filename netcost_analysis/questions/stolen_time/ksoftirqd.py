@@ -45,7 +45,7 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True)
 class Handovers:
-    """Stretches in which a kernel thread had network work; columns: docs/definitions.md.
+    """Stretches in which a kernel thread had network work; columns: docs/columns.md.
 
     handovers: a row per stretch, in order of time. displaced: a row per stretch and task that
     waited, runnable, on that CPU meanwhile, with the stretch's number in the index of handovers;

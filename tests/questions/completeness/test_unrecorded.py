@@ -7,7 +7,6 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.display.tables import between
-from netcost_analysis.questions import words
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from support.counted_beside import beside
 from support.device_bundles import bundle
@@ -220,10 +219,10 @@ def test_commands_and_pages_say_so(
         assert answer["verdict"] == alone
         assert any(one.startswith(note[6:]) for one in answer["notes"])
     assert "by interrupts not recorded" in run("stolen", path, "--victim", "openssl").out
-    assert "misses 100 % of switches" in words.facts(line.capture, line)
-    caveats = words.caveats(line.capture, line)
-    assert "counts and times of these are lower bounds" in caveats
-    assert note[6:] in caveats
+    assert "misses 100 % of switches" in line.ask.completeness.recording().words
+    caveats = line.ask.completeness.caveats()
+    assert "counts and times of these are lower bounds" in caveats.words
+    assert any(one.startswith(note[6:]) for one in caveats.notes)
 
 
 def test_what_is_complete_or_bare_is_not_dwelt_on(
@@ -233,7 +232,8 @@ def test_what_is_complete_or_bare_is_not_dwelt_on(
     line = opened(tmp_path / "b", robbed(), robbed(1, UDPSINK))
     assert "verdict    complete" in run("info", str(tmp_path / "b")).out
     assert "no interrupt or softirq is missing" in run("stolen", str(tmp_path / "b")).out
-    assert words.missed(line.capture, line) == []
+    assert line.ask.completeness.caveats().figures["state"] == "complete"
+    assert "lower bounds" not in line.ask.completeness.caveats().words
     bare = str(tmp_path / "b" / "trace.perf.data")
     assert "verdict" not in run("info", bare).out
     assert run("info", bare, "--json").json["completeness"] is None

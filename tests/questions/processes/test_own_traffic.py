@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 import netcost_analysis as analysis
-from netcost_analysis.questions.stolen_time.by_queue import by_thief
-from netcost_analysis.questions.words import answer as headline_of
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS, SK_DATA_READY
 from support.run_cli import Netcost
+from support.said import said
 from support.told import NET_RX, OPENSSL, UDPSINK
 
 MINE, THEIRS, NOBODYS = 0x1000, 0x2000, 0x3000
@@ -75,12 +74,6 @@ def test_without_sockets_and_packets_nothing_is_said_of_owners(
     assert "of it own" not in netcost("stolen", str(tmp_path / "perf.data")).out
 
 
-def headline(timeline: analysis.Timeline, victim: str) -> str:
-    row = analysis.stolen(timeline).loc[victim]
-    thieves = by_thief(analysis.thieves(timeline), victim)
-    return headline_of(timeline.capture, victim, row, thieves, timeline.duration_ns)
-
-
 def test_the_command_and_the_headline_say_it(tmp_path: Path, netcost: Netcost) -> None:
     timeline = drawn(tmp_path, SK_DATA_READY)
     path = str(tmp_path / "perf.data")
@@ -89,6 +82,6 @@ def test_the_command_and_the_headline_say_it(tmp_path: Path, netcost: Netcost) -
     assert "500 ns – 600 ns" in table
     detail = netcost("stolen", path, "--victim", "udpsink").out
     assert "of its own traffic" in detail
-    said = headline(timeline, "udpsink")
-    assert "Of that <b>500 ns – 600 ns</b> was udpsink's own traffic" in said
-    assert "own traffic" not in headline(timeline, "openssl")
+    told = said(timeline.ask.stolen_time.headline(victim="udpsink"))
+    assert "Of that **500 ns – 600 ns** was udpsink's own traffic" in told
+    assert "own traffic" not in timeline.ask.stolen_time.headline(victim="openssl").words

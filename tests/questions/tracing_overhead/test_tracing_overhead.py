@@ -11,7 +11,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.questions import example, words
+from netcost_analysis.questions import example
 from netcost_analysis.questions.tracing_overhead import counts
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.questions.tracing_overhead.counts import events_in
@@ -472,6 +472,6 @@ def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_caveats_leave_it_to_one_place(tmp_path: Path) -> None:
     capture = bundle(tmp_path / "b")
-    assert "an event" not in words.caveats(capture, capture.timeline())
+    assert "an event" not in capture.ask.completeness.caveats().words
     text = said(capture.ask.tracing_overhead.tracing_cost())
     assert "300 ns an event with hot caches and 3.70 µs with cold ones" in text
