@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from netcost_analysis import Bundle, CaptureError, hidden_cost, mask, open_capture, open_experiment
+from netcost_analysis import Bundle, CaptureError, mask, open_capture, open_experiment
 from netcost_analysis.capture.experiment import is_experiment
 from netcost_analysis.capture.packed import is_packed_experiment
+from netcost_analysis.questions.accounting import hidden_cost
 from support import packed_bundles as p
 from support.host import SAMPLES
 from support.kit.pack import PACK, SECRETS, make_bundle, make_experiment, members, snapshot

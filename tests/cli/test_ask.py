@@ -7,7 +7,9 @@ import pytest
 
 import netcost_analysis as package
 from netcost_analysis.display.figures import figures
+from netcost_analysis.questions.accounting import estimates
 from netcost_analysis.questions.ask import questions
+from netcost_analysis.questions.losses import stolen
 from support.host import ROOT
 from support.run_cli import Netcost
 
@@ -24,7 +26,7 @@ def test_the_list_has_every_question(netcost: Netcost) -> None:
 
 def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", NIC, "--with", "by=tid", "--json").json
-    frame = package.stolen(package.open_capture(NIC).timeline(), by="tid").reset_index()
+    frame = stolen(package.open_capture(NIC).timeline(), by="tid").reset_index()
     assert [row["stolen_ns"] for row in told] == list(frame["stolen_ns"])
     assert set(told[0]) == set(frame.columns)
 
@@ -32,7 +34,7 @@ def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
 def test_a_window_is_taken(netcost: Netcost) -> None:
     window = ("--start", "0.1", "--end", "0.2", "--cpu", "0")
     told = netcost("ask", "stolen", NIC, *window, "--json").json
-    frame = package.stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0]))
+    frame = stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0]))
     assert sum(row["on_cpu_ns"] for row in told) == frame["on_cpu_ns"].sum()
 
 
@@ -67,7 +69,7 @@ def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
         assert "rows in" in netcost("ask", "stolen", NIC, "-o", str(kept)).out
         frame = read(kept)  # type: ignore[operator]
         assert frame["comm"][0] == "openssl"
-        assert frame["stolen_ns"][0] == package.stolen(
+        assert frame["stolen_ns"][0] == stolen(
             package.open_capture(NIC).timeline()
         )["stolen_ns"].iloc[0]  # fmt: skip
 
@@ -77,7 +79,7 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
     told = netcost("ask", "estimates", path, "--json").json
     capture = package.open_capture(path)
     assert capture.bundle
-    rows = package.estimates(capture.bundle, capture.victim_timeline())
+    rows = estimates(capture.bundle, capture.victim_timeline())
     assert [row["got_share"] for row in told] == list(rows["got_share"])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.losses import stolen
 from support.host import ROOT
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
@@ -92,7 +93,7 @@ ROBBED = {
 
 def test_the_package_adds_up_the_story(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
-    table = netcost.stolen(timeline)
+    table = stolen(timeline)
     row = table.loc["openssl"]
     assert {name: int(row[name]) for name in ROBBED} == ROBBED
     assert row["stolen_share"] == pytest.approx(44 / 160)
@@ -130,7 +131,7 @@ def test_info_counts_what_was_described(path: Path) -> None:
 def test_half_of_the_story_is_half_of_its_figures(path: Path) -> None:
     capture = netcost.open_capture(path)
     parts = [
-        netcost.stolen(capture.timeline(start, end)).loc["openssl"]
+        stolen(capture.timeline(start, end)).loc["openssl"]
         for start, end in ((0, 27e-6), (27e-6, 106e-6), (106e-6, None))
     ]
     for name in ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_softirq_NET_RX_ns"):

@@ -10,6 +10,7 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis._native import Capture
+from netcost_analysis.questions.losses import stolen
 from support.native_tables import Answer, assert_conserved
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
@@ -255,7 +256,7 @@ def test_a_bundle_tells_of_its_clocksource(
     # A later pass that follows no waits does not forget what was found.
     timeline.load("polls")
     assert timeline.summary["across_cpus"] is known
-    lost = netcost_analysis.stolen(timeline)["displaced_ns"]
+    lost = stolen(timeline)["displaced_ns"]
     assert lost.isna().all() == (not known)
     assert lost.fillna(0).sum() == (ROUNDS * 1_000 if known else 0)
     run = netcost("stolen", str(tmp_path))

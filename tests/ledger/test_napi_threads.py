@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.devices import device_lines
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.losses import stolen
 from support.device_bundles import bundle, link, net_dev
 from support.native_tables import Answer
 from support.perfdata import Cpu, Recording, cpu
@@ -267,13 +270,13 @@ def test_the_bundles_interrupts_name_a_lines_device(tmp_path: Path) -> None:
         DISK: None, 40: "eth0", 41: "eth1",
     }  # fmt: skip
     assert found["is_network"].to_dict() == {DISK: "no", 40: "yes", 41: "yes"}
-    assert netcost.device_lines(timeline).set_index("irq")["known_by"].to_dict()[40] == "bus"
-    assert netcost.stolen(timeline).loc["openssl", "stolen_network_ns"] == 100
-    assert "irq 40 qdma (eth0)" in netcost.ledger(timeline).ns.columns
+    assert device_lines(timeline).set_index("irq")["known_by"].to_dict()[40] == "bus"
+    assert stolen(timeline).loc["openssl", "stolen_network_ns"] == 100
+    assert "irq 40 qdma (eth0)" in ledger(timeline).ns.columns
 
 
 # The point itself: nobody is told that packets took nothing from openssl.
 def test_openssls_loss_to_lines_of_napi_threads_is_the_networks(tmp_path: Path) -> None:
     path = Recording((drawn(),), known=(OPENSSL,)).write(tmp_path / "perf.data")
-    lost = netcost.stolen(netcost.open_capture(path).timeline()).loc["openssl"]
+    lost = stolen(netcost.open_capture(path).timeline()).loc["openssl"]
     assert lost["stolen_network_ns"] == 5 * (10 + 10)

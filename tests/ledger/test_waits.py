@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import netcost_analysis
+from netcost_analysis.questions.stolen_time import lifetimes, waited_for
 from netcost_analysis.questions.stolen_time.lifetimes import NAMES
 from support.host import Fresh
 from support.narrator import recordings
@@ -84,9 +85,9 @@ def test_what_a_task_did_on_a_cpu_that_was_not_recorded_is_unknown(
     got = Answer(told.write(tmp_path / "perf.data"))
     [wait] = [row["wait_ns"] for row in got.slices if row["in_ns"] == 3_000]
     timeline = netcost_analysis.open_capture(tmp_path / "perf.data").timeline()
-    life = netcost_analysis.lifetimes(timeline).loc["openssl"]
+    life = lifetimes(timeline).loc["openssl"]
     assert life[list(NAMES)].sum() == life["lifetime_max_ns"]
-    holders = netcost_analysis.waited_for(timeline)
+    holders = waited_for(timeline)
     waited = holders[holders["comm"] == "openssl"]["ns"].sum()
     if recorded:
         slept = life["asleep_ns"]
@@ -115,7 +116,7 @@ def test_who_does_not_come_back_from_there_is_not_said_to_wait(
     lanes = [cpu(0, h.Waking(0, UDPSINK), *seen, h.Waking(4_000, UDPSINK), task=OPENSSL)]
     lanes += [cpu(1, h.Waking(100, UDPSINK), h.Waking(4_000, UDPSINK))] if recorded else []
     path = recording(*lanes, known=(OPENSSL, UDPSINK)).write(tmp_path / "perf.data")
-    life = netcost_analysis.lifetimes(netcost_analysis.open_capture(path).timeline())
+    life = lifetimes(netcost_analysis.open_capture(path).timeline())
     row = life.loc["openssl", ["waited_others_ns", "asleep_ns", "unknown_ns"]]
     known = [3_000 - (asleep := row["asleep_ns"]), asleep, 0]
     assert row.tolist() == (known if recorded else [0, 0, 3_000])

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from netcost_analysis import Bundle, CaptureError, estimates, open_capture
+from netcost_analysis import Bundle, CaptureError, open_capture
 from netcost_analysis.masking import mask
 from netcost_analysis.masking.texts import Texts
+from netcost_analysis.questions.accounting import estimates
 from support import packed_bundles as p
 from support.masking import files, found_in, ledger
 from support.perfdata import Header, cpu, recording

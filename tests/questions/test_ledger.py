@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from netcost_analysis import ledger, stolen
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.losses import stolen
 from netcost_analysis.timeline.aggregate import owned, thief_label
 
 COLUMNS = (

@@ -7,8 +7,13 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.completeness.unrecorded import note_of
-from netcost_analysis.questions.network import network_words
+from netcost_analysis.questions.devices import device_time
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.network import network_cost, network_words
+from netcost_analysis.questions.stolen_time import cost_classes, effective_share, lifetimes
 from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
 from support import retold, thinned
 from support.host import ROOT
@@ -120,7 +125,7 @@ def test_a_migration_may_be_among_what_was_lost(tmp_path: Path) -> None:
         ),
         known=retold.KNOWN,
     )
-    row = netcost.stolen(opened(tmp_path, told)).loc["openssl"]
+    row = stolen(opened(tmp_path, told)).loc["openssl"]
     assert row["on_cpu_ns"] == 900 + 1_500
     assert row["unknown_max_ns"] >= 800
 
@@ -129,7 +134,7 @@ def test_a_migration_may_be_among_what_was_lost(tmp_path: Path) -> None:
 def test_an_event_that_was_not_recorded(tmp_path: Path, bare: Ranges, event: str) -> None:
     line = opened(tmp_path, without_events(WHOLE, event))
     if event in lacking(line):
-        assert event != "sched:sched_switch" or event in netcost.network_cost(line).not_recorded
+        assert event != "sched:sched_switch" or event in network_cost(line).not_recorded
         polls = event == "napi:napi_poll"
         assert (
             polls
@@ -141,11 +146,11 @@ def test_an_event_that_was_not_recorded(tmp_path: Path, bare: Ranges, event: str
 
 # Nobody knows what ksoftirqd did while the others waited for it.
 def test_without_softirqs_displaced_is_absent(tmp_path: Path) -> None:
-    whole = netcost.stolen(opened(tmp_path / "whole", WHOLE))
+    whole = stolen(opened(tmp_path / "whole", WHOLE))
     assert whole.loc["openssl", "displaced_ns"] > 0
     line = opened(tmp_path / "part", without_events(WHOLE, *SOFTIRQS))
-    assert netcost.stolen(line)["displaced_ns"].isna().all()
-    assert "displaced" not in set(netcost.cost_classes(line)["cost_class"])
+    assert stolen(line)["displaced_ns"].isna().all()
+    assert "displaced" not in set(cost_classes(line)["cost_class"])
 
 
 @pytest.mark.parametrize("name", FILTERS)
@@ -191,19 +196,19 @@ def test_raises_that_nobody_counted(tmp_path: Path, beside: Ranges) -> None:
 
 def test_device_interrupts_that_the_kernel_counted(tmp_path: Path, beside: Ranges) -> None:
     line = counted(tmp_path, some((h.IrqEntry, h.IrqExit)))
-    assert "32" in netcost.completeness(line.capture).verdict
+    assert "32" in completeness(line.capture).verdict
     new = ranges(line)
     assert untrue(beside, new) == {}
     # Six of 24, a microsecond each.
-    row = netcost.stolen(line).loc["openssl"]
+    row = stolen(line).loc["openssl"]
     assert row["stolen_unrecorded_ns"] == 6_000
     assert row["stolen_network_max_ns"] == row["stolen_network_ns"] + 6_000
-    assert netcost.ledger(line).max_ns.loc["openssl", "irq 32 eth0 (eth0), not recorded"] == 6_000
-    assert netcost.ledger(line, "device").max_ns.loc["openssl", "eth0, not recorded"] == 6_000
-    device = netcost.device_time(line).set_index(["thief", "cpu"]).loc[("eth0", 0)]
+    assert ledger(line).max_ns.loc["openssl", "irq 32 eth0 (eth0), not recorded"] == 6_000
+    assert ledger(line, "device").max_ns.loc["openssl", "eth0, not recorded"] == 6_000
+    device = device_time(line).set_index(["thief", "cpu"]).loc[("eth0", 0)]
     assert device["hardirq_max_ns"] == device["hardirq_ns"] + 6_000
     assert new["price", "eth0", "ns_per_packet"] is None
-    cost = netcost.network_cost(line)
+    cost = network_cost(line)
     assert (cost.softirqs_missing, cost.interrupts_missing) == (0, 6)
     assert "used at least" in network_words(cost)[0]
     said = (
@@ -218,21 +223,21 @@ def test_polls_that_nobody_recorded(tmp_path: Path, beside: Ranges) -> None:
     new = ranges(line)
     assert untrue(beside, new) == {}
     assert new["price", "eth0", "ns_per_packet"] is None
-    rows = netcost.device_time(line).set_index(["thief", "cpu"])
+    rows = device_time(line).set_index(["thief", "cpu"])
     polled, core = rows.loc[("eth0", 0)], rows.loc[[("NET_RX", 0), ("RPS dispatch", 0)]]
     backlog = rows.loc[("(no_device) poll", 0), "poll_ns"]
     # A poll may be in its softirq's time or in the poll after it, and not elsewhere.
     assert polled["poll_max_ns"] == polled["poll_ns"] + backlog + core["outside_polls_ns"].sum()
     assert polled["max_ns"] == polled["hardirq_ns"] + polled["poll_max_ns"]
     bare = netcost.open_capture(tmp_path / "b" / "trace.perf.data").timeline()
-    seen = netcost.device_time(bare)
+    seen = device_time(bare)
     assert seen["max_ns"].equals(seen["ns"])
 
 
 # What was charged for and not had is a range the right way round, however much was lost.
 def test_the_ends_of_what_was_overcharged(tmp_path: Path) -> None:
     line = counted(tmp_path, lossy(WHOLE, 0, SPANS[-1]))
-    rows = netcost.effective_share(line)
+    rows = effective_share(line)
     assert (rows["overcharged_share"] <= rows["overcharged_max_share"]).all()
     assert rows["overcharged_max_share"].notna().all()
 
@@ -270,7 +275,10 @@ def test_lives_of_a_sample_that_lost_events(of_sample: set[tuple[str, ...]]) -> 
 # What it ran itself is the range that goes with that of what was stolen: both are of one time.
 def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Ranges) -> None:
     line = counted(tmp_path, COUNTED["NET_RX"])
-    row, losses = netcost.lifetimes(line).loc["openssl"], netcost.stolen(line).loc["openssl"]
+    row, losses = (
+        lifetimes(line).loc["openssl"],
+        stolen(line).loc["openssl"],
+    )
     assert row["stolen_unrecorded_ns"] == losses["stolen_unrecorded_ns"] > 0
     assert row["own_ns"] + row["stolen_unrecorded_ns"] == losses["task_ns"]
     low, high = beside["life", "openssl", "own"] or (0, 0)

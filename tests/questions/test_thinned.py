@@ -9,6 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.ask import questions
+from netcost_analysis.questions.losses import stolen
 from support import thinned
 from support.host import ROOT
 from support.kept import Kept
@@ -65,7 +66,7 @@ def test_conservation_holds_and_every_question_answers(
     assert int(timeline.sums()["ns"].sum()) == cpus * timeline.duration_ns
     for _, own in timeline.segments.groupby("cpu"):
         assert list(own["start_ns"][1:]) == list(own["end_ns"][:-1])
-    frame = netcost.stolen(timeline)
+    frame = stolen(timeline)
     assert (frame["stolen_ns"] <= frame["stolen_max_ns"]).all()
     assert (frame["stolen_max_ns"] <= frame["on_cpu_ns"]).all()
     for one in of_recordings():
@@ -81,8 +82,8 @@ def test_a_life_cut_short_is_the_first_part_of_it(tmp_path: Path, name: str) -> 
     short = thinned.written(SAMPLES[name], thinned.ending(rows, "openssl", cut), tmp_path / "short")
     until = (cut - whole.start_ns) / 1e9
     figures = ["on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns"]
-    before = netcost.stolen(whole.timeline(end=until)).loc["openssl", figures]
-    after = netcost.stolen(netcost.open_capture(short).timeline()).loc["openssl", figures]
+    before = stolen(whole.timeline(end=until)).loc["openssl", figures]
+    after = stolen(netcost.open_capture(short).timeline()).loc["openssl", figures]
     # It ends at the next switch, not at a moment.
     for name_ in figures:
         assert int(after[name_]) == pytest.approx(int(before[name_]), abs=12_000_000)

@@ -11,6 +11,11 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.display.tables import share_between
+from netcost_analysis.questions.accounting import estimates
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen_time import effective_share, episodes, handovers
+from netcost_analysis.questions.tracing_overhead import corrected_stolen
 from netcost_analysis.units import duration, share
 from support.host import ROOT
 from support.pages import Resources, report
@@ -46,7 +51,7 @@ def test_the_page_needs_nothing_else(told: tuple[Path, str]) -> None:
 
 def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
     bundle, page = told
-    row = netcost.stolen(netcost.open_capture(bundle).timeline()).loc["openssl"]
+    row = stolen(netcost.open_capture(bundle).timeline()).loc["openssl"]
     for ns in (row["on_cpu_ns"], row["task_ns"], row["stolen_network_ns"], row["monitor_ns"]):
         assert duration(ns) in page
     answers = re.findall(r"<h4>(.*?)</h4>", page)
@@ -62,7 +67,7 @@ def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
 
 def test_the_table_is_what_the_ledger_says(told: tuple[Path, str]) -> None:
     bundle, page = told
-    matrix = netcost.ledger(netcost.open_capture(bundle).timeline())
+    matrix = ledger(netcost.open_capture(bundle).timeline())
     thief, ns = matrix.ns.columns[0], matrix.ns.loc["openssl"].iloc[0]
     row = re.search(rf"<tr><td>{re.escape(thief)}</td>(.*?)</tr>", page)
     assert row
@@ -73,7 +78,7 @@ def test_the_three_estimates_are_those_of_the_package(told: tuple[Path, str]) ->
     bundle, page = told
     capture = netcost.open_capture(bundle)
     assert capture.bundle
-    rows = netcost.estimates(capture.bundle, capture.victim_timeline())
+    rows = estimates(capture.bundle, capture.victim_timeline())
     gap = rows["got_share"]["traced"] - rows["got_share"]["work"]
     assert f"{abs(100 * gap):.1f} points" in page
     assert share(rows["lost_share"]["traced"]) in page
@@ -82,7 +87,7 @@ def test_the_three_estimates_are_those_of_the_package(told: tuple[Path, str]) ->
 def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None:
     bundle, page = told
     capture = netcost.open_capture(bundle)
-    found = netcost.episodes(capture.timeline(), "openssl")
+    found = episodes(capture.timeline(), "openssl")
     first = found.episodes.iloc[0]
     assert f"{found.total:,} stretches on top of openssl" in page
     assert f"{(first['start_ns'] - capture.start_ns) / 1e9:.6f} s into the capture" in page
@@ -92,11 +97,11 @@ def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None
 def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) -> None:
     bundle, page = told
     timeline = netcost.open_capture(bundle).timeline()
-    handed = netcost.handovers(timeline)
+    handed = handovers(timeline)
     waited = handed.displaced[handed.displaced["comm"] == "openssl"]["ns"].sum()
     assert f"had network work {len(handed.handovers):,} times" in page
     assert f"{duration(waited)} in all and" in page
-    row = netcost.effective_share(timeline).loc["openssl"]
+    row = effective_share(timeline).loc["openssl"]
     assert f"shows openssl at {share(row['monitor_share'])} of a CPU" in page
     had = share_between(row["effective_share"], row["effective_max_share"])
     assert f"effectively it had {had}" in page
@@ -104,7 +109,7 @@ def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) 
 
 def test_the_cost_of_looking_is_that_of_the_package(told: tuple[Path, str]) -> None:
     bundle, page = told
-    figures = netcost.corrected_stolen(netcost.open_capture(bundle).timeline())
+    figures = corrected_stolen(netcost.open_capture(bundle).timeline())
     row = figures[(figures["comm"] == "openssl") & (figures["figure"] == "task_ns")].iloc[0]
     low, high = duration(row["corrected_low_ns"]), duration(row["corrected_high_ns"])
     assert re.search(rf"<td>{low}</td>\s*<td>{high}</td>", page)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.accounting import accounts, hidden_cost_predictions
 from netcost_analysis.units import duration, share
 from support.doctored import doctored
 from support.host import ROOT
@@ -33,12 +34,12 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_figures_are_the_answers(page: str) -> None:
     hidden = kept_hidden_cost()
-    table = netcost.accounts(netcost.open_capture(SAMPLE), hidden.hidden_ns)
+    table = accounts(netcost.open_capture(SAMPLE), hidden.hidden_ns)
     for column in ("got_share", "residual_share"):
         for name, value in table[column].dropna().items():
             assert f"<td>{share(value)}</td>" in page, f"{column} of {name}"
     assert f"<strong>{duration(hidden.hidden_ns)}</strong> beyond what tracepoints enclose" in page
-    predictions = netcost.hidden_cost_predictions(kept_calibration())
+    predictions = hidden_cost_predictions(kept_calibration())
     for error in predictions.error_table["mean_absolute_error_share"]:
         assert f"<td>{share(error)}</td>" in page
     assert "Of 24 traced runs 24 are predicted within 5 points" in page

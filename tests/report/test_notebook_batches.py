@@ -9,9 +9,18 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis import questions
 from netcost_analysis.display.templates import as_text, render
 from netcost_analysis.questions.answer import Answer
-from netcost_analysis.questions.batches import rate_curve, squeezes
+from netcost_analysis.questions.batches import (
+    irq_gaps,
+    long_softirqs,
+    poll_costs,
+    poll_sizes,
+    rate_curve,
+    softirq_chains,
+    squeezes,
+)
 from netcost_analysis.units import duration, share
 from support import told_notebook
 from support.host import ROOT
@@ -67,22 +76,22 @@ def test_the_page_needs_nothing_else(page: str) -> None:
 def test_the_figures_are_the_functions(page: str) -> None:
     text = words(page)
     timeline = netcost.open_capture(SAMPLE).timeline()
-    chains = netcost.softirq_chains(timeline)
+    chains = softirq_chains(timeline)
     own = chains["poll_ns"].sum() + chains["outside_polls_ns"].sum()
     assert f"{len(chains):,} NET_RX softirqs polled {chains['polls'].sum():,} times" in text
     assert f"took {duration(own)}, {share(own / timeline.duration_ns / 2)} of the CPUs" in text
-    sizes = netcost.poll_sizes(timeline)
+    sizes = poll_sizes(timeline)
     full = sizes.loc[sizes["trap"] == "full", "polls"].sum()
     assert f"{full:,} ({share(full / sizes['polls'].sum())})" in text
-    row = netcost.squeezes(timeline).by_cpu.iloc[0]
+    row = questions.batches.squeezes(timeline).by_cpu.iloc[0]
     assert (
         f"{row['squeezes_low']:,} to {row['squeezes_high']:,} of {row['net_rx']:,} NET_RX" in text
     )
-    longest = netcost.long_softirqs(timeline)["ns"].max()
+    longest = long_softirqs(timeline)["ns"].max()
     assert f">{duration(longest)}</td>" in page
-    gaps = netcost.irq_gaps(timeline)
+    gaps = irq_gaps(timeline)
     assert f"{gaps['interrupts'].iloc[0]:,} interrupts" in text
-    cost = netcost.poll_costs(timeline).iloc[0]
+    cost = poll_costs(timeline).iloc[0]
     assert duration(cost["marginal_ns"]) in text
     assert "Do not use that line" in text
 
@@ -212,7 +221,9 @@ def said_of(table: pd.DataFrame) -> str:
 
 
 def test_words_of_a_flat_curve() -> None:
-    curve = netcost.rate_curve(netcost.open_experiment(ROOT / "sample-data" / "nic-guest"))
+    curve = questions.batches.rate_curve(
+        netcost.open_experiment(ROOT / "sample-data" / "nic-guest")
+    )
     text = said_of(curve)
     assert "one step only" in text
     assert "No curve of this experiment has two rates" in text

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-import netcost_analysis as netcost
+from netcost_analysis.questions.devices import assumed_rates, device_cost, device_flags
 from netcost_analysis.units import duration, share
 from support import told_notebook
 from support.device_bundles import opened
@@ -27,16 +27,16 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_its_figures_are_those_of_the_functions(page: str) -> None:
     timeline = opened(SAMPLE)
-    for row in netcost.device_cost(timeline).to_dict("records"):
+    for row in device_cost(timeline).to_dict("records"):
         if row["device"] != "lo":
             assert duration(row["ns"]) in page
             assert share(row["cpu_share"]) in page
             assert f"{row['packets']:,}" in page
-    for why in netcost.device_flags(timeline)["why"]:
+    for why in device_flags(timeline)["why"]:
         assert why in page
     told = timeline.capture.bundle
     assert told
-    rates = netcost.assumed_rates(told, folder="files")
+    rates = assumed_rates(told, folder="files")
     assert share(rates["assumed_utilisation_share"].max()) in page
     assert duration(rates["interval_ns"].max()) in page
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.migration import migration_verdict, migrations
+from netcost_analysis.questions.processes import client_and_server, softirq_time, traffic_pairs
 from netcost_analysis.units import duration, share
 from support.host import ROOT
 from support.pages import Resources, report
@@ -43,7 +45,7 @@ def words(page: str) -> str:
 
 def test_the_figures_are_the_functions(page: str, timeline: netcost.Timeline) -> None:
     text = words(page)
-    ends = netcost.client_and_server(timeline).set_index("side")
+    ends = client_and_server(timeline).set_index("side")
     for side, row in ends.iterrows():
         assert (
             f"The {side}, iperf3 ({row['tid']}), was on a CPU for {duration(row['on_cpu_ns'])}"
@@ -51,17 +53,17 @@ def test_the_figures_are_the_functions(page: str, timeline: netcost.Timeline) ->
         )
         assert f"slept {duration(row['asleep_ns'])}" in text
     assert f"{ends.loc['client', 'sent_packets']:,} packets went from client to server" in text
-    rows = netcost.softirq_time(timeline)
+    rows = softirq_time(timeline)
     assert f"Softirqs had {duration(rows['ns'].sum())} of all CPU time" in text
     assert f"{share(rows['softirq_share'][rows['action'] == 'NET_RX'].sum())} of it" in text
-    moved = netcost.migrations(timeline)
+    moved = migrations(timeline)
     assert f"{len(moved):,} migrations in {duration(timeline.duration_ns)}" in text
 
 
 def test_the_verdicts_are_the_package_s(page: str, timeline: netcost.Timeline) -> None:
     text = words(page)
-    for row in netcost.client_and_server(timeline).itertuples():
-        [found] = netcost.migration_verdict(timeline, int(row.tid)).verdicts.itertuples()
+    for row in client_and_server(timeline).itertuples():
+        [found] = migration_verdict(timeline, int(row.tid)).verdicts.itertuples()
         asked = f"of what the {row.side} (iperf3 {row.tid}) got? {found.explains.capitalize()}. "
         assert asked + found.why in text
 
@@ -154,7 +156,7 @@ def test_a_victim_is_asked_about(tmp_path: Path, told: object) -> None:
 
 def test_what_the_table_and_the_lines_are(page: str, timeline: netcost.Timeline) -> None:
     text = words(page)
-    pairs = netcost.traffic_pairs(timeline)
+    pairs = traffic_pairs(timeline)
     named = (pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum()
     assert f"A unit is a packet. Of {share(named)} the packet itself" in text
     assert "Lines are 95 % intervals" in text

@@ -3,9 +3,10 @@
 from functools import cache, lru_cache
 from pathlib import Path
 
-from netcost_analysis import HiddenCost, Timeline, hidden_cost
+from netcost_analysis import HiddenCost, Timeline
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.capture.experiment import Experiment, open_experiment
+from netcost_analysis.questions.accounting import hidden_cost
 from support.host import ROOT
 
 

@@ -9,10 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-import netcost_analysis as netcost
 from netcost_analysis import CaptureError, Timeline
 from netcost_analysis.capture.requires import unrecorded
 from netcost_analysis.questions.completeness.unrecorded import note_of
+from netcost_analysis.questions.devices import device_cost, device_time
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.network import network_cost
+from netcost_analysis.questions.stolen_time import effective_share, lifetimes
 from netcost_analysis.timeline.by import By
 
 Range = tuple[float, float] | None
@@ -42,7 +46,7 @@ def _of_stolen(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     # What interrupts took that no event bounds is in the time that the task is said to have run.
     open_ = bool(lacking(line) & _BOUNDS)
-    for name, row in netcost.stolen(line, by).iterrows():
+    for name, row in stolen(line, by).iterrows():
         unknown, own = row["unknown_max_ns"], row["task_ns"]
         either = row["stolen_or_synchronous_ns"] + unknown + row["stolen_unrecorded_ns"]
         either += own if open_ else 0
@@ -76,7 +80,7 @@ def _thief(name: str) -> str:
 
 
 def _of_ledger(line: Timeline, by: By) -> Ranges:
-    matrix, losses = netcost.ledger(line, by), netcost.stolen(line, by)
+    matrix, losses = ledger(line, by), stolen(line, by)
     without = lacking(line)
     least, most = (frame.T.groupby(_thief).sum().T for frame in (matrix.ns, matrix.max_ns))
     found: Ranges = {}
@@ -93,7 +97,7 @@ def _of_ledger(line: Timeline, by: By) -> Ranges:
 def _of_effective(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     open_ = bool(lacking(line) & _BOUNDS)
-    for name, row in netcost.effective_share(line, by).iterrows():
+    for name, row in effective_share(line, by).iterrows():
         for one in ("effective", "monitor", "overcharged"):
             low, high = row[f"{one}_share"], row[f"{one}_max_share"]
             if open_ and one == "effective":
@@ -107,10 +111,10 @@ def _of_effective(line: Timeline, by: By) -> Ranges:
 def _of_lifetimes(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     without = lacking(line)
-    losses = netcost.stolen(line, by)
+    losses = stolen(line, by)
     # Time of softirqs that has no upper end is a lower bound; what is left of a wait, an upper one.
     proved = bool(note_of(line))
-    for name, row in netcost.lifetimes(line, by).iterrows():
+    for name, row in lifetimes(line, by).iterrows():
         found["life", str(name), "lifetime"] = _range(row["lifetime_ns"], row["lifetime_max_ns"])
         either = row["stolen_or_synchronous_ns"]
         waited = row["displaced_ns"] + row["waited_others_ns"]
@@ -140,7 +144,7 @@ def _of_lifetimes(line: Timeline, by: By) -> Ranges:
 
 
 def _of_network(line: Timeline) -> Ranges:
-    cost = netcost.network_cost(line)
+    cost = network_cost(line)
     # A lower bound where the answer says what was not recorded, or a note that it was filtered.
     hidden = {str(one["name"]) for one in line.capture.header["events"] if one["filter"]}
     open_ = bool(cost.not_recorded or note_of(line) or hidden & (_BOUNDS | _SWITCHES))
@@ -162,10 +166,10 @@ _DEVICE_TIMES |= {"ns": "max_ns"}
 
 
 def _of_devices(line: Timeline) -> Ranges:
-    unknown = netcost.network_cost(line).of_cpus
+    unknown = network_cost(line).of_cpus
     without = lacking(line)
     found: Ranges = {}
-    rows = netcost.device_time(line)
+    rows = device_time(line)
     # What a poll that nobody saw took is in its softirq.
     missed = bool((rows["poll_max_ns"] > rows["poll_ns"]).any()) or bool(without & _POLLS)
     for _, row in rows.iterrows():
@@ -190,7 +194,7 @@ def _of_devices(line: Timeline) -> Ranges:
 def _of_cost(line: Timeline) -> Ranges:
     if line.capture.bundle is None:
         return {}
-    rows = netcost.device_cost(line)
+    rows = device_cost(line)
     priced = rows[rows["device"].isin(["eth0", "eth1"])]
     return {
         ("price", str(row["device"]), one): _range(row[one], row[one])

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 
 import netcost_analysis
 from netcost_analysis._native import Capture, CaptureError
+from netcost_analysis.questions.stolen_time import lifetimes
 from support.host import Fresh
 from support.live import EVENTS
 from support.narrator import recordings
@@ -75,7 +76,7 @@ def test_a_folder_does_not_say_how_many_cpus_the_host_had(tmp_path: Path) -> Non
     capture = netcost_analysis.open_capture(folder)
     assert (capture.info["cpus"], capture.info["nr_cpus"]) == ([1], None)
     # So who went to sleep may have ended elsewhere.
-    life = netcost_analysis.lifetimes(capture.timeline()).loc["openssl"]
+    life = lifetimes(capture.timeline()).loc["openssl"]
     assert life[["lifetime_ns", "lifetime_max_ns"]].tolist() == [1_000, 4_000]
     assert life[["asleep_ns", "unknown_ns"]].tolist() == [0, 3_000]
 

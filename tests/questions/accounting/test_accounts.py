@@ -10,14 +10,15 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis import CaptureError
+from netcost_analysis import CaptureError, questions
+from netcost_analysis.questions.accounting import cpu_accounts, estimates
 from support.doctored import counters, doctored, mpstat
 from support.host import SAMPLES
 from support.said import said
 
 
 def accounts(folder: Path, **given: float) -> pd.DataFrame:
-    return netcost.accounts(netcost.open_capture(folder), **given)  # type: ignore[arg-type]
+    return questions.accounting.accounts(netcost.open_capture(folder), **given)  # type: ignore[arg-type]
 
 
 def rows(frame: pd.DataFrame) -> dict[Any, dict[str, Any]]:
@@ -96,7 +97,7 @@ def test_system_time_is_said(tmp_path: Path, config: str, sentence: str) -> None
 # Of the samples it is what is in their files.
 def test_system_time_of_a_sample() -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
-    table = netcost.accounts(capture)
+    table = questions.accounting.accounts(capture)
     assert rows(table)["system"]["lost_share"] == pytest.approx(0.49 / 2.007249)
     shown = rows(table)["task_stat"]["got_share"]
     assert shown == pytest.approx((1.51 + 0.49) / 2.007249)
@@ -188,7 +189,7 @@ def test_without_a_victim_there_is_nothing_to_compare(tmp_path: Path) -> None:
 def test_a_manifest_of_a_stranger(tmp_path: Path, fields: dict[str, object]) -> None:
     folder = doctored(tmp_path / "b", **fields)
     assert math.isnan(got(accounts(folder))["mpstat"])
-    netcost.cpu_accounts(netcost.open_capture(folder))
+    cpu_accounts(netcost.open_capture(folder))
 
 
 def test_counters_that_went_backwards_are_no_rate(tmp_path: Path) -> None:
@@ -204,7 +205,7 @@ def test_counters_that_went_backwards_are_no_rate(tmp_path: Path) -> None:
 
 
 def test_the_cpu_by_kind(tmp_path: Path) -> None:
-    table = rows(netcost.cpu_accounts(netcost.open_capture(doctored(tmp_path / "b"))))
+    table = rows(cpu_accounts(netcost.open_capture(doctored(tmp_path / "b"))))
     assert list(table["cpu_stat"].values()) == pytest.approx(
         [0.76, 0, 0.22, 0, 0.02, math.nan], nan_ok=True
     )
@@ -240,14 +241,14 @@ def cpu_line(text: str, cpu: int) -> list[int]:
 def test_samples_agree_with_their_files(sample: netcost.Capture) -> None:
     bundle = sample.bundle
     assert bundle
-    table = netcost.accounts(sample)
+    table = questions.accounting.accounts(sample)
     cpu = json.loads(bundle.text("manifest.json") or "")["victim"]["cpu"]
     before, after = (cpu_line(bundle.text(f"{at}/stat") or "", cpu) for at in ("before", "after"))
     grown = [b - a for a, b in zip(before, after, strict=True)]
     assert rows(table)["cpu_stat"]["got_share"] == pytest.approx((grown[0] + grown[1]) / sum(grown))
     assert rows(table)["times"]["steal_share"] == pytest.approx(grown[7] / sum(grown))
     # mpstat and /proc/stat of one run: mpstat's second is inside the snapshots' two.
-    kinds = netcost.cpu_accounts(sample)
+    kinds = cpu_accounts(sample)
     assert kinds.loc[["cpu_stat", "mpstat"]].drop(columns="unknown_share").sum(axis=1).tolist() == (
         pytest.approx([1, 1], abs=0.001)
     )
@@ -286,8 +287,8 @@ def test_mpstat_agrees_with_proc_stat_of_its_own_interval(sample: netcost.Captur
 def test_the_three_estimates_are_rows_of_the_table() -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
     assert capture.bundle
-    three = netcost.estimates(capture.bundle, capture.victim_timeline())["got_share"]
-    table = netcost.accounts(capture)["got_share"]
+    three = estimates(capture.bundle, capture.victim_timeline())["got_share"]
+    table = questions.accounting.accounts(capture)["got_share"]
     assert three["ticks"] == table["times"]
     assert three["work"] == table["work"]
     assert three["traced"] == table["traced"]
@@ -345,7 +346,7 @@ def test_a_baseline_with_steal_is_said(tmp_path: Path) -> None:
 def test_an_unpinned_victim_has_no_cpu(tmp_path: Path) -> None:
     victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
     folder = doctored(tmp_path / "b", victim=victim | {"cpu": None})
-    assert netcost.cpu_accounts(netcost.open_capture(folder)).isna().all().all()
+    assert cpu_accounts(netcost.open_capture(folder)).isna().all().all()
     assert got(accounts(folder))["traced"] == pytest.approx(0.85)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from netcost_analysis import estimates, open_capture, parse_openssl_speed
+from netcost_analysis import open_capture, parse_openssl_speed
+from netcost_analysis.questions.accounting import estimates
 from support.doctored import doctored
 from support.said import said
 

@@ -13,6 +13,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis import CaptureError
 from netcost_analysis.capture.experiment import open_experiment
+from netcost_analysis.questions.accounting import accounts, hidden_cost, hidden_cost_predictions
 from netcost_analysis.questions.accounting.fitting import (
     QUANTITIES,
     fit,
@@ -248,7 +249,7 @@ def test_the_hidden_cost_of_the_sample_is_numpys(hidden: netcost.HiddenCost) -> 
 
 
 def test_it_predicts_runs_of_the_sample_that_it_has_not_seen() -> None:
-    made = [netcost.hidden_cost_predictions(kept_calibration(), one) for one in HELD_OUT]
+    made = [hidden_cost_predictions(kept_calibration(), one) for one in HELD_OUT]
     every = pd.concat([one.error_table for one in made])
     assert set(every["runs"]) == {24}
     table = rows(every.set_index(["held_out", "run", "predictor"]))
@@ -274,14 +275,14 @@ def test_it_is_in_no_figure_of_the_trace(hidden: netcost.HiddenCost) -> None:
     owner = f"(comm == 'openssl' or tid == {capture.bundle.victim['pid']}) and context == 'task'"
     own = timeline.sums().query(owner)["ns"].sum()
     assert row["by_trace_share"] == own / timeline.duration_ns
-    table = rows(netcost.accounts(capture, hidden.hidden_ns))
+    table = rows(accounts(capture, hidden.hidden_ns))
     assert table["traced"]["got_share"] == row["by_trace_share"]
 
 
 def test_a_sample_of_another_day_is_predicted_as_well(hidden: netcost.HiddenCost) -> None:
     # The same machine hours before, another recorder, both CPUs recorded.
     capture = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time")
-    table = rows(netcost.accounts(capture, hidden.hidden_ns))
+    table = rows(accounts(capture, hidden.hidden_ns))
     assert abs(table["traced"]["residual_share"]) > 0.1
     assert abs(table["traced_and_hidden"]["residual_share"]) < 0.05
 
@@ -331,7 +332,7 @@ def test_a_disturbed_calibration_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
     own = netcost.open_capture(ROOT / "sample-data" / "veth-stolen-time").ask.accounting
     table = own.accounts(calibration=kept_calibration()).frame
-    given = netcost.accounts(own.accounts().capture, kept_hidden_cost().hidden_ns)
+    given = accounts(own.accounts().capture, kept_hidden_cost().hidden_ns)
     assert table["got_share"]["traced_and_hidden"] == given["got_share"]["traced_and_hidden"]
     words = said(own.account_reasons(calibration=kept_calibration()))
     assert "so its price of an interrupt is used" in words
@@ -355,12 +356,10 @@ def series_of(folder: Path, steps: str) -> Path:
 
 def test_a_series_that_is_no_calibration(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="is no calibration: capture/lab/hidden-cost makes one"):
-        netcost.hidden_cost(open_experiment(ROOT / "sample-data" / "io-sizes"))
+        hidden_cost(open_experiment(ROOT / "sample-data" / "io-sizes"))
     with pytest.raises(CaptureError, match="has no run"):
-        netcost.hidden_cost(
-            open_experiment(series_of(tmp_path / "a", "bundle\trepeat\toffered_pps\n"))
-        )
+        hidden_cost(open_experiment(series_of(tmp_path / "a", "bundle\trepeat\toffered_pps\n")))
     with pytest.raises(CaptureError, match="has no recording"):
-        netcost.hidden_cost(
+        hidden_cost(
             open_experiment(series_of(tmp_path / "b", "bundle\trepeat\toffered_pps\nx\t1\t5\n"))
         )

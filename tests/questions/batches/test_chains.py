@@ -6,6 +6,16 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.batches import (
+    irq_gaps,
+    long_softirqs,
+    poll_costs,
+    raise_delays,
+    rps_dispatch,
+    softirq_chains,
+    softirq_runs,
+    softirq_sizes,
+)
 from netcost_analysis.questions.batches.common import crosses_gap
 from netcost_analysis.questions.batches.softirq_chains import parts_of
 from netcost_analysis.timeline.timeline import Timeline
@@ -43,7 +53,7 @@ CHAIN = (
 
 
 def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
-    (row,) = netcost.softirq_chains(drawn(tmp_path, *CHAIN)).to_dict("records")
+    (row,) = softirq_chains(drawn(tmp_path, *CHAIN)).to_dict("records")
     assert (row["irq"], row["name"], row["irq_context"], row["irq_ns"]) == (
         32,
         "eth0-rx-0",
@@ -59,7 +69,7 @@ def test_a_chain_from_the_interrupt_to_its_polls(tmp_path: Path) -> None:
 
 
 def test_parts_add_up_to_the_chain(tmp_path: Path) -> None:
-    chains = netcost.softirq_chains(drawn(tmp_path, *CHAIN))
+    chains = softirq_chains(drawn(tmp_path, *CHAIN))
     assert (
         chains["poll_ns"] + chains["outside_polls_ns"] + chains["nested_ns"] == chains["ns"]
     ).all()
@@ -75,7 +85,7 @@ def test_the_raise_may_stand_in_an_interrupt_within_an_interrupt(tmp_path: Path)
         h.SoftirqEntry(1_200, NET_RX),
         h.SoftirqExit(1_300, NET_RX),
     )
-    (row,) = netcost.softirq_chains(drawn(tmp_path, *nested)).to_dict("records")
+    (row,) = softirq_chains(drawn(tmp_path, *nested)).to_dict("records")
     assert (row["irq"], row["name"], row["irq_ns"]) == (32, "outer", 90)
 
 
@@ -89,7 +99,7 @@ def test_who_raised_its_own_has_no_interrupt(tmp_path: Path) -> None:
         h.SoftirqEntry(1_200, NET_RX),
         h.SoftirqExit(1_300, NET_RX),
     )
-    (row,) = netcost.softirq_chains(drawn(tmp_path, *own)).to_dict("records")
+    (row,) = softirq_chains(drawn(tmp_path, *own)).to_dict("records")
     assert row["origin"] == "task"
     assert pd.isna(row["irq"])
     assert pd.isna(row["irq_ns"])
@@ -106,7 +116,7 @@ DOCUMENT_000 = (
 
 
 def test_without_raises_the_interrupt_at_whose_exit_it_ran(tmp_path: Path) -> None:
-    chains = netcost.softirq_chains(drawn(tmp_path, *CHAIN, formats=DOCUMENT_000))
+    chains = softirq_chains(drawn(tmp_path, *CHAIN, formats=DOCUMENT_000))
     assert list(chains["irq"]) == [32]
     assert chains["raise_delay_ns"].isna().all()
 
@@ -124,9 +134,7 @@ def net_rx_at(at: int) -> tuple[h.Happening, ...]:
 # The second runs at the exit of an interrupt that is not in the recording, 498 us after the first.
 def test_without_raises_a_long_gone_interrupt_raised_nothing(tmp_path: Path) -> None:
     unseen = net_rx_at(500_000)[2:]
-    chains = netcost.softirq_chains(
-        drawn(tmp_path, *net_rx_at(1_000), *unseen, formats=DOCUMENT_000)
-    )
+    chains = softirq_chains(drawn(tmp_path, *net_rx_at(1_000), *unseen, formats=DOCUMENT_000))
     assert chains["irq"].tolist() == [32, pd.NA]
     assert chains["irq_ns"].tolist() == [100, pd.NA]
     assert chains["round"].tolist() == [1, 1]
@@ -137,8 +145,8 @@ def test_without_raises_a_long_gone_interrupt_raised_nothing(tmp_path: Path) -> 
 def test_without_raises_each_interrupt_begins_a_run(tmp_path: Path, apart: int) -> None:
     six = [one for number in range(6) for one in net_rx_at(1_000 + apart * number)]
     told_of = drawn(tmp_path, *six, formats=DOCUMENT_000)
-    assert list(netcost.softirq_runs(told_of)["rounds_made"]) == [1] * 6
-    assert list(netcost.softirq_chains(told_of)["irq"]) == [32] * 6
+    assert list(softirq_runs(told_of)["rounds_made"]) == [1] * 6
+    assert list(softirq_chains(told_of)["irq"]) == [32] * 6
 
 
 # Document 000's own: the second follows the first within a microsecond.
@@ -149,11 +157,11 @@ def test_without_raises_what_follows_at_once_is_another_round(tmp_path: Path) ->
         h.SoftirqExit(1_601, NET_RX),
     )
     told_of = drawn(tmp_path, *net_rx_at(1_000), *again, formats=DOCUMENT_000)
-    (run,) = netcost.softirq_runs(told_of).to_dict("records")
+    (run,) = softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["net_rx"], run["packets"]) == (2, 2, 31)
     assert (pd.isna(run["left"]), run["ended"]) == (True, "unknown")
     # The interrupt raised the first; what was left of it is the second's cause.
-    assert netcost.softirq_chains(told_of)["irq"].tolist() == [32, pd.NA]
+    assert softirq_chains(told_of)["irq"].tolist() == [32, pd.NA]
 
 
 # As document 000 prints it: no flags, no raises, but an idle CPU, which runs softirqs at an
@@ -178,13 +186,13 @@ def test_document_000_looped_twice_and_was_interrupted_229_us_later(tmp_path: Pa
     path = tmp_path / "listing.txt"
     path.write_text(LISTING)
     timeline = netcost.open_capture(path).timeline()
-    chains = netcost.softirq_chains(timeline)
+    chains = softirq_chains(timeline)
     assert chains["round"].tolist() == [1, 2]
     assert chains["packets"].tolist() == [64, 27]
     assert chains["irq"].tolist() == [152, pd.NA]
-    (run,) = netcost.softirq_runs(timeline).to_dict("records")
+    (run,) = softirq_runs(timeline).to_dict("records")
     assert (run["rounds_made"], run["packets"], run["ns"]) == (2, 91, 91_000)
-    (gap,) = netcost.irq_gaps(timeline).to_dict("records")
+    (gap,) = irq_gaps(timeline).to_dict("records")
     # 229 us after the softirq's exit, which is 321 after the interrupt before.
     assert gap["longest_ns"] == 321_000
 
@@ -193,13 +201,13 @@ def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:
     capture = drawn(tmp_path, *CHAIN).capture
     # The recording begins at 1_000: from 1_700 on 700 of the softirq's 1_200 ns are left.
     for window in ({"start": 700e-9}, {"end": 700e-9}):
-        (row,) = netcost.softirq_chains(capture.timeline(**window)).to_dict("records")
+        (row,) = softirq_chains(capture.timeline(**window)).to_dict("records")
         assert (row["ns"], row["polls"], row["packets"]) == (1_200, 2, 4)
         assert all(pd.isna(row[name]) for name in ("poll_ns", "outside_polls_ns", "nested_ns"))
-        cost = netcost.poll_costs(capture.timeline(**window)).iloc[0]
+        cost = poll_costs(capture.timeline(**window)).iloc[0]
         # The poll of 4 is cut, and a part of a poll's time is not what it took.
         assert pd.isna(cost["poll_mean_ns"])
-    assert netcost.poll_costs(capture.timeline())["poll_mean_ns"].iloc[0] == 700
+    assert poll_costs(capture.timeline())["poll_mean_ns"].iloc[0] == 700
 
 
 def test_a_chains_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
@@ -208,7 +216,7 @@ def test_a_chains_gap_across_a_loss_is_unknown(tmp_path: Path) -> None:
         return (net_rx_at(at)[0], raised, *net_rx_at(at)[1:])
 
     lossy = (*chain(1_000), h.Lost(5_000, 3), *chain(8_000), *chain(10_000))
-    assert netcost.softirq_chains(drawn(tmp_path, *lossy))["irq_gap_ns"].tolist() == [
+    assert softirq_chains(drawn(tmp_path, *lossy))["irq_gap_ns"].tolist() == [
         pd.NA,
         pd.NA,
         2_000,
@@ -237,7 +245,7 @@ def test_the_mean_of_a_part_is_of_the_chains_that_have_it() -> None:
 
 def test_without_polls_what_was_polled_is_unknown(tmp_path: Path) -> None:
     formats = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
-    (row,) = netcost.softirq_chains(drawn(tmp_path, *CHAIN, formats=formats)).to_dict("records")
+    (row,) = softirq_chains(drawn(tmp_path, *CHAIN, formats=formats)).to_dict("records")
     assert row["ns"] == 1_200
     assert all(
         pd.isna(row[name]) for name in ("polls", "packets", "poll_ns", "outside_polls_ns", "device")
@@ -257,8 +265,8 @@ def test_the_gap_is_that_of_the_line_on_its_cpu(tmp_path: Path) -> None:
     told_of = drawn(
         tmp_path, *interrupt(1_000, 32, "a"), *interrupt(3_000, 33, "b"), *interrupt(8_000, 32, "a")
     )
-    assert netcost.softirq_chains(told_of)["irq_gap_ns"].tolist() == [pd.NA, pd.NA, 7_000]
-    gaps = netcost.irq_gaps(told_of).set_index("name")
+    assert softirq_chains(told_of)["irq_gap_ns"].tolist() == [pd.NA, pd.NA, 7_000]
+    gaps = irq_gaps(told_of).set_index("name")
     assert gaps.loc["a", ["interrupts", "gaps", "median_ns", "longest_ns"]].tolist() == [
         2,
         1,
@@ -281,7 +289,7 @@ def test_a_gap_across_a_loss_is_none(tmp_path: Path) -> None:
         h.IrqEntry(9_000, 32),
         h.IrqExit(9_100, 32),
     )
-    (row,) = netcost.irq_gaps(drawn(tmp_path, *lossy)).to_dict("records")
+    (row,) = irq_gaps(drawn(tmp_path, *lossy)).to_dict("records")
     assert (row["interrupts"], row["gaps"], row["longest_ns"]) == (3, 1, 1_000)
 
 
@@ -304,7 +312,7 @@ def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:
         h.SoftirqEntry(4_400, RCU),
         h.SoftirqExit(4_500, RCU),
     )
-    rows = netcost.raise_delays(drawn(tmp_path, *happenings)).set_index("action")
+    rows = raise_delays(drawn(tmp_path, *happenings)).set_index("action")
     net_rx = rows.loc["NET_RX"]
     # 150 ns, and one that stands where it entered.
     assert net_rx[["softirqs", "raises_known", "clamped"]].tolist() == [2, 2, 1]
@@ -332,11 +340,11 @@ def test_rounds_of_a_run(tmp_path: Path) -> None:
         h.SoftirqExit(1_400, RCU),
     )
     told_of = drawn(tmp_path, *happenings)
-    (run,) = netcost.softirq_runs(told_of).to_dict("records")
+    (run,) = softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["softirqs"], run["net_rx"]) == (3, 4, 2)
     assert (run["start_ns"], run["end_ns"], run["ns"]) == (1_000, 1_400, 400)
     assert (run["left"], run["ended"]) == (False, "done")
-    assert list(netcost.softirq_chains(told_of)["round"]) == [1, 2]
+    assert list(softirq_chains(told_of)["round"]) == [1, 2]
 
 
 def rounds(first: int, number: int, apart: int = 10) -> list[h.Happening]:
@@ -356,7 +364,7 @@ def rounds(first: int, number: int, apart: int = 10) -> list[h.Happening]:
 
 
 def test_the_eleventh_round_is_of_the_next_run(tmp_path: Path) -> None:
-    runs = netcost.softirq_runs(drawn(tmp_path, *rounds(10_000, 13)))
+    runs = softirq_runs(drawn(tmp_path, *rounds(10_000, 13)))
     assert list(runs["rounds_made"]) == [10, 3]
     assert list(runs["left"]) == [True, False]
     assert list(runs["ended"]) == ["rounds", "done"]
@@ -390,13 +398,13 @@ def test_what_ended_a_run(tmp_path: Path, hz: int | None, length: int, ended: st
         h.Switch(6_003_000, OPENSSL, 1),
     )
     told_of = told(tmp_path, cpu(0, *happenings, task=OPENSSL))
-    runs = netcost.softirq_runs(told_of, hz=hz)
+    runs = softirq_runs(told_of, hz=hz)
     assert list(runs["ended"]) == [ended, "done"]
     assert list(runs["in_kthread"]) == [False, True]
 
 
 def test_another_interrupt_or_a_pause_begins_a_run(tmp_path: Path) -> None:
-    assert list(netcost.softirq_runs(drawn(tmp_path, *CHAIN, *rounds(5_000, 1)))["softirqs"]) == [
+    assert list(softirq_runs(drawn(tmp_path, *CHAIN, *rounds(5_000, 1)))["softirqs"]) == [
         1,
         1,
     ]
@@ -404,7 +412,7 @@ def test_another_interrupt_or_a_pause_begins_a_run(tmp_path: Path) -> None:
     late = [*rounds(10_000, 3), *rounds(20_000, 3), h.SoftirqRaise(20_250, TIMER)]
     late = sorted(late, key=lambda one: one.at)
     late += [h.SoftirqEntry(60_000, TIMER), h.SoftirqExit(60_100, TIMER)]
-    runs = netcost.softirq_runs(drawn(tmp_path, *late))
+    runs = softirq_runs(drawn(tmp_path, *late))
     assert list(runs["rounds_made"]) == [3, 3, 1]
     assert list(runs["left"]) == [False, True, False]
 
@@ -428,12 +436,12 @@ def test_long_for_few_packets(tmp_path: Path) -> None:
             task=OPENSSL,
         ),
     )
-    rows = netcost.long_softirqs(told_of, longest=1)
+    rows = long_softirqs(told_of, longest=1)
     assert rows[["ns", "picked"]].values.tolist() == [
         [25_000_000, "longest"],
         [20_000_000, "few packets"],
     ]
-    rows = netcost.long_softirqs(told_of, longer_ns=1_000, fewer_packets=2, longest=0)
+    rows = long_softirqs(told_of, longer_ns=1_000, fewer_packets=2, longest=0)
     assert list(rows["ns"]) == [19_999_999, 1_000]
 
 
@@ -444,18 +452,18 @@ def test_net_rx_without_a_poll_is_apart(tmp_path: Path) -> None:
         h.SoftirqExit(5_130, NET_RX),
     )
     told_of = drawn(tmp_path, *CHAIN, *dispatch)
-    (row,) = netcost.rps_dispatch(told_of).to_dict("records")
+    (row,) = rps_dispatch(told_of).to_dict("records")
     assert (row["net_rx"], row["dispatches"], row["dispatch_share"]) == (2, 1, 0.5)
     assert (row["ns"], row["median_ns"], row["longest_ns"]) == (30, 30, 30)
     assert pd.isna(row["received_rps"])
-    assert netcost.softirq_sizes(told_of)["softirqs"].sum() == 1
+    assert softirq_sizes(told_of)["softirqs"].sum() == 1
 
 
 def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
     capture = drawn(tmp_path, *CHAIN, *rounds(50_000, 4), *rounds(500_000, 5)).capture
-    whole = len(netcost.softirq_chains(capture.timeline()))
+    whole = len(softirq_chains(capture.timeline()))
     parts = [capture.timeline(end=3e-4), capture.timeline(start=3e-4)]
-    assert sum(len(netcost.softirq_chains(part)) for part in parts) == whole == 10
+    assert sum(len(softirq_chains(part)) for part in parts) == whole == 10
 
 
 @pytest.mark.parametrize(

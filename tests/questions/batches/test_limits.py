@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.batches import kernel_limits
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
 from netcost_analysis.questions.batches.poll_sizes import sizes_from
 from netcost_analysis.questions.batches.squeezes import by_cpu, compared, marked
@@ -222,7 +223,7 @@ def bundle(folder: Path, **files: str) -> Any:
 
 
 def test_limits_are_the_hosts_own(tmp_path: Path) -> None:
-    found = netcost.kernel_limits(netcost.open_capture(ROOT / "sample-data" / "nic-stolen-time"))
+    found = kernel_limits(netcost.open_capture(ROOT / "sample-data" / "nic-stolen-time"))
     assert found == KernelLimits(300, 8_000, 64, 250, "manifest.json, host.sysctls")
     settings = "net.core.netdev_budget = 600\nnet.core.dev_weight = {weight}\n"
     capture = bundle(
@@ -231,7 +232,7 @@ def test_limits_are_the_hosts_own(tmp_path: Path) -> None:
         after__settings__sysctl_net_core=settings.format(weight=32),
         kernel_config="CONFIG_HZ=1000\n",
     )
-    assert netcost.kernel_limits(capture) == KernelLimits(
+    assert kernel_limits(capture) == KernelLimits(
         600, None, None, 1_000, "before/settings/sysctl_net_core"
     )
     assert limits_of(capture, usecs=4_000).net_rx_jiffies == 4
@@ -246,10 +247,10 @@ def test_limits_of_a_stranger(tmp_path: Path, value: str) -> None:
     )
     manifest = capture.bundle.manifest
     manifest["host"] = {"sysctls": {"net.core.netdev_budget": value}}
-    found = netcost.kernel_limits(capture)
+    found = kernel_limits(capture)
     assert (found.netdev_budget, found.hz) == (None, None)
     manifest["host"] = json.loads('{"sysctls": [1]}')
-    assert netcost.kernel_limits(capture).netdev_budget is None
+    assert kernel_limits(capture).netdev_budget is None
 
 
 def test_a_limit_of_none_is_refused() -> None:

@@ -15,6 +15,16 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.experiment import open_experiment
 from netcost_analysis.parsers.counters import counters
+from netcost_analysis.questions.batches import (
+    irq_gaps,
+    poll_sizes,
+    raise_delays,
+    rate_curve,
+    rps_dispatch,
+    softirq_chains,
+    softirq_sizes,
+    squeezes,
+)
 from netcost_analysis.questions.batches.common import int64
 from netcost_analysis.questions.batches.softirq_runs import rounds_of
 from netcost_analysis.timeline.timeline import Timeline
@@ -72,7 +82,7 @@ def naive() -> list[dict[str, Any]]:
 
 
 def test_chains_are_those_that_perf_script_shows(naive: list[dict[str, Any]]) -> None:
-    chains = netcost.softirq_chains(timeline_of(NIC)).sort_values(["entry_ns"])
+    chains = softirq_chains(timeline_of(NIC)).sort_values(["entry_ns"])
     naive = sorted(naive, key=lambda row: row["entry_ns"])
     assert len(naive) == len(chains) > 1_000
     assert [row["exit_ns"] for row in naive] == chains["exit_ns"].tolist()
@@ -85,10 +95,10 @@ def test_chains_are_those_that_perf_script_shows(naive: list[dict[str, Any]]) ->
 
 
 def test_batches_are_those_that_perf_script_shows(naive: list[dict[str, Any]]) -> None:
-    sizes = netcost.poll_sizes(timeline_of(NIC))
+    sizes = poll_sizes(timeline_of(NIC))
     counts = Counter(work for row in naive for work in row["works"])
     assert dict(zip(sizes["work"], sizes["polls"], strict=True)) == counts
-    pairs = netcost.softirq_sizes(timeline_of(NIC)).groupby(["polls", "packets"])["softirqs"].sum()
+    pairs = softirq_sizes(timeline_of(NIC)).groupby(["polls", "packets"])["softirqs"].sum()
     expected = Counter((len(row["works"]), sum(row["works"])) for row in naive if row["works"])
     assert pairs.to_dict() == expected
 
@@ -99,7 +109,7 @@ def test_delays_are_those_of_perf_kwork(tmp_path: Path) -> None:
     said = run(require_tool("perf"), "kwork", "latency", "-f", "-k", "softirq", "-i", recorded)
     (line,) = [one for one in said.splitlines() if "NET_RX:3" in one and "0000" in one]
     mean, count, longest = (float(cell.split()[0]) for cell in line.split("|")[2:5])
-    rows = netcost.raise_delays(timeline_of(GUESTS[2]))
+    rows = raise_delays(timeline_of(GUESTS[2]))
     rows = rows[rows["action"] == "NET_RX"]
     assert rows["raises_known"].sum() == count
     assert rows["longest_ns"].max() / 1e6 == pytest.approx(longest, abs=0.001)
@@ -109,7 +119,7 @@ def test_delays_are_those_of_perf_kwork(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", GUESTS, ids=lambda path: path.name.split(".netcost")[0])
 def test_the_kernels_own_counts(path: Path) -> None:
-    told = netcost.squeezes(timeline_of(path)).against_softnet
+    told = squeezes(timeline_of(path)).against_softnet
     assert set(told["verdict"]) == {"agree"}
     # The guest's perf misses nothing: NET_RX and packets are those of /proc, but for those that ran
     # while it was read, which takes long in an emulator.
@@ -121,7 +131,7 @@ def test_the_kernels_own_counts(path: Path) -> None:
 
 
 def test_squeezes_in_a_recording_that_misses_events_are_explained() -> None:
-    told = netcost.squeezes(
+    told = squeezes(
         timeline_of(SAMPLES / "datapath-sweep" / "xdp-wire-to1-pinned-max.netcost.tar.zst")
     )
     (row,) = told.against_softnet[told.against_softnet["cpu"] == 1].to_dict("records")
@@ -135,14 +145,14 @@ def test_squeezes_in_a_recording_that_misses_events_are_explained() -> None:
 def test_a_recording_that_misses_softirqs_says_so_where_squeezes_agree() -> None:
     # In the lab's machine perf had no event of one task: 15 % of NET_RX ran on top of it.
     path = SAMPLES / "datapath-sweep" / "bridge-wire-to1-pinned-100000.netcost.tar.zst"
-    told = netcost.squeezes(timeline_of(path)).against_softnet.set_index("cpu")
+    told = squeezes(timeline_of(path)).against_softnet.set_index("cpu")
     assert told.loc[0, "verdict"] == "agree"
     assert told.loc[1, "verdict"].startswith("agree, but 993 of the 6,542 NET_RX")
 
 
 def test_dispatches_are_what_the_other_cpu_was_told() -> None:
     path = SAMPLES / "datapath-sweep" / "xdp-wire-to1-pinned-max.netcost.tar.zst"
-    rows = netcost.rps_dispatch(timeline_of(path)).set_index("cpu")
+    rows = rps_dispatch(timeline_of(path)).set_index("cpu")
     assert rows.loc[0, "dispatches"] == rows.loc[1, "received_rps"] > 400
     assert rows.loc[1, "dispatches"] == 0
 
@@ -162,7 +172,7 @@ def test_interrupts_are_those_of_proc_interrupts() -> None:
         (first["at_ns"] - told.capture.start_ns) / 1e9,
         (last["at_ns"] - told.capture.start_ns) / 1e9,
     )
-    gaps = netcost.irq_gaps(window)
+    gaps = irq_gaps(window)
     (row,) = gaps[(gaps["irq"] == 29) & (gaps["cpu"] == 0)].to_dict("records")
     assert row["name"] == "virtio2-input.0"
     assert abs(row["interrupts"] - (last[0] - first[0])) <= 5
@@ -192,7 +202,7 @@ def test_a_tenth_round_is_followed_by_the_pause_of_a_new_call(path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def curves() -> pd.DataFrame:
-    return netcost.rate_curve(open_experiment(SAMPLES / "datapath-sweep"))
+    return rate_curve(open_experiment(SAMPLES / "datapath-sweep"))
 
 
 def test_shares_of_a_curve_are_those_of_the_ledger(curves: pd.DataFrame) -> None:

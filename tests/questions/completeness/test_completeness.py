@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.completeness.known import Row, judged
 from support.completeness import row
 from support.counted_beside import BEFORE, beside
@@ -26,7 +27,7 @@ def busy(number: int, count: int, *more: h.Happening, task: h.Task = OPENSSL) ->
 
 
 def known(folder: Path, files: dict[str, Any], *cpus: Cpu, **settings: Any) -> netcost.Completeness:
-    return netcost.completeness(netcost.open_capture(bundle(folder, files, *cpus, **settings).path))
+    return completeness(netcost.open_capture(bundle(folder, files, *cpus, **settings).path))
 
 
 def test_what_a_count_proves_is_missing(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_what_cannot_be_compared_is_unknown(tmp_path: Path) -> None:
     files = beside(1, softirqs={("NET_RX", 0): 5})
     one = busy(0, 1)
     bare = recording(one, known=(OPENSSL,)).write(tmp_path / "perf.data")
-    assert netcost.completeness(netcost.open_capture(bare)).verdict == (
+    assert completeness(netcost.open_capture(bare)).verdict == (
         "unknown: no counters beside it to compare with"
     )
     cases: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -282,7 +283,7 @@ def test_only_what_counters_count_is_read_and_in_one_pass(
             return self.native.counts(wanted)
 
     monkeypatch.setattr(capture, "native", Native(capture.native))
-    assert netcost.completeness(capture).state == "incomplete"
+    assert completeness(capture).state == "incomplete"
     assert len(passes) == 1
     assert "irq:softirq_entry" in passes[0]
     assert not {"irq:softirq_exit", "sched:sched_waking", "sched:sched_switch"} & set(passes[0])

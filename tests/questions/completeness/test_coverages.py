@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis
-from netcost_analysis.questions.network import network_words
+from netcost_analysis.questions.completeness import coverages
+from netcost_analysis.questions.devices import device_cost, device_time
+from netcost_analysis.questions.network import network_cost, network_words
+from netcost_analysis.questions.stolen_time import cost_classes, rolling_stolen
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES
 from support.kept import kept
@@ -55,7 +58,7 @@ def two() -> tuple[Cpu, Cpu]:
 
 def test_coverages_by_hand(tmp_path: Path) -> None:
     line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
-    got = netcost_analysis.coverages(line)
+    got = coverages(line)
     assert got.recorded_share == pytest.approx(1 - 400 / 2_000)
     # What was lost is in no doubt beside that: all that was recorded is owned.
     assert got.owned_share == pytest.approx(1)
@@ -67,7 +70,7 @@ def test_coverages_by_hand(tmp_path: Path) -> None:
     without = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
     (tmp_path / "b").mkdir()
     bare = netcost_analysis.open_capture(written(tmp_path / "b", *two(), formats=without))
-    assert netcost_analysis.coverages(bare.timeline()).timed_share is None
+    assert coverages(bare.timeline()).timed_share is None
 
 
 # A busy poll has no begin, so its three packets of four have no time.
@@ -82,13 +85,13 @@ def test_packets_whose_time_is_not_known(tmp_path: Path) -> None:
         h.Waking(400, UDPSINK),
     )
     line = netcost_analysis.open_capture(written(tmp_path, cpu(0, *told, task=OPENSSL))).timeline()
-    assert netcost_analysis.coverages(line).timed_share == 0.25
+    assert coverages(line).timed_share == 0.25
 
 
 # Contradictions: recorded, and not owned.
 def test_what_is_recorded_need_not_be_owned() -> None:
     line = kept("veth-stolen-time").timeline()
-    got = netcost_analysis.coverages(line)
+    got = coverages(line)
     assert got.recorded_share == 1
     assert got.owned_share == pytest.approx(1 - line.unknown_cpu_share)
     assert got.owned_share is not None
@@ -98,7 +101,7 @@ def test_what_is_recorded_need_not_be_owned() -> None:
 @pytest.mark.parametrize("window", [(None, None), (0, 700e-9), (500e-9, None)])
 def test_coverages_multiply(tmp_path: Path, window: tuple[float | None, float | None]) -> None:
     line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline(*window)
-    got = netcost_analysis.coverages(line)
+    got = coverages(line)
     assert got.recorded_share is not None
     assert got.owned_share is not None
     assert got.recorded_share * got.owned_share == pytest.approx(1 - line.unknown_cpu_share)
@@ -118,14 +121,14 @@ def test_nothing_is_called_covered() -> None:
 def test_every_table_has_the_same_time_without_an_owner(tmp_path: Path) -> None:
     line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
     assert line.unknown_cpu_share == 0.2
-    assert netcost_analysis.network_cost(line).unknown_cpu_share == 0.2
-    halves = netcost_analysis.rolling_stolen(line, 500, 500)
+    assert network_cost(line).unknown_cpu_share == 0.2
+    halves = rolling_stolen(line, 500, 500)
     assert halves["unknown_cpu_share"].tolist() == pytest.approx([0.05, 0.35])
-    devices = netcost_analysis.device_time(line)
+    devices = device_time(line)
     assert devices["cpu"].unique().tolist() == [0]
     assert devices["unknown_cpu_share"].unique().tolist() == [0]
     # A device's own row is of all CPUs.
-    assert netcost_analysis.device_cost(line)["unknown_cpu_share"].tolist() == [0.2]
+    assert device_cost(line)["unknown_cpu_share"].tolist() == [0.2]
 
 
 def test_info_and_stolen_say_the_same_of_a_loss(netcost: Netcost, tmp_path: Path) -> None:
@@ -140,7 +143,7 @@ def test_info_and_stolen_say_the_same_of_a_loss(netcost: Netcost, tmp_path: Path
 
 def test_what_networking_cost(tmp_path: Path) -> None:
     line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
-    got = netcost_analysis.network_cost(line)
+    got = network_cost(line)
     # The line's handler and its NET_RX; not TIMER.
     assert (got.network_cpu_ns, got.network_cpu_max_ns, got.cpu_ns) == (300, 300, 2_000)
     assert got.network_cpu_share == pytest.approx(0.15)
@@ -159,7 +162,7 @@ def test_what_networking_cost(tmp_path: Path) -> None:
 )
 def test_what_networking_cost_is_a_sum_of_classes(name: str) -> None:
     line = kept(name).timeline()
-    got, classes = netcost_analysis.network_cost(line), netcost_analysis.cost_classes(line)
+    got, classes = network_cost(line), cost_classes(line)
     paid = classes[~classes["cost_class"].isin(["own", "idle", "unknown", "displaced"])]
     by = paid.groupby("is_network")["ns"].sum()
     assert got.network_cpu_ns == by["yes"]
@@ -169,7 +172,7 @@ def test_what_networking_cost_is_a_sum_of_classes(name: str) -> None:
 def test_nothing_seen_is_not_nothing_used(tmp_path: Path) -> None:
     formats = tuple(one for one in t.FORMATS if "softirq" not in one.name)
     line = netcost_analysis.open_capture(written(tmp_path, *two(), formats=formats)).timeline()
-    words = network_words(netcost_analysis.network_cost(line))
+    words = network_words(network_cost(line))
     assert words[-1] == (
         "What networking cost in all this capture cannot say: irq:softirq_entry and "
         "irq:softirq_exit were not recorded."
@@ -208,7 +211,7 @@ def test_the_first_line_is_of_all_cpus(netcost: Netcost, name: str) -> None:
 def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) -> None:
     path = written(tmp_path, *two())
     capture = netcost_analysis.open_capture(path)
-    got = netcost_analysis.network_cost(capture.timeline(5e-7, 8e-7, cpus=[1]))
+    got = network_cost(capture.timeline(5e-7, 8e-7, cpus=[1]))
     assert (got.recorded_share, got.network_cpu_ns, got.network_cpu_max_ns) == (0, 0, None)
     assert pd.isna(got.network_cpu_max_share)
     assert network_words(got) == [
@@ -222,7 +225,7 @@ def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) 
     out = netcost("ask", "network_cost", str(path), *window).out
     assert "network_cpu_max_ns: unknown" in out
     # CPU 0 was recorded, and had no network then: of CPU 1 that is not said.
-    both = netcost_analysis.network_cost(capture.timeline(5e-7, 8e-7))
+    both = network_cost(capture.timeline(5e-7, 8e-7))
     assert both.network_cpu_max_ns == 0
     assert both.of_cpus["network_cpu_max_ns"].isna().to_dict() == {0: False, 1: True}
     assert (
@@ -235,7 +238,7 @@ def test_nothing_recorded_is_not_nothing_used(netcost: Netcost, tmp_path: Path) 
 def test_nothing_owned_is_not_nothing_used(tmp_path: Path) -> None:
     told = (h.Waking(0, UDPSINK), h.SoftirqExit(500, NET_RX), h.Waking(1_000, UDPSINK))
     capture = netcost_analysis.open_capture(written(tmp_path, cpu(0, *told, task=OPENSSL)))
-    got = netcost_analysis.network_cost(capture.timeline(1e-7, 4e-7))
+    got = network_cost(capture.timeline(1e-7, 4e-7))
     assert (got.recorded_share, got.owned_share, got.network_cpu_max_ns) == (1, 0, None)
     assert network_words(got) == [
         "How much networking used of the time of CPU 0 is not known: nothing of it has a known "
@@ -246,7 +249,7 @@ def test_nothing_owned_is_not_nothing_used(tmp_path: Path) -> None:
 # The fourth NET_RX was counted and no event tells of it: around it, there is no figure.
 def test_counted_and_not_recorded_is_not_at_least_nothing(tmp_path: Path) -> None:
     line = opened(tmp_path, robbed(silent=SILENT)).capture.timeline(16.25e-6, 19.5e-6)
-    got = netcost_analysis.network_cost(line)
+    got = network_cost(line)
     assert (got.network_cpu_max_ns, got.softirqs_missing) == (0, 5)
     assert network_words(got)[-1] == (
         "How much networking used of the time of CPU 0 is not known: 5 network softirqs were "

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.completeness.compare import computed
 from support.host import require_root_tracing
 from support.kit.record import RECORD, ended, manifest_of
@@ -20,7 +21,7 @@ def test_host_and_package_agree(tool: str, tmp_path: Path) -> None:
     done = ended([RECORD, "-o", folder, *words], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     assert done.returncode == 0, done.stderr
     capture, written = netcost.open_capture(folder), manifest_of(folder)["completeness"]
-    told, found = netcost.completeness(capture), computed(capture)
+    told, found = completeness(capture), computed(capture)
     assert told.verdict == written["verdict"]
     assert (found.verdict, found.state) == (told.verdict, told.state)
     columns = [name for name in found.rows if not name.startswith("missing")]

@@ -4,6 +4,8 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.completeness import completeness
+from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.stolen_time import chunks
 from support.completeness import row
 from support.host import SAMPLES
@@ -19,7 +21,7 @@ def counted_samples() -> list[str]:
 @pytest.mark.parametrize("sample", counted_samples())
 def test_no_sample_has_more_than_was_counted(sample: str) -> None:
     capture = netcost.open_capture(SAMPLES / sample)
-    found = netcost.completeness(capture)
+    found = completeness(capture)
     rows = found.rows[found.rows["what"] != "packets"]
     assert (rows["recorded_inside"] <= rows["counted"]).all()
     assert (rows["recorded_inside"] <= rows["recorded"]).all()
@@ -32,17 +34,17 @@ def test_no_sample_has_more_than_was_counted(sample: str) -> None:
 
 
 def test_perf_misses_softirqs_here_and_not_in_older_kernels() -> None:
-    here = netcost.completeness(netcost.open_capture(SAMPLES / "veth-stolen-time"))
+    here = completeness(netcost.open_capture(SAMPLES / "veth-stolen-time"))
     assert row(here, "NET_RX", 1)["missing_least"] == 42
     older = netcost.open_capture(SAMPLES / "nic-guest" / "6.1-nic-1-flows.netcost.tar.zst")
-    assert netcost.completeness(older).verdict == "complete"
+    assert completeness(older).verdict == "complete"
 
 
 # CPU 1 lacks 3,122 switches of the host's: there 3,201 times a task is switched out that was never
 # switched in.
 def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:
     capture = netcost.open_capture(SAMPLES / "quiet-interface.netcost.tar.zst")
-    found = netcost.completeness(capture)
+    found = completeness(capture)
     assert found.verdict == "misses 4.6 % of switches"
     broken = 0
     for _, rows in capture.events("sched:sched_switch").groupby("common_cpu"):
@@ -54,6 +56,6 @@ def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:
 
 def test_of_a_large_recording_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     path = SAMPLES / "stolen-time-top.netcost.tar.zst"
-    whole = netcost.stolen(netcost.open_capture(path).timeline())
+    whole = stolen(netcost.open_capture(path).timeline())
     monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 2_000)
-    pd.testing.assert_frame_equal(whole, netcost.stolen(netcost.open_capture(path).timeline()))
+    pd.testing.assert_frame_equal(whole, stolen(netcost.open_capture(path).timeline()))

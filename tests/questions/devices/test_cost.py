@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.devices import device_cost, device_flags, device_time_series
 from netcost_analysis.questions.devices.device_cost import joined, lacking
 from support.device_bundles import bundle, net_dev, opened
 from support.host import SAMPLES
@@ -45,7 +46,7 @@ def made(folder: Path, **files: str) -> netcost.Timeline:
 # Read at 2900 and 5900: three rounds lie in between.
 def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
     timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)})
-    rows = netcost.device_cost(timeline).set_index("device")
+    rows = device_cost(timeline).set_index("device")
     eth0 = rows.loc["eth0"]
     assert (eth0["start_ns"], eth0["end_ns"], eth0["window_error_ns"]) == (2900, 5900, 0)
     assert (eth0["hardirq_ns"], eth0["poll_ns"], eth0["ns"]) == (300, 1200, 1500)
@@ -65,9 +66,9 @@ def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
 def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
     text = counted(2900, 5, 0) + counted(5900, 35, 10) + counted(8900, 65, 10)
     capture = made(tmp_path, **{"samples/net_dev": text}).capture
-    rows = netcost.device_cost(capture.timeline(start=4e-6)).set_index("device")
+    rows = device_cost(capture.timeline(start=4e-6)).set_index("device")
     assert (rows.loc["eth0", "start_ns"], rows.loc["eth0", "end_ns"]) == (5900, 8900)
-    alone = netcost.device_cost(capture.timeline(start=6e-6)).set_index("device")
+    alone = device_cost(capture.timeline(start=6e-6)).set_index("device")
     assert pd.isna(alone.loc["eth0", "rx_packets"])
     assert alone.loc["eth0", "ns_per_work"] == 50
 
@@ -89,7 +90,7 @@ def test_without_counters_of_its_time_traffic_is_unknown(
 ) -> None:
     told = bundle(tmp_path, files, rounds(), **settings)
     timeline = netcost.open_capture(told.path).timeline()
-    row = netcost.device_cost(timeline).iloc[0]
+    row = device_cost(timeline).iloc[0]
     assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
     assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
     assert row["ns_per_work"] == 50
@@ -99,7 +100,7 @@ def test_without_counters_of_its_time_traffic_is_unknown(
 def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> None:
     told = bundle(tmp_path, {}, rounds())
     timeline = netcost.open_capture(told.path / "trace.perf.data").timeline()
-    assert netcost.device_cost(timeline)["ns"].tolist() == [5000]
+    assert device_cost(timeline)["ns"].tolist() == [5000]
     assert "bare recording" in str(lacking(timeline))
 
 
@@ -132,13 +133,13 @@ def test_namesakes_of_two_namespaces_are_not_given_each_others_time(tmp_path: Pa
             "samples/net_dev.host": counted(2950, 5, 0) + counted(6950, 45, 10),
         },
     )
-    rows = netcost.device_cost(timeline)
+    rows = device_cost(timeline)
     eth0 = rows[rows["device"] == "eth0"]
     assert len(eth0) == 1
     # Of the longest stretch that was counted.
     assert eth0[["start_ns", "end_ns", "ns"]].iloc[0].tolist() == [2950, 6950, 2000]
     assert eth0[["namespace", "rx_packets", "ns_per_packet"]].isna().all(axis=None)
-    flags = netcost.device_flags(timeline)
+    flags = device_flags(timeline)
     assert "unlisted" not in set(flags["flag"])
     assert "interrupts and polls" not in " ".join(flags["why"])
 
@@ -146,7 +147,7 @@ def test_namesakes_of_two_namespaces_are_not_given_each_others_time(tmp_path: Pa
 def test_net_devs_packets_are_of_all_cpus(tmp_path: Path) -> None:
     files = {"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)}
     capture = made(tmp_path, **files).capture
-    row = netcost.device_cost(capture.timeline(cpus=[0])).set_index("device").loc["eth0"]
+    row = device_cost(capture.timeline(cpus=[0])).set_index("device").loc["eth0"]
     assert (row["ns"], row["rx_packets"], row["ns_per_work"]) == (1500, 30, 50)
     assert row[["ns_per_packet", "ns_per_byte"]].isna().all()
 
@@ -158,14 +159,14 @@ def test_packets_of_busy_polls_are_not_for_free(tmp_path: Path) -> None:
     drawing = cpu(0, *told, task=OPENSSL)
     files = {"samples/net_dev": counted(1000, 5, 0) + counted(11_000, 305, 10)}
     timeline = netcost.open_capture(bundle(tmp_path, files, drawing).path).timeline()
-    row = netcost.device_cost(timeline).set_index("device").loc["eth0"]
+    row = device_cost(timeline).set_index("device").loc["eth0"]
     assert (row["packets"], row["timed_packets"], row["rx_packets"]) == (300, 100, 300)
     assert row["ns_per_work"] == 50
     assert row[["ns_per_packet", "ns_per_byte"]].isna().all()
 
 
 def test_bins_add_up_to_the_devices_time(tmp_path: Path) -> None:
-    bins = netcost.device_time_series(made(tmp_path), bin_ns=1000)
+    bins = device_time_series(made(tmp_path), bin_ns=1000)
     assert set(bins["device"]) == {"eth0"}
     assert (bins["hardirq_ns"].sum(), bins["poll_ns"].sum()) == (1000, 4000)
     assert len(bins) == 10
@@ -174,7 +175,7 @@ def test_bins_add_up_to_the_devices_time(tmp_path: Path) -> None:
 # veth counts in its poll what that poll returns as work: the two agree packet for packet.
 def test_the_samples_packets_are_its_polls_work() -> None:
     timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
-    rows = netcost.device_cost(timeline).set_index("device")
+    rows = device_cost(timeline).set_index("device")
     for device in ("busy0", "quiet0"):
         assert rows.loc[device, "packets"] == rows.loc[device, "rx_packets"] > 500_000
         assert rows.loc[device, "work_share"] == 1
@@ -200,7 +201,7 @@ def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
         for window in ((ends[0], begins[1]), (begins[0], ends[1]))
     )
     assert 0 < least <= grown["rx_packets"] <= most
-    row = netcost.device_cost(capture.timeline()).set_index("device").loc["eth0"]
+    row = device_cost(capture.timeline()).set_index("device").loc["eth0"]
     rate = row["rx_packets"] / (row["end_ns"] - row["start_ns"])
     assert abs(row["packets"] - row["rx_packets"]) <= rate * row["window_error_ns"]
 

@@ -9,6 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.links import empty
+from netcost_analysis.questions.devices import device_flags
 from netcost_analysis.questions.devices.checks import is_used
 from netcost_analysis.questions.devices.device_flags import (
     Facts,
@@ -309,7 +310,7 @@ def test_a_cost_without_a_namespace_is_of_the_only_interface_of_its_name() -> No
 
 def test_document_004s_interface_is_found() -> None:
     timeline = opened(SAMPLES / "quiet-interface.netcost.tar.zst")
-    flags = netcost.device_flags(timeline)
+    flags = device_flags(timeline)
     first = flags.iloc[0]
     assert (first["device"], first["flag"], first["severity"]) == (
         "quiet0",
@@ -329,4 +330,4 @@ def test_without_a_bundle_only_queues_are_compared() -> None:
     told = netcost.open_capture(SAMPLES / "nic-stolen-time").bundle
     assert told
     bare = netcost.open_capture(Path(told.trace)).timeline()
-    assert set(netcost.device_flags(bare)["flag"]) <= {"uneven-queues"}
+    assert set(device_flags(bare)["flag"]) <= {"uneven-queues"}

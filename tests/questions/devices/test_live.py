@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import netcost_analysis as netcost
+from netcost_analysis.questions.devices import device_totals, interfaces
 from support.device_bundles import bundle
 from support.host import ROOT, missing, require_tool
 
@@ -58,7 +58,7 @@ def test_frames_for_another_host_are_counted(namespace: str, tmp_path: Path) -> 
     inside = ["nsenter", f"--net=/run/netns/{namespace}", require_tool("python3"), "-c", SENDER]
     subprocess.run(inside, check=True)
     snapshot(namespace, tmp_path / "b" / "after")
-    known = netcost.interfaces(told).set_index("device")
+    known = interfaces(told).set_index("device")
     assert known.loc["vb", "otherhost_dropped"] == 250
-    carried = netcost.device_totals(told).set_index("device")
+    carried = device_totals(told).set_index("device")
     assert carried.loc["vb", "rx_packets"] >= 250

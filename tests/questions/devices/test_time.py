@@ -9,6 +9,15 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.devices import (
+    device_cost,
+    device_flags,
+    device_lines,
+    device_matrix,
+    device_summary,
+    device_time,
+    device_time_series,
+)
 from netcost_analysis.questions.devices.device_lines import evidence, mapped
 from support.device_bundles import bundle, link, net_dev, opened
 from support.host import SAMPLES
@@ -65,7 +74,7 @@ def rows_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, Any]]:
 
 def test_a_device_is_its_interrupts_and_polls(tmp_path: Path) -> None:
     made = timeline(tmp_path, *drawn())
-    rows = rows_of(netcost.device_time(made))
+    rows = rows_of(device_time(made))
     eth0 = rows["eth0", 0]
     assert eth0["kind"] == "device"
     assert (eth0["hardirq_ns"], eth0["poll_ns"], eth0["ns"]) == (10, 39, 49)
@@ -77,7 +86,7 @@ def test_a_device_is_its_interrupts_and_polls(tmp_path: Path) -> None:
 
 
 def test_what_no_device_can_be_charged_with_has_rows_of_its_own(tmp_path: Path) -> None:
-    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn())))
+    rows = rows_of(device_time(timeline(tmp_path, *drawn())))
     assert set(rows) == {
         ("eth0", 0),
         ("NET_RX", 0),
@@ -118,7 +127,7 @@ def without(*formats: Any) -> tuple[Any, ...]:
 
 def test_without_interrupts_their_part_is_unknown(tmp_path: Path) -> None:
     formats = without(t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
-    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn(), formats=formats)))
+    rows = rows_of(device_time(timeline(tmp_path, *drawn(), formats=formats)))
     eth0 = rows["eth0", 0]
     assert eth0["hardirq_ns"] is None
     assert eth0["interrupts"] is None
@@ -126,25 +135,29 @@ def test_without_interrupts_their_part_is_unknown(tmp_path: Path) -> None:
 
 
 def test_without_polls_lines_have_no_device(tmp_path: Path) -> None:
-    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn(), formats=without(t.NAPI_POLL))))
+    rows = rows_of(device_time(timeline(tmp_path, *drawn(), formats=without(t.NAPI_POLL))))
     line = rows["irq 32 virtio0-input.0", 0]
     assert (line["kind"], line["device"], line["ns"], line["polls"]) == ("line", None, 10, None)
 
 
 def test_polls_without_a_begin_have_counts_and_no_time(tmp_path: Path) -> None:
-    rows = rows_of(netcost.device_time(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,))))
+    rows = rows_of(device_time(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,))))
     eth0 = rows["eth0", 0]
     assert (eth0["poll_ns"], eth0["ns"], eth0["cpu_share"]) == (None, None, None)
     assert (eth0["polls"], eth0["packets"], eth0["timed_packets"]) == (2, 6, 0)
-    matrix = rows_of(netcost.device_matrix(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,))))
+    matrix = rows_of(device_matrix(timeline(tmp_path, *drawn(), formats=(t.NAPI_POLL,))))
     assert [matrix["eth0", cpu]["cpu_share"] for cpu in (0, 1)] == [None, 0]
 
 
 def test_neither_interrupts_nor_polls_is_an_error(tmp_path: Path) -> None:
     made = timeline(tmp_path, *drawn(), formats=(t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT))
     for question in (
-        *(netcost.device_time, netcost.device_matrix, netcost.device_time_series),
-        *(netcost.device_cost, netcost.device_summary),
+        *(
+            device_time,
+            device_matrix,
+            device_time_series,
+        ),
+        *(device_cost, device_summary),
     ):
         with pytest.raises(MissingEventsError, match=r"napi:napi_poll.*--profile light"):
             question(made)
@@ -153,11 +166,11 @@ def test_neither_interrupts_nor_polls_is_an_error(tmp_path: Path) -> None:
 def test_nothing_happened(tmp_path: Path) -> None:
     quiet = cpu(0, h.Waking(100, UDPSINK), h.Waking(400, UDPSINK), task=OPENSSL)
     made = timeline(tmp_path, quiet)
-    assert netcost.device_time(made).empty
-    assert netcost.device_lines(made).empty
-    assert netcost.device_cost(made).empty
-    assert netcost.device_flags(made).empty
-    assert netcost.device_time_series(made).empty
+    assert device_time(made).empty
+    assert device_lines(made).empty
+    assert device_cost(made).empty
+    assert device_flags(made).empty
+    assert device_time_series(made).empty
     answer = made.ask.devices.device_matrix()
     assert answer.frame.empty
     assert answer.words == "No device took any time.\n"
@@ -180,7 +193,7 @@ def test_a_loss_shows_as_coverage(tmp_path: Path) -> None:
             task=OPENSSL,
         ),
     )
-    row = netcost.device_time(made).iloc[0]
+    row = device_time(made).iloc[0]
     unknown = int((made.coverage["end_ns"] - made.coverage["start_ns"]).sum())
     assert unknown > 0
     assert row["unknown_cpu_share"] == pytest.approx(unknown / made.duration_ns)
@@ -258,7 +271,7 @@ def test_a_line_of_the_same_bus_belongs_to_the_device(tmp_path: Path) -> None:
         first,
         second,
     )
-    lines = netcost.device_lines(netcost.open_capture(told.path).timeline()).set_index("irq")
+    lines = device_lines(netcost.open_capture(told.path).timeline()).set_index("irq")
     assert lines["device"].to_dict() == {32: "eth0", 40: "eth0"}
     assert lines["known_by"].to_dict() == {32: "polls", 40: "bus"}
     words = netcost.open_capture(told.path).ask.devices.device_lines().words.split("\n\n")
@@ -292,17 +305,17 @@ def test_handlers_that_share_a_line_are_told_apart(tmp_path: Path) -> None:
         task=OPENSSL,
     )
     made = timeline(tmp_path, drawing)
-    rows = rows_of(netcost.device_time(made))
+    rows = rows_of(device_time(made))
     assert (rows["eth0", 0]["hardirq_ns"], rows["eth0", 0]["interrupts"]) == (20, 2)
     assert (rows["eth1", 0]["hardirq_ns"], rows["eth1", 0]["interrupts"]) == (50, 2)
     assert (rows["irq 11 ahci", 0]["ns"], rows["irq 11 ahci", 0]["kind"]) == (5, "line")
-    lines = netcost.device_lines(made)
+    lines = device_lines(made)
     assert lines["irq"].tolist() == [11, 11, 11]
     told = lines.set_index("name")
     assert told["device"].to_dict() == {"ahci": None, "eth0": "eth0", "eth1": "eth1"}
     assert told["interrupts"].to_dict() == {"ahci": 1, "eth0": 2, "eth1": 2}
     assert told.loc["eth1", ["raised", "polled"]].tolist() == [1, 1]
-    bins = netcost.device_time_series(made, bin_ns=1000).set_index("device")
+    bins = device_time_series(made, bin_ns=1000).set_index("device")
     assert bins.loc["eth1", ["hardirq_ns", "poll_ns", "ns"]].tolist() == [50, 40, 90]
     assert bins.loc["eth0", ["hardirq_ns", "poll_ns", "ns"]].tolist() == [20, 40, 60]
 
@@ -322,7 +335,7 @@ def test_polls_of_a_thread_are_their_devices(tmp_path: Path) -> None:
         task=OPENSSL,
     )
     written = recording(drawing, known=(OPENSSL, NAPI_THREAD)).write(tmp_path / "perf.data")
-    row = rows_of(netcost.device_time(netcost.open_capture(written).timeline()))["eth0", 0]
+    row = rows_of(device_time(netcost.open_capture(written).timeline()))["eth0", 0]
     assert (row["poll_ns"], row["packets"], row["timed_packets"]) == (80 + 40, 13, 13)
 
 
@@ -332,7 +345,7 @@ def test_rows_add_up_to_the_ledgers_sums(sample: str) -> None:
     sums = made.sums()
     network = (sums["context"] == "softirq") & sums["id"].isin([2, 3])
     expected = sums.loc[sums["context"].isin(["hardirq", "poll"]) | network, "ns"].sum()
-    rows = netcost.device_time(made)
+    rows = device_time(made)
     assert rows["ns"].sum() == expected
     counted = made.hardirqs["context"] == "hardirq"
     assert rows["interrupts"].sum() == counted.sum()
@@ -344,7 +357,7 @@ def test_windows_add_up() -> None:
     capture = opened(SAMPLES / "nic-stolen-time").capture
     cut = 0.4
     whole, first, second = (
-        netcost.device_time(capture.timeline(*window))
+        device_time(capture.timeline(*window))
         for window in ((None, None), (None, cut), (cut, None))
     )
     for name in ("ns", "hardirq_ns", "poll_ns", "outside_polls_ns", "interrupts"):
@@ -361,8 +374,8 @@ def test_interrupt_time_is_that_of_perf_kwork(sample: Path) -> None:
         both[0] += work.total_ns
         both[1] += work.count
     made = capture.timeline()
-    times = netcost.device_time(made)
-    counts = netcost.device_lines(made).set_index("irq")["interrupts"]
+    times = device_time(made)
+    counts = device_lines(made).set_index("irq")["interrupts"]
     assert counts.to_dict() == {irq: count for irq, (_, count) in expected.items()}
     # perf prints microseconds, and a row for each line and CPU.
     total = sum(ns for ns, _ in expected.values())
@@ -381,7 +394,7 @@ def test_interrupts_are_those_that_proc_counted(sample: str) -> None:
     begins, ends = zip(*(one.reads["interrupts"] for one in (told.before, told.after)), strict=True)
     grown = (told.after.interrupts - told.before.interrupts).sum(axis=1)
     inner, outer = (
-        netcost.device_lines(between(capture, *window)).set_index("irq")["interrupts"]
+        device_lines(between(capture, *window)).set_index("irq")["interrupts"]
         for window in ((ends[0], begins[1]), (begins[0], ends[1]))
     )
     assert len(outer)

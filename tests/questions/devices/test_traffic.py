@@ -11,6 +11,13 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.bundle import Bundle
+from netcost_analysis.questions.devices import (
+    assumed_rates,
+    device_saturation,
+    device_totals,
+    device_traffic,
+    interfaces,
+)
 from netcost_analysis.questions.devices.device_saturation import qdiscs, statistics
 from netcost_analysis.questions.devices.device_traffic import carried
 from support.device_bundles import addressed, bundle, link, net_dev, opened
@@ -40,7 +47,7 @@ def uneven(folder: Path, **more: Any) -> Bundle:
 
 
 def test_rates_are_over_the_true_interval(tmp_path: Path) -> None:
-    frame = netcost.device_traffic(uneven(tmp_path))
+    frame = device_traffic(uneven(tmp_path))
     eth0 = frame[frame["device"] == "eth0"]
     assert eth0["interval_ns"].tolist() == [S // 2, 2 * S]
     assert eth0["interval_error_ns"].tolist() == [S // 50, S // 50]
@@ -57,7 +64,7 @@ def test_rates_are_over_the_true_interval(tmp_path: Path) -> None:
 
 
 def test_whole_is_from_the_first_reading_to_the_last(tmp_path: Path) -> None:
-    row = netcost.device_totals(uneven(tmp_path)).set_index("device").loc["eth0"]
+    row = device_totals(uneven(tmp_path)).set_index("device").loc["eth0"]
     assert (row["start_ns"], row["end_ns"], row["interval_ns"]) == (S, 7 * S // 2, 5 * S // 2)
     assert row["interval_error_ns"] == 2 * (S // 50)
     assert (row["rx_packets"], row["tx_packets"]) == (2000, 20)
@@ -73,13 +80,13 @@ def test_within_a_window_only_its_readings_count(tmp_path: Path) -> None:
 
 
 def test_who_assumes_its_interval_is_wrong_by_as_much(tmp_path: Path) -> None:
-    frame = netcost.assumed_rates(uneven(tmp_path), interval_s=1)
+    frame = assumed_rates(uneven(tmp_path), interval_s=1)
     eth0 = frame[frame["device"] == "eth0"]
     assert eth0["overstated_share"].tolist() == [-0.5, 1.0]
     assert eth0["assumed_rx_bytes_per_s"].tolist() == [1_250_000, 1_250_000]
     assert eth0["assumed_utilisation_share"].tolist() == pytest.approx([0.01, 0.01])
     with pytest.raises(ValueError, match="an interval of 0 s has no rate"):
-        netcost.assumed_rates(uneven(tmp_path), interval_s=0)
+        assumed_rates(uneven(tmp_path), interval_s=0)
 
 
 def test_what_the_words_say_of_the_sample() -> None:
@@ -105,7 +112,7 @@ def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None
     readings = [(S, net_dev(eth0=(10, 10, 0, 0))), (2 * S, net_dev(eth0=(5, 5, 1, 1))),
                 (3 * S, net_dev(eth0=(50, 50, 2, 2)))]  # fmt: skip
     told = bundle(tmp_path, {"samples/net_dev": samples(*readings)})
-    whole = netcost.device_totals(told).iloc[0]
+    whole = device_totals(told).iloc[0]
     assert pd.isna(whole["rx_packets"])
     assert pd.isna(whole["rx_bytes_per_s"])
     assert whole["tx_packets"] == 2
@@ -113,7 +120,7 @@ def test_a_counter_that_went_backwards_is_unknown_in_all(tmp_path: Path) -> None
 
 def test_a_speed_that_changed_is_unknown(tmp_path: Path) -> None:
     told = uneven(tmp_path, **{"after/settings/queues": QUEUES.replace("1000", "100")})
-    assert netcost.device_traffic(told)["speed_bits_per_s"].isna().all()
+    assert device_traffic(told)["speed_bits_per_s"].isna().all()
 
 
 def test_namespaces_are_kept_apart(tmp_path: Path) -> None:
@@ -131,9 +138,9 @@ def test_namespaces_are_kept_apart(tmp_path: Path) -> None:
             "before/net_dev.host": both(0),
         },
     )
-    frame = netcost.device_traffic(told)
+    frame = device_traffic(told)
     assert dict(zip(frame["namespace"], frame["rx_packets"], strict=True)) == {"blue": 7, ".": 9}
-    known = netcost.interfaces(told).set_index("namespace")["addresses"]
+    known = interfaces(told).set_index("namespace")["addresses"]
     assert known.loc["."] == 1
     assert pd.isna(known.loc["blue"])
 
@@ -149,7 +156,7 @@ def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
         fields = re.search(r"quiet0:(.*)", block)
         assert fields
         seen.append(((begin + end) / 2, [int(word) for word in fields[1].split()]))
-    frame = netcost.device_traffic(told, sides=False)
+    frame = device_traffic(told, sides=False)
     quiet = frame[frame["device"] == "quiet0"]
     assert len(quiet) == len(seen) - 1
     for (_, row), (then, before), (now, after) in zip(
@@ -158,14 +165,14 @@ def test_the_sample_beside_a_naive_reading_of_its_file() -> None:
         seconds = (now - then) / 1e9
         assert row["rx_bytes_per_s"] == pytest.approx((after[0] - before[0]) / seconds, rel=1e-6)
         assert row["rx_packets_per_s"] == pytest.approx((after[1] - before[1]) / seconds, rel=1e-6)
-    total = netcost.device_totals(told, sides=False).set_index("device")
+    total = device_totals(told, sides=False).set_index("device")
     assert total.loc["quiet0", "rx_packets"] == seen[-1][1][1] - seen[0][1][1]
 
 
 def test_the_samples_uneven_intervals_mislead() -> None:
     told = opened(SAMPLE).capture.bundle
     assert told
-    frame = netcost.assumed_rates(told, folder="files")
+    frame = assumed_rates(told, folder="files")
     worst = frame.loc[frame["assumed_utilisation_share"].astype("float64").idxmax()]
     assert worst["assumed_utilisation_share"] > 2 * worst["utilisation_share"] > 0.2
     assert worst["overstated_share"] == pytest.approx(worst["interval_ns"] / 1e9 - 1)
@@ -196,7 +203,7 @@ def full(folder: Path) -> Bundle:
 
 
 def test_saturation_from_the_interface_to_the_backlog(tmp_path: Path) -> None:
-    frame = netcost.device_saturation(full(tmp_path))
+    frame = device_saturation(full(tmp_path))
     grown = frame[(frame["count"] > 0).fillna(False)]
     found = {
         (row["layer"], row["counter"]): (row["count"], row["per_s"])
@@ -231,18 +238,22 @@ def test_large_counts_lose_nothing_beside_unknown_ones(tmp_path: Path) -> None:
     }
     # A reading that ended before it began is none.
     files["before/stamp"] += f"net_softnet_stat {S} {S - 9}\n"
-    frame = netcost.device_saturation(bundle(tmp_path, files)).set_index("counter")
+    frame = device_saturation(bundle(tmp_path, files)).set_index("counter")
     assert frame.loc["rx_drop", "count"] == most
     assert pd.isna(frame.loc["rx_fifo", "count"])
 
 
 def test_nothing_recorded_is_an_error(tmp_path: Path) -> None:
     nothing = bundle(tmp_path, {})
-    for question in (netcost.device_traffic, netcost.device_saturation, netcost.assumed_rates):
+    for question in (
+        device_traffic,
+        device_saturation,
+        assumed_rates,
+    ):
         with pytest.raises(netcost.CaptureError, match="netcost-record keeps them"):
             question(nothing)
     with pytest.raises(netcost.CaptureError, match="says nothing of its host's network"):
-        netcost.interfaces(nothing)
+        interfaces(nothing)
 
 
 @pytest.mark.parametrize(
@@ -262,10 +273,10 @@ def test_json_of_wrong_types_is_unknown(tmp_path: Path, content: str) -> None:
     names = ("ip_link.json", "tc_qdisc.json", "settings/ip_link.json", "settings/ip_addr.json")
     files |= {f"{side}/{name}": content for side in ("before", "after") for name in names}
     told = bundle(tmp_path, {**full_stamps(), **files})
-    row = netcost.interfaces(told).set_index("device").loc["eth0"]
+    row = interfaces(told).set_index("device").loc["eth0"]
     assert pd.isna(row["mtu"])
     assert pd.isna(row["promiscuity"])
-    assert len(netcost.device_saturation(told))
+    assert len(device_saturation(told))
 
 
 def full_stamps() -> dict[str, str]:
@@ -287,7 +298,7 @@ def full_stamps() -> dict[str, str]:
 def test_json_that_is_none_is_one_line(tmp_path: Path, content: str, says: str) -> None:
     told = bundle(tmp_path, {**full_stamps(), "before/ip_link.json": content})
     with pytest.raises(netcost.CaptureError, match=says) as error:
-        netcost.interfaces(told)
+        interfaces(told)
     assert "\n" not in str(error.value)
 
 
@@ -295,7 +306,7 @@ def test_a_network_namespace_outside_the_bundle(tmp_path: Path) -> None:
     manifest = {"netcost_bundle": 1, "network_namespaces": ["a", "/../../../etc/passwd"]}
     told = bundle(tmp_path, {"manifest.json": manifest})
     with pytest.raises(netcost.CaptureError, match="outside the bundle"):
-        netcost.device_traffic(told)
+        device_traffic(told)
 
 
 @pytest.mark.parametrize("names", [7, None, [], [3, {}], {"a": 1}, "blue"])
@@ -313,9 +324,9 @@ def test_forged_counters_are_unknown_or_one_line(tmp_path: Path) -> None:
     )
     told = bundle(tmp_path, {"samples/net_dev": forged})
     with pytest.raises(netcost.CaptureError, match="a counter of eth0 is larger than any"):
-        netcost.device_traffic(told)
+        device_traffic(told)
     softnet = bundle(tmp_path / "b", {**full_stamps(), "before/net_softnet_stat": "zz 1\n" * 3})
-    assert len(netcost.device_saturation(softnet))
+    assert len(device_saturation(softnet))
 
 
 def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:
@@ -344,7 +355,7 @@ def test_what_ip_says_becomes_facts(tmp_path: Path) -> None:
             "before/settings/ethtool/eth0/driver": "driver: ice\nbus-info: 0000:01:00.0\n",
         },
     )
-    known = netcost.interfaces(told).set_index("device")
+    known = interfaces(told).set_index("device")
     eth0 = known.loc["eth0"]
     assert (eth0["addresses"], eth0["link_local_addresses"]) == (1, 1)
     assert (eth0["rx_queues"], eth0["rps"], eth0["threaded"]) == (2, True, True)
@@ -382,9 +393,9 @@ def test_frames_for_others_have_grown_where_both_ends_are_known(
             files["before/ip_link.json"] = [before]
         return bundle(tmp_path / folder, {**full_stamps(), **files})
 
-    value = netcost.interfaces(told("same"))["otherhost_dropped"].iloc[0]
+    value = interfaces(told("same"))["otherhost_dropped"].iloc[0]
     assert (None if pd.isna(value) else value) == grown
-    again = netcost.interfaces(told("anew", ifindex=8))["otherhost_dropped"].iloc[0]
+    again = interfaces(told("anew", ifindex=8))["otherhost_dropped"].iloc[0]
     assert pd.isna(again) or first is None
 
 
@@ -410,7 +421,7 @@ def test_what_changed_meanwhile_and_what_is_no_address(tmp_path: Path) -> None:
             "before/settings/ip_addr.json": [{"ifname": "eth0", "addr_info": [local, routed]}],
         },
     )
-    known = netcost.interfaces(told).set_index("device")
+    known = interfaces(told).set_index("device")
     # It had a carrier in between.
     assert pd.isna(known.loc["docker0", "carrier"])
     assert known.loc["docker1", "carrier"] == False  # noqa: E712
@@ -423,7 +434,7 @@ def test_ip_beside_a_naive_reading_of_its_file() -> None:
     told = opened(SAMPLE).capture.bundle
     assert told
     listed = json.loads(told.text("before/ip_link.json") or "")
-    known = netcost.interfaces(told).set_index("device")
+    known = interfaces(told).set_index("device")
     assert set(known.index) == {one["ifname"] for one in listed}
     for one in listed:
         assert known.loc[one["ifname"], "mac"] == one["address"]

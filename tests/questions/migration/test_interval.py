@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.migration import migrations
 from netcost_analysis.questions.migration.interval import Compared, interval
 from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of
 from netcost_analysis.questions.migration.matching import Flags
@@ -168,7 +169,7 @@ def test_what_costs_is_found_all_the_same() -> None:
 # The same with recorded tasks: wake-ups that moved nobody are called migrations by lot.
 def test_wake_ups_called_migrations_by_lot_explain_nothing() -> None:
     timeline = netcost.open_capture(LOCAL).timeline()
-    moved = netcost.migrations(timeline)
+    moved = migrations(timeline)
     lives, wakes = lives_of(timeline), wakes_of(timeline.slices)
     sums = timeline.sums()
     said = []

@@ -8,7 +8,14 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.migration import (
+    migration_effect,
+    migration_rates,
+    migration_verdict,
+    migrations,
+)
 from netcost_analysis.questions.migration.migration_verdict import verdict_of
+from netcost_analysis.questions.processes import client_and_server
 from support.host import ROOT, require_tool
 from support.oracle import run
 from support.perfdata import cpu, recording
@@ -45,7 +52,7 @@ def drawn(path: Path) -> netcost.Timeline:
 
 
 def test_each_migration_and_what_followed(tmp_path: Path) -> None:
-    rows = netcost.migrations(drawn(tmp_path))
+    rows = migrations(drawn(tmp_path))
     assert rows[["tid", "orig_cpu", "dest_cpu", "cause"]].to_numpy().tolist() == [
         [UDPSINK.tid, 0, 1, "wake-up"],
         [UDPSINK.tid, 1, 0, "balance"],
@@ -60,30 +67,33 @@ def test_each_migration_and_what_followed(tmp_path: Path) -> None:
 def test_windows_that_meet_add_up(tmp_path: Path) -> None:
     capture = drawn(tmp_path).capture
     parts = [capture.timeline(0, 4e-7), capture.timeline(4e-7, None)]
-    assert [netcost.migrations(one)["time_ns"].tolist() for one in parts] == [[101], [500]]
+    assert [migrations(one)["time_ns"].tolist() for one in parts] == [
+        [101],
+        [500],
+    ]
 
 
 def test_rates(tmp_path: Path) -> None:
     timeline = drawn(tmp_path)
-    [row] = netcost.migration_rates(timeline).to_dict("records")
+    [row] = migration_rates(timeline).to_dict("records")
     assert (row["comm"], row["migrations"], row["to_idle"]) == ("udpsink", 2, 2)
     assert [row[name] for name in ("wake_up", "balance", "stopper", "exec")] == [1, 1, 0, 0]
     assert row["migrations_per_s"] == pytest.approx(2 / 800e-9)
     # On a CPU from 110 to 300 and from 520 to 900.
     assert row["migrations_per_on_cpu_s"] == pytest.approx(2 / 570e-9)
-    by_cpu = netcost.migration_rates(timeline, by="cpu")
+    by_cpu = migration_rates(timeline, by="cpu")
     assert sorted(by_cpu["cpu"]) == [0, 1]
     assert by_cpu["migrations_per_on_cpu_s"].isna().all()
 
 
 def test_too_few_to_tell(tmp_path: Path) -> None:
     timeline = drawn(tmp_path)
-    found = verdict_of(timeline, netcost.migrations(timeline), None)
+    found = verdict_of(timeline, migrations(timeline), None)
     assert (found.explains, found.reason) == ("cannot tell", "too few studied")
     assert (found.migrations, found.studied) == (2, 0)
-    [row] = netcost.migration_verdict(timeline, "openssl").verdicts.to_dict("records")
+    [row] = migration_verdict(timeline, "openssl").verdicts.to_dict("records")
     assert (row["comm"], row["explains"], row["reason"]) == ("openssl", "no", "not migrated")
-    rows = netcost.migration_effect(timeline, "openssl")
+    rows = migration_effect(timeline, "openssl")
     assert rows["migrations"].tolist() == [0] * len(rows)
 
 
@@ -91,10 +101,10 @@ def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
     told = recording(cpu(0, h.Waking(100, UDPSINK), task=OPENSSL), formats=t.IRQ_FORMATS)
     timeline = netcost.open_capture(told.write(tmp_path / "perf.data")).timeline()
     for question in (
-        netcost.migrations,
-        netcost.migration_rates,
-        netcost.migration_effect,
-        netcost.migration_verdict,
+        migrations,
+        migration_rates,
+        migration_effect,
+        migration_verdict,
     ):
         with pytest.raises(MissingEventsError, match=r"sched_migrate_task.*--profile migration"):
             question(timeline)
@@ -103,7 +113,7 @@ def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
 def test_they_are_perf_s_lines() -> None:
     capture = netcost.open_capture(GUEST)
     assert capture.bundle
-    rows = netcost.migrations(capture.timeline())
+    rows = migrations(capture.timeline())
     text = run(
         require_tool("perf"), "script", "-f", "-i", capture.bundle.trace, "-F", "time,event,trace"
     )
@@ -111,7 +121,7 @@ def test_they_are_perf_s_lines() -> None:
     ours = rows[["tid", "orig_cpu", "dest_cpu"]].astype(str).to_numpy().tolist()
     assert sorted(ours) == sorted(map(list, told))
     assert len(ours) > 100
-    rates = netcost.migration_rates(capture.timeline())
+    rates = migration_rates(capture.timeline())
     assert rates["migrations"].sum() == len(told)
     causes = rates[["wake_up", "balance", "stopper", "exec"]].to_numpy().sum()
     assert causes == len(told)
@@ -120,9 +130,9 @@ def test_they_are_perf_s_lines() -> None:
 # The window around a migration, measured by walking the segments one at a time.
 def test_windows_are_what_the_segments_say() -> None:
     timeline = netcost.open_capture(LOCAL).timeline()
-    tid = int(netcost.client_and_server(timeline)["tid"].iloc[0])
+    tid = int(client_and_server(timeline)["tid"].iloc[0])
     width = 1_000_000
-    rows = netcost.migration_effect(timeline, tid, (width,), by_cause=False)
+    rows = migration_effect(timeline, tid, (width,), by_cause=False)
     run_row = rows.set_index("measure").loc["run"]
     moved = timeline.migrations[timeline.migrations["tid"] == tid]
     own = timeline.segments[
@@ -143,8 +153,8 @@ def test_windows_are_what_the_segments_say() -> None:
 def test_it_can_say_no() -> None:
     path = REGRESSION / "loopback-udp-defer64-rpsoff-twocpu.netcost.tar.zst"
     timeline = netcost.open_capture(path).timeline()
-    client = int(netcost.client_and_server(timeline)["tid"].iloc[0])
-    found = netcost.migration_verdict(timeline, client).verdicts.iloc[0]
+    client = int(client_and_server(timeline)["tid"].iloc[0])
+    found = migration_verdict(timeline, client).verdicts.iloc[0]
     assert (found.tid, found.explains, found.reason) == (client, "no", "too seldom")
     assert found.reach_share < 0.01
     assert found.migrations == int((timeline.migrations["tid"] == client).sum())
@@ -155,8 +165,8 @@ def test_a_timeline_without_a_cpu_has_no_effect() -> None:
     capture = netcost.open_capture(LOCAL)
     part = capture.timeline(cpus=[0])
     with pytest.raises(netcost.CaptureError, match=r"to or from CPU 1, of which"):
-        netcost.migration_effect(part)
-    found = verdict_of(part, netcost.migrations(part), None)
+        migration_effect(part)
+    found = verdict_of(part, migrations(part), None)
     assert (found.explains, found.reason, found.studied) == ("cannot tell", "incomparable", 0)
     assert "takes a recording, and a timeline, of all CPUs" in found.why
     answer = part.ask.migration.migration_verdict()
@@ -164,9 +174,9 @@ def test_a_timeline_without_a_cpu_has_no_effect() -> None:
     assert len(answer.tables["effects"]) == 0
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         answer.plot()
-    assert len(netcost.migrations(part)) > 0
+    assert len(migrations(part)) > 0
     # Nor is known when a task slept, or how much of what it sent is this CPU's.
-    both = netcost.client_and_server(part)
+    both = client_and_server(part)
     assert both["asleep_ns"].isna().all()
     assert both["sent_bytes"].isna().all()
     assert (both["sent_packets"] < 9_850).all()
@@ -175,7 +185,7 @@ def test_a_timeline_without_a_cpu_has_no_effect() -> None:
 
 def test_of_all_tasks_it_does_not_say_yes() -> None:
     timeline = netcost.open_capture(LOCAL).timeline()
-    rows = netcost.migration_verdict(timeline).verdicts
+    rows = migration_verdict(timeline).verdicts
     assert rows["side"].tolist() == ["client", "server", None]
     found = rows.iloc[-1]
     assert (found.explains, found.reason) == ("cannot tell", "others' time")

@@ -7,7 +7,13 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.processes import waits_of
+from netcost_analysis.questions.processes import (
+    client_and_server,
+    context_switches,
+    softirq_time,
+    traffic_owners,
+    waits_of,
+)
 from netcost_analysis.questions.processes.context_switches import switch_kinds
 from netcost_analysis.questions.processes.traffic_parts import traffic_parts
 from support.host import SAMPLES, require_tool
@@ -95,7 +101,7 @@ def test_switches_are_those_of_pidstat(local: netcost.Timeline) -> None:
     bundle = local.capture.bundle
     assert bundle
     [began] = [one["start_ns"] for one in bundle.manifest["companions"] if one["name"] == "pidstat"]
-    ends = netcost.client_and_server(local)
+    ends = client_and_server(local)
     kinds = switch_kinds(local.slices)
     compared = 0
     for tid in ends["tid"]:
@@ -122,12 +128,12 @@ def test_switches_are_the_events(local: netcost.Timeline) -> None:
     counted = events[events["prev_pid"] != 0].groupby("prev_pid").size()
     runnable = events[(events["prev_pid"] != 0) & events["prev_state"].isin([0, 256])]
     involuntary = runnable.groupby("prev_pid").size()
-    ours = netcost.context_switches(local).groupby("tid")[["switches", "involuntary"]].sum()
+    ours = context_switches(local).groupby("tid")[["switches", "involuntary"]].sum()
     # A switch-out whose switch-in was not recorded is of no stay (and the ledger says so).
     missing = int(local.summary["disagreements"])
     assert abs(counted.sum() - ours["switches"].sum()) <= missing
     assert abs(involuntary.sum() - ours["involuntary"].sum()) <= missing
-    undecided = netcost.context_switches(local)["undecided"].sum()
+    undecided = context_switches(local)["undecided"].sum()
     assert undecided <= 0.01 * counted.sum()
 
 
@@ -158,7 +164,7 @@ def test_softirq_time_is_entry_to_exit(guest: netcost.Timeline, tmp_path: Path) 
             if cpu in begun:
                 start, inside, who = begun[cpu]
                 begun[cpu] = (start, inside + spent, who)
-    rows = netcost.softirq_time(guest)
+    rows = softirq_time(guest)
     ours = rows[rows["action"] != "NAPI thread"].groupby("tid")["ns"].sum()
     assert ours.sum() == sum(total.values())
     # perf has no number for a task that is ending; the ledger has it from the event itself.
@@ -170,7 +176,10 @@ def test_softirq_time_is_entry_to_exit(guest: netcost.Timeline, tmp_path: Path) 
 @pytest.mark.parametrize("path", [LOCAL, GUEST, SAMPLES / "veth-stolen-time"], ids=lambda p: p.name)
 def test_owners_add_up(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
-    owners, rows = netcost.traffic_owners(timeline), netcost.softirq_time(timeline)
+    owners, rows = (
+        traffic_owners(timeline),
+        softirq_time(timeline),
+    )
     sums = timeline.sums()
     whole = int(sums["ns"][sums["context"].isin(["softirq", "poll"])].sum())
     assert owners["ns"].sum() == rows["ns"].sum() == whole
@@ -180,7 +189,7 @@ def test_owners_add_up(path: Path) -> None:
 
 # iperf3 says which packets there were: each is a softirq's, raised by the client, for the server.
 def test_the_client_s_packets_are_those_of_iperf3(local: netcost.Timeline) -> None:
-    ends = netcost.client_and_server(local).set_index("side")
+    ends = client_and_server(local).set_index("side")
     parts = traffic_parts(local)
     between = parts[
         (parts["sender_tid"] == ends.loc["client", "tid"])
@@ -198,7 +207,7 @@ def test_the_client_s_packets_are_those_of_iperf3(local: netcost.Timeline) -> No
 @pytest.mark.parametrize("rps", ["off", "on"])
 def test_the_sender_pays(rps: str) -> None:
     path = REGRESSION / f"loopback-udp-defer64-rps{rps}-twocpu.netcost.tar.zst"
-    ends = netcost.client_and_server(netcost.open_capture(path).timeline()).set_index("side")
+    ends = client_and_server(netcost.open_capture(path).timeline()).set_index("side")
     client, server = ends.loc["client"], ends.loc["server"]
     assert client["network_softirq_ns"] > 0.2 * client["on_cpu_ns"]
     if rps == "off":

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as analysis
+from netcost_analysis.questions.losses import stolen
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS, SK_DATA_READY
@@ -53,7 +54,7 @@ def drawn(path: Path, *formats: object) -> analysis.Timeline:
 
 @pytest.mark.parametrize("by", ["comm", "tid", "device"])
 def test_own_traffic_that_came_by_rps_is_told_apart(tmp_path: Path, by: Any) -> None:
-    frame = analysis.stolen(drawn(tmp_path, SK_DATA_READY), by=by).reset_index().set_index("comm")
+    frame = stolen(drawn(tmp_path, SK_DATA_READY), by=by).reset_index().set_index("comm")
     robbed = frame.loc["udpsink"]
     assert robbed["stolen_softirq_NET_RX_ns"] == 800
     assert (robbed["stolen_own_ns"], robbed["stolen_own_max_ns"]) == (500, 600)
@@ -62,14 +63,14 @@ def test_own_traffic_that_came_by_rps_is_told_apart(tmp_path: Path, by: Any) -> 
 
 # Of a CPU: whoever was current, and its own packets.
 def test_own_traffic_of_a_cpus_tasks(tmp_path: Path) -> None:
-    frame = analysis.stolen(drawn(tmp_path, SK_DATA_READY), by="cpu")
+    frame = stolen(drawn(tmp_path, SK_DATA_READY), by="cpu")
     assert frame.loc[0, ["stolen_own_ns", "stolen_own_max_ns"]].tolist() == [500, 600]
 
 
 def test_without_sockets_and_packets_nothing_is_said_of_owners(
     tmp_path: Path, netcost: Netcost
 ) -> None:
-    frame = analysis.stolen(drawn(tmp_path))
+    frame = stolen(drawn(tmp_path))
     assert frame[["stolen_own_ns", "stolen_own_max_ns"]].isna().all(axis=None)
     assert "of it own" not in netcost("stolen", str(tmp_path / "perf.data")).out
 

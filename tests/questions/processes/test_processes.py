@@ -9,6 +9,14 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import MissingEventsError
 from netcost_analysis.errors import AbsentError
+from netcost_analysis.questions.processes import (
+    client_and_server,
+    context_switches,
+    run_queue,
+    softirq_time,
+    traffic_owners,
+    traffic_pairs,
+)
 from support.perfdata import Cpu, cpu, recording
 from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
@@ -58,7 +66,7 @@ IN_TURN = (
 
 
 def test_softirqs_by_context(tmp_path: Path) -> None:
-    rows = netcost.softirq_time(timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)))
+    rows = softirq_time(timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)))
     found = {
         (row.comm, row.action, row.cost_class): (row.softirqs, row.packets, row.ns, row.poll_ns)
         for row in rows.itertuples()
@@ -76,14 +84,17 @@ def test_softirqs_by_context(tmp_path: Path) -> None:
 
 def test_softirqs_by_cpu_and_name(tmp_path: Path) -> None:
     made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL))
-    assert netcost.softirq_time(made, by="cpu")["ns"].sum() == 150
-    assert set(netcost.softirq_time(made, by="comm")["comm"]) == {"openssl", "ksoftirqd/0"}
+    assert softirq_time(made, by="cpu")["ns"].sum() == 150
+    assert set(softirq_time(made, by="comm")["comm"]) == {
+        "openssl",
+        "ksoftirqd/0",
+    }
     with pytest.raises(ValueError, match="tid, comm, cpu"):
-        netcost.softirq_time(made, by="device")  # type: ignore[arg-type]
+        softirq_time(made, by="device")  # type: ignore[arg-type]
 
 
 def test_without_packets_traced_the_raiser_is_known_and_no_more(tmp_path: Path) -> None:
-    rows = netcost.traffic_owners(timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)))
+    rows = traffic_owners(timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL)))
     found = {(row.comm, row.owner_known_by): row.ns for row in rows.itertuples()}
     assert found == {
         ("openssl", "raiser"): 60,
@@ -117,24 +128,24 @@ def test_who_is_woken_owns_it(tmp_path: Path) -> None:
         h.Waking(300, UDPSINK),
     ]
     made = timeline(tmp_path, cpu(0, *told, task=OPENSSL))
-    rows = netcost.traffic_owners(made)
+    rows = traffic_owners(made)
     known = rows[rows["owner_tid"].notna()]
     assert known[["tid", "owner_tid", "owner_known_by", "ns"]].to_numpy().tolist() == [
         [OPENSSL.tid, UDPSINK.tid, "wake-up", 60]
     ]
     # What a hardirq on top of the softirq wakes is the hardirq's.
     assert rows[rows["owner_known_by"] == "unknown"]["ns"].tolist() == [40]
-    assert len(netcost.traffic_pairs(made)) == 0
+    assert len(traffic_pairs(made)) == 0
     with pytest.raises(netcost.CaptureError, match=r"no two tasks.*--profile anatomy"):
-        netcost.client_and_server(made)
+        client_and_server(made)
 
 
 def test_client_and_server(tmp_path: Path) -> None:
     made = timeline(tmp_path, *talk())
-    pairs = netcost.traffic_pairs(made)
+    pairs = traffic_pairs(made)
     assert pairs[["sender_tid", "receiver_tid", "units", "ns", "by_packet_share"]].to_numpy(
     ).tolist() == [[UDPSINK.tid, OPENSSL.tid, 20, 2_000, 0.0]]  # fmt: skip
-    ends = netcost.client_and_server(made).set_index("side")
+    ends = client_and_server(made).set_index("side")
     client, server = ends.loc["client"], ends.loc["server"]
     assert (client["tid"], client["comm"]) == (UDPSINK.tid, "udpsink")
     # From its first event at 1,009 to the end at 21,000: it never switched.
@@ -153,14 +164,14 @@ def test_client_and_server(tmp_path: Path) -> None:
 
 def test_client_and_server_as_named(tmp_path: Path) -> None:
     made = timeline(tmp_path, *talk())
-    ends = netcost.client_and_server(made, client="openssl", server=UDPSINK.tid)
+    ends = client_and_server(made, client="openssl", server=UDPSINK.tid)
     assert ends["comm"].tolist() == ["openssl", "udpsink"]
-    assert netcost.client_and_server(made, server=OPENSSL.tid)["comm"].tolist() == [
+    assert client_and_server(made, server=OPENSSL.tid)["comm"].tolist() == [
         "udpsink",
         "openssl",
     ]
     with pytest.raises(AbsentError, match="no task 'nginx' in the window; there are"):
-        netcost.client_and_server(made, client="nginx", server="openssl")
+        client_and_server(made, client="nginx", server="openssl")
 
 
 # CPU 0  openssl |preempted: udpsink |sleeps: openssl |its time is up: udpsink |dies: openssl
@@ -179,7 +190,7 @@ SWITCHES = (
 
 
 def test_switches(tmp_path: Path) -> None:
-    rows = netcost.context_switches(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
+    rows = context_switches(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
     counts = rows.set_index("comm")[["switches", "voluntary", "involuntary", "undecided"]]
     assert counts.loc["openssl"].tolist() == [2, 0, 2, 0]
     assert counts.loc["udpsink"].tolist() == [2, 2, 0, 0]
@@ -188,7 +199,7 @@ def test_switches(tmp_path: Path) -> None:
 
 
 def test_waits(tmp_path: Path) -> None:
-    rows = netcost.run_queue(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
+    rows = run_queue(timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL)))
     found = {
         (row.comm, row.waited_after): (row.waits, row.ns, row.median_ns, row.longest_ns)
         for row in rows.itertuples()
@@ -219,14 +230,14 @@ def test_the_preempted_bit_of_older_kernels(tmp_path: Path, bit: int) -> None:
         for one in SWITCHES
     ]
     made = timeline(tmp_path, cpu(0, *told, task=OPENSSL), formats=formats)
-    rows = netcost.context_switches(made).set_index("comm")
+    rows = context_switches(made).set_index("comm")
     assert rows.loc["openssl", ["voluntary", "involuntary", "undecided"]].tolist() == [0, 2, 0]
 
 
 # Who does not run again in the recording: nothing says what its state was.
 def test_a_state_that_nothing_decides(tmp_path: Path) -> None:
     told = [h.Waking(50, UDPSINK), h.Switch(100, UDPSINK, PREEMPTED), h.SoftirqRaise(900, RCU)]
-    rows = netcost.context_switches(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
+    rows = context_switches(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
     assert rows[["comm", "undecided"]].to_numpy().tolist() == [["openssl", 1]]
 
 
@@ -239,7 +250,7 @@ def test_waits_across_a_loss_are_unknown(tmp_path: Path) -> None:
         h.Switch(400, OPENSSL, 1),
         h.SoftirqRaise(900, RCU),
     ]
-    rows = netcost.run_queue(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
+    rows = run_queue(timeline(tmp_path, cpu(0, *told, task=OPENSSL)))
     found = rows.set_index(["comm", "waited_after"])["waits"].to_dict()
     assert ("udpsink", "wake-up") not in found
     assert found[("udpsink", "unknown")] == 1
@@ -251,35 +262,39 @@ def test_windows_add_up(tmp_path: Path) -> None:
     # At 250 after the start there is a switch: it is the second part's.
     for cut in (4e-7, 2.5e-7):
         parts = [capture.timeline(0, cut), capture.timeline(cut, None)]
-        for question in (netcost.context_switches, netcost.run_queue):
-            column = "switches" if question is netcost.context_switches else "ns"
+        for question in (context_switches, run_queue):
+            column = "switches" if question is context_switches else "ns"
             added = sum(question(one)[column].sum() for one in parts)
             assert added == question(whole)[column].sum()
     made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL))
     halves = [made.capture.timeline(0, 1.4e-7), made.capture.timeline(1.4e-7, None)]
-    whole_ns = netcost.softirq_time(made)["ns"].sum()
-    assert sum(netcost.softirq_time(one)["ns"].sum() for one in halves) == whole_ns
+    whole_ns = softirq_time(made)["ns"].sum()
+    assert sum(softirq_time(one)["ns"].sum() for one in halves) == whole_ns
 
 
 def test_what_was_not_recorded_is_named(tmp_path: Path) -> None:
     made = timeline(tmp_path, cpu(0, *SWITCHES, task=OPENSSL), formats=t.SCHED_FORMATS)
     with pytest.raises(MissingEventsError, match=r"irq:softirq_entry.*--profile light"):
-        netcost.softirq_time(made)
+        softirq_time(made)
     made = timeline(tmp_path, cpu(0, *IN_TURN, task=OPENSSL), formats=t.IRQ_FORMATS)
-    for question in (netcost.context_switches, netcost.run_queue, netcost.client_and_server):
+    for question in (
+        context_switches,
+        run_queue,
+        client_and_server,
+    ):
         with pytest.raises(MissingEventsError, match="sched:sched_switch"):
             question(made)
     # Softirqs keep their task and time without it.
-    assert netcost.softirq_time(made)["ns"].sum() == 150
+    assert softirq_time(made)["ns"].sum() == 150
 
 
 def test_nothing_happened(tmp_path: Path) -> None:
     made = timeline(tmp_path, cpu(0, h.SoftirqRaise(5, RCU), task=OPENSSL))
     for question in (
-        netcost.softirq_time,
-        netcost.traffic_owners,
-        netcost.traffic_pairs,
-        netcost.context_switches,
+        softirq_time,
+        traffic_owners,
+        traffic_pairs,
+        context_switches,
     ):
         frame = question(made)
         assert isinstance(frame, pd.DataFrame)
@@ -300,7 +315,7 @@ def test_a_wait_counts_as_far_as_it_lies_in_the_window(tmp_path: Path) -> None:
     )
     made = timeline(tmp_path, cpu(0, *told, task=OPENSSL)).capture.timeline(4e-7, None)
     assert made.summary["start_ns"] == 400
-    ends = netcost.client_and_server(made.capture.timeline(4e-7, None), "openssl", "udpsink")
+    ends = client_and_server(made.capture.timeline(4e-7, None), "openssl", "udpsink")
     assert ends["waited_ns"].tolist() == [300, 0]
     assert ends["on_cpu_ns"].tolist() == [300, 300]
     assert ends["asleep_ns"].tolist() == [0, 0]

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen_time import chunks
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen_time import chunks, episodes
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -20,7 +21,7 @@ from support.told import NET_RX, OPENSSL, RCU, UDPSINK
 def found(path: Path, *cpus: Cpu, **options: object) -> netcost.Episodes:
     known = tuple(one.first_task for one in cpus)
     file = recording(*cpus, known=known).write(path / "perf.data")
-    return netcost.episodes(netcost.open_capture(file).timeline(), **options)  # type: ignore[arg-type]
+    return episodes(netcost.open_capture(file).timeline(), **options)  # type: ignore[arg-type]
 
 
 # openssl | irq 32 |  | NET_RX: poll eth0 | NET_RX |  | RCU | openssl ......... | irq 32 | openssl
@@ -114,9 +115,9 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = netcost.episodes(netcost.open_capture(SAMPLES / sample).timeline())
+    whole = episodes(netcost.open_capture(SAMPLES / sample).timeline())
     monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 1_900)
-    pieces = netcost.episodes(netcost.open_capture(SAMPLES / sample).timeline())
+    pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline())
     pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
     pd.testing.assert_frame_equal(whole.parts, pieces.parts)
     assert whole.total == pieces.total > 1_000
@@ -125,9 +126,9 @@ def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "veth-stolen-time"])
 def test_parts_add_up(sample: str) -> None:
     timeline = kept(sample).timeline()
-    got = netcost.episodes(timeline, "openssl", most=10**6)
+    got = episodes(timeline, "openssl", most=10**6)
     assert got.total == len(got.episodes)
-    losses = netcost.stolen(timeline).loc["openssl"]
+    losses = stolen(timeline).loc["openssl"]
     assert got.episodes["stolen_ns"].sum() == losses["stolen_ns"]
     # What was not recorded is in no episode.
     seen = losses["stolen_max_ns"] - losses["stolen_unrecorded_ns"]
@@ -174,7 +175,7 @@ def walked(sample: str, wanted: int) -> set[tuple[int, int, int]]:
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_a_walk_over_perf_script_finds_the_same(sample: str) -> None:
     timeline = kept(sample).timeline()
-    got = netcost.episodes(timeline, "openssl", most=10**6).episodes
+    got = episodes(timeline, "openssl", most=10**6).episodes
     got = got[~got["cut"]]
     [tid] = got["tid"].unique()
     mine = set(zip(got["cpu"], got["start_ns"], got["end_ns"], strict=True))

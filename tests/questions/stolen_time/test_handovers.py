@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen_time import chunks, words
+from netcost_analysis.questions.batches import softirq_runs
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen_time import chunks, episodes, handovers, words
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -23,7 +25,7 @@ MS = 1_000_000
 def found(path: Path, *cpus: Cpu, **settings: object) -> netcost.Handovers:
     tasks = (OPENSSL, UDPSINK, KSOFTIRQD, NAPI_THREAD)
     file = recording(*cpus, known=tasks, **settings).write(path / "perf.data")
-    return netcost.handovers(netcost.open_capture(file).timeline())
+    return handovers(netcost.open_capture(file).timeline())
 
 
 # openssl | irq |NET_RX eth0 64|waking| ksoftirqd: NET_RX eth0 10 | openssl | ksoftirqd: RCU | ...
@@ -131,9 +133,9 @@ BUSY = ["nic-stolen-time", TOP, "veth-stolen-time"]
 @pytest.mark.parametrize("sample", BUSY)
 def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
     timeline = kept(sample).timeline()
-    rows = netcost.handovers(timeline).handovers
+    rows = handovers(timeline).handovers
     rows = rows[rows["rounds"].notna()]
-    runs = netcost.softirq_runs(timeline)
+    runs = softirq_runs(timeline)
     mine = set(zip(rows["call_ns"], rows["rounds"], rows["on_comm"], strict=True))
     assert mine <= set(zip(runs["ns"], runs["rounds_made"], runs["comm"], strict=True))
     assert sample != TOP or rows["rounds"].max() == 10
@@ -142,7 +144,7 @@ def test_what_was_handed_over_is_a_run_of_softirq_runs(sample: str) -> None:
 @pytest.mark.parametrize("sample", BUSY)
 def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
     timeline = kept(sample).timeline()
-    got = netcost.handovers(timeline)
+    got = handovers(timeline)
     mine = got.displaced.groupby("tid")["ns"].sum()
     theirs = timeline.displaced.groupby("tid")["ns"].sum()
     assert mine.to_dict() == theirs[theirs > 0].to_dict()
@@ -151,9 +153,9 @@ def test_who_waited_is_what_the_ledger_says(sample: str) -> None:
 
 @pytest.mark.parametrize("sample", BUSY[:2])
 def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = netcost.handovers(netcost.open_capture(SAMPLES / sample).timeline())
+    whole = handovers(netcost.open_capture(SAMPLES / sample).timeline())
     monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 1_900)
-    pieces = netcost.handovers(netcost.open_capture(SAMPLES / sample).timeline())
+    pieces = handovers(netcost.open_capture(SAMPLES / sample).timeline())
     pd.testing.assert_frame_equal(whole.handovers, pieces.handovers)
     pd.testing.assert_frame_equal(whole.displaced, pieces.displaced)
 
@@ -161,7 +163,7 @@ def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("sample", BUSY)
 def test_parts_of_a_hand_over(sample: str) -> None:
     timeline = kept(sample).timeline()
-    rows = netcost.handovers(timeline).handovers
+    rows = handovers(timeline).handovers
     assert (rows["network_ns"] <= rows["softirq_ns"]).all()
     assert (rows["softirq_ns"] <= rows["on_cpu_ns"]).all()
     assert (rows["on_cpu_ns"] <= rows["wall_ns"]).all()
@@ -178,7 +180,7 @@ SWITCH = re.compile(
 
 # From the lines of perf script: ksoftirqd's stays up to the one it ends asleep.
 def test_perf_script_has_the_same_stretches() -> None:
-    rows = netcost.handovers(kept(TOP).timeline()).handovers
+    rows = handovers(kept(TOP).timeline()).handovers
     [ksoftirqd] = rows["tid"].unique()
     stretches: list[list[int]] = []
     current: list[int] | None = None
@@ -214,7 +216,7 @@ def test_perf_script_has_the_same_stretches() -> None:
 # The kernel wakes ksoftirqd for its limits before it leaves the softirq: the flag 0x10 is set.
 def test_the_wakers_context_agrees() -> None:
     capture = kept(TOP)
-    rows = netcost.handovers(capture.timeline()).handovers
+    rows = handovers(capture.timeline()).handovers
     waking = capture.events("sched:sched_wakeup")
     waking = waking[waking["comm"].astype(str) == "ksoftirqd/1"].set_index("time_ns")
     limits = rows[rows["why"].isin(["rounds", "time", "time or need_resched", "need_resched"])]
@@ -242,14 +244,14 @@ def test_what_was_not_recorded_is_not_nothing(tmp_path: Path) -> None:
 
     softirqs = (t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
     with pytest.raises(netcost.CaptureError, match="handovers needs sched:sched_switch"):
-        netcost.handovers(line(*softirqs, t.NAPI_POLL))
-    assert netcost.stolen(line(*softirqs, t.NAPI_POLL))["displaced_ns"].isna().all()
+        handovers(line(*softirqs, t.NAPI_POLL))
+    assert stolen(line(*softirqs, t.NAPI_POLL))["displaced_ns"].isna().all()
     with pytest.raises(netcost.CaptureError, match="handovers needs irq:softirq_entry"):
-        netcost.handovers(line(*t.SCHED_FORMATS))
+        handovers(line(*t.SCHED_FORMATS))
     with pytest.raises(netcost.CaptureError, match="episodes needs irq:irq_handler_entry"):
-        netcost.episodes(line(*t.SCHED_FORMATS))
-    unpolled = netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)).handovers
+        episodes(line(*t.SCHED_FORMATS))
+    unpolled = handovers(line(*softirqs, *t.SCHED_FORMATS)).handovers
     assert unpolled["network_ns"].tolist() == [80]
     assert unpolled[["polls", "packets"]].isna().all(axis=None)
-    text = words.handovers_text("openssl", netcost.handovers(line(*softirqs, *t.SCHED_FORMATS)), 0)
+    text = words.handovers_text("openssl", handovers(line(*softirqs, *t.SCHED_FORMATS)), 0)
     assert "an unknown number of packets in polls that were not recorded" in text

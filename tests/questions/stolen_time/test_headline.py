@@ -5,6 +5,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis import questions
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.stolen_time import rolling_stolen
 from netcost_analysis.questions.stolen_time.by_queue import by_thief
 from netcost_analysis.questions.stolen_time.example import choose
 from netcost_analysis.questions.stolen_time.headline import beyond, parts_of
@@ -20,7 +23,7 @@ def timeline(request: pytest.FixtureRequest) -> netcost.Timeline:
 
 
 def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -> None:
-    losses = netcost.stolen(timeline)
+    losses = questions.losses.stolen(timeline)
     assert len(losses) > 10
     for victim, row in losses.iterrows():
         parts = parts_of(timeline, str(victim)).set_index("part")["ns"]
@@ -33,8 +36,8 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
 
 
 def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None:
-    matrix = netcost.ledger(timeline)
-    thieves = by_thief(netcost.thieves(timeline), "openssl")
+    matrix = ledger(timeline)
+    thieves = by_thief(questions.stolen_time.thieves(timeline), "openssl")
     assert thieves["stolen_max_ns"].is_monotonic_decreasing
     by_name = thieves.groupby("thief")["stolen_max_ns"].sum()
     lost = matrix.max_ns.loc["openssl"]
@@ -44,8 +47,8 @@ def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None
 
 # What the picture over time stacks: a partition of each bin, and of the whole.
 def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
-    bins = netcost.rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
-    row = netcost.stolen(timeline).loc["openssl"]
+    bins = rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
+    row = questions.losses.stolen(timeline).loc["openssl"]
     kinds = bins[list(KIND_COLUMNS.values())]
     assert (kinds.sum(axis=1) == bins["stolen_max_ns"]).all()
     rest = bins[["task_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"]].sum(axis=1)
@@ -55,8 +58,8 @@ def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
 
 
 def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
-    row = netcost.stolen(timeline).loc["openssl"]
-    thieves = by_thief(netcost.thieves(timeline), "openssl")
+    row = questions.losses.stolen(timeline).loc["openssl"]
+    thieves = by_thief(questions.stolen_time.thieves(timeline), "openssl")
     found = timeline.ask.stolen_time.headline()
     head, told = found.figures["beyond"], found.figures["row"]
     assert found.frame["ns"].sum() == row["on_cpu_ns"]

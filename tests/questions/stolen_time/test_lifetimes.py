@@ -8,6 +8,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis
+from netcost_analysis.questions.accounting import accounts
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.processes import run_queue
+from netcost_analysis.questions.stolen_time import effective_share, lifetimes, waited_for
 from netcost_analysis.questions.stolen_time.births import witnessed
 from netcost_analysis.questions.stolen_time.facts import Facts
 from netcost_analysis.questions.stolen_time.lifetimes import KNOWN, parts_of_life
@@ -60,7 +64,7 @@ def lived() -> list[h.Happening]:
 
 def test_a_life_by_hand(tmp_path: Path) -> None:
     line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
-    got = netcost_analysis.lifetimes(line).loc["openssl"].to_dict()
+    got = lifetimes(line).loc["openssl"].to_dict()
     assert got == {
         "tasks": 1,
         "lifetime_ns": 1_900,
@@ -79,36 +83,36 @@ def test_a_life_by_hand(tmp_path: Path) -> None:
         "unknown_ns": 0,
     }
     # Of its life, not of a window in which it was not there for more than half.
-    assert netcost_analysis.effective_share(line).loc["openssl", "effective_share"] == 1_200 / 1_900
-    waits = netcost_analysis.run_queue(line, "comm").set_index(["comm", "waited_after"])
+    assert effective_share(line).loc["openssl", "effective_share"] == 1_200 / 1_900
+    waits = run_queue(line, "comm").set_index(["comm", "waited_after"])
     assert waits.loc[("openssl", "wake-up"), "wait_share"] == 140 / 1_900
 
 
 # make runs as it is forked, udpsink while it is preempted, nobody as it is woken on an idle CPU.
 def test_for_whom_it_waited(tmp_path: Path) -> None:
     line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
-    got = netcost_analysis.waited_for(line).set_index(["comm", "holder_comm"])
+    got = waited_for(line).set_index(["comm", "holder_comm"])
     assert got["ns"].to_dict() == {
         ("openssl", "udpsink"): 300,
         ("openssl", "make"): 90,
         ("openssl", "(idle)"): 50,
     }
     assert got.loc[("openssl", "udpsink"), "lifetime_share"] == 300 / 1_900
-    half = netcost_analysis.waited_for(line.capture.timeline(1_100e-9, 4_000e-9), by="tid")
+    half = waited_for(line.capture.timeline(1_100e-9, 4_000e-9), by="tid")
     half = half.set_index(["tid", "holder_comm"])
     assert half["ns"].to_dict() == {(500, "udpsink"): 200, (500, "(idle)"): 50}
     formats = tuple(one for one in t.FORMATS if one is not t.SCHED_MIGRATE_TASK)
     bare = timeline(tmp_path / "b", cpu(0, *lived(), task=MAKE), formats=formats)
     with pytest.raises(netcost_analysis.CaptureError, match="sched:sched_migrate_task"):
-        netcost_analysis.waited_for(bare)
+        waited_for(bare)
 
 
 # Waits are the same time as in a life: but for those under another name and those that go on.
 @pytest.mark.parametrize("name", ALL)
 def test_holders_add_up_to_the_waits(name: str) -> None:
     line = kept(name).timeline()
-    got = netcost_analysis.waited_for(line, "tid").groupby("tid")["ns"].sum()
-    lived = netcost_analysis.lifetimes(line, "tid").groupby("tid")
+    got = waited_for(line, "tid").groupby("tid")["ns"].sum()
+    lived = lifetimes(line, "tid").groupby("tid")
     waited = lived[["displaced_ns", "waited_others_ns"]].sum().sum(axis=1)
     # A task that a recording without some switches has on two CPUs at once cannot have waited then.
     stays = line.slices.sort_values(["tid", "in_ns"])
@@ -122,10 +126,10 @@ def test_holders_add_up_to_the_waits(name: str) -> None:
 def test_a_window_cuts_a_life(tmp_path: Path) -> None:
     whole = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
     line = whole.capture.timeline(1_100e-9, 1_900e-9)
-    got = netcost_analysis.lifetimes(line).loc["openssl"]
+    got = lifetimes(line).loc["openssl"]
     assert got[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [800, 800, 0]
     assert got[["own_ns", "waited_others_ns", "asleep_ns"]].tolist() == [350, 250, 200]
-    after = netcost_analysis.lifetimes(whole.capture.timeline(1_600e-9, 4_000e-9)).loc["openssl"]
+    after = lifetimes(whole.capture.timeline(1_600e-9, 4_000e-9)).loc["openssl"]
     assert after[["lifetime_ns", "absent_ns"]].tolist() == [400, 2_000]
 
 
@@ -133,16 +137,12 @@ def test_a_window_cuts_a_life(tmp_path: Path) -> None:
 def test_without_events_of_tasks_that_begin_and_end(tmp_path: Path) -> None:
     births = (t.SCHED_PROCESS_FORK, t.SCHED_WAKEUP_NEW, t.SCHED_PROCESS_EXIT)
     formats = tuple(one for one in t.FORMATS if one not in births)
-    got = netcost_analysis.lifetimes(
-        timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats)
-    )
+    got = lifetimes(timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats))
     row = got.loc["openssl"]
     # It was there from its first stay on, at the latest.
     assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_800, 2_000, 2_000]
     assert row["unknown_ns"] == 200
-    share = netcost_analysis.effective_share(
-        timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats)
-    )
+    share = effective_share(timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats))
     ends = share.loc["openssl", ["effective_share", "effective_max_share"]].tolist()
     assert ends == [1_200 / 2_000, 1_200 / 1_800]
 
@@ -159,7 +159,7 @@ def test_who_sleeps_is_there_where_it_would_have_been_seen(
     ]
     formats = tuple(one for one in t.FORMATS if one is not t.SCHED_PROCESS_EXIT)
     line = timeline(tmp_path, cpu(0, *told, task=OPENSSL), formats=formats, header=header)
-    row = netcost_analysis.lifetimes(line).loc["openssl"]
+    row = lifetimes(line).loc["openssl"]
     assert row[["lifetime_ns", "lifetime_max_ns"]].tolist() == [least, 4_000]
     asleep = 2_500 if least == 4_000 else 0
     assert row[["asleep_ns", "unknown_ns"]].tolist() == [asleep, 2_500 - asleep]
@@ -184,15 +184,15 @@ def lost() -> Cpu:
 
 def test_what_may_have_been_its_time_is_its_upper_bound(tmp_path: Path) -> None:
     line = timeline(tmp_path, lost())
-    row = netcost_analysis.stolen(line).loc["openssl"]
+    row = stolen(line).loc["openssl"]
     unknown = int(line.sums().loc[line.sums()["tid"].isna(), "ns"].sum())
     assert unknown >= 1_500
     assert row[["unknown_ns", "unknown_max_ns"]].tolist() == [0, unknown]
-    assert netcost_analysis.lifetimes(line).loc["openssl", "unknown_ns"] == unknown
-    shares = netcost_analysis.effective_share(line).loc["openssl"]
+    assert lifetimes(line).loc["openssl", "unknown_ns"] == unknown
+    shares = effective_share(line).loc["openssl"]
     assert shares["effective_share"] == 1_500 / 4_000
     assert shares["effective_max_share"] == (1_500 + unknown) / 4_000
-    assert netcost_analysis.stolen(line, by="cpu").loc[0, "unknown_max_ns"] == unknown
+    assert stolen(line, by="cpu").loc[0, "unknown_max_ns"] == unknown
 
 
 # A number that is given away again is another task's; its life before is over.
@@ -206,7 +206,7 @@ def test_a_number_that_is_used_again(tmp_path: Path) -> None:
         h.Switch(700, OPENSSL, ASLEEP),
         h.Waking(1_000, UDPSINK),
     ]
-    row = netcost_analysis.lifetimes(timeline(tmp_path, cpu(0, *told, task=MAKE))).loc["openssl"]
+    row = lifetimes(timeline(tmp_path, cpu(0, *told, task=MAKE))).loc["openssl"]
     assert row["tasks"] == 2
     assert row["lifetime_max_ns"] == (300 - 100) + (1_000 - 600)
     assert row["absent_ns"] == 2 * 1_000 - 600
@@ -240,22 +240,12 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
         ),
         cpu(1, h.Waking(200, MAKE), h.Waking(1_000, MAKE), task=OPENSSL),
     )
-    assert netcost_analysis.stolen(line).loc["openssl", "on_cpu_ns"] == 1_100
+    assert stolen(line).loc["openssl", "on_cpu_ns"] == 1_100
     for by in ("comm", "tid"):
-        row = (
-            netcost_analysis.lifetimes(line, by)
-            .reset_index("comm")
-            .query("comm == 'openssl'")
-            .iloc[0]
-        )
+        row = lifetimes(line, by).reset_index("comm").query("comm == 'openssl'").iloc[0]
         assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_000, 1_000, 0]
         assert row[["own_ns", "unknown_ns"]].tolist() == [1_000, 0]
-        shares = (
-            netcost_analysis.effective_share(line, by)
-            .reset_index("comm")
-            .query("comm == 'openssl'")
-            .iloc[0]
-        )
+        shares = effective_share(line, by).reset_index("comm").query("comm == 'openssl'").iloc[0]
         assert shares["effective_share"] == shares["effective_max_share"] == 1
 
 
@@ -263,7 +253,7 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid"])
 def test_a_life_closes(name: str, by: str) -> None:
     line = kept(name).timeline()
-    got, losses = netcost_analysis.lifetimes(line, by), netcost_analysis.stolen(line, by)
+    got, losses = lifetimes(line, by), stolen(line, by)
     assert (got >= 0).all().all()
     assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
     assert (got["lifetime_ns"] <= got["lifetime_max_ns"]).all()
@@ -287,7 +277,7 @@ def test_windows_close_too(name: str) -> None:
     capture = kept(name)
     half = capture.info["duration_ns"] / 2e9
     for ends in ((None, half), (half, None)):
-        got = netcost_analysis.lifetimes(capture.timeline(*ends))
+        got = lifetimes(capture.timeline(*ends))
         assert (got >= 0).all().all()
         assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
         assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
@@ -297,22 +287,20 @@ def test_windows_close_too(name: str) -> None:
 @pytest.mark.parametrize("name", [one for one in ALL if "stolen-time" in one])
 def test_what_top_shows_is_one_figure(name: str) -> None:
     capture = kept(name)
-    shown = netcost_analysis.accounts(capture).loc["task_stat", "got_share"]
-    row = netcost_analysis.effective_share(capture.timeline()).loc["openssl"]
+    shown = accounts(capture).loc["task_stat", "got_share"]
+    row = effective_share(capture.timeline()).loc["openssl"]
     assert row["monitor_share"] == row["monitor_max_share"] == shown
     # And it is what the trace says of its lifetime, to what its counter resolves.
-    losses = netcost_analysis.stolen(capture.timeline()).loc["openssl"]
-    lifetime = netcost_analysis.lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
+    losses = stolen(capture.timeline()).loc["openssl"]
+    lifetime = lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
     assert losses["monitor_ns"] / lifetime == pytest.approx(shown, abs=0.03)
 
 
 def test_what_top_shows_of_a_bundle_written_by_hand(tmp_path: Path) -> None:
     capture = netcost_analysis.open_capture(doctored(tmp_path / "b"))
-    assert (
-        netcost_analysis.effective_share(capture.timeline()).loc["openssl", "monitor_share"] == 0.99
-    )
+    assert effective_share(capture.timeline()).loc["openssl", "monitor_share"] == 0.99
     # Of a part of the recording the kernel counted nothing by itself.
-    part = netcost_analysis.effective_share(capture.timeline(0, 0.0005)).loc["openssl"]
+    part = effective_share(capture.timeline(0, 0.0005)).loc["openssl"]
     assert part["monitor_share"] == pytest.approx(1.0)
 
 
@@ -330,7 +318,7 @@ def test_what_top_shows_has_no_source_where_it_is_not_known(
     # Nor of a CPU, nor where the kernel's configuration is not known.
     line = timeline(tmp_path / "t", cpu(0, *lived(), task=MAKE))
     for by in ("comm", "tid", "cpu"):
-        shares = netcost_analysis.effective_share(line, by=by)
+        shares = effective_share(line, by=by)
         assert shares["monitor_from"].isna().equals(shares["monitor_share"].isna())
         assert len(shares)
         assert shares["monitor_from"].isna().all()
@@ -339,8 +327,8 @@ def test_what_top_shows_has_no_source_where_it_is_not_known(
 def test_a_cpu_has_no_life(tmp_path: Path) -> None:
     line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
     with pytest.raises(ValueError, match="a CPU has no life"):
-        netcost_analysis.lifetimes(line, by="cpu")
-    assert pd.isna(netcost_analysis.effective_share(line, by="cpu").loc[0, "monitor_share"])
+        lifetimes(line, by="cpu")
+    assert pd.isna(effective_share(line, by="cpu").loc[0, "monitor_share"])
 
 
 def test_the_command_line_shows_it(netcost: Netcost) -> None:
@@ -376,13 +364,13 @@ def test_time_without_an_owner_and_a_life_that_is_not_known_have_two_words(
 def test_one_cpu_of_a_host_is_not_all_of_it() -> None:
     capture = kept("hidden-cost/40000-pps-1.netcost.tar.zst")
     assert (capture.info["cpus"], capture.info["nr_cpus"]) == ([1], 2)
-    lived = netcost_analysis.lifetimes(capture.timeline()).loc["netcost-record"]
+    lived = lifetimes(capture.timeline()).loc["netcost-record"]
     assert lived["lifetime_ns"] < lived["lifetime_max_ns"]
 
 
 @pytest.mark.parametrize("name", ["stolen-time-tcp.netcost.tar.zst", "nic-stolen-time"])
 def test_a_share_is_at_most_one_and_its_ends_are_in_order(name: str) -> None:
-    shares = netcost_analysis.effective_share(kept(name).timeline())
+    shares = effective_share(kept(name).timeline())
     for share in ("monitor", "effective", "overcharged"):
         low, high = shares[f"{share}_share"], shares[f"{share}_max_share"]
         assert (low <= high + 1e-12).all()

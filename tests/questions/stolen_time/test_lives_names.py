@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.processes import run_queue
+from netcost_analysis.questions.stolen_time import handovers, lifetimes, waited_for
 from netcost_analysis.questions.stolen_time.facts import facts_of
 from netcost_analysis.questions.stolen_time.lives import lives_from
 from netcost_analysis.questions.stolen_time.stays import stays_of
@@ -78,19 +81,19 @@ def executing(folder: Path) -> netcost_analysis.Timeline:
 # A wait is of the name under which it began: no share of a life is above 1.
 def test_who_executes_a_program_waited_under_the_name_before(tmp_path: Path) -> None:
     line = executing(tmp_path)
-    waits = netcost_analysis.waited_for(line).groupby("comm")[["ns", "lifetime_share"]].sum()
-    lived = netcost_analysis.lifetimes(line)
+    waits = waited_for(line).groupby("comm")[["ns", "lifetime_share"]].sum()
+    lived = lifetimes(line)
     assert waits["ns"].loc[["sh", "cat"]].tolist() == [100 + 1_000, 90]
     assert (waits["lifetime_share"] <= 1).all()
     waited = lived["displaced_ns"] + lived["waited_others_ns"]
     assert waited.loc[["sh", "cat"]].tolist() == [1_100, 90]
     for by in ("comm", "tid"):
-        queue = netcost_analysis.run_queue(line, by)
+        queue = run_queue(line, by)
         summed = queue.groupby("comm")[["ns", "wait_share"]].sum()
         assert summed["ns"].loc[["sh", "cat"]].tolist() == [1_100, 90]
         assert (summed["wait_share"] <= 1).all()
     # Of a part of the recording too: the name that it was born with is not that of its later stays.
-    part = netcost_analysis.lifetimes(line.capture.timeline(1_350e-9, 2_000e-9))
+    part = lifetimes(line.capture.timeline(1_350e-9, 2_000e-9))
     assert "sh" not in part.index
     assert part.loc["cat", "lifetime_ns"] == 150
 
@@ -99,9 +102,9 @@ def test_who_executes_a_program_waited_under_the_name_before(tmp_path: Path) -> 
 def test_shares_of_a_life_are_at_most_one(name: str) -> None:
     line = netcost_analysis.open_capture(SAMPLES / name).timeline()
     for by, keys in (("comm", ["comm"]), ("tid", ["tid", "comm"])):
-        shares = netcost_analysis.waited_for(line, by).groupby(keys)["lifetime_share"].sum()
+        shares = waited_for(line, by).groupby(keys)["lifetime_share"].sum()
         assert shares.max() <= 1 + 1e-9
-        shares = netcost_analysis.run_queue(line, by).groupby(keys)["wait_share"].sum()
+        shares = run_queue(line, by).groupby(keys)["wait_share"].sum()
         assert shares.max() <= 1 + 1e-9
 
 
@@ -130,7 +133,7 @@ def test_a_wake_up_and_a_stay_that_were_lost(tmp_path: Path, name: str) -> None:
         nothing(2_000),
     )
     columns = ["lifetime_ns", "lifetime_max_ns", "asleep_ns", "waited_others_ns", "unknown_ns"]
-    found = netcost_analysis.lifetimes(line, "tid").loc[5][columns]
+    found = lifetimes(line, "tid").loc[5][columns]
     if name == "sh":
         assert found.loc["sh"].tolist() == [1_400, 1_400, 100 + 300, 100 + 100, 600]
         return
@@ -164,9 +167,9 @@ def test_a_name_may_have_been_there_unseen(tmp_path: Path) -> None:
         nothing(900),
         nothing(2_000),
     )
-    unknown = netcost_analysis.stolen(line).loc["sh", "unknown_max_ns"]
+    unknown = stolen(line).loc["sh", "unknown_max_ns"]
     assert unknown == int(line.sums().query("context == 'unknown'")["ns"].sum()) > 0
-    assert netcost_analysis.stolen(line, "tid").loc[(5, "sh"), "unknown_max_ns"] == 0
+    assert stolen(line, "tid").loc[(5, "sh"), "unknown_max_ns"] == 0
 
 
 # make |(fork and first stay of 5 lost) LOST|make wake-up|make| sh, executes cat, exits |make
@@ -186,7 +189,7 @@ def test_a_stay_of_two_names_after_a_loss(tmp_path: Path) -> None:
         to_make(1_500, "cat", "X"),
         nothing(2_000),
     )
-    found = netcost_analysis.lifetimes(line, "tid").loc[5]
+    found = lifetimes(line, "tid").loc[5]
     assert found["waited_others_ns"].tolist() == found["asleep_ns"].tolist() == [0, 0]
     assert found["lifetime_ns"].sum() == 100
     # As sh it may have been there from the start on, and waited for 100.
@@ -218,8 +221,8 @@ def test_who_executes_a_program_was_displaced_under_the_name_before(tmp_path: Pa
         to_make(1_310, "cat"),
         nothing(2_000),
     )
-    lost = netcost_analysis.stolen(line)["displaced_ns"]
+    lost = stolen(line)["displaced_ns"]
     lost = lost[lost > 0].to_dict()
     assert sorted(lost) == ["make", "sh"]
-    found = netcost_analysis.handovers(line).displaced.set_index("comm")["ns"]
+    found = handovers(line).displaced.set_index("comm")["ns"]
     assert found.to_dict() == lost

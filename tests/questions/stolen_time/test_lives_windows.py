@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.processes import run_queue
+from netcost_analysis.questions.stolen_time import effective_share, rolling_stolen
 from netcost_analysis.units import duration
 from support.doctored import doctored
 from support.host import SAMPLES
@@ -24,22 +26,22 @@ def test_a_victim_that_ends_is_no_change(tmp_path: Path) -> None:
     ends = (h.Exit(3_040), h.Switch(3_050, h.idle(0), 0x20), h.Waking(3_150, UDPSINK))
     told = (h.Waking(0, UDPSINK), *(one for pair in each for one in pair), *ends)
     line = timeline(tmp_path, cpu(0, *told, task=OPENSSL))
-    got = netcost.rolling_stolen(line, 500, 100, victim="openssl")
+    got = rolling_stolen(line, 500, 100, victim="openssl")
     assert got["lived_ns"].tolist() == [500] * 26 + [450, 350]
     told = line.ask.stolen_time.rolling_stolen(window_ns=500, step_ns=100, victim="openssl")
     for name in ("most", "least", "before", "after"):
         assert told.figures[name]["stolen_cpu_share"] == 0.1
     assert told.words.count("10.0 %") == 4
-    every = netcost.rolling_stolen(line, 500, 100, by="comm")
+    every = rolling_stolen(line, 500, 100, by="comm")
     assert every.loc[every["comm"] == "openssl", "lived_ns"].tolist() == got["lived_ns"].tolist()
-    assert netcost.rolling_stolen(line, 500, 100)["lived_ns"].isna().all()
+    assert rolling_stolen(line, 500, 100)["lived_ns"].isna().all()
 
 
 # Of 2 s the kernel charged the victim for 1.98 s; the recording has 1.16 ms of it: what of them it
 # was charged for nobody knows.
 def test_what_was_counted_of_a_run_is_not_of_the_recording(tmp_path: Path) -> None:
     line = netcost.open_capture(doctored(tmp_path / "b")).timeline()
-    shares = netcost.effective_share(line)
+    shares = effective_share(line)
     row = shares.loc["openssl"]
     assert row["lifetime_ns"] == row["lifetime_max_ns"] < 2_000_000
     assert (row["monitor_from"], row["monitor_share"]) == ("counted", 0.99)
@@ -61,7 +63,7 @@ def test_what_was_counted_of_a_run_that_was_recorded_is_of_its_life(tmp_path: Pa
     told = json.loads((bundle / "manifest.json").read_text())
     told["victim"]["wall_s"] = 0.00116
     (bundle / "manifest.json").write_text(json.dumps(told))
-    row = netcost.effective_share(netcost.open_capture(bundle).timeline()).loc["openssl"]
+    row = effective_share(netcost.open_capture(bundle).timeline()).loc["openssl"]
     assert row["monitor_of_ns"] == pytest.approx(row["lifetime_max_ns"], rel=0.001)
 
 
@@ -77,16 +79,16 @@ def test_what_it_had_of_one_cpu_is_not_cut_by_the_other(tmp_path: Path, cpus: li
     line = timeline(tmp_path, first, other)
     assert line.lives.set_index("comm").loc["openssl", "twice_ns"] == 500
     for by in ("comm", "tid"):
-        row = netcost.effective_share(line.capture.timeline(cpus=cpus), by).iloc[0]
+        row = effective_share(line.capture.timeline(cpus=cpus), by).iloc[0]
         assert row["effective_share"] == row["effective_max_share"] == 0.5
-    assert netcost.effective_share(line).loc["openssl", "effective_share"] == 1
+    assert effective_share(line).loc["openssl", "effective_share"] == 1
 
 
 # What a count alone proves may have been all that a task ran, and is no more than that.
 @pytest.mark.parametrize("by", ["comm", "tid"])
 def test_no_share_is_below_nothing(by: Any) -> None:
     line = netcost.open_capture(SAMPLES / "stolen-time-top.netcost.tar.zst").timeline()
-    shares = netcost.effective_share(line, by)
+    shares = effective_share(line, by)
     assert shares["effective_share"].min() >= 0
     for share in ("monitor", "effective", "overcharged"):
         assert (shares[f"{share}_share"] <= shares[f"{share}_max_share"] + 1e-12).all()
@@ -98,17 +100,17 @@ def test_a_wait_from_before_a_window_has_its_share_of_it(tmp_path: Path) -> None
     line = timeline(tmp_path, cpu(0, *told, h.Waking(1_000, UDPSINK), task=OPENSSL))
     part = line.capture.timeline(5e-7, 1e-6)
     for by in ("comm", "tid", "cpu"):
-        rows = netcost.run_queue(part, by).set_index("waited_after")
+        rows = run_queue(part, by).set_index("waited_after")
         row = rows.loc["wake-up"]
         # The wait itself is what it was.
         assert (row["waits"], row["ns"], row["longest_ns"], row["within_ns"]) == (1, 640, 640, 200)
         assert row["wait_share"] == row["wait_max_share"] == 200 / 500
-        whole = netcost.run_queue(line, by).set_index("waited_after").loc["wake-up"]
+        whole = run_queue(line, by).set_index("waited_after").loc["wake-up"]
         assert whole["ns"] == whole["within_ns"] == 640
 
 
 def test_nobody_waits_for_longer_than_it_was_there() -> None:
     capture = netcost.open_capture(SAMPLES / "stolen-time-top.netcost.tar.zst")
-    rows = netcost.run_queue(capture.timeline(0.60432191, 1.81296573))
+    rows = run_queue(capture.timeline(0.60432191, 1.81296573))
     assert (rows["ns"] > rows["within_ns"]).any()
     assert rows.groupby(["tid", "comm"])["wait_max_share"].sum().max() <= 1

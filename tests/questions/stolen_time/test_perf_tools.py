@@ -6,6 +6,8 @@ import re
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen_time import cost_classes, handovers
 from support.host import SAMPLES, require_tool
 from support.kept import kept
 from support.oracle import perf_kwork, run
@@ -48,7 +50,7 @@ def test_who_was_displaced_waited_by_perf_sched_timehist(top: netcost.Timeline) 
     behind_us = sum(
         max(0, min(until, end) - max(since, start)) for since, until in waited for start, end in had
     )
-    found = netcost.handovers(top).displaced
+    found = handovers(top).displaced
     ours_us = found[found["comm"] == "openssl"]["ns"].sum() / 1_000
     assert ours_us > 900_000
     assert 0.98 * behind_us < ours_us <= behind_us
@@ -62,7 +64,7 @@ def test_network_softirqs_take_as_long_by_perf_kwork(top: netcost.Timeline) -> N
         for work in perf_kwork(top.capture.bundle.trace, "softirq")
         if work.name == "(s)NET_RX"
     )
-    classes = netcost.cost_classes(top)
+    classes = cost_classes(top)
     taken = classes[classes["cost_class"].isin(["stolen", "synchronous", "stolen_or_synchronous"])]
     kinds = [*taken["cost_class"].unique(), "scheduled", "from_idle"]
     network = classes[classes["cost_class"].isin(kinds) & (classes["is_network"] == "yes")]
@@ -76,6 +78,6 @@ def test_network_softirqs_take_as_long_by_perf_kwork(top: netcost.Timeline) -> N
 )
 def test_displaced_is_the_ledgers_task_by_task(name: str, cpus: list[int] | None) -> None:
     line = kept(name).timeline(cpus=cpus)
-    found = netcost.handovers(line).displaced.groupby("tid")["ns"].sum()
-    known = netcost.stolen(line, by="tid")["displaced_ns"].groupby("tid").sum()
+    found = handovers(line).displaced.groupby("tid")["ns"].sum()
+    known = stolen(line, by="tid")["displaced_ns"].groupby("tid").sum()
     assert found.to_dict() == {tid: ns for tid, ns in known.items() if ns}

@@ -8,7 +8,16 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.stolen_time import chunks
+from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen_time import (
+    chunks,
+    cost_classes,
+    effective_share,
+    queues,
+    rolling_stolen,
+    thieves,
+)
 from netcost_analysis.questions.stolen_time.rolling import largest_change, spread, unknown_in, usual
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 from support.host import SAMPLES
@@ -53,7 +62,7 @@ def test_windows_roll(tmp_path: Path) -> None:
     line = timeline(tmp_path, told())
     origin = line.summary["start_ns"]
     assert origin % 100 == 0
-    got = netcost.rolling_stolen(line, window_ns=200, step_ns=100)
+    got = rolling_stolen(line, window_ns=200, step_ns=100)
     assert (got["start_ns"] - origin).tolist() == [0, 100, 200]
     assert (got["end_ns"] - origin).tolist() == [200, 300, 400]
     assert got["on_cpu_ns"].tolist() == [200, 200, 200]
@@ -68,10 +77,10 @@ def test_windows_roll(tmp_path: Path) -> None:
     assert kinds.sum(axis=1).tolist() == got["stolen_max_ns"].tolist()
     assert got["task_ns"].tolist() == [130, 180, 180]
     assert got["stolen_cpu_share"].tolist() == pytest.approx([0.35, 0.1, 0.1])
-    one = netcost.rolling_stolen(line, 200, 100, victim="openssl")
+    one = rolling_stolen(line, 200, 100, victim="openssl")
     assert one["on_cpu_ns"].tolist() == [200, 200, 160]
     assert one["stolen_share"].tolist() == pytest.approx([0.35, 0.1, 0.125])
-    by = netcost.rolling_stolen(line, 200, 100, by="comm").set_index(["comm", "start_ns"])
+    by = rolling_stolen(line, 200, 100, by="comm").set_index(["comm", "start_ns"])
     assert by.loc[("udpsink", origin + 200), "on_cpu_ns"] == 40
     change = largest_change(got)
     assert change is not None
@@ -81,20 +90,24 @@ def test_windows_roll(tmp_path: Path) -> None:
 # What is unknown from 100 to 200 is half of the windows that hold it.
 def test_windows_say_how_much_is_known(tmp_path: Path) -> None:
     line = timeline(tmp_path, told())
-    assert netcost.rolling_stolen(line, 200, 100)["unknown_cpu_share"].tolist() == [0.0, 0.0, 0.0]
+    assert rolling_stolen(line, 200, 100)["unknown_cpu_share"].tolist() == [
+        0.0,
+        0.0,
+        0.0,
+    ]
     sums = line.sums(100).copy()
     hole = (sums["bin_ns"] == sums["bin_ns"].min() + 100) & (sums["context"] == "task")
     sums.loc[hole, "context"] = "unknown"
-    frame = netcost.rolling_stolen(line, 200, 100)
+    frame = rolling_stolen(line, 200, 100)
     assert unknown_in(sums, frame, 100).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_windows_are_cut_where_the_timeline_is(tmp_path: Path) -> None:
     line = timeline(tmp_path, told(5))
-    got = netcost.rolling_stolen(line, window_ns=300, step_ns=300)
+    got = rolling_stolen(line, window_ns=300, step_ns=300)
     assert (got["end_ns"] - got["start_ns"]).tolist() == [295, 100]
     assert got["on_cpu_ns"].tolist() == [295, 100]
-    long = netcost.rolling_stolen(line, window_ns=9_000, step_ns=3_000)
+    long = rolling_stolen(line, window_ns=9_000, step_ns=3_000)
     assert (long["end_ns"] - long["start_ns"]).tolist() == [395]
 
 
@@ -102,9 +115,9 @@ def test_windows_that_cannot_be(tmp_path: Path) -> None:
     line = timeline(tmp_path, told())
     for window, step in ((250, 100), (-100, 100), (100, 0)):
         with pytest.raises(ValueError, match="no whole number of steps"):
-            netcost.rolling_stolen(line, window, step)
+            rolling_stolen(line, window, step)
     with pytest.raises(ValueError, match="by="):
-        netcost.rolling_stolen(line, by="comn")  # type: ignore[arg-type]
+        rolling_stolen(line, by="comn")  # type: ignore[arg-type]
 
 
 # Of eleven windows a tenth, two tenths, ... of one percent; two more cannot be compared: the victim
@@ -128,13 +141,13 @@ def test_the_spread_is_of_windows_that_can_be_compared() -> None:
 
 def test_windows_of_nothing(tmp_path: Path) -> None:
     line = timeline(tmp_path, cpu(0, h.Waking(5, UDPSINK), task=OPENSSL))
-    assert len(netcost.rolling_stolen(line)) == 0
-    assert len(netcost.rolling_stolen(line, by="tid")) == 0
+    assert len(rolling_stolen(line)) == 0
+    assert len(rolling_stolen(line, by="tid")) == 0
 
 
 def test_windows_without_switches(tmp_path: Path) -> None:
     formats = (*t.IRQ_FORMATS, t.NAPI_POLL)
-    got = netcost.rolling_stolen(timeline(tmp_path, told(), formats=formats), 200, 100)
+    got = rolling_stolen(timeline(tmp_path, told(), formats=formats), 200, 100)
     assert got["on_cpu_ns"].isna().all()
     assert got["stolen_share"].isna().all()
     assert got["stolen_cpu_share"].notna().all()
@@ -142,21 +155,21 @@ def test_windows_without_switches(tmp_path: Path) -> None:
 
 def test_windows_of_one_step_add_up(sample: netcost.Timeline) -> None:
     width = 7_000_000
-    losses = netcost.stolen(sample)
-    got = netcost.rolling_stolen(sample, width, width, by="comm").groupby("comm")
+    losses = stolen(sample)
+    got = rolling_stolen(sample, width, width, by="comm").groupby("comm")
     for name in ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "unknown_ns"):
         summed = got[name].sum()
         # When softirqs ran that were not recorded nobody knows: they are in no window.
         unseen = losses["stolen_unrecorded_ns"] if name == "stolen_max_ns" else 0
         assert summed.to_dict() == (losses[name] - unseen).loc[summed.index].to_dict()
-    wide = netcost.rolling_stolen(sample, 5 * width, width)
-    steps = netcost.rolling_stolen(sample, width, width)["stolen_ns"].to_numpy()
+    wide = rolling_stolen(sample, 5 * width, width)
+    steps = rolling_stolen(sample, width, width)["stolen_ns"].to_numpy()
     assert wide["stolen_ns"].tolist() == [steps[at : at + 5].sum() for at in range(len(wide))]
     assert wide["end_ns"].iloc[-1] == sample.summary["end_ns"]
 
 
 def test_classes_by_hand(tmp_path: Path) -> None:
-    got = netcost.cost_classes(timeline(tmp_path, told()))
+    got = cost_classes(timeline(tmp_path, told()))
     rows = {(row.comm, row.cost_class, row.is_network): row.ns for row in got.itertuples()}
     assert rows == {
         ("openssl", "own", None): 270,
@@ -169,7 +182,7 @@ def test_classes_by_hand(tmp_path: Path) -> None:
 
 
 def test_classes_of_idle_and_kernel_threads(tmp_path: Path) -> None:
-    got = netcost.cost_classes(
+    got = cost_classes(
         timeline(
             tmp_path,
             cpu(
@@ -198,7 +211,7 @@ def test_classes_of_idle_and_kernel_threads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
 def test_classes_partition_all_time(sample: netcost.Timeline, by: str) -> None:
-    got = netcost.cost_classes(sample, by)  # type: ignore[arg-type]
+    got = cost_classes(sample, by)  # type: ignore[arg-type]
     inside = got[got["cost_class"] != "displaced"]
     assert inside["ns"].sum() == sample.duration_ns * len(sample.summary["cpus"])
     displaced = got[got["cost_class"] == "displaced"]
@@ -207,8 +220,8 @@ def test_classes_partition_all_time(sample: netcost.Timeline, by: str) -> None:
 
 
 def test_classes_are_stolens(sample: netcost.Timeline) -> None:
-    got = netcost.cost_classes(sample)
-    losses = netcost.stolen(sample)
+    got = cost_classes(sample)
+    losses = stolen(sample)
     wide = got.pivot_table(index="comm", columns="cost_class", values="ns", aggfunc="sum")
     wide = wide.reindex(losses.index).fillna(0)
     for name in ("stolen", "synchronous", "scheduled", "displaced"):
@@ -220,21 +233,21 @@ def test_classes_are_stolens(sample: netcost.Timeline) -> None:
 
 
 def test_thieves_add_up(sample: netcost.Timeline) -> None:
-    got, losses = netcost.thieves(sample), netcost.stolen(sample)
+    got, losses = thieves(sample), stolen(sample)
     totals = got.groupby("comm")[["stolen_ns", "stolen_max_ns"]].sum()
     some = losses.loc[totals.index]
     assert totals["stolen_ns"].tolist() == some["stolen_ns"].tolist()
     seen = some["stolen_max_ns"] - some["stolen_unrecorded_ns"]
     assert totals["stolen_max_ns"].tolist() == seen.tolist()
     by_thief = got[got["comm"] == "openssl"].groupby("thief")["stolen_max_ns"].sum()
-    matrix = netcost.ledger(sample).max_ns.loc["openssl"]
+    matrix = ledger(sample).max_ns.loc["openssl"]
     matrix = matrix[~matrix.index.str.endswith(", not recorded")]
     assert by_thief.to_dict() == matrix[matrix > 0].to_dict()
 
 
 def test_queues_of_the_nic() -> None:
     line = kept("nic-stolen-time").timeline()
-    got = netcost.thieves(line).set_index(["comm", "context", "queue"])
+    got = thieves(line).set_index(["comm", "context", "queue"])
     named = line.irqs.set_index("irq")["name"].astype(str)
     for irq, name in named.items():
         queue = f"irq {irq} {name}"
@@ -271,7 +284,7 @@ def test_perf_script_pairs_the_same_lines_and_instances() -> None:
             if len(whom) == 1 and line not in (None, "none"):
                 key = (str(line), next(iter(whom)))
                 seen[key] = seen.get(key, 0) + 1
-    got = netcost.queues(kept("nic-stolen-time").timeline())
+    got = queues(kept("nic-stolen-time").timeline())
     assert len(got) == 2
     for row in got.itertuples():
         counts = {napi: n for (line, napi), n in seen.items() if line == str(row.irq)}
@@ -326,7 +339,7 @@ def test_lines_are_the_same_without_raises(name: str) -> None:
     line = kept(name).timeline()
     softirqs = line.softirqs.assign(raise_ns=pd.array([pd.NA] * len(line.softirqs), dtype="Int64"))
     got = lines_of(softirqs, line.hardirqs, line.polls)
-    known = netcost.queues(line)
+    known = queues(line)
     assert got[["napi", "irq"]].to_numpy().tolist() == known[["napi", "irq"]].to_numpy().tolist()
 
 
@@ -361,7 +374,7 @@ def test_a_coincidence_names_no_line() -> None:
 
 
 def test_effective_share_by_hand(tmp_path: Path) -> None:
-    got = netcost.effective_share(timeline(tmp_path, told())).loc["openssl"]
+    got = effective_share(timeline(tmp_path, told())).loc["openssl"]
     assert (got["on_cpu_ns"], got["task_ns"]) == (360, 270)
     assert got["effective_share"] == pytest.approx(270 / 400)
     # No bundle, no configuration: what a monitor shows is not known.
@@ -395,10 +408,10 @@ def test_what_a_task_sends_itself_it_had(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "kernel_config").write_text("CONFIG_TICK_CPU_ACCOUNTING=y\n")
     line = netcost.open_capture(tmp_path).timeline()
-    losses = netcost.stolen(line).loc["openssl"]
+    losses = stolen(line).loc["openssl"]
     assert losses[["task_ns", "synchronous_ns"]].tolist() == [650, 150]
     assert losses["stolen_or_synchronous_ns"] == 100
-    got = netcost.effective_share(line).loc["openssl"]
+    got = effective_share(line).loc["openssl"]
     assert got["monitor_share"] == pytest.approx(1.0)
     assert got["effective_share"] == pytest.approx(0.8)
     assert got["effective_max_share"] == pytest.approx(0.9)
@@ -425,14 +438,14 @@ def test_ticks_and_what_they_interrupt(tmp_path: Path) -> None:
             task=OPENSSL,
         ),
     )
-    got = netcost.effective_share(line)
+    got = effective_share(line)
     assert got.loc["openssl", ["ticks", "softirq_ticks"]].tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("name", ALL[1:])
 def test_ticks_are_those_that_perf_prints(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     line = netcost.open_capture(SAMPLES / name).timeline()
-    got = netcost.effective_share(line, by="tid")
+    got = effective_share(line, by="tid")
     assert got["monitor_share"].notna().all()
     assert (got["overcharged_share"] > -1e-12).all()
     counts: dict[int, int] = {}
@@ -445,5 +458,5 @@ def test_ticks_are_those_that_perf_prints(name: str, monkeypatch: pytest.MonkeyP
     victim = got.xs("openssl", level="comm").index[0]
     assert abs(ticks[victim] - counts[victim]) <= 1
     monkeypatch.setattr(chunks, "_MOST_SEGMENTS", len(line.segments) // 5)
-    again = netcost.effective_share(netcost.open_capture(SAMPLES / name).timeline(), by="tid")
+    again = effective_share(netcost.open_capture(SAMPLES / name).timeline(), by="tid")
     pd.testing.assert_frame_equal(got, again)

@@ -10,9 +10,15 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis import questions
 from netcost_analysis.errors import AbsentError
 from netcost_analysis.questions import example
-from netcost_analysis.questions.tracing_overhead import counts
+from netcost_analysis.questions.tracing_overhead import (
+    corrected_stolen,
+    counts,
+    event_cost,
+    tracing_cost,
+)
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.questions.tracing_overhead.counts import events_in
 from netcost_analysis.units import duration, share
@@ -58,7 +64,7 @@ def bundle(path: Path, preflight: str | None = None, **settings: object) -> netc
 
 def test_events_cost_the_time_after_them(tmp_path: Path) -> None:
     line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
-    row = netcost.tracing_cost(line).loc[0]
+    row = tracing_cost(line).loc[0]
     assert row["events"] == 7
     # The raise has 100 ns to the next event on that CPU, the softirq's entry 100 after the exit
     # too; the last event has nothing after it.
@@ -66,14 +72,14 @@ def test_events_cost_the_time_after_them(tmp_path: Path) -> None:
     assert row["source"] == "preflight"
     assert row["cost_share"] == pytest.approx(1_000 / 9_000)
     assert row["events_per_s"] == pytest.approx(7 / 9e-6)
-    victim = netcost.tracing_cost(line, by="comm").loc["openssl"]
+    victim = tracing_cost(line, by="comm").loc["openssl"]
     assert (victim["events"], victim["cost_ns"]) == (7, 1_000)
 
 
 def test_what_is_left_without_them(tmp_path: Path) -> None:
     line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
-    got = netcost.corrected_stolen(line).set_index("figure")
-    losses = netcost.stolen(line).loc["openssl"]
+    got = corrected_stolen(line).set_index("figure")
+    losses = questions.losses.stolen(line).loc["openssl"]
     for figure, row in got.iterrows():
         assert row["ns"] == losses[str(figure)]
     # irq entry and raise: 200 of 500 ns... the softirq's entry: 200 of 1,400.
@@ -123,9 +129,9 @@ def test_coarse_times_never_cost_more_than_there_is(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
     line = netcost.open_capture(path).timeline()
     for by in ("cpu", "comm"):
-        costs = netcost.tracing_cost(line, by)  # type: ignore[arg-type]
+        costs = tracing_cost(line, by)  # type: ignore[arg-type]
         assert (costs["cost_high_share"].dropna() <= 1).all()
-    got = netcost.corrected_stolen(line)
+    got = corrected_stolen(line)
     assert len(got)
     assert (got["cost_high_share"] <= 1).all()
     assert (got["corrected_low_ns"] >= 0).all()
@@ -145,7 +151,7 @@ def test_coarse_times_never_cost_more_than_there_is(tmp_path: Path) -> None:
 def test_where_a_cost_is_from(
     tmp_path: Path, text: str | None, source: str, each: tuple[int | None, int, int]
 ) -> None:
-    row = netcost.event_cost(bundle(tmp_path / "b", text)).iloc[0]
+    row = event_cost(bundle(tmp_path / "b", text)).iloc[0]
     assert row["source"] == source
     found = [row["event_ns"], row["event_low_ns"], row["event_high_ns"]]
     assert tuple(None if pd.isna(one) else one for one in found) == each
@@ -153,9 +159,9 @@ def test_where_a_cost_is_from(
 
 def test_a_bare_recording_has_the_published_range(tmp_path: Path) -> None:
     path = recording(told(), known=(OPENSSL,)).write(tmp_path / "perf.data")
-    got = netcost.event_cost(netcost.open_capture(path))
+    got = event_cost(netcost.open_capture(path))
     assert got["source"].tolist() == ["published"]
-    figures = netcost.corrected_stolen(netcost.open_capture(path).timeline())
+    figures = corrected_stolen(netcost.open_capture(path).timeline())
     assert figures["corrected_ns"].isna().all()
     assert figures["corrected_low_ns"].notna().all()
 
@@ -163,9 +169,9 @@ def test_a_bare_recording_has_the_published_range(tmp_path: Path) -> None:
 def test_without_switches_there_are_no_shares_of_a_task(tmp_path: Path) -> None:
     formats = (*t.IRQ_FORMATS, t.NAPI_POLL)
     line = bundle(tmp_path / "b", CHECKED.format(200), formats=formats).timeline()
-    assert not netcost.corrected_stolen(line)["figure"].isin(["on_cpu_ns", "task_ns"]).any()
-    assert netcost.tracing_cost(line, by="comm")["cost_share"].isna().all()
-    assert netcost.tracing_cost(line)["cost_share"].notna().all()
+    assert not corrected_stolen(line)["figure"].isin(["on_cpu_ns", "task_ns"]).any()
+    assert tracing_cost(line, by="comm")["cost_share"].isna().all()
+    assert tracing_cost(line)["cost_share"].notna().all()
 
 
 # As many events as a calibration has, one in 13 us.
@@ -232,7 +238,7 @@ def test_a_calibration_of_one_block_size(tmp_path: Path) -> None:
         load={1024: 600_000},
         load_traced={1024: 550_000},
     )
-    load, idle, published = (row for _, row in netcost.event_cost(capture).iterrows())
+    load, idle, published = (row for _, row in event_cost(capture).iterrows())
     # 5 % of a CPU, give or take the idle pair's 1.5, for 7 events in 90 us.
     each = 90_000 / 7
     assert (load["source"], load["events"]) == ("calibration, load", 7)
@@ -245,7 +251,7 @@ def test_a_calibration_of_one_block_size(tmp_path: Path) -> None:
     assert "loads" not in load["why"]
     assert (idle["source"], idle["usable"]) == ("calibration, idle", False)
     assert published["usable"]
-    assert netcost.tracing_cost(capture.timeline())["source"].tolist() == ["calibration, load"]
+    assert tracing_cost(capture.timeline())["source"].tolist() == ["calibration, load"]
 
 
 def test_a_calibration_that_shows_nothing_is_not_used(tmp_path: Path) -> None:
@@ -256,10 +262,10 @@ def test_a_calibration_that_shows_nothing_is_not_used(tmp_path: Path) -> None:
         load={1024: 600_000},
         load_traced={1024: 605_000},
     )
-    costs = netcost.event_cost(capture)
+    costs = event_cost(capture)
     assert costs["usable"].tolist() == [False, False, True]
     assert "not told from nothing" in costs["why"].iloc[0]
-    assert netcost.tracing_cost(capture.timeline())["source"].tolist() == ["published"]
+    assert tracing_cost(capture.timeline())["source"].tolist() == ["published"]
 
 
 RUNS = {
@@ -272,10 +278,10 @@ RUNS = {
 
 def test_loads_twice_apart_are_no_calibration(tmp_path: Path) -> None:
     capture = calibrated(tmp_path / "b", loads=(617_540, 318_278), **RUNS)
-    row = netcost.event_cost(capture).iloc[0]
+    row = event_cost(capture).iloc[0]
     assert not row["usable"]
     assert "the loads differ: 617,540 packets/s untraced and 318,278 traced" in row["why"]
-    assert netcost.tracing_cost(capture.timeline())["source"].tolist() == ["published"]
+    assert tracing_cost(capture.timeline())["source"].tolist() == ["published"]
     text = said(capture.timeline().ask.tracing_overhead.tracing_cost())
     assert "Its own calibration is not taken: " in text
     assert "318,278 traced" in text
@@ -290,7 +296,7 @@ def test_loads_twice_apart_are_no_calibration(tmp_path: Path) -> None:
 def test_loads_a_little_apart_widen_it(
     tmp_path: Path, traced: int, low: float, high: float, usable: bool
 ) -> None:
-    row = netcost.event_cost(calibrated(tmp_path / "b", (100_000, traced), **RUNS)).iloc[0]
+    row = event_cost(calibrated(tmp_path / "b", (100_000, traced), **RUNS)).iloc[0]
     each, slack = 90_000 / 7, 0.001
     assert row["event_ns"] == round(0.05 * each)
     assert row["event_low_ns"] == pytest.approx(low * each, abs=slack * each)
@@ -302,13 +308,13 @@ def test_loads_a_little_apart_widen_it(
 def test_the_same_packets_in_other_batches_widen_it(tmp_path: Path) -> None:
     capture = calibrated(tmp_path / "b", **RUNS)
     counted(tmp_path / "b", 100_000, net_rx=95_000)
-    row = netcost.event_cost(netcost.open_capture(capture.path)).iloc[0]
+    row = event_cost(netcost.open_capture(capture.path)).iloc[0]
     assert row["event_high_ns"] == pytest.approx((0.06 + 0.02) * 90_000 / 7, rel=0.02)
     assert "95,000 traced" in row["why"]
 
 
 def test_runs_of_unknown_loads_are_no_calibration(tmp_path: Path) -> None:
-    row = netcost.event_cost(calibrated(tmp_path / "b", loads=None, **RUNS)).iloc[0]
+    row = event_cost(calibrated(tmp_path / "b", loads=None, **RUNS)).iloc[0]
     assert not row["usable"]
     assert "the loads of the two runs are unknown" in row["why"]
 
@@ -328,12 +334,12 @@ def test_a_price_for_another_cpu_is_an_extrapolation(tmp_path: Path) -> None:
     there = cpu(1, h.Waking(0, OPENSSL), h.IrqEntry(1_000, 33), h.IrqExit(1_500, 33), task=UDPSINK)
     capture = calibrated(tmp_path / "b", cpus=(SPARSE, there), **RUNS)
     line = capture.timeline()
-    by_cpu = netcost.tracing_cost(line)["source"]
+    by_cpu = tracing_cost(line)["source"]
     assert by_cpu.to_dict() == {
         0: "calibration, load",
         1: "calibration, load of CPU 0, extrapolated",
     }
-    figures = netcost.corrected_stolen(line).groupby("comm")["source"].unique()
+    figures = corrected_stolen(line).groupby("comm")["source"].unique()
     assert figures["openssl"].tolist() == ["calibration, load"]
     assert figures["udpsink"].tolist() == ["calibration, load of CPU 0, extrapolated"]
     answer = line.ask.tracing_overhead.tracing_cost()
@@ -358,7 +364,7 @@ def test_calibrations_of_a_sample_agree_with_what_was_measured_there() -> None:
     # (docs/capture.md); one pair of runs each, so they scatter.
     found = []
     for path in sorted((SAMPLES / "hidden-cost").glob("[24]0000-pps-*")):
-        row = netcost.event_cost(netcost.open_capture(path)).iloc[0]
+        row = event_cost(netcost.open_capture(path)).iloc[0]
         assert row["source"] == "calibration, load"
         found.append(row["event_ns"])
     assert len(found) >= 6
@@ -370,11 +376,13 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
     line = kept(name).timeline()
     assert line.capture.bundle
     lines = printed(name)
-    by_cpu = netcost.tracing_cost(line)["events"]
+    by_cpu = tracing_cost(line)["events"]
     assert by_cpu.to_dict() == Counter(number for number, *_ in lines)
     assert by_cpu.sum() == sum(line.capture.info["events"].values())
-    by_tid = netcost.tracing_cost(line, by="tid")["events"].groupby("tid").sum()
-    [tid] = [tid for tid, comm in netcost.stolen(line, by="tid").index if comm == "openssl"][:1]
+    by_tid = tracing_cost(line, by="tid")["events"].groupby("tid").sum()
+    [tid] = [
+        tid for tid, comm in questions.losses.stolen(line, by="tid").index if comm == "openssl"
+    ][:1]
     # The event of a switch is of the task that leaves, and its cost of the one that comes.
     theirs = Counter(tid for _, _, tid, *_ in lines)[tid]
     assert by_tid[tid] == pytest.approx(theirs, rel=0.01)
@@ -383,8 +391,8 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
 def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
-    got = netcost.corrected_stolen(line, by)  # type: ignore[arg-type]
-    losses = netcost.stolen(line, by)  # type: ignore[arg-type]
+    got = corrected_stolen(line, by)  # type: ignore[arg-type]
+    losses = questions.losses.stolen(line, by)  # type: ignore[arg-type]
     keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
     for figure, rows in got.groupby("figure"):
         known = losses[str(figure)]
@@ -400,7 +408,7 @@ def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
 def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     # 88,000 events a second on openssl: at 0.3 us each a sixth of what they measure.
     line = kept("veth-stolen-time").timeline()
-    got = netcost.corrected_stolen(line)
+    got = corrected_stolen(line)
     own = got[got["comm"] == "openssl"].set_index("figure")
     assert own.loc["stolen_ns", "doubtful"] == "yes"
     assert own.loc["task_ns", "doubtful"] == "perhaps"
@@ -423,7 +431,7 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
 # Its interrupts are perhaps network, and none surely.
 def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
     line = kept("local-migrations.netcost.tar.zst").timeline()
-    got = netcost.corrected_stolen(line)
+    got = corrected_stolen(line)
     own = got[got["comm"] == "openssl"].set_index("figure")
     assert "stolen_network_ns" not in own.index
     least = share(own.loc["stolen_network_max_ns", "cost_low_share"])
@@ -448,7 +456,7 @@ def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
 def test_a_victim_is_a_name_or_a_tid() -> None:
     line = kept("veth-stolen-time").timeline()
     overhead = line.ask.tracing_overhead
-    whole = netcost.corrected_stolen(line, by="tid")
+    whole = corrected_stolen(line, by="tid")
     tid = int(whole.loc[whole["comm"] == "openssl", "tid"].iloc[0])
     own = overhead.corrected_stolen(victim=tid)
     assert set(own.frame["tid"]) == {tid}
@@ -463,10 +471,10 @@ def test_a_victim_is_a_name_or_a_tid() -> None:
 
 def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
-    whole = netcost.tracing_cost(capture.timeline())
+    whole = tracing_cost(capture.timeline())
     monkeypatch.setattr(example, "_MOST_EVENTS", 100_000)
     monkeypatch.setattr(counts, "_MOST_EVENTS", 100_000)
-    part = netcost.tracing_cost(netcost.open_capture(capture.path).timeline())
+    part = tracing_cost(netcost.open_capture(capture.path).timeline())
     assert part.loc[1, "events"] == pytest.approx(whole.loc[1, "events"], rel=0.25)
 
 

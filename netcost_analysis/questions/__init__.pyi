@@ -1,0 +1,14 @@
+# The topics, each imported on its first use.
+
+from . import accounting as accounting
+from . import batches as batches
+from . import completeness as completeness
+from . import devices as devices
+from . import example as example
+from . import ledger as ledger
+from . import losses as losses
+from . import migration as migration
+from . import network as network
+from . import processes as processes
+from . import stolen_time as stolen_time
+from . import tracing_overhead as tracing_overhead
