@@ -56,11 +56,10 @@ def test_every_answer_has_its_faces(name: str) -> None:
     assert all(isinstance(frame, pd.DataFrame) for frame in answer.tables.values())
     assert all(isinstance(note, str) for note in answer.notes)
     assert (answer.coverage is None) == ("Timeline" not in answer.sources)
-    for picture in questions()[name].pictures.values():
-        for panel in picture.panels(answer):
-            axes = answer._drawn(picture, dict(panel)).axes
-            assert axes
-            assert str(axes[0].figure.get_label())
+    for picture, drawn in questions()[name].pictures.items():
+        plot = getattr(answer, f"plot_{picture}") if picture else answer.plot
+        for panel in drawn.panels(answer):
+            assert str(plot(**panel).figure.get_label())
     plt.close("all")
 
 
