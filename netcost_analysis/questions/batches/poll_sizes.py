@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...timeline.timeline import Timeline
+from ..inputs import added, fold
 from ..question import question
 from .common import plain
 
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
+_KEYS = ["device", "cpu", "budget", "work"]
+
 
 @question(
     needs=("napi:napi_poll",),
+    inputs=("polls",),
     main_columns=(
         "device",
         "cpu",
@@ -39,26 +43,35 @@ def poll_sizes(timeline: Timeline) -> pd.DataFrame:
     budget and is done), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets
     and shares are NA); else None. Raises MissingEventsError without napi_poll.
     """
-    timeline.load("polls")
-    return sizes_from(timeline.polls)
+    return _shared(counted(timeline))
 
 
 def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
-    # poll_sizes() of the polls table.
+    # poll_sizes() of some polls.
+    return _shared(counted.step(None, polls))
+
+
+@fold("polls")
+def counted(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # Polls by device, CPU, budget and work: how many, and sums.
     rows = plain(polls)
     rows["device"] = rows["device"].fillna("(no_device)")
     rows["without_begin"] = rows["start_ns"].isna()
     rows["packets"] = rows["work"].fillna(0)
-    keys = ["device", "cpu", "budget", "work"]
-    groups = rows.groupby(keys, dropna=False, sort=True)
-    table = pd.DataFrame(
+    groups = rows.groupby(_KEYS, dropna=False, sort=True)
+    part = pd.DataFrame(
         {
             "polls": groups.size().astype("int64"),
             "packets": groups["packets"].sum().astype("Int64"),
             "ns": groups["self_ns"].sum().astype("int64"),
             "without_begin": groups["without_begin"].sum().astype("int64"),
         }
-    ).reset_index()
+    )
+    return added(counts, part)
+
+
+def _shared(counts: pd.DataFrame) -> pd.DataFrame:
+    table = counts.reset_index()
     table["packets"] = table["packets"].mask(table["work"].isna())
     for what in ("polls", "packets"):
         values = table[what].astype("Float64")

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.ask import questions
 from netcost_analysis.questions.batches import (
     irq_gaps,
     long_softirqs,
@@ -484,7 +485,7 @@ def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
 )
 def test_a_capture_without_anything_has_empty_tables(tmp_path: Path, question: str) -> None:
     told_of = told(tmp_path, cpu(0, h.Waking(5, UDPSINK), h.Waking(9, UDPSINK), task=OPENSSL))
-    answer = getattr(netcost, question)(told_of)
+    answer = questions()[question](told_of)
     for table in answer[1:] if isinstance(answer, tuple) else [answer]:
         assert isinstance(table, pd.DataFrame)
 
@@ -500,4 +501,4 @@ def test_a_capture_without_anything_has_empty_tables(tmp_path: Path, question: s
 def test_what_was_not_recorded_is_named(tmp_path: Path, question: str, lacking: str) -> None:
     told_of = drawn(tmp_path, *CHAIN, formats=t.SCHED_FORMATS)
     with pytest.raises(netcost.CaptureError, match=f"{question} needs .*{lacking}"):
-        getattr(netcost, question)(told_of)
+        questions()[question](told_of)
