@@ -140,8 +140,8 @@ def longest_recorded(timeline: "Timeline") -> Longest:
     # none.
     capture = timeline.capture
     if capture not in _longest:
-        whole = timeline.start is None and timeline.end is None and not timeline.cpus
-        columns = (timeline if whole else capture.timeline()).columns("longest")
+        whole = timeline if timeline.is_whole else capture.timeline()
+        columns = whole.columns("longest")
         found: Longest = {}
         for cpu, context, irq, name, ns in zip(*columns.values(), strict=True):
             kind, counter = {
