@@ -226,6 +226,11 @@ class Timeline:
         return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is of all of the capture: no window, and every CPU."""
+        return self.start_s is None and self.end_s is None and not self.cpus
+
+    @property
     def offset_ns(self) -> int:
         """From the capture's start to the window's."""
         return int(self.summary["start_ns"]) - self.capture.start_ns
