@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .common import Ints, int64, plain
 from .kernel_limits import KernelLimits, limits_of
@@ -25,6 +26,7 @@ AT_ONCE_NS = 20_000
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs"),
     main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "ended"),
     rows=0,
 )
@@ -40,17 +42,9 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     Raises MissingEventsError without softirq_entry and softirq_exit, ValueError for an hz below 1.
     """
     limits = limits_of(timeline.capture, hz=hz)
-    timeline.load("softirqs", "hardirqs")
     raises = not unrecorded(timeline.capture, "irq:softirq_raise")
-    return runs_from(timeline.softirqs, timeline.hardirqs, limits, raises)
-
-
-def runs_from(
-    softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimits, raises: bool
-) -> pd.DataFrame:
-    # softirq_runs() of two tables. raises: whether softirq_raise was recorded.
-    rows, runs = runs_of(softirqs, hardirqs)
-    left = _left(rows, runs)
+    softirqs, runs = runs_of(*rows(timeline, "softirqs", "hardirqs"))
+    left = _left(softirqs, runs)
     runs["left"] = pd.array(left if raises else [pd.NA] * len(runs), dtype="boolean")
     stopped = np.where(left, stopped_by(runs["rounds_made"], runs["ns"], limits), "done")
     runs["ended"] = stopped if raises else "unknown"

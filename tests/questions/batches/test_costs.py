@@ -7,7 +7,7 @@ import pytest
 from netcost_analysis.questions.batches.line import fit
 from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
 from netcost_analysis.questions.batches.poll_costs import Gathered, costs_from
-from netcost_analysis.questions.batches.poll_sizes import polls_of
+from netcost_analysis.questions.batches.poll_sizes import by_work, counted, mean_batch, sizes_of
 from netcost_analysis.questions.batches.rate_curve import curve_from, summed
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
@@ -64,7 +64,7 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     costs = costs_from(gathered(work))
     assert costs["batch_mean"].tolist() == [5.0]
     polls = gathered(work).polls.assign(budget=pd.array([64] * 6, dtype="Int64"))
-    assert (polls_of(polls).packets, polls_of(polls).batch_mean) == (20, 5.0)
+    assert mean_batch(by_work(sizes_of(counted.step(None, polls)))) == 5.0
     step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
     sums = summed(gathered(work)).assign(bundle="b")
     assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch"].tolist() == [5.0]

@@ -12,8 +12,10 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.batches import kernel_limits
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
-from netcost_analysis.questions.batches.poll_sizes import sizes_from
-from netcost_analysis.questions.batches.squeezes import by_cpu, compared, marked
+from netcost_analysis.questions.batches.poll_sizes import counted as counted_polls
+from netcost_analysis.questions.batches.poll_sizes import sizes_of
+from netcost_analysis.questions.batches.softnet import compared
+from netcost_analysis.questions.batches.squeezes import by_cpu, marked
 from support.host import ROOT
 
 MS = 1_000_000
@@ -44,18 +46,20 @@ def polls(*rows: tuple[Any, ...]) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=list(POLLS)).astype(POLLS)
 
 
+def sizes(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    return sizes_of(counted_polls.step(None, polls(*rows)))
+
+
 def test_sizes_by_device_cpu_and_budget() -> None:
-    table = sizes_from(
-        polls(
-            (0, 0, 10, "eth0", 64, 64, 10, 1),
-            (0, 10, 15, "eth0", 63, 64, 5, 1),
-            (0, 15, 18, "eth0", 63, 64, 3, 1),
-            (0, 20, 21, "eth0", 0, 64, 1, 2),
-            (1, 20, 21, "eth0", 8, 8, 1, 2),
-            (1, None, 30, "eth0", 8, 8, None, None),
-            (1, 40, 42, "eth0", 0, 0, 2, 3),
-            (1, 50, 57, None, None, None, 7, 4),
-        )
+    table = sizes(
+        (0, 0, 10, "eth0", 64, 64, 10, 1),
+        (0, 10, 15, "eth0", 63, 64, 5, 1),
+        (0, 15, 18, "eth0", 63, 64, 3, 1),
+        (0, 20, 21, "eth0", 0, 64, 1, 2),
+        (1, 20, 21, "eth0", 8, 8, 1, 2),
+        (1, None, 30, "eth0", 8, 8, None, None),
+        (1, 40, 42, "eth0", 0, 0, 2, 3),
+        (1, 50, 57, None, None, None, 7, 4),
     )
     rows = {(row["device"], row["cpu"], row["work"]): row for row in table.to_dict("records")}
     spike = rows[("eth0", 0, 63)]
@@ -77,7 +81,7 @@ def test_sizes_by_device_cpu_and_budget() -> None:
 
 
 def test_ordinary_sizes_are_no_trap() -> None:
-    assert sizes_from(polls((0, 0, 9, "eth0", 5, 64, 9, 1)))["trap"].isna().all()
+    assert sizes((0, 0, 9, "eth0", 5, 64, 9, 1))["trap"].isna().all()
 
 
 def squeezed(*rows: tuple[Any, ...], limits: KernelLimits = LIMITS) -> pd.DataFrame:
