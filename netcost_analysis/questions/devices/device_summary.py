@@ -32,7 +32,11 @@ class DeviceSummary(NamedTuple):
     flags: pd.DataFrame | None
 
 
-@question(main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"), rows=0)
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
+    rows=0,
+)
 def device_summary(timeline: "Timeline") -> DeviceSummary:
     """Which device costs most CPU time, and the gravest of what looks wrong about any.
 
