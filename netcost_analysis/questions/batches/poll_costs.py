@@ -1,10 +1,12 @@
 # What a poll costs however few packets it has.
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ...display.templates import as_text, render
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 _DEVICES = 3
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
-_NOT_STRAIGHT = "the cost is no straight line"
+_WHY = Path(__file__).with_name("poll_costs_why.md")
 
 
 @question(
@@ -118,7 +120,7 @@ def costs_from(
     table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
     counts = ("cpu", *_COLUMNS[: _COLUMNS.index("batch_mean")])
     kinds = dict.fromkeys(counts, "Int64")
-    kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -2], "float64")
+    kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -3], "float64")
     table = table.astype(kinds)
     return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
 
@@ -128,7 +130,8 @@ _COLUMNS = [
     *("batch_mean", "batch_spread"),
     *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
     *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
-    *("irqs_per_poll", "irq_per_poll_ns", "outside_polls_per_poll_ns", "doubt", "refused"),
+    *("irqs_per_poll", "irq_per_poll_ns", "outside_polls_per_poll_ns"),
+    *("doubt", "refused", "why"),
 ]
 
 
@@ -155,8 +158,14 @@ def _row(
         "outside_polls_per_poll_ns": polls["outside_polls_ns"].sum() / count,
         "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
     }
+    figures: dict[str, Any] = {**row, "with_packets": len(batch)}
+    figures |= dict(zip(("min_polls", "min_works", "min_spread"), limits, strict=True))
     if row["refused"] is None:
-        row |= _line(fit(batch, ns))
+        line = fit(batch, ns)
+        row |= _line(line)
+        figures |= row | (line.bent._asdict() if line.bent else {})
+    if row["refused"] or row["doubt"]:
+        row["why"] = as_text(render(_WHY, figures))
     return row
 
 
@@ -165,13 +174,11 @@ def _line(line: Line) -> dict[str, object]:
     marginal_low, marginal_high = line.interval(line.marginal)
     doubt = None
     if line.fixed_ns < 0:
-        doubt = "the fixed cost is below 0: large polls cost more for each packet than small ones"
+        doubt = "fixed below 0"
     elif marginal_low < 0:
-        doubt = (
-            "the interval of the marginal cost includes 0: other things decide what a poll costs"
-        )
+        doubt = "marginal may be 0"
     elif line.bent is not None:
-        doubt = f"{_NOT_STRAIGHT}: {line.bent}"
+        doubt = "not straight"
     return {
         "fixed_ns": line.fixed_ns,
         "fixed_low_ns": fixed_low,

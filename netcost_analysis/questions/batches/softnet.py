@@ -1,10 +1,12 @@
 # What softnet_stat and /proc/softirqs counted, beside what the trace shows over the same time.
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from ...display.templates import as_text, render
 from ...parsers.counters import counters
 from ...timeline.timeline import Timeline
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 _FEW = 0.01
 # Clocks whose times are those of the counters' readings.
 _READINGS_CLOCK = ("monotonic", "mono")
+_WHY = Path(__file__).with_name("softnet_why.md")
 
 
 def with_missing(table: pd.DataFrame, proved: pd.DataFrame | None) -> pd.DataFrame:
@@ -30,17 +33,16 @@ def with_missing(table: pd.DataFrame, proved: pd.DataFrame | None) -> pd.DataFra
 
 
 def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
-    # What the kernel counted within the timeline's window, or why that is not known.
+    # What the kernel counted within the timeline's window, or, as a reason of softnet_why.md, why
+    # that is not known.
     bundle = timeline.capture.bundle
     if bundle is None:
-        return (
-            None,
-            "a bare recording has no softnet_stat: netcost-record takes it beside the trace",
-        )
+        return None, "no bundle"
     if timeline.capture.header.get("clock") not in _READINGS_CLOCK:
-        return None, "the capture's clock is not CLOCK_MONOTONIC, that of the counters' readings"
+        return None, "clock"
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    return grown(bundle, window), None
+    found = grown(bundle, window)
+    return found, "no readings" if found is None else None
 
 
 def grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
@@ -102,22 +104,22 @@ def compared(
     # is of the time between the readings, high of that and both readings.
     table = pd.DataFrame({"cpu": sorted(cpus)})
     if counted is None:
-        for name in _COMPARED[1:-1]:
+        for name in _COMPARED[1:-2]:
             table[name] = pd.array([pd.NA] * len(table), dtype="Int64")
-        why = why or "softnet_stat was not read twice within the capture"
-        return table.assign(verdict=f"unknown: {why}")
+        return table.assign(verdict="unknown", why=_sentence(why))
     table = table.merge(counted.drop(columns="received_rps").reset_index(), on="cpu", how="left")
     found = [_traced(rows, place) for place in table.to_dict("records")]
     names = ["squeezes_low", "squeezes_high", "softirqs_traced", "packets_traced"]
     table[names] = pd.DataFrame(found, index=table.index, columns=names).astype("Int64")
     verdicts = [_verdict(row) for row in table.to_dict("records")]
-    table = table.assign(verdict=np.array(verdicts, dtype=object))
+    table[["verdict", "why"]] = np.array(verdicts, dtype=object).reshape(-1, 2)
     return table[list(_COMPARED)].astype({"start_ns": "Int64", "end_ns": "Int64"})
 
 
 _COMPARED = (
     *("cpu", "start_ns", "end_ns", "squeezes_low", "squeezes_high", "softnet_squeezes"),
-    *("softirqs_traced", "softirqs_counted", "packets_traced", "packets_counted", "verdict"),
+    *("softirqs_traced", "softirqs_counted", "packets_traced", "packets_counted"),
+    *("verdict", "why"),
 )
 
 
@@ -136,26 +138,24 @@ def _traced(rows: pd.DataFrame, place: dict[Any, Any]) -> list[Any]:
     ]
 
 
-def _verdict(row: dict[Any, Any]) -> str:
+def _verdict(row: dict[Any, Any]) -> tuple[str, str | None]:
     low, high, kernel = row["squeezes_low"], row["squeezes_high"], row["softnet_squeezes"]
     if pd.isna(kernel):
-        return "unknown: softnet_stat has no count for this CPU"
+        return "unknown", _sentence("no count")
     if pd.isna(low) or pd.isna(high):
-        return "unknown: the limits were not recorded"
+        return "unknown", _sentence("no limits")
     traced, counted = row["softirqs_traced"], row["softirqs_counted"]
     missing = 0 if pd.isna(counted) else counted - traced
+    figures = {"missing": missing, "counted": counted}
     if low <= kernel <= high:
-        if missing <= 0 or missing <= _FEW * counted:
-            return "agree"
-        return (
-            f"agree, but {missing:,} of the {counted:,} NET_RX that the kernel counted here are in "
-            "no event of the recording: all figures of this CPU are lower bounds"
-        )
+        few = missing <= 0 or missing <= _FEW * counted
+        return "agree", None if few else _sentence("missing", **figures)
     if kernel < low:
-        return "differ: the recording shows more than the kernel counted"
+        return "differ", _sentence("more traced")
     if kernel - high <= missing:
-        return (
-            f"explained: {missing:,} of the {counted:,} NET_RX that the kernel counted here are in "
-            "no event of the recording, and may be the rest"
-        )
-    return "differ: the kernel counted more than the recording shows"
+        return "explained", _sentence("explained", **figures)
+    return "differ", _sentence("more counted")
+
+
+def _sentence(reason: str | None, **figures: int) -> str:
+    return as_text(render(_WHY, {"reason": reason, **figures}))

@@ -157,7 +157,7 @@ def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
         "more": len(table[_CPUS:]),
         "known": bool(table["squeezes_low"].notna().any()),
         "against": records(counted.head(_CPUS)),
-        "why": None if len(counted) else next(iter(against["verdict"]), None),
+        "why": None if len(counted) else next(iter(against["why"]), None),
     }
 
 

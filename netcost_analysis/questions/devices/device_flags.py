@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 COLUMNS = ["namespace", "device", "flag", "severity", "why"]
-STATE = "whether interfaces are up"
 _SEVERITIES = ["warning", "clue", "note"]
 # Alike flags that are told in full.
 _MOST_ALIKE = 4
@@ -90,16 +89,17 @@ def gathered(timeline: "Timeline") -> Facts:
 
 
 def unseen(timeline: "Timeline") -> list[str]:
-    """What of the interfaces was not recorded, so that nothing about it can look wrong."""
+    # What of the interfaces was not recorded, so that nothing about it can look wrong: of state,
+    # addresses, traffic.
     bundle = timeline.capture.bundle
     known = known_interfaces(bundle) if bundle is not None else empty()
     found = []
     if not known["up"].notna().any():
-        found.append(STATE)
+        found.append("state")
     if not known["addresses"].notna().any():
-        found.append("their addresses")
+        found.append("addresses")
     if lacking(timeline) is not None:
-        found.append("what they carried")
+        found.append("traffic")
     return found
 
 

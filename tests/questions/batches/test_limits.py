@@ -166,34 +166,36 @@ ROWS = (
 
 
 @pytest.mark.parametrize(
-    ("squeezes", "softirqs", "verdict"),
+    ("squeezes", "softirqs", "verdict", "why"),
     [
-        (0, 3, "differ: the recording shows more"),
-        (1, 3, "agree"),
-        (3, 3, "agree"),
-        (3, 9, "agree, but 6 of the 9 NET_RX"),
-        (4, 3, "differ: the kernel counted more"),
-        (5, 5, "explained: 2 of the 5 NET_RX"),
-        (6, 5, "differ: the kernel counted more"),
+        (0, 3, "differ", "the recording shows more"),
+        (1, 3, "agree", None),
+        (3, 3, "agree", None),
+        (3, 9, "agree", "6 of the 9 NET_RX that the kernel counted here are in no event"),
+        (4, 3, "differ", "the kernel counted more"),
+        (5, 5, "explained", "2 of the 5 NET_RX"),
+        (6, 5, "differ", "the kernel counted more"),
     ],
 )
 def test_against_softnet_within_what_a_reading_takes(
-    squeezes: int, softirqs: int, verdict: str
+    squeezes: int, softirqs: int, verdict: str, why: str | None
 ) -> None:
     (row,) = compared(squeezed(*ROWS), [0], counted(squeezes, softirqs), None).to_dict("records")
     # Surely between the readings: one. Perhaps: also those that ended while one was made.
     assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
-    assert row["verdict"].startswith(verdict)
+    assert row["verdict"] == verdict
+    assert row["why"] is None if why is None else row["why"].startswith(why)
 
 
 def test_without_readings_the_verdict_says_why() -> None:
-    table = compared(squeezed(*ROWS), [0, 1], None, "nobody looked")
-    assert table["verdict"].unique().tolist() == ["unknown: nobody looked"]
+    table = compared(squeezed(*ROWS), [0, 1], None, "no readings")
+    assert table["verdict"].unique().tolist() == ["unknown"]
+    assert table["why"].unique().tolist() == ["softnet_stat was not read twice within the capture"]
     assert table["softnet_squeezes"].isna().all()
     (row,) = compared(squeezed(*ROWS, limits=KernelLimits()), [0], counted(1), None).to_dict(
         "records"
     )
-    assert row["verdict"] == "unknown: the limits were not recorded"
+    assert (row["verdict"], row["why"]) == ("unknown", "the limits were not recorded")
 
 
 @pytest.mark.parametrize(
