@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...capture.accounting import tick_ms
+from ...timeline.task import comm_of, label_of
 from ...units import absent
 from ..losses import stolen
 from ..question import question
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ...capture.bundle import Bundle
-    from ...timeline.task import comm_of, label_of
-from ...timeline.timeline import Timeline
+    from ...timeline.timeline import Timeline
     from ..answer import Answer
 
 
