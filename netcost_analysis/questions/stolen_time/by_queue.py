@@ -10,6 +10,7 @@ from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.timeline import Timeline
 from .. import example
+from ..inputs import rows
 from ..question import question
 from .episodes import GAP_NS
 
@@ -24,7 +25,10 @@ _LEAST_SHARE = 0.05
 _QUEUES, _BARS = 4, 9
 
 
-@question(main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"))
+@question(
+    inputs=("softirqs", "hardirqs", "polls"),
+    main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
+)
 def thieves(timeline: Timeline, by: By = "comm", victim: str | None = None) -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
@@ -50,9 +54,9 @@ def thieves(timeline: Timeline, by: By = "comm", victim: str | None = None) -> p
     lines = queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    rows = timeline.tally(by).assign(napi=napi)
-    rows = rows if victim is None else rows[rows["comm"] == victim]
-    return thieves_from(rows, lines, victim_keys(by), timeline.has_switches)
+    taken = timeline.tally(by).assign(napi=napi)
+    taken = taken if victim is None else taken[taken["comm"] == victim]
+    return thieves_from(taken, lines, victim_keys(by), timeline.has_switches)
 
 
 def thieves_from(
@@ -170,7 +174,7 @@ def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     draw(ax, answer.figures["thieves"])
 
 
-@question()
+@question(inputs=("softirqs", "hardirqs", "polls"))
 def queues(timeline: Timeline) -> pd.DataFrame:
     """Which interrupt line each NAPI instance is polled for.
 
@@ -183,8 +187,7 @@ def queues(timeline: Timeline) -> pd.DataFrame:
     raised a softirq that polled. Source: softirqs, hardirqs and polls, of a large capture those of
     a stretch from its middle.
     """
-    detail = example.detail(timeline).load("softirqs", "hardirqs", "polls")
-    return lines_of(detail.softirqs, detail.hardirqs, detail.polls)
+    return lines_of(*rows(example.detail(timeline), "softirqs", "hardirqs", "polls"))
 
 
 def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from ...coverage import lost_in
 from ...timeline.aggregate import of_tasks
 from ...timeline.timeline import Timeline
 from ...units import round_width
+from ..inputs import rows
 from ..question import question
 from .rolling import rolling_stolen, spread
 from .victim import choose_victim
@@ -21,7 +22,9 @@ _REASONS = 3
 
 
 @question(
-    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"), rows=0
+    inputs=("slices",),
+    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
+    rows=0,
 )
 def over_time(
     timeline: Timeline, victim: str | None = None, bin_ns: int | None = None
@@ -44,10 +47,15 @@ def _width(timeline: Timeline, bin_ns: int | None) -> int:
 
 def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
     # The CPUs on which a victim was seen, the one with most of its time first; None: any task.
-    rows = of_tasks(timeline.tally())
-    rows = rows if victim is None else rows[rows["comm"] == victim]
-    by_cpu = rows.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    own = of_tasks(timeline.tally())
+    own = own if victim is None else own[own["comm"] == victim]
+    by_cpu = own.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
     return [int(cpu) for cpu in by_cpu.index]
+
+
+def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
+    [gaps] = rows(timeline, "coverage")
+    return gaps[gaps["cpu"].isin(cpus)]
 
 
 @over_time.figures
@@ -56,7 +64,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     timeline, bins = answer.timeline, answer.frame
     victim = answer.options.get("victim") or timeline.victim
     cpus = cpus_of(timeline, victim)
-    gaps = timeline.coverage[timeline.coverage["cpu"].isin(cpus)]
+    gaps = _gaps(timeline, cpus)
     why = gaps["why"].astype(object).value_counts()[:_REASONS]
     return {
         "victim": victim,
@@ -85,6 +93,6 @@ def _bins(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from ...plots.time import stolen_over_time
 
     timeline, figures = answer.timeline, answer.figures
-    gaps = timeline.coverage[timeline.coverage["cpu"].isin(figures["cpus"])]
+    gaps = _gaps(timeline, figures["cpus"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     stolen_over_time(ax, answer.frame, gaps, window, figures["bin_ns"], answer.start_ns)
