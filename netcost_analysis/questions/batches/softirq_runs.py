@@ -38,7 +38,8 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     packets, still_pending, end_reason. end_reason is "nothing pending" or, with something pending,
     "rounds" (the tenth round was over), "time" (the limit of msecs_to_jiffies(2) must have passed),
     "time or need_resched" (it may have passed, or a task had to run), "need_resched" (it cannot
-    have passed), or "unknown" where no softirq_raise says what was pending (still_pending is NA then).
+    have passed), or "unknown" where no softirq_raise says what was pending (still_pending is NA
+    then).
     Raises MissingEventsError without softirq_entry and softirq_exit, ValueError for an hz below 1.
     """
     limits = limits_of(timeline.capture, hz=hz)
