@@ -46,6 +46,7 @@ _MOST = 8
 
 
 @question(
+    needs=(("interrupts", "polls"),),
     main_columns=(
         "device",
         "cpu_share",

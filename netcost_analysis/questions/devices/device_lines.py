@@ -258,13 +258,3 @@ def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
         .size()
     )
     return counts.rename("interrupts").reset_index()
-
-
-def has_interrupts(timeline: "Timeline") -> bool:
-    """Whether devices' interrupts were recorded at all."""
-    return not unrecorded(timeline.capture, *IRQ_EVENTS)
-
-
-def has_polls(timeline: "Timeline") -> bool:
-    """Whether NAPI polls were recorded."""
-    return not unrecorded(timeline.capture, POLL_EVENT)

@@ -39,11 +39,11 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
     timeline.load("migrations", "slices")
     moved = timeline.migrations
     moved = moved[in_window(moved["time_ns"], timeline)]
-    return migrations_from(moved, timeline.slices, timeline.across_cpus)
+    return migrations_from(moved, timeline.slices, not timeline.missing["clocks"])
 
 
 def migrations_from(
-    moved: pd.DataFrame, slices: pd.DataFrame, across_cpus: bool = True
+    moved: pd.DataFrame, slices: pd.DataFrame, comparable: bool = True
 ) -> pd.DataFrame:
     # migrations() on the tables.
     frame = moved.copy()
@@ -70,7 +70,7 @@ def migrations_from(
         by="tid",
         direction="forward",
     )
-    came = next_stay["ran_on"].notna() & across_cpus
+    came = next_stay["ran_on"].notna() & comparable
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)
     on_dest = next_stay["ran_on"] == frame["dest_cpu"].astype("Int64")
@@ -92,7 +92,7 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
             f"tasks were moved to or from {cpus}, of which the timeline has nothing: it takes a "
             "recording, and a timeline, of all CPUs"
         )
-    if len(moved) and not timeline.across_cpus:
+    if len(moved) and timeline.missing["clocks"]:
         return "the clocks of the CPUs that it was moved between disagree"
     return None
 
