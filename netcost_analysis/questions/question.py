@@ -57,10 +57,11 @@ class Question(Generic[Given, Result]):
     """A question; calling it computes the answer's tables.
 
     name; topic: the folder of its module; function; needs: the tracepoints and facts
-    (timeline/facts.py) without which it has no answer, within a tuple any of them; main_columns:
-    those that a narrow table keeps, the most important first; shares: columns that are shares and
-    not called so; main: the name of the part that is an answer's frame, None for its first table;
-    rows: how many of the frame a page shows; pictures, by name.
+    (timeline/facts.py) without which it has no answer, within a tuple any of them; inputs: the
+    tables whose rows it reads (inputs.py); main_columns: those that a narrow table keeps, the most
+    important first; shares: columns that are shares and not called so; main: the name of the part
+    that is an answer's frame, None for its first table; rows: how many of the frame a page shows;
+    pictures, by name.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Question(Generic[Given, Result]):
         *,
         topic: str | None,
         needs: tuple[Need, ...],
+        inputs: tuple[str, ...],
         main_columns: tuple[str, ...],
         shares: tuple[str, ...],
         main: str | None,
@@ -78,7 +80,8 @@ class Question(Generic[Given, Result]):
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.needs, self.main_columns, self.shares = needs, main_columns, shares
+        self.needs, self.inputs = needs, inputs
+        self.main_columns, self.shares = main_columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
         self.figures_of: Callable[[Answer[Any]], Any] | None = None
@@ -88,6 +91,9 @@ class Question(Generic[Given, Result]):
         """Raises MissingEventsError for a capture without what the question needs."""
         if self.needs:
             self.require(given[0])
+        if self.inputs:
+            # All that it and what it builds on read, in one pass.
+            next(one for one in given if hasattr(one, "load")).load(*self.inputs)
         return self.function(*given, **named)
 
     @cached_property
@@ -176,6 +182,7 @@ def question(
     *,
     topic: str | None = None,
     needs: tuple[Need, ...] = (),
+    inputs: tuple[str, ...] = (),
     main_columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
     main: str | None = None,
@@ -188,6 +195,7 @@ def question(
             function,
             topic=topic,
             needs=needs,
+            inputs=inputs,
             main_columns=main_columns,
             shares=shares,
             main=main,

@@ -31,6 +31,8 @@ TABLES = (
 _ALWAYS = ("sums", "irqs", "longest")
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
+# Softirqs, hardirqs and polls of so many take some 400 MB.
+_MOST_EVENTS = 5_000_000
 
 
 class Timeline:
@@ -224,6 +226,25 @@ class Timeline:
         from ..frames import to_frame
 
         return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
+
+    @cached_property
+    def excerpt(self) -> "Timeline":
+        """The part of which single interrupts, softirqs and polls are shown.
+
+        The timeline itself; of a capture whose rows would not fit in memory a window from its
+        middle, with about as many events as do.
+        """
+        events, span = self.capture.event_count, self.duration_ns
+        if events <= _MOST_EVENTS or not span:
+            return self
+        width = max(span * _MOST_EVENTS // events, 1)
+        start = self.offset_ns + (span - width) // 2
+        return self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of all of the capture: no window, and every CPU."""
+        return self.start_s is None and self.end_s is None and not self.cpus
 
     @property
     def offset_ns(self) -> int:

@@ -34,10 +34,14 @@ def kept(name: str) -> Kept:
     return Kept(ROOT / "sample-data" / name)
 
 
-# Of 28 bundles, which take seconds to read.
+# What questions read of an experiment's recordings takes seconds, and is kept with it.
 @cache
+def kept_experiment(name: str) -> Experiment:
+    return open_experiment(ROOT / "sample-data" / name)
+
+
 def kept_calibration() -> Experiment:
-    return open_experiment(ROOT / "sample-data" / "hidden-cost")
+    return kept_experiment("hidden-cost")
 
 
 @cache

@@ -21,6 +21,7 @@ _WORTH_SHARE = 0.001
 
 @question(
     needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
     main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
     rows=0,
 )

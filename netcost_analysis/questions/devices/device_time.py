@@ -6,7 +6,7 @@ import pandas as pd
 
 from ..question import question
 from .device_lines import counted_interrupts, device_lines
-from .parts import TIMED, by_line, by_poll, by_softirq
+from .parts import TIMED, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ COLUMNS = [
 
 @question(
     needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
     main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
 )
 def device_time(timeline: "Timeline") -> pd.DataFrame:
@@ -55,12 +56,11 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     the timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
     """
     irqs, polls = not timeline.missing["interrupts"], not timeline.missing["polls"]
-    timeline.load("hardirqs", "softirqs", "polls")
     lines = device_lines(timeline)
     sums = timeline.sums()
     parts = [
         by_line(sums, lines, counted_interrupts(timeline)),
-        by_poll(sums, timeline.polls),
+        by_poll(sums, polled(timeline)),
         by_softirq(sums),
     ]
     whole = pd.concat(parts, ignore_index=True)

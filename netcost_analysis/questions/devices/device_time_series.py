@@ -25,6 +25,7 @@ _MOST = 3
 
 @question(
     needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
     main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
     rows=0,
 )
