@@ -79,7 +79,9 @@ def timeline(task_ns: int, comm: str = "openssl", tid: int = 7, switches: bool =
             "ns": [task_ns, 300, 50],
         }
     )
-    return SimpleNamespace(sums=lambda: sums, has_switches=switches, duration_ns=1000)
+    return SimpleNamespace(
+        sums=lambda: sums, missing={"on_cpu": "" if switches else "not recorded"}, duration_ns=1000
+    )
 
 
 LOADED = "Doing sha256 for 4s on 1024 size blocks: 600 sha256's in 2.00s\n"
