@@ -140,7 +140,7 @@ def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     bundle = timeline.capture.bundle
     if bundle is None or by == "cpu" or timeline.start_s is not None or timeline.end_s is not None:
         return
-    pid, shown = (bundle.victim or {}).get("pid"), top_share(bundle)
+    pid, shown = bundle.victim and bundle.victim.pid, top_share(bundle)
     tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()
     if shown is None or list(tids.get(bundle.victim_comm, ())) != [pid]:
         return
