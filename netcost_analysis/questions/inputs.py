@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
-import pandas as pd
-
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..timeline.timeline import Timeline
 
 State = TypeVar("State")
@@ -65,11 +65,15 @@ def rows(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
     parts = list(batches(timeline, *tables))
     if len(parts) == 1:
         return parts[0]
+    import pandas as pd
+
     return tuple(pd.concat(frames) for frames in zip(*parts, strict=True))
 
 
-def added(sums: pd.DataFrame | None, more: pd.DataFrame) -> pd.DataFrame:
+def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":
     """Sums by key, and more of them: by the keys of both, which are their index."""
+    import pandas as pd
+
     if sums is None:
         return more
     levels = list(range(more.index.nlevels))

@@ -17,14 +17,14 @@ class Kept(Capture):
 
     def timeline(
         self,
-        start: float | None = None,
-        end: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
         cpus: list[int] | None = None,
-        victim: str | None = None,
+        victim: int | str | None = None,
     ) -> Timeline:
-        key = repr((start, end, cpus, victim))
+        key = repr((start_s, end_s, cpus, victim))
         if key not in self._timelines:
-            self._timelines[key] = super().timeline(start, end, cpus, victim)
+            self._timelines[key] = super().timeline(start_s, end_s, cpus, victim)
         return self._timelines[key]
 
 

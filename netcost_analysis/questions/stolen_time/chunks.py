@@ -24,9 +24,10 @@ def chunks(timeline: Timeline, *tables: str) -> Iterator[Timeline]:
     origin = capture.start_ns
     for start_ns, end_ns in _windows(timeline):
         # The last window is the timeline's own end, and holds what happens then.
-        end = (end_ns - origin) / 1e9 if end_ns < int(summary["end_ns"]) else timeline.end
-        start = (start_ns - origin) / 1e9 if start_ns > int(summary["start_ns"]) else timeline.start
-        yield capture.timeline(start, end, timeline.cpus).load(*tables)
+        end_s = (end_ns - origin) / 1e9 if end_ns < int(summary["end_ns"]) else timeline.end_s
+        first = start_ns <= int(summary["start_ns"])
+        start_s = timeline.start_s if first else (start_ns - origin) / 1e9
+        yield capture.timeline(start_s, end_s, timeline.cpus).load(*tables)
 
 
 def _windows(timeline: Timeline) -> Iterator[tuple[int, int]]:

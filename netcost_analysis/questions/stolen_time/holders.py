@@ -7,6 +7,7 @@ import pandas as pd
 from ...errors import ArgumentError
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..question import question
 from .lives import away_of, lived_by
@@ -65,7 +66,8 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
 @waited_for.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
-    victim, rows = answer.timeline.victim, answer.frame
+    timeline, rows = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
     own = rows[(rows["comm"] == victim) & (rows["lifetime_share"] >= _WORTH_NAMING)]
     own = own.head(0 if "tid" in own else _HOLDERS)
     return {
