@@ -115,10 +115,10 @@ run.ask.stolen_time.handovers()
 # all.
 
 # %%
-run.ask.batches.device_batches()
+run.excerpt.ask.batches.device_batches()
 
 # %%
-run.ask.batches.net_rx_batches()
+run.excerpt.ask.batches.softirq_sizes()
 
 # %% [markdown]
 # ## Three estimates of what the victim got

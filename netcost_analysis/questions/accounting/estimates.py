@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...capture.accounting import tick_ms
+from ...timeline.task import comm_of, label_of
 from ...units import absent
 from ..losses import stolen
 from ..question import question
@@ -134,10 +135,9 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
 
 
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:
-    shown = answer.ask.whole.victim
-    run = answer.timeline
+    page, run = answer.ask.whole, answer.timeline
     recorded = recorded_victim(run, [str(name) for name in stolen(run).index])
-    return None if shown == recorded else shown
+    return None if comm_of(page, page.victim) == recorded else label_of(page, page.victim)
 
 
 def _lacks(bundle: "Bundle") -> str | None:

@@ -20,7 +20,11 @@ _MOST = 14
 _WORTH_SHARE = 0.001
 
 
-@question(main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"), rows=0)
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
+    rows=0,
+)
 def device_matrix(timeline: "Timeline") -> pd.DataFrame:
     """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
 

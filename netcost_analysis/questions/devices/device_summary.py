@@ -9,7 +9,7 @@ from ..._native import CaptureError
 from ...units import absent
 from ..question import question
 from .device_cost import device_cost, lacking
-from .device_flags import STATE, device_flags, unseen
+from .device_flags import device_flags, unseen
 from .device_lines import has_polls
 from .parts import NO_DEVICE
 
@@ -32,7 +32,11 @@ class DeviceSummary(NamedTuple):
     flags: pd.DataFrame | None
 
 
-@question(main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"), rows=0)
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
+    rows=0,
+)
 def device_summary(timeline: "Timeline") -> DeviceSummary:
     """Which device costs most CPU time, and the gravest of what looks wrong about any.
 
@@ -69,7 +73,7 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
         "polled": bool((costs["polls"] > 0).fillna(False).any()),
         "flags_known": flags is not None,
         "gravest": grave.iloc[0] if grave is not None and len(grave) else None,
-        "state_known": flags is not None and STATE not in unseen(timeline),
+        "state_known": flags is not None and "state" not in unseen(timeline),
         "unknown": lacking(timeline),
     }
 

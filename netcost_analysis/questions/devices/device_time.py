@@ -7,7 +7,7 @@ import pandas as pd
 from ...capture.requires import MissingEventsError
 from ..question import question
 from .device_lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
-from .parts import TIMED, by_line, by_poll, by_softirq
+from .parts import TIMED, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
 if TYPE_CHECKING:
@@ -37,7 +37,10 @@ COLUMNS = [
 ]
 
 
-@question(main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"))
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
+)
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 
@@ -55,12 +58,11 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     irqs, polls = has_interrupts(timeline), has_polls(timeline)
     if not irqs and not polls:
         raise MissingEventsError("device_time", (*IRQ_EVENTS, "napi:napi_poll"))
-    timeline.load("hardirqs", "softirqs", "polls")
     lines = device_lines(timeline)
     sums = timeline.sums()
     parts = [
         by_line(sums, lines, counted_interrupts(timeline)),
-        by_poll(sums, timeline.polls),
+        by_poll(sums, polled(timeline)),
         by_softirq(sums),
     ]
     whole = pd.concat(parts, ignore_index=True)

@@ -24,7 +24,11 @@ COLUMNS = [
 _MOST = 3
 
 
-@question(main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"), rows=0)
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
+    rows=0,
+)
 def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.DataFrame:
     """What CPU time each device took, bin by bin, in its interrupts and in its polls.
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...capture.requires import MissingEventsError, unrecorded
-from ...display.tables import plain
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
-from ..losses import stolen
+from ..inputs import rows, windows
+from ..losses import loss_of
 from ..question import question
-from .chunks import chunks
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, stays_of, stretches_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
+_TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
@@ -55,14 +56,15 @@ class Handovers:
     handovers: pd.DataFrame
     displaced: pd.DataFrame
 
-    def totals(self, victim: str | None, displaced_ns: int | None = None) -> Totals:
+    def totals(self, victim: Task | None, displaced_ns: int | None = None) -> Totals:
         """Sums, and the victim's. displaced_ns: its waits for any kernel thread's network work."""
         frame = self.handovers
         known = frame[["polls", "packets"]].notna().all()
         polls, packets = (
             int(frame[name].sum()) if known[name] else None for name in ("polls", "packets")
         )
-        own = self.displaced[self.displaced["comm"] == victim].groupby("handover")["ns"].sum()
+        waits = self.displaced[:0] if victim is None else rows_of(self.displaced, victim)
+        own = waits.groupby("handover")["ns"].sum()
         waited = int(own.sum())
         return Totals(
             network_ns=int(frame["network_ns"].sum()),
@@ -77,6 +79,7 @@ class Handovers:
 
 @question(
     needs=("sched:sched_switch",),
+    inputs=_TABLES,
     main_columns=("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets"),
 )
 def handovers(timeline: Timeline) -> Handovers:
@@ -95,7 +98,7 @@ def handovers(timeline: Timeline) -> Handovers:
     # Who waited for one of some CPUs may have come back on another.
     everywhere = timeline
     if timeline.cpus is not None:
-        everywhere = timeline.capture.timeline(timeline.start, timeline.end)
+        everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
     cpus = timeline.summary["cpus"]
     away = away_of(timeline) if across else None
     threads = Gathered()
@@ -103,16 +106,16 @@ def handovers(timeline: Timeline) -> Handovers:
     waits: list[pd.DataFrame] = []
     moves: list[pd.DataFrame] = []
     last: list[pd.DataFrame] = []
-    for piece in chunks(
-        everywhere, "slices", "segments", "softirqs", "hardirqs", "polls", "migrations"
-    ):
-        ours = stays_of(piece.slices)
-        threads.add(piece, ours[ours["cpu"].isin(cpus)])
-        held.append(held_of(piece.segments[piece.segments["cpu"].isin(cpus)]))
+    for window in windows(everywhere):
+        slices, segments, softirqs, hardirqs, polls, migrations = rows(window, *_TABLES)
+        ours = stays_of(slices)
+        end_ns = int(window.summary["end_ns"])
+        threads.add(ours[ours["cpu"].isin(cpus)], softirqs, hardirqs, polls, end_ns)
+        held.append(held_of(segments[segments["cpu"].isin(cpus)]))
         if away is not None:
-            others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
+            others = slices[slices["tid"].notna() & (slices["tid"] != 0)]
             others = others[~others.index.isin(ours.index)]
-            moves.append(piece.migrations)
+            moves.append(migrations)
             waited = waits_of(others)
             waited["comm"] = names_then(waited, away, "end_ns")
             waited = moved(waited, pd.concat(moves))
@@ -131,7 +134,7 @@ def handovers(timeline: Timeline) -> Handovers:
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:
-        return Handovers(frame, displaced_in(stays, waits_of(everywhere.slices[:0]), sums))
+        return Handovers(frame, displaced_in(stays, waits_of(slices[:0]), sums))
     if not everywhere.summary["lost_events"]:
         waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
@@ -165,11 +168,11 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
     frame, victim = found.handovers, answer.timeline.victim
     waited_ns = None
     if victim is not None:
-        waited_ns = plain(stolen(answer.timeline)["displaced_ns"][victim])
+        waited_ns = loss_of(answer.timeline, victim)["displaced_ns"]
     total = found.totals(victim, waited_ns)
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
     return {
-        "victim": victim,
+        "victim": label_of(answer.timeline, victim),
         "handovers": len(frame),
         "threads": list(frame["comm"].value_counts().index[:_THREADS]),
         "why": {str(why): int(many) for why, many in frame["why"].value_counts().items()},
