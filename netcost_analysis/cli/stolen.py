@@ -45,7 +45,7 @@ def command(
     from .stolen_json import beside_victims
 
     capture = opened(path)
-    timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
+    timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
     lost = losses(timeline)
     if victim is not None and victim not in lost.victims:
         raise AbsentError(no_task(victim, lost.victims))

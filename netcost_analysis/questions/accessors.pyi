@@ -54,16 +54,16 @@ class RecordingStolenTime:
     def effective_share(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
-    def episodes(self, *, victim: str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
+    def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
         """The longest stretches of interrupts on top of one task that did not run in between."""
 
-    def example(self, *, victim: str | None = ...) -> Answer[Example]:
+    def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
         """One typical interrupt of a victim, with everything around it."""
 
     def handovers(self) -> Answer[Handovers]:
         """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
 
-    def headline(self, *, victim: str | None = ...) -> Answer[DataFrame]:
+    def headline(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
         """How much of a victim's time on CPU packet processing took, and which devices did."""
 
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
@@ -75,19 +75,19 @@ class RecordingStolenTime:
     def network_cost(self) -> Answer[NetworkCost]:
         """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
 
-    def over_time(self, *, victim: str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
+    def over_time(self, *, victim: int | str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
         """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
 
     def queues(self) -> Answer[DataFrame]:
         """Which interrupt line each NAPI instance is polled for."""
 
-    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: str | None = ...) -> Answer[DataFrame]:
+    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
     def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Per victim, where its time on CPU went."""
 
-    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | None = ...) -> Answer[DataFrame]:
+    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
     def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
@@ -231,13 +231,13 @@ class RecordingAccounting:
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
     def event_cost(self) -> Answer[DataFrame]:
         """What one traced event costs, from each source there is, the best first."""
 
-    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+    def network_overhead(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
         """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:

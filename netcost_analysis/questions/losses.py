@@ -17,6 +17,7 @@ from ..timeline.aggregate import (
     victim_of,
 )
 from ..timeline.by import By, check_by, victim_keys
+from ..timeline.task import Task
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
@@ -181,6 +182,14 @@ def _share(ns: int | None, whole_ns: int | None) -> float:
     if ns is None or whole_ns is None or absent(ns) or absent(whole_ns) or whole_ns <= 0:
         return float("nan")
     return float(ns) / float(whole_ns)
+
+
+def loss_of(timeline: Timeline, victim: Task) -> dict[str, Any]:
+    """What one victim lost: its row of stolen(), of a tid those of all its names together."""
+    if isinstance(victim, str):
+        return losses(timeline).rows()[victim]
+    rows = [row for (tid, _), row in losses(timeline, "tid").rows().items() if tid == victim]
+    return rows[0] if len(rows) == 1 else together(rows, timeline.nobodys_ns)
 
 
 def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..questions.accessors import RecordingAsk
     from .aggregate import Owned
+    from .task import Task
 
 TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
@@ -46,18 +47,20 @@ class Timeline:
     def __init__(
         self,
         capture: "Capture",
-        start: float | None = None,
-        end: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
         cpus: list[int] | None = None,
-        victim: str | None = None,
+        victim: "Task | None" = None,
     ) -> None:
-        if not all(isfinite(at) for at in (start, end) if at is not None):
-            raise ArgumentError(f"a window is in seconds: start is {start}, end is {end}")
-        if start is not None and end is not None and end <= start:
-            raise ArgumentError(f"the window ends at {end} s, at or before its start at {start} s")
+        if not all(isfinite(at) for at in (start_s, end_s) if at is not None):
+            raise ArgumentError(f"a window is in seconds: start_s is {start_s}, end_s is {end_s}")
+        if start_s is not None and end_s is not None and end_s <= start_s:
+            raise ArgumentError(
+                f"the window ends at {end_s} s, at or before its start at {start_s} s"
+            )
         self.capture = capture
-        self.start = start
-        self.end = end
+        self.start_s = start_s
+        self.end_s = end_s
         self.cpus = cpus
         self._wanted = victim
         self._tables: dict[str, ArrowTable] = {}
@@ -93,19 +96,19 @@ class Timeline:
 
     def require_inside(self) -> None:
         """Raises CaptureError for a window that lies before or after the capture."""
-        if self.start is None and self.end is None:
+        if self.start_s is None and self.end_s is None:
             return
         # Raises where the clock counts no seconds.
         _ = self.capture.start_ns
         length_ns = self.capture.info["duration_ns"] or 0
-        if self.start is not None and self.start * 1e9 > length_ns:
+        if self.start_s is not None and self.start_s * 1e9 > length_ns:
             raise CaptureError(
-                f"the window begins at {self.start:g} s, and the capture is over after "
+                f"the window begins at {self.start_s:g} s, and the capture is over after "
                 f"{duration(length_ns)}"
             )
-        if self.end is not None and self.end < 0:
+        if self.end_s is not None and self.end_s < 0:
             raise CaptureError(
-                f"the window ends at {self.end:g} s: seconds count from the capture's start"
+                f"the window ends at {self.end_s:g} s: seconds count from the capture's start"
             )
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
@@ -116,8 +119,8 @@ class Timeline:
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,
-                start_ns=self._absolute(self.start),
-                end_ns=self._absolute(self.end),
+                start_ns=self._absolute(self.start_s),
+                end_ns=self._absolute(self.end_s),
                 cpus=self.cpus,
                 bin_ns=bin_ns,
                 clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
@@ -331,8 +334,8 @@ class Timeline:
         return lives_of(self)
 
     @cached_property
-    def victim(self) -> str | None:
-        """The task that words and pictures are about unless they are asked of another, by comm.
+    def victim(self) -> "Task | None":
+        """The task that words and pictures are about unless they are asked of another: comm or tid.
 
         The one that Capture.timeline() was given; else the bundle's victim where it has one and it
         ran in the window, else the task that lost most, else the one longest on a CPU; None where

@@ -140,7 +140,7 @@ def longest_recorded(timeline: "Timeline") -> Longest:
     # none.
     capture = timeline.capture
     if capture not in _longest:
-        whole = timeline.start is None and timeline.end is None and not timeline.cpus
+        whole = timeline.start_s is None and timeline.end_s is None and not timeline.cpus
         columns = (timeline if whole else capture.timeline()).columns("longest")
         found: Longest = {}
         for cpu, context, irq, name, ns in zip(*columns.values(), strict=True):

@@ -7,12 +7,13 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...display.tables import plain
-from ...timeline.aggregate import of_tasks, plain_names, require_task
+from ...timeline.aggregate import of_tasks
+from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
 from .context_switches import context_switches
-from .endpoints import NEEDS, Task, require_endpoints
+from .endpoints import NEEDS, require_endpoints
 from .keys import in_window
 from .recorded import RECEIVED
 from .run_queue import waited_within
@@ -72,13 +73,13 @@ def client_and_server(
     migrations.
     """
     for task in (client, server):
-        require_task(timeline.sums(), task)
+        require_task(timeline, task)
     slices, migrations = rows(timeline, "slices", "migrations")
     parts = traffic_parts(timeline)
     pair = require_endpoints(parts, client, server)
     bytes_sent, packets = sent_of(timeline)
     if packets is None and not unrecorded(timeline.capture, RECEIVED[0]):
-        packets = len(_chosen(_chosen(parts, pair[0], "sender_"), pair[1], "receiver_"))
+        packets = len(rows_of(rows_of(parts, pair[0], "sender_"), pair[1], "receiver_"))
     sides = [
         {"side": side, **_of_task(timeline, task, parts, slices, migrations)}
         for side, task in zip(("client", "server"), pair, strict=True)
@@ -95,12 +96,6 @@ def client_and_server(
     return frame
 
 
-def _chosen(rows: pd.DataFrame, task: Task, prefix: str = "") -> pd.DataFrame:
-    if isinstance(task, int):
-        return rows[(rows[f"{prefix}tid"] == task).fillna(False).to_numpy(dtype=bool)]
-    return rows[(plain_names(rows[f"{prefix}comm"]) == task).to_numpy()]
-
-
 def _of_task(
     timeline: Timeline,
     task: Task,
@@ -108,11 +103,11 @@ def _of_task(
     slices: pd.DataFrame,
     migrations: pd.DataFrame,
 ) -> dict[str, Any]:
-    sums = _chosen(of_tasks(timeline.sums()), task)
+    sums = rows_of(of_tasks(timeline.sums()), task)
     if not len(sums):
         raise CaptureError(f"no task {task!r} ran in the window")
-    softirqs = _chosen(softirq_time(timeline), task)
-    stays, moved = _chosen(slices, task), _chosen(migrations, task)
+    softirqs = rows_of(softirq_time(timeline), task)
+    stays, moved = rows_of(slices, task), rows_of(migrations, task)
     on_cpu_ns = int(sums["ns"].sum())
     begin = stays["in_ns"].where(stays["wait_ns"].isna(), stays["in_ns"] - stays["wait_ns"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
@@ -120,16 +115,15 @@ def _of_task(
     alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
     # A name may be of many tasks, each asleep in its own time.
     alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, moved)
-    names = sums.groupby(plain_names(sums["comm"]))["ns"].sum()
-    switched = _chosen(context_switches(timeline), task)
+    switched = rows_of(context_switches(timeline), task)
     return {
-        "tid": task if isinstance(task, int) else pd.NA,
-        "comm": str(names.idxmax()),
+        "tid": pd.NA if isinstance(task, str) else task,
+        "comm": comm_of(timeline, task),
         "on_cpu_ns": on_cpu_ns,
         "task_ns": int(sums["ns"][(sums["context"] == "task").to_numpy()].sum()),
         "all_softirq_ns": int(softirqs["ns"].sum()),
         "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
-        "owned_ns": int(_chosen(parts, task, "owner_")["ns"].sum()),
+        "owned_ns": int(rows_of(parts, task, "owner_")["ns"].sum()),
         "waited_ns": pd.NA if wait_ns is None else wait_ns,
         "asleep_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},

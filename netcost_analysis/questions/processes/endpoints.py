@@ -5,11 +5,11 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...timeline.aggregate import of_tasks
+from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from .traffic_pairs import pairs_of
 from .traffic_parts import traffic_parts
 
-Task = int | str
 # Without these nobody knows who talks to whom, or whether they had a CPU.
 NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
 # Fewer packets between two tasks do not tell which of them is the client.

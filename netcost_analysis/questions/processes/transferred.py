@@ -41,7 +41,7 @@ def sent_of(timeline: "Timeline") -> tuple[int | None, int | None]:
     it. Of a part of the recording, or some of its CPUs, nobody knows.
     """
     bundle = timeline.capture.bundle
-    part = timeline.start is not None or timeline.end is not None
+    part = timeline.start_s is not None or timeline.end_s is not None
     if (
         bundle is None
         or part

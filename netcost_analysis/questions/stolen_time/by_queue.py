@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...errors import ArgumentError
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks, require_task
+from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
+from ...timeline.task import Task, comm_of, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from .. import example
 from ..inputs import rows
@@ -29,11 +30,11 @@ _QUEUES, _BARS = 4, 9
     inputs=("softirqs", "hardirqs", "polls"),
     main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
-def thieves(timeline: Timeline, by: By = "comm", victim: str | None = None) -> pd.DataFrame:
+def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). victim: only the task of that name (not by
-    CPU). Returns columns: the victim's keys, thief
+    by: "comm", "tid" or "cpu" ("device" is as "comm"). victim: only this one, by comm or tid (not
+    by CPU). Returns columns: the victim's keys, thief
     (as in the ledger), context, device (None where it has none), queue, irq (Int64, of a hardirq or
     of the queue's line), napi (UInt64, NA but for polls), is_network, stolen_ns, stolen_max_ns
     (int64: for certain, and with what may have been the victim's own), segments (stretches of it),
@@ -49,13 +50,12 @@ def thieves(timeline: Timeline, by: By = "comm", victim: str | None = None) -> p
     """
     check_by(by)
     if victim is not None and by == "cpu":
-        raise ArgumentError("by='cpu' has no victim by name; choose comm or tid")
-    require_task(timeline.sums(), victim)
+        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
+    require_task(timeline, victim)
     lines = queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    taken = timeline.tally(by).assign(napi=napi)
-    taken = taken if victim is None else taken[taken["comm"] == victim]
+    taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
     return thieves_from(taken, lines, victim_keys(by), timeline.has_switches)
 
 
@@ -99,16 +99,15 @@ def thieves_from(
     return frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
 
 
-def by_thief(rows: pd.DataFrame, victim: str | None) -> pd.DataFrame:
+def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
     """A victim's thieves whatever their queue, most first.
 
-    rows: of thieves() by comm. Returns a row per thief: thief, kind (of kinds_of), device,
+    rows: of thieves(), its own. Returns a row per thief: thief, kind (of kinds_of), device,
     is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
     """
-    own = rows[rows["comm"] == victim]
     keys = ["thief", "kind", "device", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
-    own = own.assign(kind=kinds_of(own))
+    own = rows.assign(kind=kinds_of(rows))
     frame = own.groupby(keys, dropna=False)[totals].sum(min_count=1).reset_index()
     frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
     return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
@@ -126,16 +125,16 @@ class ByQueue(NamedTuple):
     nobodys: "pd.Series[int]"
 
 
-def by_queue(rows: pd.DataFrame, victim: str | None) -> ByQueue:
-    """A victim's queues. rows: of thieves() by comm."""
-    network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
+def by_queue(rows: pd.DataFrame) -> ByQueue:
+    """A victim's queues. rows: of thieves(), its own."""
+    network = rows[rows["is_network"] != "no"]
     ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
     polls = network[network["context"] == "poll"]
     nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
     return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
 
 
-def _victim(answer: "Answer[pd.DataFrame]") -> str | None:
+def _victim(answer: "Answer[pd.DataFrame]") -> Task | None:
     # Of whom words and pictures are; of tasks by number, or CPUs, the frame alone tells.
     if answer.options.get("by", "comm") in ("tid", "cpu"):
         return None
@@ -146,12 +145,16 @@ def _victim(answer: "Answer[pd.DataFrame]") -> str | None:
 def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # thieves: of by_thief(); queues, nobodys: of by_queue(), with their ns.
     victim = _victim(answer)
-    rows = answer.frame if victim is not None else answer.frame[:0]
-    found = by_queue(rows, victim)
+    rows = answer.frame
+    if victim is None:
+        rows = rows[:0]
+    elif answer.options.get("victim") is None:
+        rows = rows_of(rows, comm_of(answer.timeline, victim))
+    found = by_queue(rows)
     queues = [(str(queue), int(ns)) for queue, ns in found.queues.items()]
     return {
-        "victim": victim,
-        "thieves": by_thief(rows, victim),
+        "victim": victim if victim is None else label_of(answer.timeline, victim),
+        "thieves": by_thief(rows),
         "queues": queues[:_QUEUES],
         "queues_more": len(queues[_QUEUES:]),
         "with_polls": found.with_polls,

@@ -7,7 +7,8 @@ import pandas as pd
 
 from ...capture.requires import MissingEventsError, unrecorded
 from ...errors import ArgumentError
-from ...timeline.aggregate import known_if, require_task
+from ...timeline.aggregate import known_if
+from ...timeline.task import Task, label_of, require_task
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
 from ..question import question
@@ -48,11 +49,11 @@ class Episodes:
     main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )
 def episodes(
-    timeline: Timeline, victim: str | None = None, most: int = 20, gap_ns: int = GAP_NS
+    timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
     """The longest stretches of interrupts on top of one task that did not run in between.
 
-    victim: only the task of that name, None for every task. most: how many of them. gap_ns: an
+    victim: only this one, by comm or tid; None for every task. most: how many of them. gap_ns: an
     episode is a maximal stretch of one CPU made of stolen or stolen_or_synchronous time on top of
     one task, and of those stretches of the task's own between two of them that are no longer than
     this and end at the entry of a softirq that had been raised before they began (or whose raise is
@@ -69,7 +70,7 @@ def episodes(
     vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
     if len(unseen) == len(_INTERRUPTS) and not vectors:
         raise MissingEventsError("episodes", tuple(unseen))
-    require_task(timeline.sums(), victim)
+    require_task(timeline, victim)
     polled = not unrecorded(timeline.capture, "napi:napi_poll")
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
@@ -129,7 +130,7 @@ def _longest_one(answer: "Answer[Episodes]") -> dict[str, Any]:
     parts = found.parts[found.parts["episode"] == 0].head(_PARTS)
     rows = found.episodes.to_dict("records")
     return {
-        "victim": answer.options.get("victim"),
+        "victim": label_of(answer.timeline, answer.options.get("victim")),
         "total": found.total,
         "first": rows[0] if rows else None,
         "parts": list(zip(parts["thief"], parts["ns"], strict=True)),

@@ -8,11 +8,12 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..example import detail
 from ..inputs import rows
 from ..question import question
-from .victim import choose_victim
+from .victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,19 +72,19 @@ class Example:
     main_columns=("cpu", "start_ns", "end_ns", "context", "comm"),
     rows=0,
 )
-def example(timeline: Timeline, victim: str | None = None) -> Example:
+def example(timeline: Timeline, victim: Task | None = None) -> Example:
     """One typical interrupt of a victim, with everything around it.
 
-    victim: by comm, None for the timeline's (Timeline.victim). Of the victim's stolen NET_RX
+    victim: by comm or tid, None for the timeline's (Timeline.victim). Of the victim's stolen NET_RX
     softirqs with a poll the one of median length, in mid-capture among equals; where there is none
     the next best, and example_of says which; where no softirq was recorded a hardirq or vector.
     Raises AbsentError for a victim that did not run. Source: softirqs and hardirqs, of a large
     capture those of a stretch from its middle; one more pass for the window's segments.
     """
-    victim = timeline.victim if victim is None else choose_victim(timeline, victim)
+    victim = asked_or_chosen(timeline, victim)
     part = detail(timeline)
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
-    chosen = choose(softirqs, victim)
+    chosen = choose(softirqs, victim, label_of(timeline, victim))
     if chosen:
         row, what = chosen
         first = _began(hardirqs, row, int(row["entry_ns"]))
@@ -94,24 +95,26 @@ def example(timeline: Timeline, victim: str | None = None) -> Example:
                 pd.DataFrame(columns=list(names)) for names in _TABLES.values()
             )
             return Example(segments, softirqs, polls)
-        own = irqs[irqs["comm"].astype(object) == victim]
+        own = irqs[:0] if victim is None else rows_of(irqs, victim)
         row, what = typical(own if len(own) else irqs), "an interrupt, as no softirq was seen,"
         first = int(row["entry_ns"])
     return _around(part, int(row["cpu"]), first, int(row["exit_ns"]), what)
 
 
-def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]", str] | None:
+def choose(
+    softirqs: pd.DataFrame, victim: Task | None, called: str | None
+) -> tuple["pd.Series[Any]", str] | None:
     # A typical network softirq, of median length among those like it: stolen from the victim with a
     # poll, else any with a poll, else any network softirq, else any. Returns its row and which of
     # these it is, None where no softirq was seen from entry to exit.
     whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
     network = whole[whole["action"].astype(object) == "NET_RX"]
     polled = network[network["polls"] > 0]
-    own = polled[(polled["comm"].astype(object) == victim)]
-    other = f", as {victim} had none with a poll," if victim is not None else ""
+    own = polled[:0] if victim is None else rows_of(polled, victim)
+    other = f", as {called} had none with a poll," if victim is not None else ""
     wanted = (
-        (own[own["cost_class"] == "stolen"], f"a network softirq on top of {victim}"),
-        (own, f"a network softirq in the context of {victim}"),
+        (own[own["cost_class"] == "stolen"], f"a network softirq on top of {called}"),
+        (own, f"a network softirq in the context of {called}"),
         (polled, f"a network softirq in the context of {{task}}{other}"),
         (network, "a network softirq without a poll, in the context of {task}"),
         (whole, "a softirq, as no network softirq was seen,"),

@@ -7,6 +7,7 @@ import pandas as pd
 from ...errors import ArgumentError
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
@@ -67,7 +68,8 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
 @waited_for.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
-    victim, held = answer.timeline.victim, answer.frame
+    timeline, held = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
     own = held[(held["comm"] == victim) & (held["lifetime_share"] >= _WORTH_NAMING)]
     own = own.head(0 if "tid" in own else _HOLDERS)
     return {

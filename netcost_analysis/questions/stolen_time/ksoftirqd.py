@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...capture.requires import MissingEventsError, unrecorded
-from ...display.tables import plain
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
 from ..inputs import rows, windows
-from ..losses import stolen
+from ..losses import loss_of
 from ..question import question
 from .episodes import counted_if
 from .lives import away_of, names_then
@@ -56,14 +56,15 @@ class Handovers:
     handovers: pd.DataFrame
     displaced: pd.DataFrame
 
-    def totals(self, victim: str | None, displaced_ns: int | None = None) -> Totals:
+    def totals(self, victim: Task | None, displaced_ns: int | None = None) -> Totals:
         """Sums, and the victim's. displaced_ns: its waits for any kernel thread's network work."""
         frame = self.handovers
         known = frame[["polls", "packets"]].notna().all()
         polls, packets = (
             int(frame[name].sum()) if known[name] else None for name in ("polls", "packets")
         )
-        own = self.displaced[self.displaced["comm"] == victim].groupby("handover")["ns"].sum()
+        waits = self.displaced[:0] if victim is None else rows_of(self.displaced, victim)
+        own = waits.groupby("handover")["ns"].sum()
         waited = int(own.sum())
         return Totals(
             network_ns=int(frame["network_ns"].sum()),
@@ -97,7 +98,7 @@ def handovers(timeline: Timeline) -> Handovers:
     # Who waited for one of some CPUs may have come back on another.
     everywhere = timeline
     if timeline.cpus is not None:
-        everywhere = timeline.capture.timeline(timeline.start, timeline.end)
+        everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
     cpus = timeline.summary["cpus"]
     away = away_of(timeline) if across else None
     threads = Gathered()
@@ -167,11 +168,11 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
     frame, victim = found.handovers, answer.timeline.victim
     waited_ns = None
     if victim is not None:
-        waited_ns = plain(stolen(answer.timeline)["displaced_ns"][victim])
+        waited_ns = loss_of(answer.timeline, victim)["displaced_ns"]
     total = found.totals(victim, waited_ns)
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
     return {
-        "victim": victim,
+        "victim": label_of(answer.timeline, victim),
         "handovers": len(frame),
         "threads": list(frame["comm"].value_counts().index[:_THREADS]),
         "why": {str(why): int(many) for why, many in frame["why"].value_counts().items()},

@@ -7,6 +7,7 @@ import pandas as pd
 from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, per_victim
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..losses import stolen
 from ..question import question
@@ -112,7 +113,8 @@ def parts_of_life(row: "pd.Series[int]") -> pd.DataFrame:
 @lifetimes.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: the timeline's victim's, None where it is not known, or not asked for by name.
-    victim, lived = answer.timeline.victim, answer.frame
+    timeline, lived = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
     if lived.index.names != ["comm"] or victim not in lived.index:
         return {"row": None}
     row = lived.loc[[str(victim)]].iloc[0]
@@ -120,6 +122,6 @@ def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return {
         "victim": victim,
         "row": row.to_dict(),
-        "window_ns": answer.timeline.duration_ns,
+        "window_ns": timeline.duration_ns,
         "parts": list(zip(parts["part"], parts["share"], strict=True)),
     }

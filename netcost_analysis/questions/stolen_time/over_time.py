@@ -6,12 +6,13 @@ import pandas as pd
 
 from ...coverage import lost_in
 from ...timeline.aggregate import of_tasks
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..inputs import rows
 from ..question import question
 from .rolling import rolling_stolen, spread
-from .victim import choose_victim
+from .victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,16 +28,16 @@ _REASONS = 3
     rows=0,
 )
 def over_time(
-    timeline: Timeline, victim: str | None = None, bin_ns: int | None = None
+    timeline: Timeline, victim: Task | None = None, bin_ns: int | None = None
 ) -> pd.DataFrame:
     """What a victim's time on CPU went to while the capture went on, in bins beside each other.
 
-    victim: by comm, None for the timeline's (Timeline.victim). bin_ns: the width of a bin, None for
-    a round one of which the timeline has about 120. Returns rolling_stolen() for windows of one
-    bin: a row per bin, whose parts add up to on_cpu_ns. Raises AbsentError for a victim that did
-    not run, and as rolling_stolen. Source: sums(bin_ns).
+    victim: by comm or tid, None for the timeline's (Timeline.victim). bin_ns: the width of a bin,
+    None for a round one of which the timeline has about 120. Returns rolling_stolen() for windows
+    of one bin: a row per bin, whose parts add up to on_cpu_ns. Raises AbsentError for a victim that
+    did not run, and as rolling_stolen. Source: sums(bin_ns).
     """
-    chosen = timeline.victim if victim is None else choose_victim(timeline, victim)
+    chosen = asked_or_chosen(timeline, victim)
     width = _width(timeline, bin_ns)
     return rolling_stolen(timeline, width, width, victim=chosen)
 
@@ -45,10 +46,9 @@ def _width(timeline: Timeline, bin_ns: int | None) -> int:
     return round_width(timeline.duration_ns) if bin_ns is None else bin_ns
 
 
-def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
+def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
     # The CPUs on which a victim was seen, the one with most of its time first; None: any task.
-    own = of_tasks(timeline.tally())
-    own = own if victim is None else own[own["comm"] == victim]
+    own = rows_of(of_tasks(timeline.tally()), victim)
     by_cpu = own.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
     return [int(cpu) for cpu in by_cpu.index]
 
@@ -62,17 +62,17 @@ def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # gaps: of the CPUs on which it was; lost_ns: their time without record, overlaps counted once.
     timeline, bins = answer.timeline, answer.frame
-    victim = answer.options.get("victim") or timeline.victim
+    victim = asked_or_chosen(timeline, answer.options.get("victim"))
     cpus = cpus_of(timeline, victim)
     gaps = _gaps(timeline, cpus)
     why = gaps["why"].astype(object).value_counts()[:_REASONS]
     return {
-        "victim": victim,
+        "victim": label_of(timeline, victim),
         "cpus": sorted(cpus),
         "empty": not timeline.duration_ns,
         "bin_ns": _width(timeline, answer.options.get("bin_ns")),
         "has_switches": timeline.has_switches,
-        "spread": spread(bins) if victim and timeline.has_switches else None,
+        "spread": spread(bins) if victim is not None and timeline.has_switches else None,
         "gaps": len(gaps),
         "lost_ns": lost_in(timeline, cpus, gaps),
         "why": {str(reason): int(many) for reason, many in why.items()},

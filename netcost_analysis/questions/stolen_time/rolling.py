@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ArgumentError
-from ...timeline.aggregate import of_tasks, require_task, tally, within_figures
+from ...timeline.aggregate import of_tasks, tally, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.task import Task, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..question import question
@@ -41,7 +42,7 @@ def rolling_stolen(
     window_ns: int | None = None,
     step_ns: int | None = None,
     by: By | None = None,
-    victim: str | None = None,
+    victim: Task | None = None,
 ) -> pd.DataFrame:
     """What was stolen in windows that roll over the timeline.
 
@@ -49,7 +50,7 @@ def rolling_stolen(
     window's start to the next one's; None for a round width of which the timeline has about 120.
     Windows begin on multiples of step_ns on the capture's clock; the first and the last are cut
     where the timeline is. by: None for all tasks together, else a row per window and victim of
-    those that were on a CPU in it. victim: only the task of that name.
+    those that were on a CPU in it. victim: only this one, by comm or tid.
 
     Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
     stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
@@ -62,7 +63,7 @@ def rolling_stolen(
     sched_switch). Raises ValueError for widths that do not fit, CaptureError as the timeline
     does. Source: sums(step_ns), the steps of a window added up; lives.
     """
-    require_task(timeline.sums(), victim)
+    require_task(timeline, victim)
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
@@ -115,13 +116,13 @@ def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series
 
 
 def _lived(
-    timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: str | None
+    timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: Task | None
 ) -> "pd.Series[int]":
     # How much of each window the victim was there.
     if not timeline.has_switches or ("comm" not in keys and victim is None):
         return pd.Series(pd.NA, index=frame.index, dtype="Int64")
     lives = timeline.lives[["tid", "comm", "begun_ns", "done_ns"]].dropna().astype({"comm": object})
-    lives = lives if victim is None else lives[lives["comm"] == victim]
+    lives = rows_of(lives, victim)
     windows = frame[["start_ns", "end_ns", *keys]].rename_axis("window").reset_index()
     both = windows.merge(lives, on=keys) if keys else windows.merge(lives, how="cross")
     ends = both[["end_ns", "done_ns"]].astype("int64").min(axis=1)
@@ -130,12 +131,11 @@ def _lived(
     return there.reindex(frame.index, fill_value=0).astype("Int64")
 
 
-def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataFrame:
+def _measured(sums: pd.DataFrame, by: By | None, victim: Task | None) -> pd.DataFrame:
     # The sums of tasks with a column for each measure.
     rows = of_tasks(tally(sums, by or "comm"))
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
-    if victim is not None:
-        rows = rows[rows["comm"] == victim]
+    rows = rows_of(rows, victim)
     what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
     kind = kinds_of(rows).where(what["stolen_max_ns"])
     what |= {name: kind == one for one, name in KIND_COLUMNS.items()}
@@ -242,7 +242,10 @@ def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # was; before, after: the two between which it changed most.
     frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
     rows = usual(frame) if answer.options.get("by") is None else frame[:0]
-    figures: dict[str, Any] = {"victim": answer.options.get("victim"), "most": None}
+    figures: dict[str, Any] = {
+        "victim": label_of(answer.timeline, answer.options.get("victim")),
+        "most": None,
+    }
     if len(rows) < 2 or not rows["stolen_cpu_share"].max():
         return figures
     change = largest_change(rows)

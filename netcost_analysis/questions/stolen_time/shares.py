@@ -8,6 +8,7 @@ from ...capture.requires import unrecorded
 from ...display.tables import plain
 from ...timeline.aggregate import known_if, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
+from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
 from ..losses import stolen
@@ -137,7 +138,7 @@ def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     from ..accounting.side_by_side import top_share, wall_s
 
     bundle = timeline.capture.bundle
-    if bundle is None or by == "cpu" or timeline.start is not None or timeline.end is not None:
+    if bundle is None or by == "cpu" or timeline.start_s is not None or timeline.end_s is not None:
         return
     pid, shown = (bundle.victim or {}).get("pid"), top_share(bundle)
     tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()
@@ -180,7 +181,8 @@ def _ticks(window: Timeline, keys: list[str]) -> pd.DataFrame:
 @effective_share.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: the timeline's victim's, None where nobody ran, or not asked for by name.
-    victim, shares = answer.timeline.victim, answer.frame
+    timeline, shares = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
     if shares.index.names != ["comm"] or victim not in shares.index:
         return {"row": None}
     row = shares.loc[[str(victim)]].iloc[0]

@@ -30,7 +30,7 @@ def everywhere(timeline: "Timeline") -> "Timeline":
     """The timeline with all recorded CPUs: a life is not of one CPU."""
     if timeline.cpus is None:
         return timeline
-    return timeline.capture.timeline(timeline.start, timeline.end)
+    return timeline.capture.timeline(timeline.start_s, timeline.end_s)
 
 
 def stays_of(timeline: "Timeline") -> pd.DataFrame:

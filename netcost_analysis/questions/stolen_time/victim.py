@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import AbsentError, no_task
-from ..losses import stolen
+from ...timeline.task import Task, require_task
+from ..losses import losses
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -13,14 +13,19 @@ if TYPE_CHECKING:
 _COMM_LENGTH = 15
 
 
-def choose_victim(timeline: "Timeline", wanted: str | None = None) -> str | None:
+def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
     """Timeline.victim. wanted: the one that was asked for, None to choose."""
-    names = [str(name) for name in stolen(timeline).index]
     if wanted is not None:
-        if wanted in names:
-            return wanted
-        raise AbsentError(no_task(wanted, names))
+        require_task(timeline, wanted)
+        return wanted
+    names = [str(name) for name in losses(timeline).victims]
     return recorded_victim(timeline, names) or (names[0] if names else None)
+
+
+def asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
+    """The victim that a question was given, for None the timeline's; AbsentError for no task."""
+    require_task(timeline, victim)
+    return timeline.victim if victim is None else victim
 
 
 def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:

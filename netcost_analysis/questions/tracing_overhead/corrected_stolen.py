@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...errors import AbsentError, no_task
+from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, within_figures
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
 from ..question import question
@@ -41,7 +42,7 @@ _CORRECTED = {
     )
 )
 def corrected_stolen(
-    timeline: Timeline, by: By = "comm", victim: str | int | None = None
+    timeline: Timeline, by: By = "comm", victim: Task | None = None
 ) -> pd.DataFrame:
     """The figures of stolen() beside what they would be without the cost of tracing.
 
@@ -60,9 +61,12 @@ def corrected_stolen(
     another by, AbsentError for a victim that did not run, CaptureError as the timeline does.
     Source: as tracing_cost.
     """
-    if isinstance(victim, int):
+    if not isinstance(victim, str | None):
         by = "tid"
     check_by(by)
+    if victim is not None and by == "cpu":
+        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
+    require_task(timeline, victim)
     cost = chosen(event_cost(timeline.capture))
     events = tallied(counted(timeline, cost), by)
     rows, keys = timeline.tally(by), victim_keys(by)
@@ -71,15 +75,7 @@ def corrected_stolen(
     named = sources(cost, of_tasks(events), keys).rename("source")
     frame = frame.join(named, on=keys)
     frame["source"] = frame["source"].fillna(cost["source"])
-    return frame if victim is None else _of(frame, victim)
-
-
-def _of(frame: pd.DataFrame, victim: str | int) -> pd.DataFrame:
-    key = "tid" if isinstance(victim, int) else "comm"
-    known = frame[key] if key in frame.columns else pd.Series(dtype=object)
-    if not (known == victim).any():
-        raise AbsentError(no_task(victim, [str(one) for one in known.unique()]))
-    return frame[known == victim].reset_index(drop=True)
+    return rows_of(frame, victim).reset_index(drop=True)
 
 
 def corrected_from(
@@ -163,6 +159,4 @@ def shown_victim(answer: "Answer[pd.DataFrame]") -> str | None:
     if "comm" not in answer.frame.columns:
         return None
     asked = answer.options.get("victim")
-    if isinstance(asked, int):
-        return str(answer.frame["comm"].iloc[0]) if len(answer.frame) else None
-    return answer.timeline.victim if asked is None else str(asked)
+    return comm_of(answer.timeline, answer.timeline.victim if asked is None else asked)

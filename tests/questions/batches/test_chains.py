@@ -463,7 +463,7 @@ def test_net_rx_without_a_poll_is_apart(tmp_path: Path) -> None:
 def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
     capture = drawn(tmp_path, *CHAIN, *rounds(50_000, 4), *rounds(500_000, 5)).capture
     whole = len(softirq_chains(capture.timeline()))
-    parts = [capture.timeline(end=3e-4), capture.timeline(start=3e-4)]
+    parts = [capture.timeline(end_s=3e-4), capture.timeline(start_s=3e-4)]
     assert sum(len(softirq_chains(part)) for part in parts) == whole == 10
 
 

@@ -37,7 +37,7 @@ def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -
 
 def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None:
     matrix = ledger(timeline)
-    thieves = by_thief(questions.stolen_time.thieves(timeline), "openssl")
+    thieves = by_thief(questions.stolen_time.thieves(timeline, victim="openssl"))
     assert thieves["stolen_max_ns"].is_monotonic_decreasing
     by_name = thieves.groupby("thief")["stolen_max_ns"].sum()
     lost = matrix.max_ns.loc["openssl"]
@@ -59,7 +59,7 @@ def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
 
 def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
     row = questions.losses.stolen(timeline).loc["openssl"]
-    thieves = by_thief(questions.stolen_time.thieves(timeline), "openssl")
+    thieves = by_thief(questions.stolen_time.thieves(timeline, victim="openssl"))
     found = timeline.ask.stolen_time.headline()
     head, told = found.figures["beyond"], found.figures["row"]
     assert found.frame["ns"].sum() == row["on_cpu_ns"]
@@ -128,7 +128,7 @@ def softirq(entry: int, length: int, **fields: object) -> dict[str, object]:
 def chosen(*rows: dict[str, object]) -> tuple[int, str] | None:
     frame = pd.DataFrame(list(rows) or [softirq(0, 0)]).iloc[: len(rows)]
     frame = frame.astype({"entry_ns": "Int64", "exit_ns": "Int64"})
-    found = choose(frame, "openssl")
+    found = choose(frame, "openssl", "openssl")
     return (int(found[0]["entry_ns"]), found[1]) if found else None
 
 
