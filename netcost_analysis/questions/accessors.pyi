@@ -54,13 +54,13 @@ class RecordingStolenTime:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
     def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
-        """The longest stretches of interrupts on top of one task that did not run in between."""
+        """The longest times for which interrupts on top of one task kept it from running."""
 
     def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
         """One typical interrupt of a victim, with everything around it."""
 
     def handovers(self) -> Answer[Handovers]:
-        """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
+        """Each time ksoftirqd, or a thread of NAPI's, had network work."""
 
     def headline(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
         """How much of a victim's time on CPU packet processing took, and which devices did."""
