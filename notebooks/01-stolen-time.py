@@ -128,7 +128,7 @@ run.excerpt.ask.batches.softirq_sizes()
 # nothing else had its CPU. They disagree, and that is a result.
 
 # %%
-capture.ask.accounting.estimates()
+run.ask.accounting.estimates()
 
 # %% [markdown]
 # ## Before you use these figures

@@ -3,7 +3,6 @@
 import collections.abc
 from typing import Any, Literal, Optional
 
-from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
 from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
 from netcost_analysis.questions.batches.detail_window import DetailWindow
@@ -11,6 +10,7 @@ from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
+from netcost_analysis.questions.completeness.coverages import Coverages
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording

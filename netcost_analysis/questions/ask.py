@@ -152,9 +152,9 @@ class Ask:
 
     def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
-        if self._kind == "Capture" and "Bundle" in asked.sources and self._source.bundle.victim:
-            timeline: Timeline = self._source.victim_timeline()
-            return timeline
+        bundle = self.capture.bundle if "Bundle" in asked.sources else None
+        if bundle is not None and bundle.victim and self.whole.is_whole:
+            return self.capture.victim_timeline()
         return self.whole
 
     def __repr__(self) -> str:

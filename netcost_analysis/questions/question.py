@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from ..capture.requires import require
+from .inputs import preload
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -90,7 +91,8 @@ class Question(Generic[Given, Result]):
             require(given[0], self.name, *self.needs)
         if self.inputs:
             # All that it and what it builds on read, in one pass.
-            next(one for one in given if hasattr(one, "load")).load(*self.inputs)
+            timeline: Any = next(one for one in given if hasattr(one, "load"))
+            preload(timeline, self.inputs)
         return self.function(*given, **named)
 
     @property

@@ -242,6 +242,11 @@ class Timeline:
         return self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is of all of the capture: no window, and every CPU."""
+        return self.start_s is None and self.end_s is None and not self.cpus
+
+    @property
     def offset_ns(self) -> int:
         """From the capture's start to the window's."""
         return int(self.summary["start_ns"]) - self.capture.start_ns

@@ -34,7 +34,7 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
         raise CaptureError(f"{capture.path} has no victim: record one with --victim")
     try:
         timeline = capture.victim_timeline()
-        timeline.load()
+        _ = timeline.summary
     # ValueError: the manifest has the run end before it began, or on a CPU that was not recorded.
     except (CaptureError, ValueError) as error:
         return None, bundle, str(error)

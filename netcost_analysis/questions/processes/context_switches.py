@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .endpoints import endpoints
 from .keys import TaskBy, in_window, task_keys
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _FIRST_MOVING_BIT = 0x100
 
 
-@question(needs=("sched:sched_switch",))
+@question(needs=("sched:sched_switch",), inputs=("slices",))
 def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How often each task left a CPU, and whether it wanted to.
 
@@ -31,7 +32,7 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     left out. Raises MissingEventsError without sched_switch. Source: the table slices.
     """
     keys = task_keys(by)
-    counted = switch_kinds(timeline.slices)
+    counted = switch_kinds(*rows(timeline, "slices"))
     inside = in_window(counted["out_ns"], timeline)
     return context_switches_from(counted[inside], keys, timeline.duration_ns)
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, victim_keys
+from ..inputs import rows
 from .traffic_parts import traffic_parts
 
 if TYPE_CHECKING:
@@ -26,9 +27,10 @@ def own_stolen(timeline: "Timeline", by: By) -> pd.DataFrame:
     """
     parts = traffic_parts(timeline)
     # NAPI threads' polls come after the softirqs, and are nobody's loss.
-    parts = parts[(parts["softirq"] < len(timeline.softirqs)).to_numpy()]
+    [softirqs] = rows(timeline, "softirqs")
+    parts = parts[(parts["softirq"] < len(softirqs)).to_numpy()]
     parts = parts[(parts["is_network"] == "yes").to_numpy()]
-    of = timeline.softirqs[["cpu", "cost_class"]].astype(object).reset_index(drop=True)
+    of = softirqs[["cpu", "cost_class"]].astype(object).reset_index(drop=True)
     parts = parts.join(of, on="softirq")
     parts = parts[
         plain_names(parts["cost_class"]).isin(_STOLEN) & (parts["tid"] != 0).fillna(False)

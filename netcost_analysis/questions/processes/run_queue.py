@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from ..stolen_time.lives import away_of, lived_by, names_then
 from .endpoints import endpoints
@@ -22,6 +23,7 @@ QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 @question(
     needs=("sched:sched_switch",),
+    inputs=("slices",),
     main_columns=("tid", "comm", "cpu", "waited_after", "wait_share", "ns", "waits", "median_ns"),
 )
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
@@ -39,7 +41,7 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     Source: the table slices, and lives.
     """
     keys = task_keys(by)
-    waits = waits_of(timeline.slices)
+    waits = waits_of(*rows(timeline, "slices"))
     if by != "cpu":
         waits["comm"] = names_then(waits, away_of(timeline))
     inside = in_window(waits["in_ns"], timeline)
@@ -131,5 +133,5 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 def _longer(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import waits
 
-    rows = waits_of(answer.timeline.slices)
-    waits(ax, rows[rows["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])
+    every = waits_of(*rows(answer.timeline, "slices"))
+    waits(ax, every[every["tid"].isin(_subjects(answer)).to_numpy(dtype=bool)])

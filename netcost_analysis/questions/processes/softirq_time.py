@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.timeline import Timeline
+from ..inputs import added, fold
 from ..question import question
 from .keys import TaskBy, task_keys
 
@@ -22,6 +23,7 @@ NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "polls"),
     main_columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
@@ -35,15 +37,34 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     without softirqs, CaptureError as the timeline does. Source: the tables softirqs and polls.
     """
     keys = task_keys(by)
-    timeline.load("softirqs", "polls")
-    return softirq_time_from(softirq_rows(timeline.softirqs, timeline.polls), keys)
+    sums, polled = _summed(timeline)
+    rows = sums.reset_index()
+    if not polled:
+        rows["action"] = rows["action"].replace(RPS_DISPATCH, "NET_RX")
+    return softirq_time_from(rows, keys)
 
 
-def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    # A row per softirq, and per poll of a NAPI thread, in the same columns.
+class _Sums(NamedTuple):
+    # Of softirq_rows(), and whether there were polls.
+    by_task: pd.DataFrame
+    polled: bool
+
+
+@fold("softirqs", "polls")
+def _summed(sums: _Sums | None, softirqs: pd.DataFrame, polls: pd.DataFrame) -> _Sums:
+    rows = softirq_rows(softirqs, polls, polled=True)
+    part = rows.groupby(["cpu", "tid", "comm", "action", "cost_class"], dropna=False).sum()
+    if sums is None:
+        return _Sums(part, len(polls) > 0)
+    return _Sums(added(sums.by_task, part), sums.polled or len(polls) > 0)
+
+
+def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> pd.DataFrame:
+    # A row per softirq, and per poll of a NAPI thread, in the same columns. polled: whether there
+    # are polls at all; where none was recorded, nothing tells a dispatch from a softirq that
+    # polled.
     action = plain_names(softirqs["action"])
-    # Where no poll was recorded at all, nothing tells a dispatch from a softirq that polled.
-    dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & bool(len(polls))
+    dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & polled
     inside = pd.DataFrame(
         {
             "cpu": softirqs["cpu"].astype("int64"),

@@ -22,6 +22,7 @@ _WITNESSES = ("raiser", "packet", "socket", "wake-up", "unknown")
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "polls"),
     main_columns=(
         "comm",
         "owner_comm",

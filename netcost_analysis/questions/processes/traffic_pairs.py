@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "polls"),
     main_columns=(
         *("sender_comm", "receiver_comm", "units", "ns", "by_packet_share"),
         *("sender_tid", "receiver_tid"),

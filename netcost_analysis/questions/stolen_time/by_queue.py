@@ -10,7 +10,7 @@ from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.task import Task, comm_of, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from .. import example
+from ..inputs import rows
 from ..question import question
 from .episodes import GAP_NS
 
@@ -25,7 +25,10 @@ _LEAST_SHARE = 0.05
 _QUEUES, _BARS = 4, 9
 
 
-@question(main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"))
+@question(
+    inputs=("softirqs", "hardirqs", "polls"),
+    main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
+)
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
@@ -51,8 +54,8 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     lines = queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    rows = timeline.tally(by).assign(napi=napi)
-    return thieves_from(rows_of(rows, victim), lines, victim_keys(by), timeline.has_switches)
+    taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
+    return thieves_from(taken, lines, victim_keys(by), timeline.has_switches)
 
 
 def thieves_from(
@@ -173,7 +176,7 @@ def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     draw(ax, answer.figures["thieves"])
 
 
-@question()
+@question(inputs=("softirqs", "hardirqs", "polls"))
 def queues(timeline: Timeline) -> pd.DataFrame:
     """Which interrupt line each NAPI instance is polled for.
 
@@ -186,8 +189,7 @@ def queues(timeline: Timeline) -> pd.DataFrame:
     raised a softirq that polled. Source: softirqs, hardirqs and polls, of a large capture those of
     a stretch from its middle.
     """
-    detail = example.detail(timeline).load("softirqs", "hardirqs", "polls")
-    return lines_of(detail.softirqs, detail.hardirqs, detail.polls)
+    return lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls"))
 
 
 def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import pandas as pd
 from ...timeline.aggregate import INTERRUPT_CONTEXTS
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ CLASSES = (
 )
 
 
-@question()
+@question(inputs=("displaced",))
 def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Where all CPU time went, by victim, cost class and whether it was network.
 
@@ -38,9 +39,8 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     by, CaptureError as the timeline does. Source: the timeline's sums and displaced.
     """
     check_by(by)
-    displaced = timeline.displaced if timeline.displaced_known else None
-    rows = timeline.tally(by)
-    return classes_from(rows, displaced, victim_keys(by), timeline.has_switches)
+    displaced = rows(timeline, "displaced")[0] if timeline.displaced_known else None
+    return classes_from(timeline.tally(by), displaced, victim_keys(by), timeline.has_switches)
 
 
 def classes_from(

@@ -10,8 +10,8 @@ from ...errors import ArgumentError
 from ...timeline.aggregate import known_if
 from ...timeline.task import Task, label_of, require_task
 from ...timeline.timeline import Timeline
+from ..inputs import rows, windows
 from ..question import question
-from .chunks import chunks
 from .episode_rows import describe, latest, mark
 from .joining import joined
 
@@ -44,7 +44,10 @@ class Episodes:
     total: int
 
 
-@question(main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"))
+@question(
+    inputs=("segments", "softirqs", "polls"),
+    main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
+)
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
@@ -73,27 +76,27 @@ def episodes(
     count = 0
     rest: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None = None
 
-    def add(rows: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
+    def add(segments: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
         nonlocal count
-        frame, parts = describe(rows, mark(rows, softirqs, gap_ns), polls, victim)
+        frame, parts = describe(segments, mark(segments, softirqs, gap_ns), polls, victim)
         frame.index += count
         parts["episode"] += count
         count += len(frame)
         found.append(longest([*found, (frame, parts)], most))
         del found[:-1]
 
-    for piece in chunks(timeline, "segments", "softirqs", "polls"):
-        rows, softirqs, polls = piece.segments, piece.softirqs, piece.polls
+    for window in windows(timeline):
+        segments, softirqs, polls = rows(window, "segments", "softirqs", "polls")
         if rest is not None:
-            rows = joined(rest[0], rows)
+            segments = joined(rest[0], segments)
             softirqs = pd.concat([rest[1], softirqs]).drop_duplicates(["cpu", "ordinal"])
             polls = pd.concat([rest[2], polls]).drop_duplicates(["cpu", "end_ns", "napi", "work"])
-        open_ = latest(rows, mark(rows, softirqs, gap_ns), gap_ns)
-        add(rows[~open_], softirqs, polls)
-        rows = rows[open_]
-        since = rows["start_ns"].min() if len(rows) else piece.summary["end_ns"]
+        open_ = latest(segments, mark(segments, softirqs, gap_ns), gap_ns)
+        add(segments[~open_], softirqs, polls)
+        segments = segments[open_]
+        since = segments["start_ns"].min() if len(segments) else window.summary["end_ns"]
         near = softirqs["exit_ns"].isna() | (softirqs["exit_ns"] >= since).fillna(True)
-        rest = rows, softirqs[near], polls[polls["end_ns"] >= since]
+        rest = segments, softirqs[near], polls[polls["end_ns"] >= since]
     if rest is not None:
         add(*rest)
     frame, parts = found[-1]

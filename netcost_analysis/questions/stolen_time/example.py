@@ -10,7 +10,7 @@ from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..example import detail
+from ..inputs import rows
 from ..question import question
 from .victim import asked_or_chosen
 
@@ -65,7 +65,12 @@ class Example:
         return rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
 
 
-@question(main="segments", main_columns=("cpu", "start_ns", "end_ns", "context", "comm"), rows=0)
+@question(
+    inputs=("softirqs", "hardirqs"),
+    main="segments",
+    main_columns=("cpu", "start_ns", "end_ns", "context", "comm"),
+    rows=0,
+)
 def example(timeline: Timeline, victim: Task | None = None) -> Example:
     """One typical interrupt of a victim, with everything around it.
 
@@ -77,13 +82,14 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
     """
     victim = asked_or_chosen(timeline, victim)
     called = label_of(timeline, victim)
-    looked_at = detail(timeline).load("softirqs", "hardirqs")
-    chosen = choose(looked_at.softirqs, victim, called)
+    part = timeline.excerpt
+    softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
+    chosen = choose(softirqs, victim, called)
     if chosen:
         row, what = chosen
-        first = _began(looked_at.hardirqs, row, int(row["entry_ns"]))
+        first = _began(hardirqs, row, int(row["entry_ns"]))
     else:
-        irqs = looked_at.hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+        irqs = hardirqs.dropna(subset=["entry_ns", "exit_ns"])
         if not len(irqs):
             segments, softirqs, polls = (
                 pd.DataFrame(columns=list(names)) for names in _TABLES.values()
@@ -92,7 +98,7 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
         own = irqs[:0] if victim is None else rows_of(irqs, victim)
         row, what = typical(own if len(own) else irqs), "an interrupt, as no softirq was seen,"
         first = int(row["entry_ns"])
-    return _around(looked_at, int(row["cpu"]), first, int(row["exit_ns"]), what)
+    return _around(part, int(row["cpu"]), first, int(row["exit_ns"]), what)
 
 
 def choose(
@@ -113,20 +119,20 @@ def choose(
         (network, "a network softirq without a poll, in the context of {task}"),
         (whole, "a softirq, as no network softirq was seen,"),
     )
-    for rows, what in wanted:
-        if len(rows):
-            row = typical(rows)
+    for some, what in wanted:
+        if len(some):
+            row = typical(some)
             task = "an unnamed task" if pd.isna(row["comm"]) else row["comm"]
             return row, what.replace("{task}", task)
     return None
 
 
-def typical(rows: pd.DataFrame) -> "pd.Series[Any]":
-    length = (rows["exit_ns"] - rows["entry_ns"]).astype("int64").to_numpy()
+def typical(irqs: pd.DataFrame) -> "pd.Series[Any]":
+    length = (irqs["exit_ns"] - irqs["entry_ns"]).astype("int64").to_numpy()
     # Of several the one in mid-capture: what came before and after it is there to be shown.
-    entry = rows["entry_ns"].astype("int64").to_numpy()
+    entry = irqs["entry_ns"].astype("int64").to_numpy()
     middle = np.abs(entry - np.median(entry))
-    return rows.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
+    return irqs.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
 
 
 def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
@@ -149,13 +155,14 @@ def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> E
     start = max(first - margin, int(timeline.summary["start_ns"]))
     end = min(last + margin, int(timeline.summary["end_ns"]))
     near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
-    near.load(*_TABLES)
-    busy = _interrupts(near.segments)
+    segments, softirqs, polls = (
+        table[list(names)]
+        for table, names in zip(rows(near, *_TABLES), _TABLES.values(), strict=True)
+    )
+    busy = _interrupts(segments)
     order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
     order = order.sort_values(ascending=False, kind="stable")
     others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
-    tables = {"segments": near.segments, "softirqs": near.softirqs, "polls": near.polls}
-    segments, softirqs, polls = (table[list(_TABLES[name])] for name, table in tables.items())
     return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what)
 
 
@@ -164,7 +171,7 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     # parts: ns of that CPU by kind, from the first interrupt to the last's end; cpu None for none.
     # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
     found, timeline = answer.result, answer.timeline
-    part = detail(timeline)
+    part = timeline.excerpt
     figures: dict[str, Any] = {
         "cpu": found.cpu,
         "example_of": found.example_of,
@@ -187,8 +194,8 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     }
 
 
-def _interrupts(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[~rows["context"].isin(["task", "idle", "unknown"])]
+def _interrupts(segments: pd.DataFrame) -> pd.DataFrame:
+    return segments[~segments["context"].isin(["task", "idle", "unknown"])]
 
 
 def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from ...timeline.aggregate import plain_names
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .lives import away_of, lived_by
 from .waiting import Held, displaced_in, moved
@@ -23,6 +24,7 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 
 @question(
     needs=("sched:sched_switch", "sched:sched_migrate_task"),
+    inputs=("slices", "migrations"),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )
@@ -43,8 +45,8 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     away = away_of(timeline)
     waits = away[(away["waited_ns"] > 0) & away["cpu"].isin(timeline.summary["cpus"])]
     waits = waits[["cpu", "tid", "comm", "start_ns", "end_ns"]].reset_index(drop=True)
-    waits = moved(waits, timeline.migrations).astype({"comm": object})
-    stays = timeline.slices
+    stays, migrations = rows(timeline, "slices", "migrations")
+    waits = moved(waits, migrations).astype({"comm": object})
     names = plain_names(stays["comm"]).where((stays["tid"] != 0).fillna(True), _IDLE)
     codes, found = pd.factorize(names)
     stays = stays[["cpu", "in_ns", "out_ns"]].assign(handover=codes)
@@ -66,9 +68,9 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
 @waited_for.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
-    timeline, rows = answer.timeline, answer.frame
+    timeline, held = answer.timeline, answer.frame
     victim = comm_of(timeline, timeline.victim)
-    own = rows[(rows["comm"] == victim) & (rows["lifetime_share"] >= _WORTH_NAMING)]
+    own = held[(held["comm"] == victim) & (held["lifetime_share"] >= _WORTH_NAMING)]
     own = own.head(0 if "tid" in own else _HOLDERS)
     return {
         "victim": victim,

@@ -9,9 +9,9 @@ from ...capture.requires import MissingEventsError, unrecorded
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
+from ..inputs import rows, windows
 from ..losses import loss_of
 from ..question import question
-from .chunks import chunks
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, stays_of, stretches_of
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
+_TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
@@ -78,6 +79,7 @@ class Handovers:
 
 @question(
     needs=("sched:sched_switch",),
+    inputs=_TABLES,
     main_columns=("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets"),
 )
 def handovers(timeline: Timeline) -> Handovers:
@@ -104,16 +106,16 @@ def handovers(timeline: Timeline) -> Handovers:
     waits: list[pd.DataFrame] = []
     moves: list[pd.DataFrame] = []
     last: list[pd.DataFrame] = []
-    for piece in chunks(
-        everywhere, "slices", "segments", "softirqs", "hardirqs", "polls", "migrations"
-    ):
-        ours = stays_of(piece.slices)
-        threads.add(piece, ours[ours["cpu"].isin(cpus)])
-        held.append(held_of(piece.segments[piece.segments["cpu"].isin(cpus)]))
+    for window in windows(everywhere):
+        slices, segments, softirqs, hardirqs, polls, migrations = rows(window, *_TABLES)
+        ours = stays_of(slices)
+        end_ns = int(window.summary["end_ns"])
+        threads.add(ours[ours["cpu"].isin(cpus)], softirqs, hardirqs, polls, end_ns)
+        held.append(held_of(segments[segments["cpu"].isin(cpus)]))
         if away is not None:
-            others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
+            others = slices[slices["tid"].notna() & (slices["tid"] != 0)]
             others = others[~others.index.isin(ours.index)]
-            moves.append(piece.migrations)
+            moves.append(migrations)
             waited = waits_of(others)
             waited["comm"] = names_then(waited, away, "end_ns")
             waited = moved(waited, pd.concat(moves))
@@ -132,7 +134,7 @@ def handovers(timeline: Timeline) -> Handovers:
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:
-        return Handovers(frame, displaced_in(stays, waits_of(everywhere.slices[:0]), sums))
+        return Handovers(frame, displaced_in(stays, waits_of(slices[:0]), sums))
     if not everywhere.summary["lost_events"]:
         waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])

@@ -9,6 +9,7 @@ from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
+from ..inputs import rows
 from ..question import question
 from .rolling import rolling_stolen, spread
 from .victim import asked_or_chosen
@@ -22,7 +23,9 @@ _REASONS = 3
 
 
 @question(
-    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"), rows=0
+    inputs=("slices",),
+    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
+    rows=0,
 )
 def over_time(
     timeline: Timeline, victim: Task | None = None, bin_ns: int | None = None
@@ -45,9 +48,14 @@ def _width(timeline: Timeline, bin_ns: int | None) -> int:
 
 def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
     # The CPUs on which a victim was seen, the one with most of its time first; None: any task.
-    rows = rows_of(of_tasks(timeline.tally()), victim)
-    by_cpu = rows.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    own = rows_of(of_tasks(timeline.tally()), victim)
+    by_cpu = own.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
     return [int(cpu) for cpu in by_cpu.index]
+
+
+def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
+    [gaps] = rows(timeline, "coverage")
+    return gaps[gaps["cpu"].isin(cpus)]
 
 
 @over_time.figures
@@ -56,7 +64,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     timeline, bins = answer.timeline, answer.frame
     victim = asked_or_chosen(timeline, answer.options.get("victim"))
     cpus = cpus_of(timeline, victim)
-    gaps = timeline.coverage[timeline.coverage["cpu"].isin(cpus)]
+    gaps = _gaps(timeline, cpus)
     why = gaps["why"].astype(object).value_counts()[:_REASONS]
     return {
         "victim": label_of(timeline, victim),
@@ -85,6 +93,6 @@ def _bins(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from ...plots.time import stolen_over_time
 
     timeline, figures = answer.timeline, answer.figures
-    gaps = timeline.coverage[timeline.coverage["cpu"].isin(figures["cpus"])]
+    gaps = _gaps(timeline, figures["cpus"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     stolen_over_time(ax, answer.frame, gaps, window, figures["bin_ns"], answer.start_ns)

@@ -10,9 +10,9 @@ from ...timeline.aggregate import known_if, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
+from ..inputs import rows, windows
 from ..losses import stolen
 from ..question import question
-from .chunks import chunks
 from .lives import lived_by, twice_of
 from .settling import of_its_own
 
@@ -25,6 +25,7 @@ _TICK = "irq_vectors:local_timer_entry"
 
 
 @question(
+    inputs=("slices",),
     main_columns=(
         "comm",
         "effective_share",
@@ -32,7 +33,7 @@ _TICK = "irq_vectors:local_timer_entry"
         "overcharged_share",
         "on_cpu_ns",
         "task_ns",
-    )
+    ),
 )
 def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The share of a CPU that each victim effectively had, against what a monitor shows.
@@ -107,8 +108,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     if not known:
         counted = pd.DataFrame(0, index=frame.index, columns=ticks)
     else:
-        pieces = chunks(timeline, "hardirqs", "softirqs")
-        counted = pd.concat([_ticks(piece, keys) for piece in pieces])
+        counted = pd.concat([_ticks(window, keys) for window in windows(timeline)])
         counted = counted.groupby(keys, dropna=False)[ticks].sum()
         counted = counted.reindex(frame.index, fill_value=0)
     for name in ticks:
@@ -154,17 +154,17 @@ def _float(values: "pd.Series[int]") -> "pd.Series[float]":
     return values.astype("Float64").astype("float64")
 
 
-def _ticks(piece: Timeline, keys: list[str]) -> pd.DataFrame:
+def _ticks(window: Timeline, keys: list[str]) -> pd.DataFrame:
     # A row per timer interrupt on top of a task: its keys, 1, and whether it was on a softirq.
-    rows = piece.hardirqs
-    tick = (rows["context"] == "vector") & (rows["name"].astype(object) == "local_timer")
+    irqs, softirqs = rows(window, "hardirqs", "softirqs")
+    tick = (irqs["context"] == "vector") & (irqs["name"].astype(object) == "local_timer")
     # One that a window's edge cuts is in both windows, and began in one.
-    since, until = int(piece.summary["start_ns"]), int(piece.summary["end_ns"])
-    tick &= (rows["entry_ns"] >= since).fillna(False) & (rows["entry_ns"] < until).fillna(False)
-    tick &= (rows["tid"].notna() & (rows["tid"] != 0)).fillna(False)
-    ticks = rows[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
+    since, until = int(window.summary["start_ns"]), int(window.summary["end_ns"])
+    tick &= (irqs["entry_ns"] >= since).fillna(False) & (irqs["entry_ns"] < until).fillna(False)
+    tick &= (irqs["tid"].notna() & (irqs["tid"] != 0)).fillna(False)
+    ticks = irqs[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
     ticks = ticks.astype({"entry_ns": "int64"}).sort_values("entry_ns", kind="stable")
-    began = piece.softirqs[piece.softirqs["entry_ns"].notna()]
+    began = softirqs[softirqs["entry_ns"].notna()]
     began = pd.DataFrame(
         {
             "cpu": began["cpu"],

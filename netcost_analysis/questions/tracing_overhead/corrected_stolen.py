@@ -36,10 +36,11 @@ _CORRECTED = {
 
 
 @question(
+    inputs=("segments",),
     main_columns=(
         *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
-    )
+    ),
 )
 def corrected_stolen(
     timeline: Timeline, by: By = "comm", victim: Task | None = None

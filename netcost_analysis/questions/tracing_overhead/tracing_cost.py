@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 @question(
+    inputs=("segments",),
     main_columns=(
         *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
         *("cost_low_ns", "cost_high_ns"),
-    )
+    ),
 )
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     """What the tracing of events took from each CPU or victim.
