@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...display.templates import as_text, render
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import once, rows
 from ..question import question
 from .common import called, int64, net_rx, plain, records
 from .line import Floats, Line, fit, floats, refusal
@@ -85,6 +85,7 @@ class Gathered(NamedTuple):
     lines: pd.DataFrame
 
 
+@once
 def gathered(timeline: Timeline) -> Gathered:
     # Polls with their share of what surrounds them.
     softirqs, hardirqs, polls = rows(timeline, "softirqs", "hardirqs", "polls")

@@ -3,7 +3,6 @@
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 
@@ -11,6 +10,7 @@ from ..._native import CaptureError
 from ...display.templates import as_text, render
 from ...parsers.counters import readings
 from ...units import absent
+from ..inputs import once
 from ..question import question
 from .device_time import device_time
 from .device_traffic import NoReadingsError, carried, comparable
@@ -42,8 +42,6 @@ COLUMNS = [
 ]
 
 
-# Of one timeline several questions of a page ask it.
-_known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
 # A picture has so many devices at most.
 _MOST = 8
 
@@ -97,11 +95,11 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     where handlers that were counted and not seen may be 1 % of ns. Source: device_time,
     device_traffic.
     """
-    if timeline not in _known:
-        _known[timeline] = _cost(timeline)
-    return _known[timeline].copy()
+    return _cost(timeline).copy()
 
 
+# Of one timeline several questions of a page ask it.
+@once
 def _cost(timeline: "Timeline") -> pd.DataFrame:
     bundle = timeline.capture.bundle
     traffic = None

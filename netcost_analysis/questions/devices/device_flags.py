@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
-from ..inputs import added, fold
+from ..inputs import added, fold, once
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
@@ -39,10 +38,6 @@ class Facts(NamedTuple):
     saturation: pd.DataFrame
     queues: pd.DataFrame
     listed: bool
-
-
-# Of one timeline several questions of a page ask it.
-_known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
 
 
 @question(
@@ -79,11 +74,11 @@ def device_flags(timeline: "Timeline") -> pd.DataFrame:
     never suspected, and a port of a bridge or bond needs no address. Source: interfaces,
     device_cost, device_saturation and polls.
     """
-    if timeline not in _known:
-        _known[timeline] = suspicions(gathered(timeline))
-    return _known[timeline].copy()
+    return suspicions(gathered(timeline))
 
 
+# Of one timeline several questions of a page ask it.
+@once
 def gathered(timeline: "Timeline") -> Facts:
     # Everything that flags are raised from.
     bundle = timeline.capture.bundle
