@@ -116,10 +116,9 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
     says which; where no softirq was recorded a hardirq or vector.
     """
     victim = asked_or_chosen(timeline, victim)
-    called = label_of(timeline, victim)
     part = timeline.excerpt
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
-    chosen = choose(softirqs, victim, called)
+    chosen = choose(softirqs, victim)
     if chosen:
         row, what = chosen
         first = _began(hardirqs, row, int(row["entry_ns"]))
