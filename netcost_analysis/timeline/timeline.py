@@ -65,6 +65,7 @@ class Timeline:
         self.end_s = end_s
         self.cpus = cpus
         self._wanted = victim
+        self.require_inside()
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._tallies: dict[str, pd.DataFrame] = {}

@@ -8,6 +8,7 @@ from ..question import question
 from .accounts import Price, accounts, price_for
 from .calibrations import first_bundle
 from .reasons import STEAL_LIMIT
+from .side_by_side import bundle_of
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 
-@question(main_columns=("estimate", "resolution_share", "steal_share", "why"), rows=0)
+@question(
+    check=bundle_of, main_columns=("estimate", "resolution_share", "steal_share", "why"), rows=0
+)
 def account_reasons(capture: "Capture", calibration: "Experiment | None" = None) -> pd.DataFrame:
     """Why each account of what the victim got can be wrong, on the kernel that kept it.
 

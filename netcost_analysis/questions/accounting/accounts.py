@@ -28,6 +28,7 @@ _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
 
 @question(
+    check=of.bundle_of,
     main_columns=(
         *("estimate", "got_share", "lost_share", "residual_share", "resolution_share"),
         "steal_share",

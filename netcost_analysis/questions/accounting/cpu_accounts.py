@@ -10,7 +10,7 @@ from ..question import question
 from .counts import NAN, counted
 from .hidden_cost_predictions import AIM_SHARE
 from .run_time import victim_cpu
-from .side_by_side import ran
+from .side_by_side import bundle_of, ran
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ _CONTEXTS = {
 }
 
 
-@question(main_columns=("account", *(f"{kind}_share" for kind in KINDS)))
+@question(check=bundle_of, main_columns=("account", *(f"{kind}_share" for kind in KINDS)))
 def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     """Where the time of the victim's CPU went by three accounts of the same run.
 

@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ..question import question
 from .calibrations import first_bundle
 from .fitting import by_rate, fit, intervals, wide
-from .runs import calibration_runs
+from .runs import calibration_runs, calibration_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,12 @@ class HiddenCost:
         return min(low, high), max(low, high)
 
 
-@question(main="coefficients", main_columns=("quantity", "value", "low", "high"), rows=0)
+@question(
+    check=calibration_steps,
+    main="coefficients",
+    main_columns=("quantity", "value", "low", "high"),
+    rows=0,
+)
 def hidden_cost(experiment: "Experiment") -> HiddenCost:
     """What an interrupt costs beyond what tracepoints enclose.
 

@@ -9,7 +9,7 @@ import pandas as pd
 from ...errors import ArgumentError
 from ..question import question
 from .fitting import fit, wide
-from .runs import Noise, calibration_runs, noise
+from .runs import Noise, calibration_runs, calibration_steps, noise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,10 +41,11 @@ class Predictions:
 
 
 @question(
+    check=calibration_steps,
     main_columns=(
         *("run", "predictor", "runs", "mean_error_share", "mean_absolute_error_share"),
         *("largest_error_share", "within_5_points_share"),
-    )
+    ),
 )
 def hidden_cost_predictions(
     experiment: "Experiment", held_out: Literal["rate", "repeat", "both"] = "both"
