@@ -233,21 +233,21 @@ class Capture:
 
     def timeline(
         self,
-        start: float | None = None,
-        end: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
         cpus: list[int] | None = None,
-        victim: str | None = None,
+        victim: int | str | None = None,
     ) -> "Timeline":
         """Who had each CPU when, from the events; computed when its tables are asked for.
 
-        start, end: seconds from the capture's start; the window clips, with state carried from
+        start_s, end_s: from the capture's start; the window clips, with state carried from
         before it. cpus: those to include, None for every recorded one. victim: the task that
-        answers tell of, by comm; None to choose one (Timeline.victim). Raises ValueError for a
-        window that ends before it starts.
+        answers tell of, by comm or tid; None to choose one (Timeline.victim). Raises ValueError for
+        a window that ends before it starts.
         """
         from ..timeline.timeline import Timeline
 
-        return Timeline(self, start=start, end=end, cpus=cpus, victim=victim)
+        return Timeline(self, start_s=start_s, end_s=end_s, cpus=cpus, victim=victim)
 
     @cached_property
     def ask(self) -> "RecordingAsk":
@@ -265,17 +265,17 @@ class Capture:
         victim = self.bundle.victim if self.bundle else None
         if victim is None:
             raise CaptureError(f"{self.path} has no victim: record one with --victim")
-        start, end = (
+        start_s, end_s = (
             None if at is None else (at - self.start_ns) / 1e9
             for at in (victim.start_ns, victim.end_ns)
         )
         cpu = victim.cpu
-        if start is not None and end is not None and end <= start:
+        if start_s is not None and end_s is not None and end_s <= start_s:
             raise CaptureError(f"{self.path} has a victim that ended before it started")
         if cpu is not None and cpu not in self.info["cpus"]:
             missing = not_recorded(cpu, self.info["cpus"])
             raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
-        return self.timeline(start, end, None if cpu is None else [cpu])
+        return self.timeline(start_s, end_s, None if cpu is None else [cpu])
 
     def __repr__(self) -> str:
         return summary_text(self._lines())

@@ -45,7 +45,7 @@ def command(
     from .stolen_json import beside_victims
 
     capture = opened(path)
-    timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
+    timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
     lost = losses(timeline)
     if victim is not None and victim not in lost.victims:
         raise AbsentError(no_task(victim, lost.victims))
@@ -79,7 +79,7 @@ def command(
     else:
         print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
         show(_detail(rows[victim], regime))
-        if timeline.has_switches:
+        if not timeline.missing["on_cpu"]:
             _show_life(timeline, victim)
     below = {
         "accounting": regime.text if regime and victim is None else None,

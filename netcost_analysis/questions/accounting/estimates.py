@@ -7,8 +7,11 @@ import pandas as pd
 
 from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
+from ...timeline.task import comm_of, label_of
 from ...units import absent
+from ..losses import stolen
 from ..question import question
+from ..stolen_time.victim import recorded_victim
 from .counts import counted
 from .fitting import hidden_ns
 from .got_shares import ticks_share, traced_share, work_share
@@ -79,10 +82,11 @@ def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> G
 
 
 class Differences(NamedTuple):
-    """Whose estimates these are, what the bundle lacks for them, and why they differ.
+    """What the bundle lacks for the estimates, and why they differ.
 
-    lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's. cpu: the
-    one that it was pinned to. any: whether there is an estimate. trace_ns, wall_s: what was traced
+    lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's; other:
+    the task that the page is about, None where it is the victim. cpu: the one that the victim was
+    pinned to. any: whether there is an estimate. trace_ns, wall_s: what was traced
     and how long the victim ran, where the bundle does not say when that was; else None. tick_ms:
     None where the kernel's configuration does not say. ticks_residual_share, None where unknown;
     gap: None where traced or work is unknown.
@@ -91,6 +95,7 @@ class Differences(NamedTuple):
     lacks: str | None
     comm: str | None
     command: str | None
+    other: str | None
     cpu: int | None
     any: bool
     trace_ns: int | None
@@ -115,6 +120,7 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         lacks=_lacks(bundle),
         comm=bundle.victim_comm,
         command=victim.command,
+        other=_other(answer),
         cpu=victim_cpu(bundle),
         any=bool(got.notna().any()),
         trace_ns=None if has_window else timeline.duration_ns,
@@ -126,6 +132,12 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         work_lost_share=float(lost["work"]),
         traced_lost_share=float(lost["traced"]),
     )
+
+
+def _other(answer: "Answer[pd.DataFrame]") -> str | None:
+    page, run = answer.ask.whole, answer.timeline
+    recorded = recorded_victim(run, [str(name) for name in stolen(run).index])
+    return None if comm_of(page, page.victim) == recorded else label_of(page, page.victim)
 
 
 def _lacks(bundle: "Bundle") -> str | None:

@@ -61,7 +61,7 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
 
     None where switches were not recorded, or it is not there.
     """
-    if not timeline.has_switches or not timeline.duration_ns:
+    if timeline.missing["on_cpu"] or not timeline.duration_ns:
         return None
     sums = timeline.sums()
     # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.

@@ -2,28 +2,31 @@
 
 from typing import TYPE_CHECKING
 
-from ...errors import AbsentError, no_task
-from ..losses import stolen
+from ...timeline.task import Task, require_task
+from ..losses import losses
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
 
 
-def choose_victim(timeline: "Timeline", wanted: str | None = None) -> str | None:
-    """Timeline.victim. wanted: the one that was asked for, None to choose."""
-    names = [str(name) for name in stolen(timeline).index]
+def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
+    # Timeline.victim. wanted: the one that was asked for, None to choose.
     if wanted is not None:
-        if wanted in names:
-            return wanted
-        raise AbsentError(no_task(wanted, names))
+        require_task(timeline, wanted)
+        return wanted
+    names = [str(name) for name in losses(timeline).victims]
     return recorded_victim(timeline, names) or (names[0] if names else None)
 
 
-def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:
-    """The bundle's victim by comm, None where there is none or it did not run in the window.
+def asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
+    # The victim that a question was given, for None the timeline's; AbsentError for no task.
+    require_task(timeline, victim)
+    return timeline.victim if victim is None else victim
 
-    names: of the tasks that did.
-    """
+
+def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:
+    # The bundle's victim by comm, None where there is none or it did not run in the window.
+    # names: of the tasks that did.
     bundle = timeline.capture.bundle
     if bundle is None or bundle.victim is None:
         return None
