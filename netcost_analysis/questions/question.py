@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 from .._native import CaptureError
 from ..capture.requires import Group, Need, require
 from ..timeline.facts import FACTS, groups
+from .inputs import preload
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -94,7 +95,8 @@ class Question(Generic[Given, Result]):
             self.require(given[0])
         if self.inputs:
             # All that it and what it builds on read, in one pass.
-            next(one for one in given if hasattr(one, "load")).load(*self.inputs)
+            timeline: Any = next(one for one in given if hasattr(one, "load"))
+            preload(timeline, self.inputs)
         return self.function(*given, **named)
 
     @cached_property

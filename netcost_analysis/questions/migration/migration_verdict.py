@@ -63,7 +63,7 @@ class MigrationVerdict(NamedTuple):
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=("migrations", "segments", "slices", "coverage"),
+    inputs=("migrations", "segments", "slices", "coverage", "softirqs", "polls"),
     main_columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),

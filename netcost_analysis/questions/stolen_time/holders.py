@@ -9,6 +9,7 @@ from ...timeline.aggregate import plain_names
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .lives import away_of, lived_by
 from .waiting import Held, displaced_in, moved
@@ -23,19 +24,39 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 
 @question(
     needs=("sched:sched_switch", "sched:sched_migrate_task"),
+    inputs=("slices", "migrations"),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )
 def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Who had the CPU that each victim waited for, runnable.
 
-    by: "comm" or "tid" ("device" is as "comm"). Returns a row per victim and holder: the victim's
-    keys (its name is that under which it began to wait), holder_comm ("(idle)" where the CPU was
-    just being woken or switched, "(unknown)" where nobody is known to have had it), ns (int64, of
-    the holder's time, with the interrupts on top of it), lifetime_share (of lifetime_max_ns of the
-    victim); most ns first. What it waited for network work in kernel threads is in it, under their
-    names; waits that had not ended are not. Raises ValueError for another by, MissingEventsError
-    without switches or migrations. Source: the tables slices and migrations.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid"}
+        What tells victims apart; "device" is as "comm".
+
+    Returns
+    -------
+    DataFrame
+        A row per victim and holder, most ns first: the victim's keys (its name is that under which
+        it began to wait), holder_comm ("(idle)" where the CPU was being woken or switched,
+        "(unknown)" where nobody is known to have had it), ns (int64, of the holder's time, with the
+        interrupts on top of it), lifetime_share (of the victim's lifetime_max_ns).
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without switches or migrations.
+
+    Notes
+    -----
+    Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
+    under their names. Waits that had not ended are not.
     """
     check_by(by)
     if by == "cpu":
@@ -43,8 +64,8 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     away = away_of(timeline)
     waits = away[(away["waited_ns"] > 0) & away["cpu"].isin(timeline.summary["cpus"])]
     waits = waits[["cpu", "tid", "comm", "start_ns", "end_ns"]].reset_index(drop=True)
-    waits = moved(waits, timeline.migrations).astype({"comm": object})
-    stays = timeline.slices
+    stays, migrations = rows(timeline, "slices", "migrations")
+    waits = moved(waits, migrations).astype({"comm": object})
     names = plain_names(stays["comm"]).where((stays["tid"] != 0).fillna(True), _IDLE)
     codes, found = pd.factorize(names)
     stays = stays[["cpu", "in_ns", "out_ns"]].assign(handover=codes)
@@ -66,9 +87,9 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
 @waited_for.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
-    timeline, rows = answer.timeline, answer.frame
+    timeline, held = answer.timeline, answer.frame
     victim = comm_of(timeline, timeline.victim)
-    own = rows[(rows["comm"] == victim) & (rows["lifetime_share"] >= _WORTH_NAMING)]
+    own = held[(held["comm"] == victim) & (held["lifetime_share"] >= _WORTH_NAMING)]
     own = own.head(0 if "tid" in own else _HOLDERS)
     return {
         "victim": victim,

@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...spans import Spans
 from ...timeline.aggregate import plain_names
-from .chunks import chunks
+from ..inputs import rows, windows
 from .waiting import runnable
 
 if TYPE_CHECKING:
@@ -40,9 +40,9 @@ def stays_of(timeline: "Timeline") -> pd.DataFrame:
     (int64, -1 where it is not known), dead, runnable, asleep (bool: how it left; none of them where
     that was not recorded).
     """
-    parts = [_plain(piece.slices) for piece in chunks(timeline, "slices")]
+    parts = [_plain(*rows(window, "slices")) for window in windows(timeline)]
     stays = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0]
-    # One that lies across the edge of two pieces is in both.
+    # One that lies across the edge of two windows is in both.
     stays = stays.drop_duplicates(["cpu", "tid", "in_ns"], keep="last")
     # A switch that was not recorded can let a stay begin early, before others of its task are over.
     stays = stays.sort_values(["tid", "out_ns", "in_ns"], kind="stable", ignore_index=True)
@@ -71,17 +71,17 @@ def _last_away(timeline: "Timeline") -> dict[int, int]:
 
 
 def _plain(slices: pd.DataFrame) -> pd.DataFrame:
-    rows = slices[slices["tid"].notna().to_numpy()]
-    state = rows["prev_state"]
+    stays = slices[slices["tid"].notna().to_numpy()]
+    state = stays["prev_state"]
     wanted = runnable(state)
     return pd.DataFrame(
         {
-            "cpu": rows["cpu"].to_numpy("int64"),
-            "tid": rows["tid"].to_numpy("int64"),
-            "comm": plain_names(rows["comm"]),
-            "in_ns": rows["in_ns"].to_numpy("int64"),
-            "out_ns": rows["out_ns"].to_numpy("int64"),
-            "wait_ns": rows["wait_ns"].fillna(-1).to_numpy("int64"),
+            "cpu": stays["cpu"].to_numpy("int64"),
+            "tid": stays["tid"].to_numpy("int64"),
+            "comm": plain_names(stays["comm"]),
+            "in_ns": stays["in_ns"].to_numpy("int64"),
+            "out_ns": stays["out_ns"].to_numpy("int64"),
+            "wait_ns": stays["wait_ns"].fillna(-1).to_numpy("int64"),
             "runnable": wanted.to_numpy(),
             "dead": ((state & _DEAD) != 0).fillna(False).to_numpy(dtype=bool),
             "asleep": (state.notna() & ~wanted).to_numpy(dtype=bool),

@@ -13,7 +13,6 @@ from ..._native import CaptureError
 from ...capture.event_names import require_event
 from ...capture.recorder import is_perf
 from ...progress import progress
-from .. import example
 from ..inputs import rows
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def _events(capture: "Capture", name: str) -> "pa.Table | None":
 def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
     # The segments' owners, as in the sums, with events and what they cost (COSTS), float64. cost: a
     # row of event_cost. Of a large capture a stretch from its middle, scaled up to all of it.
-    detail = example.detail(timeline)
+    detail = timeline.excerpt
     (segments,) = rows(detail, "segments")
     start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
     times = event_times(timeline.capture, start_ns, end_ns, detail.summary["cpus"])

@@ -201,7 +201,7 @@ def test_document_000_looped_twice_and_was_interrupted_229_us_later(tmp_path: Pa
 def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:
     capture = drawn(tmp_path, *CHAIN).capture
     # The recording begins at 1_000: from 1_700 on 700 of the softirq's 1_200 ns are left.
-    for window in ({"start": 700e-9}, {"end": 700e-9}):
+    for window in ({"start_s": 700e-9}, {"end_s": 700e-9}):
         (row,) = softirq_chains(capture.timeline(**window)).to_dict("records")
         assert (row["ns"], row["polls"], row["packets"]) == (1_200, 2, 4)
         assert all(pd.isna(row[name]) for name in ("poll_ns", "outside_polls_ns", "nested_ns"))
