@@ -36,9 +36,19 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 class Answer(Generic[Result]):
     """What a question found: ``frame`` and other ``tables``, ``notes``, ``words``, ``plot()``.
 
-    question: the Question. ask: who was asked. sources: what of, by name of type. options: the
-    arguments that were given. refusal: the CaptureError that says why there is no answer, None
-    where there is one; with it everything but a display, notes and coverage raises it.
+    Attributes
+    ----------
+    question : Question
+        What was asked.
+    ask : Ask
+        Who was asked.
+    sources : dict
+        What of, by name of type.
+    options : dict
+        The arguments that were given.
+    refusal : CaptureError or None
+        Why there is no answer, None where there is one; with it everything but a display, notes and
+        coverage raises it.
     """
 
     def __init__(
@@ -152,8 +162,22 @@ class Answer(Generic[Result]):
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
         """Draw the question's picture.
 
-        ax: None for a new figure of a page's width. panel: which of several, as ``device="eth0"``;
-        without it the first. Raises CaptureError where there is nothing to draw.
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where; a new figure of a page's width unless given.
+        **panel : object
+            Which of several, as ``device="eth0"``; without it the first.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
+
+        Raises
+        ------
+        CaptureError
+            Where there is nothing to draw.
         """
         return self._plot("", ax, panel)
 

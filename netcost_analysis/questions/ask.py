@@ -56,7 +56,12 @@ class Ask:
     """The questions that what was opened can be asked: ``ask.TOPIC.QUESTION()`` is an Answer.
 
     Shown by itself it is the table of them, with what is missing for those that this capture cannot
-    answer. source: a Capture, a Timeline or an Experiment.
+    answer.
+
+    Parameters
+    ----------
+    source : Capture, Timeline or Experiment
+        What is asked.
     """
 
     def __init__(self, source: Any) -> None:
@@ -84,7 +89,22 @@ class Ask:
     def __call__(self, name: str, **options: Any) -> Answer[Any]:
         """The answer to the question of that name, whatever its topic.
 
-        Raises ArgumentError for a name or an argument that there is not.
+        Parameters
+        ----------
+        name : str
+            Of the question.
+        **options : object
+            Its parameters.
+
+        Returns
+        -------
+        Answer
+            What it found, or why there is nothing.
+
+        Raises
+        ------
+        ArgumentError
+            For a name or an argument that there is not.
         """
         asked = questions().get(name)
         if asked is None:
@@ -100,7 +120,18 @@ class Ask:
         return [*super().__dir__(), *TOPICS]
 
     def missing(self, asked: Question[Any, Any]) -> str:
-        """Why it has no answer here, "" where nothing is missing."""
+        """Why a question has no answer here.
+
+        Parameters
+        ----------
+        asked : Question
+            The question.
+
+        Returns
+        -------
+        str
+            In a sentence; "" where nothing is missing.
+        """
         try:
             self._sources(asked)
         except CaptureError as error:
@@ -198,8 +229,9 @@ class Topic:
         def method(**options: Any) -> Answer[Any]:
             return self._ask._answer(asked, options)
 
-        # So that help and an editor find the documentation and the code that computes it.
+        # So that help and an editor find the code that computes it.
         update_wrapper(method, asked.function)
+        method.__doc__ = asked.documentation
         method.__signature__ = asked.signature.replace(  # type: ignore[attr-defined]
             parameters=[
                 one.replace(kind=inspect.Parameter.KEYWORD_ONLY)

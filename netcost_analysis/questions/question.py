@@ -12,6 +12,7 @@ in a file of its name ending ``.md``, the words: a template that formats the fig
 """
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -120,6 +121,14 @@ class Question(Generic[Given, Result]):
     def summary(self) -> str:
         """The first line of its documentation."""
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @cached_property
+    def documentation(self) -> str:
+        """Its documentation as one who asks needs it: without what it is asked of."""
+        text = inspect.getdoc(self.function) or ""
+        given = "|".join(list(self.signature.parameters)[: len(self.sources)])
+        text = re.sub(rf"^(?:{given}) : .*\n(?:    .*\n?)*", "", text, flags=re.MULTILINE)
+        return text.replace("Parameters\n----------\n\n", "")
 
     @cached_property
     def signature(self) -> inspect.Signature:

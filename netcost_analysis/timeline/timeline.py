@@ -44,6 +44,15 @@ class Timeline:
     but copy a frame before writing into one of its own. Every attribute raises CaptureError where
     the capture cannot be told apart into owners: events without time or CPU, tracepoints that were
     sampled, a recording of one task.
+
+    Attributes
+    ----------
+    capture : Capture
+        What it is of.
+    start_s, end_s : float or None
+        The window, in seconds from the capture's start; None for the capture's own.
+    cpus : list of int or None
+        The CPUs that were asked for; None for every recorded one.
     """
 
     def __init__(
@@ -73,10 +82,22 @@ class Timeline:
         self._summary: dict[str, Any] | None = None
 
     def load(self, *tables: str) -> "Timeline":
-        """Compute the named tables, those not yet there, in one pass; returns the timeline.
+        """Compute the named tables, those not yet there, in one pass.
 
-        tables: any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
-        Raises ValueError for others.
+        Parameters
+        ----------
+        *tables : str
+            Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
+
+        Returns
+        -------
+        Timeline
+            This one.
+
+        Raises
+        ------
+        ValueError
+            For another table.
         """
         unknown = set(tables) - set(TABLES)
         if unknown:
@@ -158,10 +179,18 @@ class Timeline:
         return self._frames[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists of int, bool, str and None: for small ones, without pandas.
+        """A table's columns as plain lists: for small ones, without pandas.
 
-        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
-        time of the longest, whatever the window.
+        Parameters
+        ----------
+        name : str
+            One of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
+            time of the longest, whatever the window.
+
+        Returns
+        -------
+        dict
+            Column name to its values: int, bool, str and None.
         """
         return _native.columns(self._table(name))
 
@@ -216,9 +245,21 @@ class Timeline:
     def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
         """Segments summed by owner, without segments in memory: what ledger() and stolen() read.
 
-        bin_ns: width of the time bins, None for the whole window as one. A row per (cpu, bin,
-        victim, context, id, napi, cost class): ns, and episodes, the number of segments. Over all
-        rows ns adds up to CPUs x window.
+        Parameters
+        ----------
+        bin_ns : int, optional
+            Width of the time bins; the whole window is one unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and episodes, the
+            number of segments. Over all rows ns adds up to CPUs x window.
+
+        Raises
+        ------
+        ValueError
+            For a bin without length.
         """
         if bin_ns is None:
             return self._frame("sums")
@@ -260,7 +301,16 @@ class Timeline:
     def owned_by(self, by: By = "comm") -> "list[Owned]":
         """The sums as plain rows, kept: what ledger() and stolen() add up.
 
-        by: how thieves are named.
+        Parameters
+        ----------
+        by : str
+            How thieves are named: by "device" all that is a device's is called as it is, else each
+            by what it is.
+
+        Returns
+        -------
+        list of Owned
+            A row per owner, with its ns.
         """
         from .aggregate import owned
 
@@ -270,7 +320,19 @@ class Timeline:
         return self._owned[by]
 
     def tally(self, by: By = "comm") -> "pd.DataFrame":
-        """The sums read as victims and thieves, kept: what questions about victims share."""
+        """The sums read as victims and thieves, kept: what questions about victims share.
+
+        Parameters
+        ----------
+        by : str
+            How thieves are named, as for owned_by.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per owner: cpu, tid, comm, context, id, name, device, cost_class, is_network,
+            thief, ns, episodes.
+        """
         from .aggregate import tally
 
         if by not in self._tallies:

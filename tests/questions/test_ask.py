@@ -1,6 +1,7 @@
 # What was opened is asked: an answer has tables, words and pictures, or says what is missing.
 
 import inspect
+import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -125,6 +126,12 @@ def test_topics_and_questions_are_completed() -> None:
     assert "min_polls" in str(method.__signature__)  # type: ignore[attr-defined]
     assert "timeline" not in str(method.__signature__)  # type: ignore[attr-defined]
     assert method.__doc__
+    # What it is asked of is said by where one stands.
+    shown = {one.name: one.documentation for one in questions().values()}
+    assert not [name for name in shown if re.search("^(timeline|bundle) :", shown[name], re.M)]
+    assert shown["interfaces"].startswith("What is known of each network interface")
+    assert "\n\nReturns\n-------\npandas.DataFrame\n" in shown["interfaces"]
+    assert "Parameters" not in shown["interfaces"]
     assert "poll_costs: " in repr(ask.batches)
 
 
