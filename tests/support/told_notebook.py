@@ -32,6 +32,7 @@ class Told:
     def show(self, what: Any, metadata: Any = None, raw: bool = False) -> None:
         if isinstance(what, Figure):
             # Drawing is when matplotlib finds fault with a label; pixels are of no use here.
+            what.set_layout_engine("none")
             what.draw_without_rendering()
             self.pictures.append(metadata["image/png"]["alt"])
         else:
