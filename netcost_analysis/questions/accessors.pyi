@@ -54,13 +54,13 @@ class RecordingStolenTime:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
     def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
-        """The longest stretches of interrupts on top of one task that did not run in between."""
+        """The longest times for which interrupts on top of one task kept it from running."""
 
     def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
         """One typical interrupt of a victim, with everything around it."""
 
     def handovers(self) -> Answer[Handovers]:
-        """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
+        """Each time ksoftirqd, or a thread of NAPI's, had network work."""
 
     def headline(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
         """How much of a victim's time on CPU packet processing took, and which devices did."""
@@ -95,7 +95,7 @@ class RecordingStolenTime:
 
 class RecordingBatches:
     def detail_window(self) -> Answer[DetailWindow]:
-        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+        """Which part of a very large capture single softirqs and polls are shown of; else all of it."""
 
     def device_batches(self) -> Answer[DataFrame]:
         """How many packets the polls of each device received."""
@@ -176,7 +176,7 @@ class RecordingMigration:
 
 class RecordingDevices:
     def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
-        """What a tool would have said that takes its interval for the one it asked for."""
+        """What a tool would have shown that takes its interval for the one it asked for."""
 
     def device_cost(self) -> Answer[DataFrame]:
         """What a packet of each device costs: its CPU time against what it carried meanwhile."""

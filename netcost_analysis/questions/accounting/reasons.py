@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...capture.accounting import accounting, tick_ms
+from ...capture.manifest import Victim
 from ...display.templates import as_text, render
 from .counts import Counted, counted
 from .run_time import victim_cpu
@@ -26,7 +27,7 @@ def doubts_of(
     bundle: "Bundle", timeline: "Timeline | None", counts: Counted, untraced: str
 ) -> dict[str, Any]:
     # What there is to be said of the run, for every account; None for what is not worth saying.
-    victim, config = bundle.victim or {}, bundle.kernel_config
+    victim, config = bundle.victim or Victim(), bundle.kernel_config
     regime, wall = accounting(config), wall_s(bundle)
     # openssl starts before it counts, and reads its clock after; on a slow host that is long.
     asked = sum(run.asked_s for run in bundle.speed_runs)
@@ -38,7 +39,7 @@ def doubts_of(
     return {
         "regime": regime.regime if regime else "",
         "tick_ms": tick_ms(config),
-        "run_known": all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns")),
+        "run_known": None not in (victim.start_ns, victim.end_ns),
         "untraced": untraced,
         "unknown_share": unknown if unknown >= _UNKNOWN else None,
         "wall_s": wall,

@@ -29,12 +29,32 @@ NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """Softirq time by the task in whose context it ran, by action and cost class.
 
-    by: "tid" (and name), "comm" or "cpu". Returns a row per task, action and cost_class, falling by
-    ns: softirqs (invocations), polls, packets, ns (own time of the softirqs, interrupts on top of
-    them excluded), poll_ns (the part of it in NAPI polls), softirq_share (of all rows' ns). The
-    idle task has rows too, so ns adds up to all softirq time of the timeline; polls of NAPI
-    threads, which run in no softirq, are rows of action "NAPI thread". Raises MissingEventsError
-    without softirqs, CaptureError as the timeline does. Source: the tables softirqs and polls.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"tid", "comm", "cpu"}
+        What tells rows apart; "tid" and name.
+
+    Returns
+    -------
+    DataFrame
+        A row per task, action and cost_class, falling by ns: softirqs (invocations), polls,
+        packets, ns (own time of the softirqs, without the interrupts on top of them), poll_ns (the
+        part of it in NAPI polls), softirq_share (of all rows' ns). Polls of NAPI threads, which run
+        in no softirq, are rows of action "NAPI thread".
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without softirqs.
+
+    Notes
+    -----
+    Source: softirqs and polls. The idle task has rows too, so ns adds up to all softirq time of the
+    timeline.
     """
     keys = task_keys(by)
     sums, polled = _summed(timeline)
@@ -110,12 +130,9 @@ def softirq_time_from(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 class InContext(NamedTuple):
-    """Softirq time in all, and who had most of the network's in its time.
-
-    cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
-    most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
-    """
-
+    # Softirq time in all, and who had most of the network's in its time.
+    # cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
+    # most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
     ns: int
     cpu_share: float
     network_share: float
@@ -126,7 +143,7 @@ class InContext(NamedTuple):
 
 
 def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
-    """Sums over softirq_time(). span_ns: CPUs times window."""
+    # Sums over softirq_time(). span_ns: CPUs times window.
     whole = int(rows["ns"].sum())
     network = rows[rows["action"].isin(NETWORK).to_numpy()]
     ns = int(network["ns"].sum())

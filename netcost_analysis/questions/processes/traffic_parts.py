@@ -15,18 +15,16 @@ ENDPOINTS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "rece
 
 @once
 def traffic_parts(timeline: Timeline) -> pd.DataFrame:
-    """Every softirq in parts, a part for each packet, with all that is known of whose it is.
-
-    Returns columns softirq (number of the row in softirqs, those of NAPI threads' polls after it),
-    tid, comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's
-    endpoints: sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
-    """
+    # Every softirq in parts, a part for each packet, with all that is known of whose it is. Returns
+    # columns softirq (number of the row in softirqs, those of NAPI threads' polls after it), tid,
+    # comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's endpoints:
+    # sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
     softirqs, polls = rows(timeline, "softirqs", "polls")
     capture = timeline.capture
     received = r.recorded(capture, r.RECEIVED)
     frame = units(softirqs, received)
     queued, taken = r.empty(), r.empty().assign(kind="")
-    if len(received) and timeline.across_cpus:
+    if len(received) and not timeline.missing["clocks"]:
         queued = r.recorded(capture, r.QUEUED)
         kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
         frames = [r.recorded(capture, event).assign(kind=kind) for event, kind in kinds.items()]

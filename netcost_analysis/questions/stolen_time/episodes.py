@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, unrecorded
 from ...errors import ArgumentError
 from ...timeline.aggregate import known_if
 from ...timeline.task import Task, label_of, require_task
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
-# Without any of these, and any vector, it is not known whether something ran on top of a task.
-_INTERRUPTS = (
-    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
-    *("irq:softirq_entry", "irq:softirq_exit"),
-)
 _BARS, _PARTS = 8, 3
 
 
@@ -35,8 +29,15 @@ _BARS, _PARTS = 8, 3
 class Episodes:
     """The longest episodes; columns: docs/columns.md.
 
-    episodes: a row per episode, the longest first. parts: a row per episode and thief, the largest
-    first, with the episode's number in the index of episodes. total: how many there were.
+    Attributes
+    ----------
+    episodes : DataFrame
+        A row per episode, the longest first.
+    parts : DataFrame
+        A row per episode and thief, the largest first, with the episode's number in the index of
+        episodes.
+    total : int
+        How many there were.
     """
 
     episodes: pd.DataFrame
@@ -45,33 +46,52 @@ class Episodes:
 
 
 @question(
+    needs=("interrupted",),
     inputs=("segments", "softirqs", "polls"),
     main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
-    """The longest stretches of interrupts on top of one task that did not run in between.
+    """The longest times for which interrupts on top of one task kept it from running.
 
-    victim: only this one, by comm or tid; None for every task. most: how many of them. gap_ns: an
-    episode is a maximal stretch of one CPU made of stolen or stolen_or_synchronous time on top of
-    one task, and of those stretches of the task's own between two of them that are no longer than
-    this and end at the entry of a softirq that had been raised before they began (or whose raise is
-    not known). From an interrupt's exit to the softirq's entry, and from one softirq to the next,
-    no event tells the kernel from the task; 0 for none of that.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        Only this task, by tid or comm. None: every task.
+    most : int
+        How many of them.
+    gap_ns : int
+        So much of the task's own time between two interrupts may be part of an episode; 0 for none.
 
-    Raises ValueError for a negative gap_ns or most, CaptureError where no interrupt of any kind was
-    recorded and as the timeline does. Source: segments, softirqs and polls; what would not fit into
-    memory is gone through in several passes.
+    Returns
+    -------
+    Episodes
+        episodes, a row for each, and parts, a row per episode and thief.
+
+    Raises
+    ------
+    ArgumentError
+        For a negative gap_ns or most.
+    AbsentError
+        For a victim that did not run.
+    MissingEventsError
+        Where no interrupt of any kind was recorded.
+
+    Notes
+    -----
+    Source: segments, softirqs and polls; of a large capture window by window. An episode is as much
+    of one CPU's time, without a break, as is stolen or stolen_or_synchronous on top of one task, or
+    that task's own, no longer than gap_ns, between two of these, up to the entry of a softirq that
+    had been raised before (or whose raise is not known). From an interrupt's exit to the softirq's
+    entry, and from one softirq to the next, no event tells the kernel from the task.
     """
     if gap_ns < 0 or most < 0:
         raise ArgumentError("most and gap_ns are not negative")
-    unseen = unrecorded(timeline.capture, *_INTERRUPTS)
-    vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
-    if len(unseen) == len(_INTERRUPTS) and not vectors:
-        raise MissingEventsError("episodes", tuple(unseen))
     require_task(timeline, victim)
-    polled = not unrecorded(timeline.capture, "napi:napi_poll")
+    polled = not timeline.missing["polls"]
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
     rest: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None = None

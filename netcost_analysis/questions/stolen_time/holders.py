@@ -31,13 +31,32 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Who had the CPU that each victim waited for, runnable.
 
-    by: "comm" or "tid" ("device" is as "comm"). Returns a row per victim and holder: the victim's
-    keys (its name is that under which it began to wait), holder_comm ("(idle)" where the CPU was
-    just being woken or switched, "(unknown)" where nobody is known to have had it), ns (int64, of
-    the holder's time, with the interrupts on top of it), lifetime_share (of lifetime_max_ns of the
-    victim); most ns first. What it waited for network work in kernel threads is in it, under their
-    names; waits that had not ended are not. Raises ValueError for another by, MissingEventsError
-    without switches or migrations. Source: the tables slices and migrations.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid"}
+        What tells victims apart; "device" is as "comm".
+
+    Returns
+    -------
+    DataFrame
+        A row per victim and holder, most ns first: the victim's keys (its name is that under which
+        it began to wait), holder_comm ("(idle)" where the CPU was being woken or switched,
+        "(unknown)" where nobody is known to have had it), ns (int64, of the holder's time, with the
+        interrupts on top of it), lifetime_share (of the victim's lifetime_max_ns).
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without switches or migrations.
+
+    Notes
+    -----
+    Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
+    under their names. Waits that had not ended are not.
     """
     check_by(by)
     if by == "cpu":

@@ -32,10 +32,30 @@ def over_time(
 ) -> pd.DataFrame:
     """What a victim's time on CPU went to while the capture went on, in bins beside each other.
 
-    victim: by comm or tid, None for the timeline's (Timeline.victim). bin_ns: the width of a bin,
-    None for a round one of which the timeline has about 120. Returns rolling_stolen() for windows
-    of one bin: a row per bin, whose parts add up to on_cpu_ns. Raises AbsentError for a victim that
-    did not run, and as rolling_stolen. Source: sums(bin_ns).
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+    bin_ns : int, optional
+        The width of a bin. None: a round one of which the timeline has about 120.
+
+    Returns
+    -------
+    DataFrame
+        rolling_stolen() for windows of one bin: a row per bin, whose parts add up to on_cpu_ns.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+    ArgumentError
+        For a bin that holds no time.
+
+    Notes
+    -----
+    Source: sums(bin_ns), and lives.
     """
     chosen = asked_or_chosen(timeline, victim)
     width = _width(timeline, bin_ns)
@@ -71,8 +91,8 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "cpus": sorted(cpus),
         "empty": not timeline.duration_ns,
         "bin_ns": _width(timeline, answer.options.get("bin_ns")),
-        "has_switches": timeline.has_switches,
-        "spread": spread(bins) if victim is not None and timeline.has_switches else None,
+        "on_cpu_known": not timeline.missing["on_cpu"],
+        "spread": spread(bins) if victim is not None and not timeline.missing["on_cpu"] else None,
         "gaps": len(gaps),
         "lost_ns": lost_in(timeline, cpus, gaps),
         "why": {str(reason): int(many) for reason, many in why.items()},
