@@ -52,9 +52,29 @@ def hidden_cost_predictions(
 ) -> Predictions:
     """Whether the hidden cost predicts what runs lost from which it was not learnt.
 
-    experiment: of capture/lab/hidden-cost. held_out: which runs a prediction may not know: those of
-    the same rate, of the same repeat, or both. For each run the costs are fitted anew on the
-    others. Raises ArgumentError for another held_out, CaptureError as hidden_cost.
+    Parameters
+    ----------
+    experiment : Experiment
+        Of capture/lab/hidden-cost.
+    held_out : {"rate", "repeat", "both"}, optional
+        Which runs a prediction may not know: those of the same rate, of the same repeat, or both.
+
+    Returns
+    -------
+    Predictions
+        error_table: a row per held_out, run and predictor, with errors as shares of wall time.
+        predicted: a row per run and predictor.
+
+    Raises
+    ------
+    ArgumentError
+        For another held_out.
+    CaptureError
+        As hidden_cost().
+
+    Notes
+    -----
+    For each run the costs are fitted anew on the others.
     """
     if held_out not in _LEFT_OUT:
         raise ArgumentError(f"held_out is {', '.join(_LEFT_OUT)}, not {held_out!r}")
