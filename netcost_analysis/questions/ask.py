@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..capture.requires import require
 from ..errors import ArgumentError
 from .answer import Answer
 from .question import SOURCES, Question
@@ -142,7 +141,7 @@ class Ask:
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
                 "recording"
             )
-        require(capture, asked.name, *asked.needs)
+        asked.require(capture)
         given: dict[str, Callable[[], Any]] = {
             "Capture": lambda: capture,
             "Bundle": lambda: capture.bundle,

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...capture.accounting import tick_ms
+from ...capture.manifest import Victim
 from ...timeline.task import comm_of, label_of
 from ...units import absent
 from ..losses import stolen
@@ -110,21 +111,20 @@ class Differences(NamedTuple):
 @estimates.figures
 def differences(answer: "Answer[pd.DataFrame]") -> Differences:
     bundle, timeline = answer.sources["Bundle"], answer.timeline
-    victim, rows = bundle.victim or {}, answer.frame
+    victim, rows = bundle.victim or Victim(), answer.frame
     got, lost = rows["got_share"], rows["lost_share"]
     ticks, residual = got["ticks"], rows["residual_share"]["ticks"]
-    has_window = all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns"))
-    wall = victim.get("wall_s")
+    has_window = None not in (victim.start_ns, victim.end_ns)
     both = not absent(got["traced"]) and not absent(got["work"])
     return Differences(
         lacks=_lacks(bundle),
         comm=bundle.victim_comm,
-        command=victim.get("command"),
+        command=victim.command,
         other=_other(answer),
         cpu=victim_cpu(bundle),
         any=bool(got.notna().any()),
         trace_ns=None if has_window else timeline.duration_ns,
-        wall_s=wall if isinstance(wall, int | float) else None,
+        wall_s=victim.wall_s,
         ticks=None if absent(ticks) else float(ticks),
         tick_ms=tick_ms(bundle.kernel_config),
         ticks_residual_share=None if absent(residual) else float(residual),
@@ -143,7 +143,7 @@ def _other(answer: "Answer[pd.DataFrame]") -> str | None:
 def _lacks(bundle: "Bundle") -> str | None:
     if bundle.victim is None:
         return "victim"
-    if not bundle.speed_runs and not bundle.victim.get("wall_s"):
+    if not bundle.speed_runs and bundle.victim.wall_s is None:
         return "result"
     if bundle.baseline is None or not bundle.baseline.speed_runs:
         return "baseline"

@@ -264,7 +264,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     found = bend(answer.frame)
     return {
         "name": asked.path.name,
-        **{key: asked.experiment.get(key) for key in ("command", "kernel", "started")},
+        **{key: getattr(asked.experiment, key) for key in ("command", "kernel", "started")},
         "bend": found,
         "condition": condition(found.steps) if found else None,
         "curves": curves_of(answer.frame),

@@ -187,7 +187,7 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
 def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
     # How long each victim ran itself on a CPU.
     rows = [row for row in timeline.owned_by(by) if row.of_task and row.cpu == cpu]
-    if not timeline.has_switches:
+    if timeline.missing["on_cpu"]:
         # Nobody knows how long a task had a CPU: at most all the time.
         return dict.fromkeys((victim_of(row, by) for row in rows), timeline.duration_ns)
     # Kernel threads that exist to run softirqs are not robbed by them.

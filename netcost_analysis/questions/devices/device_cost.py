@@ -47,6 +47,7 @@ _MOST = 8
 
 
 @question(
+    needs=(("interrupts", "polls"),),
     inputs=("hardirqs", "softirqs", "polls"),
     main_columns=(
         "device",

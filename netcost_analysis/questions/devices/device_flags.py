@@ -13,7 +13,6 @@ from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import device_cost, lacking
-from .device_lines import has_polls
 from .device_saturation import device_saturation
 from .device_traffic import carried, comparable
 
@@ -93,7 +92,7 @@ def gathered(timeline: "Timeline") -> Facts:
     return Facts(
         rows=described(known, cost, peaks, whole, comparable(timeline.capture)),
         saturation=saturation,
-        queues=per_queue(timeline).reset_index() if has_polls(timeline) else pd.DataFrame(),
+        queues=pd.DataFrame() if timeline.missing["polls"] else per_queue(timeline).reset_index(),
         listed=len(known) > 0,
     )
 

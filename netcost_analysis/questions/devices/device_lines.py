@@ -263,13 +263,3 @@ def _entered(
     keys = entered[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
     groups = keys.groupby(["irq", "name", "cpu"], dropna=False)
     return added(counts, groups.size().to_frame("interrupts"))
-
-
-def has_interrupts(timeline: "Timeline") -> bool:
-    # Whether devices' interrupts were recorded at all.
-    return not unrecorded(timeline.capture, *IRQ_EVENTS)
-
-
-def has_polls(timeline: "Timeline") -> bool:
-    # Whether NAPI polls were recorded.
-    return not unrecorded(timeline.capture, POLL_EVENT)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ..question import question
-from .device_lines import has_polls
 from .device_time import device_time
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ _WORTH_SHARE = 0.001
 
 
 @question(
+    needs=(("interrupts", "polls"),),
     inputs=("hardirqs", "softirqs", "polls"),
     main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
     rows=0,
@@ -101,7 +101,7 @@ def uncharged(answer: "Answer[pd.DataFrame]") -> Uncharged:
         len(rows),
         took("backlog"),
         took("softirq"),
-        has_polls(timeline),
+        not timeline.missing["polls"],
         unknown if unknown > _WORTH_SHARE else 0.0,
     )
 

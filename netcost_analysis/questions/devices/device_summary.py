@@ -10,7 +10,6 @@ from ...units import absent
 from ..question import question
 from .device_cost import device_cost, lacking
 from .device_flags import device_flags, unseen
-from .device_lines import has_polls
 from .parts import NO_DEVICE
 
 if TYPE_CHECKING:
@@ -37,6 +36,7 @@ class DeviceSummary(NamedTuple):
 
 
 @question(
+    needs=(("interrupts", "polls"),),
     inputs=("hardirqs", "softirqs", "polls"),
     main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
     rows=0,
@@ -85,7 +85,7 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
         "others": rows[1:],
         "backlog": backlog[0] if backlog else None,
         "backlog_took_more": bool(first and backlog and backlog[0]["ns"] > first["ns"]),
-        "polls_recorded": has_polls(timeline),
+        "polls_recorded": not timeline.missing["polls"],
         "time_unknown": bool(costs["ns"].isna().any()),
         "polled": bool((costs["polls"] > 0).fillna(False).any()),
         "flags_known": flags is not None,

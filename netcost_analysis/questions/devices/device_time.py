@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError
 from ..question import question
-from .device_lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
+from .device_lines import counted_interrupts, device_lines
 from .parts import TIMED, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
@@ -38,6 +37,7 @@ COLUMNS = [
 
 
 @question(
+    needs=(("interrupts", "polls"),),
     inputs=("hardirqs", "softirqs", "polls"),
     main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
 )
@@ -71,9 +71,7 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     outside_polls_ns is what may have been one. Source: the timeline's sums; each line's device as
     device_lines has it.
     """
-    irqs, polls = has_interrupts(timeline), has_polls(timeline)
-    if not irqs and not polls:
-        raise MissingEventsError("device_time", (*IRQ_EVENTS, "napi:napi_poll"))
+    irqs, polls = not timeline.missing["interrupts"], not timeline.missing["polls"]
     lines = device_lines(timeline)
     sums = timeline.sums()
     parts = [

@@ -58,7 +58,7 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
         by="tid",
         direction="forward",
     )
-    came = next_stay["ran_on"].notna() & timeline.across_cpus
+    came = next_stay["ran_on"].notna() & (not timeline.missing["clocks"])
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)
     on_dest = next_stay["ran_on"] == frame["dest_cpu"].astype("Int64")
@@ -80,7 +80,7 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
             f"tasks were moved to or from {cpus}, of which the timeline has nothing: it takes a "
             "recording, and a timeline, of all CPUs"
         )
-    if len(moved) and not timeline.across_cpus:
+    if len(moved) and timeline.missing["clocks"]:
         return "the clocks of the CPUs that it was moved between disagree"
     return None
 

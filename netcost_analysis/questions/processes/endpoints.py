@@ -3,8 +3,9 @@
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import unrecorded
+from ...capture.requires import unmet
 from ...timeline.aggregate import of_tasks
+from ...timeline.facts import groups
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from .traffic_pairs import pairs_of
@@ -21,7 +22,7 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
 
     Raises CaptureError as the timeline does.
     """
-    if unrecorded(timeline.capture, *NEEDS):
+    if unmet(timeline.capture, groups(NEEDS)):
         return ()
     pair = chosen_endpoints(traffic_parts(timeline))
     ran = set(of_tasks(timeline.sums())["tid"])

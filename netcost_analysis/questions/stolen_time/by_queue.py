@@ -55,11 +55,11 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
     taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
-    return thieves_from(taken, lines, victim_keys(by), timeline.has_switches)
+    return thieves_from(taken, lines, victim_keys(by), not timeline.missing["on_cpu"])
 
 
 def thieves_from(
-    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], has_switches: bool
+    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], on_cpu_known: bool
 ) -> pd.DataFrame:
     # thieves() on what tally() returns, with napi beside it. lines: as queues() returns it.
     tasks = of_tasks(rows)
@@ -91,7 +91,7 @@ def thieves_from(
     on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
     whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
     for share, ns in (("stolen_share", "stolen_ns"), ("stolen_max_share", "stolen_max_ns")):
-        frame[share] = frame[ns] / whole.where((whole > 0) & has_switches)
+        frame[share] = frame[ns] / whole.where((whole > 0) & on_cpu_known)
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, unrecorded
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
@@ -78,7 +77,7 @@ class Handovers:
 
 
 @question(
-    needs=("sched:sched_switch",),
+    needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=_TABLES,
     main_columns=("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets"),
 )
@@ -90,11 +89,11 @@ def handovers(timeline: Timeline) -> Handovers:
     NAPI's own threads (threaded NAPI, backlog threads) are there as well: all their work is handed
     over from the start, and why says so.
 
-    Raises CaptureError where softirqs were not recorded and NAPI's threads had no polls, and as the
-    timeline does. Source: slices, segments, softirqs, polls, migrations; what would not fit into
-    memory is gone through in several passes.
+    Raises CaptureError where neither softirqs nor polls were recorded, and as the timeline does.
+    Source: slices, segments, softirqs, polls, migrations; what would not fit into memory is gone
+    through in several passes.
     """
-    across = timeline.across_cpus
+    across = not timeline.missing["clocks"]
     # Who waited for one of some CPUs may have come back on another.
     everywhere = timeline
     if timeline.cpus is not None:
@@ -127,10 +126,7 @@ def handovers(timeline: Timeline) -> Handovers:
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
     stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
-    unseen = unrecorded(timeline.capture, "irq:softirq_entry", "irq:softirq_exit")
-    if unseen and not len(frame):
-        raise MissingEventsError("handovers", tuple(unseen))
-    frame = counted_if(not unrecorded(timeline.capture, "napi:napi_poll"), frame)
+    frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:
