@@ -121,7 +121,7 @@ def softirq_limits(
         some = known.iloc[:: -(-len(known) // _MOST_POINTS)].index
         known = known.loc[some.union(longest)]
     for scheduled, color, label in (
-        (False, KIND["softirq"], "on top of whoever ran"),
+        (False, KIND["softirq"], "on top of the running task"),
         (True, PART["scheduled"], "in ksoftirqd or another kernel thread"),
     ):
         part = known[known["in_kthread"] == scheduled]
@@ -202,7 +202,7 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     # Without raises nobody knows whether anything was pending.
     if runs["still_pending"].isna().any():
         kinds = (
-            (~runs["in_kthread"], KIND["poll"], "on top of whoever ran"),
+            (~runs["in_kthread"], KIND["poll"], "on top of the running task"),
             (runs["in_kthread"], PART["scheduled"], "in a kernel thread"),
         )
     rounds = np.arange(1, most + 1)
