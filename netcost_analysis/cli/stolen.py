@@ -79,7 +79,7 @@ def command(
     else:
         print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
         show(_detail(rows[victim], regime))
-        if timeline.has_switches:
+        if not timeline.missing["on_cpu"]:
             _show_life(timeline, victim)
     below = {
         "accounting": regime.text if regime and victim is None else None,

@@ -20,7 +20,7 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
     from ..questions.stolen_time.stays import everywhere
 
     lived = waited = None
-    if timeline.has_switches:
+    if not timeline.missing["on_cpu"]:
         lived = _rows(lifetimes(timeline).reset_index(), victim)
         with suppress(MissingEventsError):
             waited = _rows(waited_for(everywhere(timeline)), victim)

@@ -3,15 +3,14 @@
 import collections.abc
 from typing import Any, Literal, Optional
 
-from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
 from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
 from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
-from netcost_analysis.questions.batches.softirq_sizes import NetRx
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
+from netcost_analysis.questions.completeness.coverages import Coverages
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
@@ -109,9 +108,6 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
-
-    def net_rx_batches(self) -> Answer[NetRx]:
-        """How many packets the NET_RX softirqs handled, all their polls together."""
 
     def net_rx_totals(self) -> Answer[NetRxTotals]:
         """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""

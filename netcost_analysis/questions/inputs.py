@@ -125,10 +125,10 @@ def windows(timeline: "Timeline") -> "Iterator[Timeline]":
     origin = capture.start_ns
     for start_ns, end_ns in _edges(timeline):
         # The last window is the timeline's own end, and holds what happens then.
-        end = (end_ns - origin) / 1e9 if end_ns < int(summary["end_ns"]) else timeline.end_s
+        end_s = (end_ns - origin) / 1e9 if end_ns < int(summary["end_ns"]) else timeline.end_s
         first = start_ns <= int(summary["start_ns"])
-        start = timeline.start_s if first else (start_ns - origin) / 1e9
-        yield capture.timeline(start, end, timeline.cpus)
+        start_s = timeline.start_s if first else (start_ns - origin) / 1e9
+        yield capture.timeline(start_s, end_s, timeline.cpus)
 
 
 def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._native import CaptureError
-from ..capture.requires import unrecorded
 from ..coverage import coverage_words, recorded_share
 from ..display.tables import summary_html, summary_text
 from ..errors import AbsentError, ArgumentError
 from ..progress import progress
 from ..units import duration, not_recorded, ranges, share
 from .by import By
+from .facts import Missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +31,8 @@ TABLES = (
 _ALWAYS = ("sums", "irqs", "longest")
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
+# Softirqs, hardirqs and polls of so many take some 400 MB.
+_MOST_EVENTS = 5_000_000
 
 
 class Timeline:
@@ -201,7 +203,7 @@ class Timeline:
     def displaced(self) -> "pd.DataFrame":
         """A row per (cpu, task): ns it waited while scheduled network work held that CPU.
 
-        Empty where times of two CPUs cannot be compared: see across_cpus.
+        Empty where times of two CPUs cannot be compared: see missing.
         """
         return self._frame("displaced")
 
@@ -224,6 +226,25 @@ class Timeline:
         from ..frames import to_frame
 
         return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
+
+    @cached_property
+    def excerpt(self) -> "Timeline":
+        """The part of which single interrupts, softirqs and polls are shown.
+
+        The timeline itself; of a capture whose rows would not fit in memory a window from its
+        middle, with about as many events as do.
+        """
+        events, span = self.capture.event_count, self.duration_ns
+        if events <= _MOST_EVENTS or not span:
+            return self
+        width = max(span * _MOST_EVENTS // events, 1)
+        start = self.offset_ns + (span - width) // 2
+        return self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of all of the capture: no window, and every CPU."""
+        return self.start_s is None and self.end_s is None and not self.cpus
 
     @property
     def offset_ns(self) -> int:
@@ -268,32 +289,10 @@ class Timeline:
         """What a reader of the figures has to know: contexts not recorded, losses, clocks."""
         return list(self.summary["notes"])
 
-    @property
-    def has_switches(self) -> bool:
-        """Whether sched_switch was recorded; without it time on CPU, so every share, is unknown."""
-        return bool(self.summary["has_switches"])
-
-    @property
-    def across_cpus(self) -> bool:
-        """Whether times of two CPUs could be compared; without it waits and displaced are unknown.
-
-        False where the clock is each CPU's own (ftrace's local, perf's) and wake-ups recorded
-        before their cause, or the host's clocksource, show that the CPUs disagree; a note says so.
-        """
-        if self.summary["across_cpus"] is None:
-            self.load("displaced")
-        return bool(self.summary["across_cpus"])
-
-    @property
-    def displaced_known(self) -> bool:
-        """Whether displaced holds all that tasks waited for scheduled network work.
-
-        Without sched_switch, or where two CPUs cannot be compared, no wait is known; without
-        softirqs nobody knows what ksoftirqd did while it had the CPU.
-        """
-        softirqs = ("irq:softirq_entry", "irq:softirq_exit")
-        recorded = self.has_switches and not unrecorded(self.capture, *softirqs)
-        return recorded and self.across_cpus
+    @cached_property
+    def missing(self) -> Missing:
+        """By fact (on_cpu, waits, displaced, ...), why it is not known here, "" where it is."""
+        return Missing(self)
 
     @property
     def duration_ns(self) -> int:

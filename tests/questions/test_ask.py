@@ -9,6 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
+from netcost_analysis.capture.requires import events_of
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import SOURCES
@@ -38,7 +39,7 @@ def test_a_question_is_declared_whole(name: str) -> None:
     assert set(one.sources) <= set(SOURCES)
     # Its own parameters have defaults: what has none is what it is asked of.
     assert all(value.default is not value.empty for value in one.parameters.values())
-    assert all(":" in event for event in one.needs)
+    assert all(":" in event for event in events_of(one.groups))
     assert one.template.is_file() == (one.figures_of is not None)
 
 

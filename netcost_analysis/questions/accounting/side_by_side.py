@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
+from ...capture.manifest import Victim
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import TaskStat, parse_task_stat
 from ...units import share
@@ -34,7 +35,7 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
         raise CaptureError(f"{capture.path} has no victim: record one with --victim")
     try:
         timeline = capture.victim_timeline()
-        timeline.load()
+        _ = timeline.summary
     # ValueError: the manifest has the run end before it began, or on a CPU that was not recorded.
     except (CaptureError, ValueError) as error:
         return None, bundle, str(error)
@@ -42,9 +43,9 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
 
 
 def of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
-    victim = bundle.victim or {}
+    victim = bundle.victim or Victim()
     told = ""
-    if not all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns")):
+    if None in (victim.start_ns, victim.end_ns):
         told = ". When the victim ran the bundle does not say: this is of all that was traced"
     unknown = (timeline.unknown_cpu_share if timeline else None) or 0.0
     if unknown >= _UNKNOWN:
@@ -101,8 +102,7 @@ def _or_nan(value: float | None) -> float:
 
 def wall_s(bundle: "Bundle") -> float:
     """Seconds from the victim's start to its end; NaN where the manifest does not say."""
-    wall = (bundle.victim or {}).get("wall_s")
-    return float(wall) if isinstance(wall, int | float) and wall > 0 else NAN
+    return _or_nan(bundle.victim.wall_s if bundle.victim else None)
 
 
 def times(bundle: "Bundle") -> Row:
@@ -135,9 +135,8 @@ def _charged(bundle: "Bundle") -> tuple[float, float, str]:
         ended = stats["ended"]
         parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
         return parts[0], parts[1], "of /proc/PID/stat over wall time"
-    told = [(bundle.victim or {}).get(key) for key in ("user_s", "system_s")]
-    parts = [float(one) if isinstance(one, int | float) else NAN for one in told]
-    return parts[0], parts[1], "by times(2) over wall time"
+    victim = bundle.victim or Victim()
+    return _or_nan(victim.user_s), _or_nan(victim.system_s), "by times(2) over wall time"
 
 
 def top_share(bundle: "Bundle") -> float | None:

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...timeline.timeline import Timeline
-from ..example import detail
 from ..question import question
 
 if TYPE_CHECKING:
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DetailWindow(NamedTuple):
-    """The window of netcost.detail(): whether it is but a part, from where on, how long."""
+    """The window of Timeline.excerpt: whether it is only a part, from where on, how long."""
 
     is_part: bool
     offset_ns: int
@@ -22,9 +21,9 @@ class DetailWindow(NamedTuple):
 def detail_window(timeline: Timeline) -> DetailWindow:
     """Which part of a very large capture single softirqs and polls are looked at; else all of it.
 
-    Source: netcost.detail(), the window whose tables fit in memory.
+    Source: Timeline.excerpt, the window whose tables fit in memory.
     """
-    part = detail(timeline)
+    part = timeline.excerpt
     return DetailWindow(part is not timeline, part.offset_ns, part.duration_ns)
 
 

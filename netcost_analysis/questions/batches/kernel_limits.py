@@ -117,9 +117,8 @@ def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
     if before:
         kept = {name: value for name, value in before.items() if after.get(name, value) == value}
         return kept, "before/settings/sysctl_net_core"
-    host: Any = bundle.manifest.get("host")
-    sysctls: Any = host.get("sysctls") if isinstance(host, dict) else None
-    if not isinstance(sysctls, dict):
+    sysctls = bundle.manifest.host.sysctls
+    if sysctls is None:
         return {}, "none recorded"
     told = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
     return {name: value for name, value in told.items() if value}, "manifest.json, host.sysctls"
@@ -135,10 +134,7 @@ def _parsed(text: str) -> dict[str, int]:
 
 
 def _number(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return None
-    text = str(value)
-    return int(text) if re.fullmatch(r"[1-9]\d{0,8}", text) else None
+    return int(value) if re.fullmatch(r"[1-9]\d{0,8}", str(value)) else None
 
 
 @kernel_limits.figures

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs", "polls", "coverage"),
     main_columns=(
         *("ns", "cpu", "comm", "device", "polls", "packets"),
         *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),

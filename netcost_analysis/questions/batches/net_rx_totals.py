@@ -46,7 +46,11 @@ class NetRxTotals(NamedTuple):
     together_ns: float | None
 
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit"), rows=0)
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs", "polls", "coverage"),
+    rows=0,
+)
 def net_rx_totals(timeline: Timeline) -> NetRxTotals:
     """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
 

@@ -27,6 +27,7 @@ _MOST_TOGETHER = 64
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=("softirqs", "hardirqs", "polls"),
     main_columns=("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"),
     rows=len(_SIZES),
 )

@@ -191,18 +191,26 @@ def softirq_limits(
 
 
 def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
-    """Draw how many rounds the runs of softirqs made, and which left something pending.
+    """Draw how many rounds the runs of softirqs made, and after which something was pending.
 
     runs: as softirq_runs returns it. most: rounds that the kernel allows, marked.
     """
     kinds: tuple[tuple[pd.Series[bool], str, str], ...] = (
-        (~runs["in_kthread"] & ~runs["left"], KIND["poll"], "nothing left"),
-        (~runs["in_kthread"] & runs["left"], KIND["softirq"], "something left pending"),
-        (runs["in_kthread"] & ~runs["left"], PART["scheduled"], "in a kernel thread, nothing left"),
-        (runs["in_kthread"] & runs["left"], PART["stolen_other"], "in a kernel thread, left"),
+        (~runs["in_kthread"] & ~runs["still_pending"], KIND["poll"], "nothing pending"),
+        (~runs["in_kthread"] & runs["still_pending"], KIND["softirq"], "something still pending"),
+        (
+            runs["in_kthread"] & ~runs["still_pending"],
+            PART["scheduled"],
+            "in a kernel thread, nothing pending",
+        ),
+        (
+            runs["in_kthread"] & runs["still_pending"],
+            PART["stolen_other"],
+            "in a kernel thread, still pending",
+        ),
     )
-    # Without raises nobody knows whether anything was left.
-    if runs["left"].isna().any():
+    # Without raises nobody knows whether anything was pending.
+    if runs["still_pending"].isna().any():
         kinds = (
             (~runs["in_kthread"], KIND["poll"], "on top of whoever ran"),
             (runs["in_kthread"], PART["scheduled"], "in a kernel thread"),

@@ -43,12 +43,7 @@ def poll_sizes(timeline: Timeline) -> pd.DataFrame:
     budget and is done), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets
     and shares are NA); else None. Raises MissingEventsError without napi_poll.
     """
-    return _shared(counted(timeline))
-
-
-def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
-    # poll_sizes() of some polls.
-    return _shared(counted.step(None, polls))
+    return sizes_of(counted(timeline))
 
 
 @fold("polls")
@@ -70,7 +65,8 @@ def counted(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
     return added(counts, part)
 
 
-def _shared(counts: pd.DataFrame) -> pd.DataFrame:
+def sizes_of(counts: pd.DataFrame) -> pd.DataFrame:
+    # poll_sizes() of counted().
     table = counts.reset_index()
     table["packets"] = table["packets"].mask(table["work"].isna())
     for what in ("polls", "packets"):
@@ -81,16 +77,37 @@ def _shared(counts: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def mean_batch(work: "pd.Series[int]") -> float | None:
-    # batch_mean: packets of a poll, of the polls that received any; None where none did.
-    received = work[(work > 0).fillna(False)]
-    return float(received.mean()) if len(received) else None
+@fold("polls")
+def timed(kept: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # Polls that received packets in a known time: device, cpu, work, self_ns.
+    known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna()
+    part = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
+    return pd.concat([kept, part.fillna({"device": "(no_device)"})])
 
 
-def budget_of(polls: pd.DataFrame) -> int | None:
-    """The budget most polls had; None where it was not recorded."""
-    budgets = polls["budget"].dropna()
-    return int(budgets.mode().iloc[0]) if len(budgets) else None
+def work_known(timeline: Timeline) -> bool:
+    # Before Linux 4.8 napi_poll has no work.
+    return bool(counted(timeline).index.get_level_values("work").notna().any())
+
+
+def mean_batch(polls: "pd.Series[int]") -> float | None:
+    # batch_mean: packets of a poll, of the polls that received any; None where none did. polls: how
+    # many, by their packets.
+    received = polls[polls.index > 0]
+    number = int(received.sum())
+    return float((received * received.index).sum() / number) if number else None
+
+
+def by_work(sizes: pd.DataFrame) -> "pd.Series[int]":
+    # Polls by their packets, of rows of poll_sizes().
+    known = sizes[sizes["work"].notna()].astype({"work": "int64"})
+    return known.groupby("work")["polls"].sum()
+
+
+def budget_of(sizes: pd.DataFrame) -> int | None:
+    # The budget most polls had; None where it was not recorded.
+    polls = sizes.groupby("budget")["polls"].sum()
+    return int(polls.index[int(polls.argmax())]) if len(polls) else None
 
 
 class Trap(NamedTuple):
@@ -118,7 +135,7 @@ class Traps(NamedTuple):
 
 
 def traps_of(sizes: pd.DataFrame) -> Traps:
-    """What poll_sizes() says of sizes that are none."""
+    # Of rows of poll_sizes().
     polls = int(sizes["polls"].sum())
     by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
     return Traps(
@@ -130,30 +147,6 @@ def traps_of(sizes: pd.DataFrame) -> Traps:
         int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
         int(sizes["without_begin"].sum()),
     )
-
-
-class Polls(NamedTuple):
-    """Batches of some polls.
-
-    known: polls whose work is. packets; batch_mean: of polls that received any, None where none
-    did; median: of all. budget: of most; almost: one less.
-    """
-
-    known: int
-    packets: int
-    batch_mean: float | None
-    median: float
-    budget: int | None
-    almost: int
-    traps: Traps
-
-
-def polls_of(polls: pd.DataFrame) -> Polls:
-    """The batches of rows of the polls table."""
-    work, budget = polls["work"].dropna().astype("int64"), budget_of(polls)
-    median, traps = float(work.median()), traps_of(sizes_from(polls))
-    packets, mean = int(work.sum()), mean_batch(work)
-    return Polls(len(work), packets, mean, median, budget, (budget or 0) - 1, traps)
 
 
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
@@ -208,6 +201,6 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import batches
 
-    polls = answer.timeline.polls[answer.timeline.polls["device"] == device]
-    batches(ax, polls, budget_of(polls))
+    sizes = answer.frame[answer.frame["device"] == device]
+    batches(ax, by_work(sizes), budget_of(sizes))
     ax.set_title(device)

@@ -81,10 +81,11 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
             continue
         try:
             timeline = _window(experiment, name)
+            polled = None if timeline is None else gathered(timeline)
         except CaptureError:
             # Recorded without a trace, or with one that is no account of whole CPUs.
             continue
-        if timeline is None:
+        if timeline is None or polled is None or not polled.polls["work"].notna().any():
             continue
         known = [key for key in keys if steps[key].nunique() > 1]
         # What all steps have in common tells no curves apart.
@@ -98,7 +99,7 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
                 "scheduled_ns": _scheduled(timeline),
             }
         )
-        parts.append(summed(gathered(timeline)).assign(bundle=name))
+        parts.append(summed(polled).assign(bundle=name))
     if not rows:
         raise CaptureError(
             f"no step of {experiment.path} was recorded with {', '.join(_NEEDS)}: netcost-record "
@@ -113,9 +114,7 @@ def _window(experiment: Experiment, name: str) -> Timeline | None:
         return None
     has_victim = capture.bundle is not None and capture.bundle.victim is not None
     timeline = capture.victim_timeline() if has_victim else capture.timeline()
-    timeline.load("softirqs", "hardirqs", "polls")
-    has_polls = timeline.polls["work"].notna().any() and timeline.duration_ns > 0
-    return timeline if has_polls else None
+    return timeline if timeline.duration_ns > 0 else None
 
 
 def _named(key: str, value: object) -> str:
@@ -247,7 +246,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     found = bend(answer.frame)
     return {
         "name": asked.path.name,
-        **{key: asked.experiment.get(key) for key in ("command", "kernel", "started")},
+        **{key: getattr(asked.experiment, key) for key in ("command", "kernel", "started")},
         "bend": found,
         "condition": condition(found.steps) if found else None,
         "curves": curves_of(answer.frame),

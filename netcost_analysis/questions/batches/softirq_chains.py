@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .common import Ints, called, crosses_gap, int64, net_rx, plain, records
 from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
@@ -22,6 +23,7 @@ _NESTED = 4
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs", "polls", "coverage"),
     main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
     rows=5,
 )
@@ -37,10 +39,11 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     Definitions: docs/definitions.md. Raises MissingEventsError without softirq_entry and
     softirq_exit.
     """
-    timeline.load("softirqs", "hardirqs", "polls", "coverage")
     polled = not unrecorded(timeline.capture, "napi:napi_poll")
-    tables = timeline.softirqs, timeline.hardirqs, timeline.polls
-    chains = chains_from(*tables, polled, timeline.coverage)
+    softirqs, hardirqs, polls, coverage = rows(
+        timeline, "softirqs", "hardirqs", "polls", "coverage"
+    )
+    chains = chains_from(softirqs, hardirqs, polls, polled, coverage)
     window = timeline.summary["start_ns"], timeline.summary["end_ns"]
     cut = (chains["entry_ns"] < window[0]) | (chains["exit_ns"] > window[1])
     for name in ("poll_ns", "outside_polls_ns", "nested_ns"):

@@ -1,12 +1,14 @@
 # CPU time of devices against what they carried, both over the same stretch of time.
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...display.templates import as_text, render
 from ...parsers.counters import readings
 from ...units import absent
 from ..question import question
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
     from ..answer import Answer
 
+_LACKING = Path(__file__).with_name("device_cost_lacking.md")
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _TRAFFIC = [
@@ -46,6 +49,8 @@ _MOST = 8
 
 
 @question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
     main_columns=(
         "device",
         "cpu_share",
@@ -212,26 +217,25 @@ def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
 
 
 def lacking(timeline: "Timeline") -> str | None:
-    """Why device_cost has no traffic for this timeline, None where it has."""
-    bundle = timeline.capture.bundle
+    # Why device_cost has no traffic for this timeline, as a sentence; None where it has.
+    bundle, capture = timeline.capture.bundle, timeline.capture
+    found: dict[str, Any] = {"reason": None}
     if bundle is None:
-        return "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
-    if not comparable(timeline.capture):
-        return (
-            f"the trace's clock ({timeline.capture.header['clock']}) is not that of the "
-            "interfaces' counters, CLOCK_MONOTONIC: netcost-record records with it"
-        )
-    try:
-        if not any(
-            readings(bundle, f"net_dev{ending}") for ending in bundle.network_namespaces.values()
-        ):
-            return "nothing says when the interfaces' counters were read: netcost-record does"
-        _traffic(timeline, bundle)
-    except NoReadingsError:
-        return "the interfaces' counters were not read twice within the window"
-    except CaptureError as error:
-        return str(error)
-    return None
+        found["reason"] = "no bundle"
+    elif not comparable(capture):
+        found = {"reason": "clock", "clock": capture.header["clock"]}
+    else:
+        endings = bundle.network_namespaces.values()
+        try:
+            if any(readings(bundle, f"net_dev{ending}") for ending in endings):
+                _traffic(timeline, bundle)
+            else:
+                found["reason"] = "no times"
+        except NoReadingsError:
+            found["reason"] = "few readings"
+        except CaptureError as error:
+            found = {"reason": "error", "error": error}
+    return as_text(render(_LACKING, found)) if found["reason"] else None
 
 
 @device_cost.figures

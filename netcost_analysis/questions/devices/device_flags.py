@@ -9,11 +9,11 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
+from ..inputs import added, fold
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import device_cost, lacking
-from .device_lines import has_polls
 from .device_saturation import device_saturation
 from .device_traffic import carried, comparable
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 COLUMNS = ["namespace", "device", "flag", "severity", "why"]
-STATE = "whether interfaces are up"
 _SEVERITIES = ["warning", "clue", "note"]
 # Alike flags that are told in full.
 _MOST_ALIKE = 4
@@ -48,7 +47,11 @@ class Facts(NamedTuple):
 _known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
 
 
-@question(main_columns=("device", "flag", "severity", "why", "namespace"), rows=0)
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "flag", "severity", "why", "namespace"),
+    rows=0,
+)
 def device_flags(timeline: "Timeline") -> pd.DataFrame:
     """What looks wrong about the network interfaces, and why.
 
@@ -79,22 +82,23 @@ def gathered(timeline: "Timeline") -> Facts:
     return Facts(
         rows=described(known, cost, peaks, whole, comparable(timeline.capture)),
         saturation=saturation,
-        queues=per_queue(timeline.polls) if has_polls(timeline) else pd.DataFrame(),
+        queues=pd.DataFrame() if timeline.missing["polls"] else per_queue(timeline).reset_index(),
         listed=len(known) > 0,
     )
 
 
 def unseen(timeline: "Timeline") -> list[str]:
-    """What of the interfaces was not recorded, so that nothing about it can look wrong."""
+    # What of the interfaces was not recorded, so that nothing about it can look wrong: of state,
+    # addresses, traffic.
     bundle = timeline.capture.bundle
     known = known_interfaces(bundle) if bundle is not None else empty()
     found = []
     if not known["up"].notna().any():
-        found.append(STATE)
+        found.append("state")
     if not known["addresses"].notna().any():
-        found.append("their addresses")
+        found.append("addresses")
     if lacking(timeline) is not None:
-        found.append("what they carried")
+        found.append("traffic")
     return found
 
 
@@ -187,17 +191,13 @@ def _peaks(traffic: pd.DataFrame) -> dict[tuple[str, str], float]:
     return dict(zip(pairs, map(float, shares), strict=True))
 
 
-def per_queue(polls: pd.DataFrame) -> pd.DataFrame:
-    """Packets by device and NAPI instance, of those that received any: device, napi, packets."""
-    frame = pd.DataFrame(
-        {
-            "device": polls["device"].astype(object),
-            "napi": polls["napi"].astype(object),
-            "packets": polls["work"].fillna(0).astype("int64"),
-        }
-    )
-    frame = frame[frame["packets"] > 0]
-    return frame.groupby(["device", "napi"])["packets"].sum().reset_index()
+@fold("polls")
+def per_queue(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # Packets by device and NAPI instance, of those that received any.
+    received = polls.loc[(polls["work"] > 0).fillna(False), ["device", "napi", "work"]]
+    frame = received.astype({"device": object, "napi": object, "work": "int64"})
+    groups = frame.rename(columns={"work": "packets"}).groupby(["device", "napi"])
+    return added(counts, groups[["packets"]].sum())
 
 
 def suspicions(facts: Facts) -> pd.DataFrame:

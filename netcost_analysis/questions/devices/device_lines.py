@@ -8,6 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
+from ..inputs import added, fold, rows
 from ..question import question
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ POLL_EVENT = "napi:napi_poll"
 
 
 @question(
-    main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"), rows=0
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
+    rows=0,
 )
 def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
@@ -34,7 +37,7 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
     polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
     ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
     """
-    timeline.load("hardirqs", "softirqs", "polls")
+    hardirqs, softirqs, polls = rows(timeline, "hardirqs", "softirqs", "polls")
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
     counted = counted_interrupts(timeline)
@@ -52,9 +55,9 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    led = evidence(numbered(timeline.hardirqs, split), timeline.softirqs, timeline.polls)
+    led = evidence(numbered(hardirqs, split), softirqs, polls)
     labels, addresses = _of_bundle(timeline)
-    told = _by_most(mapped(lines, led, known_devices(timeline), labels, addresses), led)
+    told = _by_most(mapped(lines, led, _devices(timeline, polls), labels, addresses), led)
     told = told.merge(
         numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum(),
         on="irq",
@@ -173,9 +176,9 @@ def mapped(
     return frame
 
 
-def known_devices(timeline: "Timeline") -> list[str]:
-    """The names of interfaces: those that were polled, and those of the bundle's net/dev."""
-    polled = timeline.polls["device"].dropna().unique()
+def _devices(timeline: "Timeline", polls: pd.DataFrame) -> list[str]:
+    # The names of interfaces: those that were polled, and those of the bundle's net/dev.
+    polled = polls["device"].dropna().unique()
     names = {str(name) for name in polled if name != "(no_device)"}
     bundle = timeline.capture.bundle
     if bundle is not None:
@@ -237,34 +240,17 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
     """How often each line's handlers were entered in the window: irq, name, cpu, interrupts."""
-    rows = timeline.hardirqs
-    start_ns, end_ns = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    return _entered(timeline, window=window).reset_index()
+
+
+@fold("hardirqs")
+def _entered(
+    counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: tuple[int, int]
+) -> pd.DataFrame:
     # A handler that was entered before the window has its time in it, but is no interrupt of it.
-    entered = rows[
-        (rows["context"] == "hardirq")
-        & rows["irq"].notna()
-        & (rows["entry_ns"] >= start_ns).fillna(False).astype(bool)
-        & (rows["entry_ns"] <= end_ns).fillna(False).astype(bool)
-    ]
-    counts = (
-        pd.DataFrame(
-            {
-                "irq": entered["irq"].astype("int64"),
-                "name": entered["name"].astype(object),
-                "cpu": entered["cpu"],
-            }
-        )
-        .groupby(["irq", "name", "cpu"], dropna=False)
-        .size()
-    )
-    return counts.rename("interrupts").reset_index()
-
-
-def has_interrupts(timeline: "Timeline") -> bool:
-    """Whether devices' interrupts were recorded at all."""
-    return not unrecorded(timeline.capture, *IRQ_EVENTS)
-
-
-def has_polls(timeline: "Timeline") -> bool:
-    """Whether NAPI polls were recorded."""
-    return not unrecorded(timeline.capture, POLL_EVENT)
+    inside = hardirqs["entry_ns"].between(*window).fillna(False).astype(bool)
+    entered = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["irq"].notna() & inside]
+    keys = entered[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
+    groups = keys.groupby(["irq", "name", "cpu"], dropna=False)
+    return added(counts, groups.size().to_frame("interrupts"))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ..question import question
-from .device_lines import has_polls
 from .device_time import device_time
 
 if TYPE_CHECKING:
@@ -20,7 +19,12 @@ _MOST = 14
 _WORTH_SHARE = 0.001
 
 
-@question(main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"), rows=0)
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
+    rows=0,
+)
 def device_matrix(timeline: "Timeline") -> pd.DataFrame:
     """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
 
@@ -83,7 +87,7 @@ def uncharged(answer: "Answer[pd.DataFrame]") -> Uncharged:
         len(rows),
         took("backlog"),
         took("softirq"),
-        has_polls(timeline),
+        not timeline.missing["polls"],
         unknown if unknown > _WORTH_SHARE else 0.0,
     )
 

@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError
 from ..question import question
-from .device_lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
-from .parts import TIMED, by_line, by_poll, by_softirq
+from .device_lines import counted_interrupts, device_lines
+from .parts import TIMED, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
 if TYPE_CHECKING:
@@ -37,7 +36,11 @@ COLUMNS = [
 ]
 
 
-@question(main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"))
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
+)
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 
@@ -52,15 +55,12 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     Raises MissingEventsError where neither interrupts nor polls were recorded, CaptureError as
     the timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
     """
-    irqs, polls = has_interrupts(timeline), has_polls(timeline)
-    if not irqs and not polls:
-        raise MissingEventsError("device_time", (*IRQ_EVENTS, "napi:napi_poll"))
-    timeline.load("hardirqs", "softirqs", "polls")
+    irqs, polls = not timeline.missing["interrupts"], not timeline.missing["polls"]
     lines = device_lines(timeline)
     sums = timeline.sums()
     parts = [
         by_line(sums, lines, counted_interrupts(timeline)),
-        by_poll(sums, timeline.polls),
+        by_poll(sums, polled(timeline)),
         by_softirq(sums),
     ]
     whole = pd.concat(parts, ignore_index=True)

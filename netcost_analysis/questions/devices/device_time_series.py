@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError
 from ...units import round_width
 from ..question import question
-from .device_lines import IRQ_EVENTS, POLL_EVENT, device_lines, has_interrupts, has_polls
+from .device_lines import device_lines
 from .parts import NO_DEVICE, of_device
 
 if TYPE_CHECKING:
@@ -24,7 +23,12 @@ COLUMNS = [
 _MOST = 3
 
 
-@question(main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"), rows=0)
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
+    rows=0,
+)
 def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.DataFrame:
     """What CPU time each device took, bin by bin, in its interrupts and in its polls.
 
@@ -35,14 +39,12 @@ def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.Da
     interrupts nor polls were recorded, ArgumentError for a bin without length. Source: the
     timeline's sums; each line's device as device_lines tells it.
     """
-    if not has_interrupts(timeline) and not has_polls(timeline):
-        raise MissingEventsError("device_time_series", (*IRQ_EVENTS, POLL_EVENT))
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns
     frame = binned(timeline.sums(width), device_lines(timeline), (start_ns, end_ns), width)
     # Of what was not recorded the sum is no 0.
-    for name, recorded in (("hardirq_ns", has_interrupts), ("poll_ns", has_polls)):
-        if not recorded(timeline):
+    for name, fact in (("hardirq_ns", "interrupts"), ("poll_ns", "polls")):
+        if timeline.missing[fact]:
             frame[name] = pd.NA
     return frame.astype({"hardirq_ns": "Int64", "poll_ns": "Int64"})
 

@@ -15,7 +15,7 @@ from ...timeline.timeline import Timeline
 from ..question import question
 from .interval import FEWEST, Compared, interval
 from .ipc import instructions_and_cycles
-from .lives import MEASURES, Lives, lives_of
+from .lives import MEASURES, Lives, lives_of, stays
 from .matching import LEFT_OUT, Flags, Study, study
 from .migrations import incomparable, migrations
 
@@ -34,6 +34,7 @@ _SEED = 1
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    inputs=("migrations", "segments", "slices", "coverage"),
     main_columns=(
         *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
     ),
@@ -81,7 +82,7 @@ def migration_effect(
         raise CaptureError(f"migration_effect: {problem}")
     lives = lives_of(timeline, pd.Index(moved["tid"].unique()))
     lives = with_counters(lives, timeline.capture)
-    wakes = wakes_of(timeline.slices)
+    wakes = wakes_of(stays(timeline))
     return migration_effect_from(moved, lives, wakes, widths_ns, by_cause, everyone)
 
 

@@ -16,6 +16,7 @@ from ..processes.endpoints import endpoints
 from ..processes.run_queue import waited_within
 from ..question import question
 from .interval import FEWEST
+from .lives import stays
 from .migration_effect import HORIZON_NS, effect_figures, measured, migration_effect
 from .migrations import incomparable, migrations
 
@@ -62,7 +63,7 @@ class MigrationVerdict(NamedTuple):
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
-    inputs=("softirqs", "polls"),
+    inputs=("migrations", "segments", "slices", "coverage", "softirqs", "polls"),
     main_columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),
@@ -138,17 +139,19 @@ def verdict_of(
 ) -> Verdict:
     """The verdict on one task, on those of a name, or on all. everyone: migrations()."""
     moved = rows_of(everyone, victim)
-    sums, slices = (rows_of(of_tasks(rows), victim) for rows in (timeline.sums(), timeline.slices))
+    sums, own_stays = (
+        rows_of(rows, victim) for rows in (of_tasks(timeline.sums()), stays(timeline))
+    )
     on_cpu_ns = int(sums["ns"].sum())
     own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    wanted_ns = on_cpu_ns + waited_within(slices, window)
+    wanted_ns = on_cpu_ns + waited_within(own_stays, window)
     problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if problem is None:
         effect = migration_effect(timeline, victim, (horizon_ns,), by_cause=False)
         row = effect[effect["measure"] == "run"].iloc[0]
-    several = victim is None or slices["tid"].nunique() > 1
+    several = victim is None or own_stays["tid"].nunique() > 1
     return judged(
         *(len(moved), timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
         several=several,

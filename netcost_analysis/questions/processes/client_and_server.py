@@ -129,7 +129,7 @@ def _of_task(
     on_cpu_ns = int(sums["ns"].sum())
     begin = stays["in_ns"].where(stays["wait_ns"].isna(), stays["in_ns"] - stays["wait_ns"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    wait_ns = waited_within(stays, window) if timeline.across_cpus else None
+    wait_ns = waited_within(stays, window) if not timeline.missing["clocks"] else None
     alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
     # A name may be of many tasks, each asleep in its own time.
     alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, moved)

@@ -3,8 +3,9 @@
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import unrecorded
+from ...capture.requires import unmet
 from ...timeline.aggregate import of_tasks
+from ...timeline.facts import groups
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from .traffic_pairs import pairs_of
@@ -18,8 +19,7 @@ _FEW = 10
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, as client_and_server() chooses them; () where none are seen.
-    # Raises CaptureError as the timeline does.
-    if unrecorded(timeline.capture, *NEEDS):
+    if unmet(timeline.capture, groups(NEEDS)):
         return ()
     pair = chosen_endpoints(traffic_parts(timeline))
     ran = set(of_tasks(timeline.sums())["tid"])

@@ -24,7 +24,7 @@ def traffic_parts(timeline: Timeline) -> pd.DataFrame:
     received = r.recorded(capture, r.RECEIVED)
     frame = units(softirqs, received)
     queued, taken = r.empty(), r.empty().assign(kind="")
-    if len(received) and timeline.across_cpus:
+    if len(received) and not timeline.missing["clocks"]:
         queued = r.recorded(capture, r.QUEUED)
         kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
         frames = [r.recorded(capture, event).assign(kind=kind) for event, kind in kinds.items()]

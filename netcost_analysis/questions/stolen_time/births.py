@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ...capture.manifest import Victim
 from ...capture.requires import unrecorded
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def _times(
 
 
 def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:
-    victim = (capture.bundle.victim if capture.bundle else None) or {}
-    pid, start, end = (victim.get(key) for key in ("pid", "start_ns", "end_ns"))
-    if not (isinstance(pid, int) and isinstance(start, int) and isinstance(end, int)):
+    victim = (capture.bundle.victim if capture.bundle else None) or Victim()
+    pid, start, end = victim.pid, victim.start_ns, victim.end_ns
+    if pid is None or start is None or end is None:
         return None
     return (pid, start, end) if start < end else None

@@ -10,7 +10,6 @@ from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.task import Task, comm_of, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from .. import example
 from ..inputs import rows
 from ..question import question
 from .episodes import GAP_NS
@@ -75,11 +74,11 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
     taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
-    return thieves_from(taken, lines, victim_keys(by), timeline.has_switches)
+    return thieves_from(taken, lines, victim_keys(by), not timeline.missing["on_cpu"])
 
 
 def thieves_from(
-    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], has_switches: bool
+    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], on_cpu_known: bool
 ) -> pd.DataFrame:
     # thieves() on what tally() returns, with napi beside it. lines: as queues() returns it.
     tasks = of_tasks(rows)
@@ -111,7 +110,7 @@ def thieves_from(
     on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
     whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
     for share, ns in (("stolen_share", "stolen_ns"), ("stolen_max_share", "stolen_max_ns")):
-        frame[share] = frame[ns] / whole.where((whole > 0) & has_switches)
+        frame[share] = frame[ns] / whole.where((whole > 0) & on_cpu_known)
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index
@@ -215,7 +214,7 @@ def queues(timeline: Timeline) -> pd.DataFrame:
     polled the instance alone show it. A line that several instances share, or an instance that
     several lines raise, is left out.
     """
-    return lines_of(*rows(example.detail(timeline), "softirqs", "hardirqs", "polls"))
+    return lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls"))
 
 
 def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:

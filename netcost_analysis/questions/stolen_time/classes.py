@@ -55,12 +55,13 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     without sched_switch, or where the CPUs' clocks disagree.
     """
     check_by(by)
-    displaced = rows(timeline, "displaced")[0] if timeline.displaced_known else None
-    return classes_from(timeline.tally(by), displaced, victim_keys(by), timeline.has_switches)
+    displaced = None if timeline.missing["displaced"] else rows(timeline, "displaced")[0]
+    switches = not timeline.missing["on_cpu"]
+    return classes_from(timeline.tally(by), displaced, victim_keys(by), switches)
 
 
 def classes_from(
-    rows: pd.DataFrame, displaced: pd.DataFrame | None, keys: list[str], has_switches: bool
+    rows: pd.DataFrame, displaced: pd.DataFrame | None, keys: list[str], on_cpu_known: bool
 ) -> pd.DataFrame:
     # cost_classes() on what tally() returns. displaced: None where it is not known.
     idle = (rows["tid"] == 0).fillna(False).astype(bool)
@@ -86,7 +87,7 @@ def classes_from(
     frame["is_network"] = network.where(network.notna(), None)
     nobodys = frame["cost_class"].isin(["idle", "from_idle", "displaced"])
     whole = frame.pop("on_cpu").astype("float64")
-    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & has_switches)
+    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & on_cpu_known)
     order = frame["cost_class"].map({name: place for place, name in enumerate(CLASSES)})
     total = frame.groupby(keys, dropna=False)["ns"].transform("sum")
     frame = frame.assign(total=-total, order=order)

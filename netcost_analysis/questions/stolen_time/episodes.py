@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, unrecorded
 from ...errors import ArgumentError
 from ...timeline.aggregate import known_if
 from ...timeline.task import Task, label_of, require_task
@@ -23,11 +22,6 @@ if TYPE_CHECKING:
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
-# Without any of these, and any vector, it is not known whether something ran on top of a task.
-_INTERRUPTS = (
-    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
-    *("irq:softirq_entry", "irq:softirq_exit"),
-)
 _BARS, _PARTS = 8, 3
 
 
@@ -52,6 +46,7 @@ class Episodes:
 
 
 @question(
+    needs=("interrupted",),
     inputs=("segments", "softirqs", "polls"),
     main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )
@@ -95,12 +90,8 @@ def episodes(
     """
     if gap_ns < 0 or most < 0:
         raise ArgumentError("most and gap_ns are not negative")
-    unseen = unrecorded(timeline.capture, *_INTERRUPTS)
-    vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
-    if len(unseen) == len(_INTERRUPTS) and not vectors:
-        raise MissingEventsError("episodes", tuple(unseen))
     require_task(timeline, victim)
-    polled = not unrecorded(timeline.capture, "napi:napi_poll")
+    polled = not timeline.missing["polls"]
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
     rest: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None = None

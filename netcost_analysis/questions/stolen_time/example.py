@@ -10,7 +10,6 @@ from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..example import detail
 from ..inputs import rows
 from ..question import question
 from .victim import asked_or_chosen
@@ -117,7 +116,7 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
     says which; where no softirq was recorded a hardirq or vector.
     """
     victim = asked_or_chosen(timeline, victim)
-    part = detail(timeline)
+    part = timeline.excerpt
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
     chosen = choose(softirqs, victim)
     if chosen:
@@ -200,7 +199,7 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     # parts: ns of that CPU by kind, from the first interrupt to the last's end; cpu None for none.
     # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
     found, timeline = answer.result, answer.timeline
-    part = detail(timeline)
+    part = timeline.excerpt
     figures: dict[str, Any] = {
         "cpu": found.cpu,
         "example_of": found.example_of,

@@ -83,7 +83,7 @@ def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
     present = [name for name in PARTS if ns.get(name, 0)]
     values = pd.Series([int(ns[name]) for name in present], dtype="int64")
     frame = pd.DataFrame({"part": pd.Series(present, dtype=object), "ns": values})
-    whole = frame["ns"].sum() if timeline.has_switches else float("nan")
+    whole = frame["ns"].sum() if not timeline.missing["on_cpu"] else float("nan")
     return frame.assign(share=frame["ns"] / whole)
 
 

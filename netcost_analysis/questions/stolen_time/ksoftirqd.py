@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, unrecorded
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
@@ -80,7 +79,7 @@ class Handovers:
 
 
 @question(
-    needs=("sched:sched_switch",),
+    needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=_TABLES,
     main_columns=(
         *("handover", "comm", "start_ns", "network_ns", "displaced_ns", "wake_reason", "packets"),
@@ -102,7 +101,7 @@ def handovers(timeline: Timeline) -> Handovers:
     Raises
     ------
     MissingEventsError
-        Without sched_switch, or where softirqs were not recorded and NAPI's threads had no polls.
+        Without sched_switch, and where neither softirqs nor polls were recorded.
 
     Notes
     -----
@@ -112,7 +111,7 @@ def handovers(timeline: Timeline) -> Handovers:
     left out. All work of NAPI's own threads (threaded NAPI, backlog threads) is handed over from
     the start, and wake_reason says so.
     """
-    across = timeline.across_cpus
+    across = not timeline.missing["clocks"]
     # Who waited for one of some CPUs may have come back on another.
     everywhere = timeline
     if timeline.cpus is not None:
@@ -145,10 +144,7 @@ def handovers(timeline: Timeline) -> Handovers:
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
     stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
-    unseen = unrecorded(timeline.capture, "irq:softirq_entry", "irq:softirq_exit")
-    if unseen and not len(frame):
-        raise MissingEventsError("handovers", tuple(unseen))
-    frame = counted_if(not unrecorded(timeline.capture, "napi:napi_poll"), frame)
+    frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:

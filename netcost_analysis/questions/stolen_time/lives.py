@@ -77,7 +77,7 @@ def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:
         whole = pd.DataFrame(timeline.duration_ns, index=cpus, columns=names).astype("Int64")
         return whole.assign(twice_ns=0)
     keys = ["tid", "comm"] if by == "tid" else ["comm"]
-    if not timeline.has_switches:
+    if timeline.missing["on_cpu"]:
         index = (
             pd.MultiIndex.from_arrays([[]] * 2, names=keys)
             if by == "tid"

@@ -101,7 +101,7 @@ def rolling_stolen(
     frame = rolled(rows, keys, step, window, edges)
     frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
     frame["lived_ns"] = _lived(timeline, frame, keys, victim)
-    if not timeline.has_switches:
+    if timeline.missing["on_cpu"]:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
     return frame.astype({"on_cpu_ns": "Int64", "task_ns": "Int64"})
@@ -145,7 +145,7 @@ def _lived(
     timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: Task | None
 ) -> "pd.Series[int]":
     # How much of each window the victim was there.
-    if not timeline.has_switches or ("comm" not in keys and victim is None):
+    if timeline.missing["on_cpu"] or ("comm" not in keys and victim is None):
         return pd.Series(pd.NA, index=frame.index, dtype="Int64")
     lives = timeline.lives[["tid", "comm", "begun_ns", "done_ns"]].dropna().astype({"comm": object})
     lives = rows_of(lives, victim)

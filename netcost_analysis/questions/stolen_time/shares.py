@@ -95,7 +95,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     taken = losses["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
     most = per_victim(rows[surely | perhaps], keys, frame.index) - twice
-    had, had_most = (_float(known_if(timeline.has_switches, ns)) for ns in (least, most))
+    had, had_most = (_float(known_if(not timeline.missing["on_cpu"], ns)) for ns in (least, most))
     frame["monitor_share"] = monitor / longest
     frame["monitor_from"] = "traced"
     frame["monitor_of_ns"] = frame["lifetime_max_ns"]
@@ -138,7 +138,7 @@ def _twice(
     timeline: Timeline, lived: pd.DataFrame, rows: pd.DataFrame, keys: list[str]
 ) -> "pd.Series[int]":
     # What of its time on the timeline's CPUs each victim of lived_by() had on another at once.
-    if timeline.cpus is None or "cpu" in keys or not timeline.has_switches:
+    if timeline.cpus is None or "cpu" in keys or timeline.missing["on_cpu"]:
         return lived["twice_ns"].fillna(0).astype("int64")
     of_task = ["tid", "comm"]
     stays = twice_of(timeline)
@@ -156,7 +156,7 @@ def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     bundle = timeline.capture.bundle
     if bundle is None or by == "cpu" or timeline.start_s is not None or timeline.end_s is not None:
         return
-    pid, shown = (bundle.victim or {}).get("pid"), top_share(bundle)
+    pid, shown = bundle.victim and bundle.victim.pid, top_share(bundle)
     tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()
     if shown is None or list(tids.get(bundle.victim_comm, ())) != [pid]:
         return

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Rates = dict[tuple[str, int], float]
 _CONFIDENCE = 0.95
+_RUNS = ("idle", "idle_traced", "load")
 # The 28 idle pairs of sample-data/hidden-cost, which tracing hardly tells apart, differ by 0.8 % in
 # the median and 1.2 % in the standard deviation: one pair alone may be alike by luck.
 _LEAST_NOISE = 0.01
@@ -46,10 +47,10 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
     from ...capture.capture import open_capture
 
     bundle = capture.bundle
-    folders = bundle.manifest.get("calibration") if bundle else None
-    if bundle is None or not isinstance(folders, dict):
+    folders = bundle.manifest.calibration if bundle else None
+    if bundle is None or folders is None:
         return []
-    runs = {name: run_of(bundle, folders.get(name)) for name in ("idle", "idle_traced", "load")}
+    runs = {name: run_of(bundle, getattr(folders, name)) for name in _RUNS}
     idle = runs["idle"]
     if idle is None or not idle.speed_runs:
         return []
@@ -79,13 +80,12 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
 
 def cpu_of(bundle: Bundle) -> int | None:
     # The CPU that the victim was pinned to.
-    cpu = (bundle.victim or {}).get("cpu")
-    return cpu if isinstance(cpu, int) else None
+    return bundle.victim.cpu if bundle.victim else None
 
 
-def run_of(bundle: Bundle, name: Any) -> Bundle | None:
+def run_of(bundle: Bundle, name: str | None) -> Bundle | None:
     # One of the runs, a folder of the bundle.
-    if not isinstance(name, str) or bundle.text(f"{name}/manifest.json") is None:
+    if not name or bundle.text(f"{name}/manifest.json") is None:
         return None
     path = bundle.path / name
     return Bundle(path) if is_bundle(path) else None

@@ -36,10 +36,11 @@ _CORRECTED = {
 
 
 @question(
+    inputs=("segments",),
     main_columns=(
         *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
-    )
+    ),
 )
 def corrected_stolen(
     timeline: Timeline, by: By = "comm", victim: Task | None = None
@@ -71,7 +72,7 @@ def corrected_stolen(
     events = tallied(counted(timeline, cost), by)
     rows, keys = timeline.tally(by), victim_keys(by)
     missing = unrecorded_ns(timeline, by)
-    frame = corrected_from(events, rows, keys, timeline.has_switches, missing)
+    frame = corrected_from(events, rows, keys, not timeline.missing["on_cpu"], missing)
     named = sources(cost, of_tasks(events), keys).rename("source")
     frame = frame.join(named, on=keys)
     frame["source"] = frame["source"].fillna(cost["source"])
@@ -82,7 +83,7 @@ def corrected_from(
     events: pd.DataFrame,
     rows: pd.DataFrame,
     keys: list[str],
-    has_switches: bool,
+    on_cpu_known: bool,
     missing: Unrecorded,
 ) -> pd.DataFrame:
     # corrected_stolen() on what tallied(), tally() and unrecorded_ns() return. What was not
@@ -105,7 +106,7 @@ def corrected_from(
         parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
     frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
     frame = frame[frame["ns"] > 0]
-    if not has_switches:
+    if not on_cpu_known:
         frame = frame[~frame["figure"].isin(["on_cpu_ns", "task_ns"])]
     frame = shared(frame, True)
     for name, end in _CORRECTED.items():

@@ -16,7 +16,9 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
 
 @question(
-    main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"), rows=0
+    inputs=("segments",),
+    main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
+    rows=0,
 )
 def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of the time that packet processing took from a victim is tracing itself.
