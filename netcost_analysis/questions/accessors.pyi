@@ -95,7 +95,7 @@ class RecordingStolenTime:
 
 class RecordingBatches:
     def detail_window(self) -> Answer[DetailWindow]:
-        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+        """Which part of a very large capture single softirqs and polls are shown of; else all of it."""
 
     def device_batches(self) -> Answer[DataFrame]:
         """How many packets the polls of each device received."""
@@ -176,7 +176,7 @@ class RecordingMigration:
 
 class RecordingDevices:
     def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
-        """What a tool would have said that takes its interval for the one it asked for."""
+        """What a tool would have shown that takes its interval for the one it asked for."""
 
     def device_cost(self) -> Answer[DataFrame]:
         """What a packet of each device costs: its CPU time against what it carried meanwhile."""

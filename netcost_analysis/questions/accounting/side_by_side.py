@@ -7,11 +7,9 @@ from ..._native import CaptureError
 from ...capture.manifest import Victim
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import TaskStat, parse_task_stat
-from ...units import share
-from .counts import NAN, Counted, counted
+from .counts import NAN, Counted
 from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
-from .reasons import STEAL_LIMIT
-from .run_time import Row, victim_cpu
+from .run_time import Row
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
 USER_HZ = 100
 # A baseline that had its CPU for less than all but this was disturbed.
 _DISTURBED = 0.03
-# What of the trace's time nobody has, and how much longer the snapshots' time is than the run,
-# before it has to be said.
-_UNKNOWN, _LONGER = 0.005, 0.1
 
 
 def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
@@ -42,58 +37,13 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
     return timeline, bundle, ""
 
 
-def of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
-    victim = bundle.victim or Victim()
-    told = ""
-    if None in (victim.start_ns, victim.end_ns):
-        told = ". When the victim ran the bundle does not say: this is of all that was traced"
-    unknown = (timeline.unknown_cpu_share if timeline else None) or 0.0
-    if unknown >= _UNKNOWN:
-        told += f". Of that time {share(unknown)} has no known owner, so it may be too low as well"
-    return told
-
-
-def longer(bundle: "Bundle", counts: Counted) -> str:
-    # Idle before and after the run makes every share of it smaller.
-    wall = wall_s(bundle)
-    if not counts.stat_s > (1 + _LONGER) * wall:
-        return ""
-    return f". Here the snapshots are {counts.stat_s:.2f} s apart, and the run took {wall:.2f} s"
-
-
-def other_seconds(bundle: "Bundle") -> str:
-    # openssl starts before it counts, and reads its clock after; on a slow host that is long.
-    wall, asked = wall_s(bundle), sum(run.asked_s for run in bundle.speed_runs)
-    if not (asked and wall > (1 + _LONGER) * asked):
-        return ""
-    return f". This is of the run's {wall:.2f} s, work only of the {asked:.2f} s that openssl timed"
-
-
-def baseline_got(bundle: "Bundle") -> float:
-    """The share of wall time that the baseline had its CPU for, where that was disturbed; or NaN.
+def baseline_got(bundle: "Bundle") -> float | None:
+    """The share of wall time that the baseline had its CPU for, None where that was about all.
 
     What the baseline did not have is missing from all that is measured against it.
     """
     alone = task_stat(bundle.baseline).got if bundle.baseline else NAN
-    return alone if alone < 1 - _DISTURBED else NAN
-
-
-def undisturbed(bundle: "Bundle", work: float) -> tuple[float, float] | None:
-    """What a disturbed baseline had, and the share of work against one that had all of its CPU."""
-    alone = baseline_got(bundle)
-    return None if math.isnan(alone) else (alone, alone * work)
-
-
-def disturbed(bundle: "Bundle") -> str:
-    if bundle.baseline is None:
-        return ""
-    alone, told = baseline_got(bundle), ""
-    if not math.isnan(alone):
-        told = f". Here the baseline itself had its CPU for {share(alone)} only: this is too high"
-    stolen = counted(bundle.baseline, victim_cpu(bundle.baseline)).steal_share
-    if stolen > STEAL_LIMIT:
-        told += f". The baseline had {share(stolen)} steal: this is too high by about as much of it"
-    return told
+    return alone if alone < 1 - _DISTURBED else None
 
 
 def _or_nan(value: float | None) -> float:

@@ -46,11 +46,28 @@ _TYPES: dict[str, Any] = {
 def device_batches(timeline: Timeline) -> pd.DataFrame:
     """How many packets the polls of each device received.
 
-    Returns a row per device, most polls first: device, polls, known (polls whose work is), packets
-    (Int64), batch_mean (packets of a poll that received any), batch_median (of all; both NaN where
-    unknown), empty_polls, full_polls, almost_full_polls (as trap of poll_sizes has them), budget
-    (that most polls had), without_begin (polls that busy polling or netpoll made: no time is
-    known). Raises MissingEventsError without napi_poll. Source: poll_sizes.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per device, most polls first: device, polls, known (polls whose packets are),
+        packets, batch_mean (packets of a poll that received any), batch_median (of all),
+        empty_polls, full_polls, almost_full_polls (as trap of poll_sizes has them), budget (that
+        most polls had), without_begin (busy polling and netpoll: no time is known). NA where
+        unknown.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: poll_sizes.
     """
     rows = [
         {"device": device, **_row(sizes)}

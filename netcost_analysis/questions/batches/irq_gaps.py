@@ -26,11 +26,26 @@ _LINES = 8
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
-    Returns a row per cpu, irq_context, irq, name, most interrupts first: device (of a line),
-    interrupts, interrupts_per_s (over the window), ns (their own time), gaps (how many were
-    measured: those across a gap of the record are left out), mean_ns, median_ns, p90_ns, p99_ns,
-    longest_ns (Int64, of the gaps, NA without any). Raises MissingEventsError without
-    irq_handler_entry and irq_handler_exit.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per cpu, irq_context, irq and name, most interrupts first: device (of a line),
+        interrupts, interrupts_per_s (over the window), ns (their own time), gaps (how many were
+        measured), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (of the gaps, NA without any).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: hardirqs. What spans a gap of the record is not measured.
     """
     hardirqs, coverage = rows(timeline, "hardirqs", "coverage")
     irqs = plain(hardirqs[hardirqs["entry_ns"].notna()]).rename(columns={"context": "irq_context"})

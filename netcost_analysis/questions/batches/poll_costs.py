@@ -8,7 +8,7 @@ import pandas as pd
 
 from ...display.templates import as_text, render
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import once, rows
 from ..question import question
 from .common import called, int64, net_rx, plain, records
 from .line import Floats, Line, fit, floats, refusal
@@ -42,13 +42,33 @@ def poll_costs(
 ) -> pd.DataFrame:
     """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals.
 
-    per_cpu: a row per device and CPU, else cpu is NA. min_polls, min_works, min_spread: fewer polls
-    with packets, fewer different batch sizes, or a standard deviation below this part of the mean
-    batch, and there is no line: its columns are NA and refused says why. The line is of self_ns on
-    work, by least squares; the intervals hold 95 % of 2,000 resamples of stretches of neighbouring
-    polls (seeded). Interrupts and the softirq's own time are not fitted but measured, for
-    each poll: irq_per_poll_ns, outside_polls_per_poll_ns. Definitions: docs/definitions.md. Raises
-    MissingEventsError without one of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    per_cpu : bool
+        A row per device and CPU; else cpu is NA.
+    min_polls, min_works, min_spread : int, int and float
+        With fewer polls with packets, fewer different batch sizes, or a standard deviation below
+        this part of the mean batch there is no line: its columns are NA, and refused and why say
+        so.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: docs/columns.md; most packets first.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: polls, softirqs and hardirqs. The line is of self_ns on work, by least squares; the
+    intervals hold 95 % of 2,000 resamples of stretches of neighbouring polls (seeded). Interrupts
+    and the softirq's own time are not fitted but measured, for each poll: irq_per_poll_ns,
+    outside_polls_per_poll_ns. Definitions: docs/definitions.md.
     """
     work = gathered(timeline)
     limits = (min_polls, min_works, min_spread)
@@ -65,6 +85,7 @@ class Gathered(NamedTuple):
     lines: pd.DataFrame
 
 
+@once
 def gathered(timeline: Timeline) -> Gathered:
     # Polls with their share of what surrounds them.
     softirqs, hardirqs, polls = rows(timeline, "softirqs", "hardirqs", "polls")

@@ -35,13 +35,30 @@ _KEYS = ["device", "cpu", "budget", "work"]
 def poll_sizes(timeline: Timeline) -> pd.DataFrame:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
-    Returns a row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
-    those polls; without_begin of them have none), polls_share and packets_share (of that device's
-    on that CPU), trap. trap is what a size may mean other than packets that came together: "empty"
-    (work 0: Tx completions, which work does not count, or nothing), "full" (the whole budget: it is
-    polled again), "almost full" (budget - 1, which a driver must return when it used the whole
-    budget and is done), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets
-    and shares are NA); else None. Raises MissingEventsError without napi_poll.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
+        those polls; without_begin of them have none), polls_share and packets_share (of that
+        device's on that CPU), trap.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    trap is what a size may mean other than packets that came together: "empty" (work 0: Tx
+    completions, which work does not count, or nothing), "full" (the whole budget: it is polled
+    again), "almost full" (budget - 1, which a driver must return when it used the whole budget and
+    has finished), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets and
+    shares are NA); else None. Source: polls.
     """
     return sizes_of(counted(timeline))
 
@@ -111,7 +128,7 @@ def budget_of(sizes: pd.DataFrame) -> int | None:
 
 
 class Trap(NamedTuple):
-    """Polls of a size that means something else than packets that came together; share: of all."""
+    # Polls of a size that means something else than packets that came together; share: of all.
 
     polls: int
     ns: int
@@ -119,10 +136,8 @@ class Trap(NamedTuple):
 
 
 class Traps(NamedTuple):
-    """Batch sizes by what they may mean.
-
-    polls; traps: those that occur, by name; of_backlog, without_begin: polls.
-    """
+    # Batch sizes by what they may mean. polls; traps: those that occur, by name; of_backlog,
+    # without_begin: polls.
 
     polls: int
     traps: dict[str, Trap]
@@ -130,7 +145,7 @@ class Traps(NamedTuple):
     without_begin: int
 
     def of(self, trap: str) -> int:
-        """How many polls are of that kind."""
+        # How many polls are of that kind.
         return self.traps[trap].polls if trap in self.traps else 0
 
 

@@ -33,10 +33,26 @@ _KEYS = ["action", "origin", "in_kthread"]
 def raise_delays(timeline: Timeline) -> pd.DataFrame:
     """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
 
-    Returns a row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
-    seen), clamped (those of them that stand at no distance, as a raise newer than the entry does:
-    it is held at it), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (Int64, of the delays, NA
-    without any). Raises MissingEventsError without one of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
+        seen), clamped (those of them whose raise stands at the entry or after it: their delay is
+        0), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (of the delays, NA without any).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs.
     """
     rows = _delayed(timeline)
     rows = rows.assign(

@@ -22,12 +22,27 @@ if TYPE_CHECKING:
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     """NET_RX without any poll: receive packet steering's sending side, apart from all batches.
 
-    Returns a row per cpu of the window: net_rx (all of its NET_RX), net_rx_max (with those that the
-    kernel counted and no event shows, where some are proved missing), dispatches (those without a
-    poll), dispatch_share (of net_rx), ns (their own time), median_ns, longest_ns, received_rps (how
-    often that CPU was told of packets by another one, as softnet_stat counted it between the first
-    and the last reading within the window, NA without them). Raises MissingEventsError without one
-    of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per CPU: net_rx (all of its NET_RX), net_rx_max (with those that the kernel counted
+        and no event shows), dispatches (those without a poll), dispatch_share (of net_rx), ns
+        (their own time), median_ns, longest_ns, received_rps (how often another CPU told it of
+        packets, by softnet_stat between its readings in the window; NA without them).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs, and the bundle's softnet_stat.
     """
     rows = net_rx_softirqs(timeline)
     sent = rows[rows["polls"] == 0].groupby("cpu")["self_ns"]

@@ -33,14 +33,33 @@ AT_ONCE_NS = 20_000
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    hz: ticks per second, None for those of the bundle's kernel configuration. Returns a row per
-    run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made, softirqs, net_rx,
-    packets, still_pending, end_reason. end_reason is "nothing pending" or, with something pending,
-    "rounds" (the tenth round was over), "time" (the limit of msecs_to_jiffies(2) must have passed),
-    "time or need_resched" (it may have passed, or a task had to run), "need_resched" (it cannot
-    have passed), or "unknown" where no softirq_raise says what was pending (still_pending is NA
-    then).
-    Raises MissingEventsError without softirq_entry and softirq_exit, ValueError for an hz below 1.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    hz : int, optional
+        Ticks per second, None for those of the bundle's kernel configuration.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made,
+        softirqs, net_rx, packets, still_pending, end_reason.
+
+    Raises
+    ------
+    ArgumentError
+        For an hz below 1.
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    end_reason is "nothing pending" or, with something pending, "rounds" (the tenth round was
+    over), "time" (the limit of msecs_to_jiffies(2) must have passed), "time or need_resched" (it
+    may have passed, or a task had to run), "need_resched" (it cannot have passed), or "unknown"
+    where no softirq_raise says what was pending (still_pending is NA then). Source: softirqs and
+    hardirqs.
     """
     limits = limits_of(timeline.capture, hz=hz)
     raises = not unrecorded(timeline.capture, "irq:softirq_raise")

@@ -26,10 +26,26 @@ _KEYS = ["cpu", "in_kthread", "polls", "packets"]
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
-    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time,
-    outside_polls_ns of it outside polls). RPS dispatch, NET_RX without any poll, is not in it:
-    see rps_dispatch. packets is NA where the kernel's napi_poll has no work field. Raises
-    MissingEventsError without one of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per cpu, in_kthread, polls and packets: softirqs, ns (their own time;
+        outside_polls_ns of it outside polls). packets is NA where the kernel's napi_poll has no
+        work field.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs. RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
     """
     table = _counted(timeline).reset_index()
     table = table[table["polls"] > 0].astype({"packets": "Int64"})
@@ -48,12 +64,10 @@ def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFram
 
 
 class PollsPerSoftirq(NamedTuple):
-    """NET_RX that polled: mean and most of polls and of packets, None where not known.
-
-    single_share: of softirqs, those of one poll. busy: those that received packets, of which
-    packets_mean is. dispatches: NET_RX beside these, without a poll. in_kthread, in_kthread_share:
-    of softirqs, those in kernel threads.
-    """
+    # NET_RX that polled: mean and most of polls and of packets, None where not known. single_share:
+    # of softirqs, those of one poll. busy: those that received packets, of which packets_mean is.
+    # dispatches: NET_RX beside these, without a poll. in_kthread, in_kthread_share: of softirqs,
+    # those in kernel threads.
 
     softirqs: int
     dispatches: int

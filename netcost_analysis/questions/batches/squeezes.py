@@ -25,8 +25,15 @@ _CPUS = 12
 class Exhaustion(NamedTuple):
     """NET_RX softirqs that ran out of budget or time.
 
-    limits: KernelLimits. by_cpu: what the trace shows in the window. against_softnet: the same
-    between two readings of softnet_stat, beside what the kernel counted then, and a verdict.
+    Parameters
+    ----------
+    limits : KernelLimits
+        What bounds them.
+    by_cpu : pandas.DataFrame
+        By CPU what the trace shows in the window.
+    against_softnet : pandas.DataFrame
+        The same between two readings of softnet_stat, beside what the kernel counted then: verdict
+        ("agree", "explained", "differ", "unknown"), and why.
     """
 
     limits: KernelLimits
@@ -56,11 +63,34 @@ def squeezes(
 ) -> Exhaustion:
     """How often NET_RX stopped at a limit, and whether softnet_stat's time_squeeze agrees.
 
-    budget, usecs, hz: netdev_budget, netdev_budget_usecs and CONFIG_HZ, None for the bundle's own.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    budget : int, optional
+        net.core.netdev_budget, in packets; None for the bundle's own.
+    usecs : int, optional
+        net.core.netdev_budget_usecs; None for the bundle's own.
+    hz : int, optional
+        CONFIG_HZ; None for the bundle's own.
+
+    Returns
+    -------
+    Exhaustion
+        Its columns are NA where the limits are unknown.
+
+    Raises
+    ------
+    ArgumentError
+        For a limit below 1.
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
     net_rx_action counts a squeeze when, after a poll, its packets have used the budget or its
-    jiffies are over. When a jiffy begins is not recorded, so the count by time is a range. All
-    columns of it are NA where the limits are unknown. Raises MissingEventsError without one of the
-    events, ValueError for a limit below 1.
+    jiffies are over. When a jiffy begins is not recorded, so the count by time is a range. Source:
+    softirqs and polls, the bundle's settings and softnet_stat.
     """
     limits = limits_of(timeline.capture, budget, usecs, hz)
     softirqs, polls = rows_of(timeline, "softirqs", "polls")

@@ -28,14 +28,29 @@ POLL_EVENT = "napi:napi_poll"
 def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 
-    Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
-    "wake-ups", "switches", "name", "bus", "stem", None), is_network, interrupts, raised (NET_RX
-    softirqs first raised while its handler ran), polled (those of them in which the device was
-    polled). A line that several drivers' handlers share, and so time and interrupts, is a row per
-    handler.
-    Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
-    polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
-    ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per line that was seen, and per handler of a line that several drivers share: irq,
+        name, device (None for none), known_by ("polls", "wake-ups", "switches", "name", "bus",
+        "stem", None), is_network, interrupts, raised (NET_RX softirqs first raised while its
+        handler ran), polled (those of them in which the device was polled).
+
+    Raises
+    ------
+    CaptureError
+        As the timeline does.
+
+    Notes
+    -----
+    Source: the timeline's irqs, hardirqs, softirqs and polls; names of interfaces from polls and
+    from the bundle's net/dev, bus addresses from its ip_link.json and ethtool -i, and what
+    /proc/interrupts says of a line.
     """
     hardirqs, softirqs, polls = rows(timeline, "hardirqs", "softirqs", "polls")
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
@@ -87,10 +102,8 @@ def _known(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
-    """Handlers that share a line, (irq, name), each with a number of its own below 0.
-
-    counted: as counted_interrupts returns it.
-    """
+    # Handlers that share a line, (irq, name), each with a number of its own below 0. counted: as
+    # counted_interrupts returns it.
     named = counted[["irq", "name"]].dropna().drop_duplicates()
     several = named[named["irq"].duplicated(keep=False)].sort_values(["irq", "name"])
     pairs = zip(several["irq"], several["name"], strict=True)
@@ -98,7 +111,7 @@ def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
 
 
 def numbered(rows: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:
-    """Rows with irq and name, those of shared lines under the numbers that shared_lines gave."""
+    # Rows with irq and name, those of shared lines under the numbers that shared_lines gave.
     if not split:
         return rows
     frame = rows.copy()
@@ -137,13 +150,11 @@ def mapped(
     labels: Mapping[str, str] | None = None,
     addresses: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Lines with device and known_by, from what their interrupts led to and from their names.
-
-    lines: irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
-    evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
-    line, by its number.
-    addresses: interfaces by bus address. Polls go before names, which are only what a driver says.
-    """
+    # Lines with device and known_by, from what their interrupts led to and from their names. lines:
+    # irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
+    # evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
+    # line, by its number. addresses: interfaces by bus address. Polls go before names, which are
+    # only what a driver says.
     frame = lines.copy()
     counts = led.set_index(["irq", "device"])["polled"].to_dict()
     raised = led.groupby("irq")["raised"].max().to_dict()
@@ -187,12 +198,10 @@ def _devices(timeline: "Timeline", polls: pd.DataFrame) -> list[str]:
 
 
 def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    """What the NET_RX softirqs polled that each line raised.
-
-    Takes the timeline's tables. Returns a row per (irq, device): raised, the NET_RX softirqs that
-    the line raised, and polled, those of them in which the device was polled. A softirq is the
-    line's whose handler ran on that CPU when it was raised.
-    """
+    # What the NET_RX softirqs polled that each line raised. Takes the timeline's tables. Returns a
+    # row per (irq, device): raised, the NET_RX softirqs that the line raised, and polled, those of
+    # them in which the device was polled. A softirq is the line's whose handler ran on that CPU
+    # when it was raised.
     net_rx = softirqs[(softirqs["action"] == "NET_RX") & softirqs["raise_ns"].notna()]
     asked = pd.DataFrame(
         {
@@ -239,7 +248,7 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
 
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
-    """How often each line's handlers were entered in the window: irq, name, cpu, interrupts."""
+    # How often each line's handlers were entered in the window: irq, name, cpu, interrupts.
     window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     return _entered(timeline, window=window).reset_index()
 

@@ -23,8 +23,12 @@ _OTHERS = 3
 class DeviceSummary(NamedTuple):
     """What devices cost, and what looks wrong about them.
 
-    costs: as device_cost returns it. flags: as device_flags does, None where the bundle's files do
-    not say.
+    Parameters
+    ----------
+    costs : pandas.DataFrame
+        As device_cost returns it.
+    flags : pandas.DataFrame, optional
+        As device_flags returns it; None where the bundle's files do not say.
     """
 
     costs: pd.DataFrame
@@ -40,7 +44,20 @@ class DeviceSummary(NamedTuple):
 def device_summary(timeline: "Timeline") -> DeviceSummary:
     """Which device costs most CPU time, and the gravest of what looks wrong about any.
 
-    Returns costs, as device_cost does, and flags, as device_flags does. Raises as device_cost does.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    DeviceSummary
+        costs and flags.
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
     """
     costs, flags = device_cost(timeline), None
     # What is damaged of a bundle device_flags says.

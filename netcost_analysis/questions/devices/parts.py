@@ -18,7 +18,7 @@ _NETWORK_SOFTIRQS = (2, 3)
 
 
 def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
-    """The rows of a device. Raises AbsentError, with the names near it, for one without any."""
+    # The rows of a device. Raises AbsentError, with the names near it, for one without any.
     own = rows[rows["device"] == device]
     if not len(own):
         known = list(map(str, rows["device"].dropna().drop_duplicates()))
@@ -28,10 +28,8 @@ def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
 
 
 def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:
-    """What interrupt lines took, each charged to its device if it has one.
-
-    lines: as device_lines returns it. interrupts: as counted_interrupts returns it.
-    """
+    # What interrupt lines took, each charged to its device if it has one. lines: as device_lines
+    # returns it. interrupts: as counted_interrupts returns it.
     rows = sums[(sums["context"] == "hardirq") & sums["id"].notna()]
     ns = (
         pd.DataFrame(
@@ -76,10 +74,8 @@ def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -
 
 
 def by_poll(sums: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
-    """What polls took, in softirqs and in threads (threaded NAPI), and what they received.
-
-    counts: as polled returns it.
-    """
+    # What polls took, in softirqs and in threads (threaded NAPI), and what they received. counts:
+    # as polled returns it.
     rows = sums[sums["context"] == "poll"]
     ns = (
         pd.DataFrame({"device": _named(rows["device"]), "cpu": rows["cpu"], "poll_ns": rows["ns"]})
@@ -121,7 +117,7 @@ def _named(devices: "pd.Series[str]") -> "pd.Series[str]":
 
 
 def by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
-    """What network softirqs did outside their polls."""
+    # What network softirqs did outside their polls.
     rows = sums[(sums["context"] == "softirq") & sums["id"].isin(_NETWORK_SOFTIRQS)]
     frame = pd.DataFrame(
         {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "outside_polls_ns": rows["ns"]}

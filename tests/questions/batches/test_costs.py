@@ -146,7 +146,7 @@ def test_the_same_polls_have_the_same_intervals() -> None:
         ([1, 2, 3, 4] * 100, "batches of 4 sizes only; a line needs 5"),
         (
             [60, 61, 62, 63, 64] * 100,
-            "their standard deviation is 2.28 % of their mean; a line needs 20.0 %",
+            "their standard deviation is 2.3 % of their mean; a line needs 20.0 %",
         ),
         ([0] * 1_000, "0 polls with packets; a line needs 200"),
         ([], None),
