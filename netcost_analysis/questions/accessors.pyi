@@ -54,7 +54,7 @@ class RecordingStolenTime:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
     def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
-        """The longest times for which interrupts on top of one task kept it from running."""
+        """The longest episodes of interrupts on top of one task, in which it did not run."""
 
     def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
         """One typical interrupt of a victim, with everything around it."""

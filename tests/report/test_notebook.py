@@ -89,7 +89,7 @@ def test_the_longest_stretch_is_that_of_episodes(told: tuple[Path, str]) -> None
     capture = netcost.open_capture(bundle)
     found = episodes(capture.timeline(), "openssl")
     first = found.episodes.iloc[0]
-    assert f"{found.total:,} stretches on top of openssl" in page
+    assert f"{found.total:,} episodes of interrupts on top of openssl" in page
     assert f"{(first['start_ns'] - capture.start_ns) / 1e9:.6f} s into the capture" in page
     assert f"held it up for {duration(first['wall_ns'])}" in page
 

@@ -30,7 +30,7 @@ def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "12 polls (50.0 %) received nothing" in told.text
     assert "estimates needs what netcost-record keeps beside a trace" in told.text
     assert len(told.pictures) == 9
-    assert "12 stretches on top of openssl" in told.text
+    assert "12 episodes of interrupts on top of openssl" in told.text
     assert "<p>Nothing was handed over" in told.text
 
 
