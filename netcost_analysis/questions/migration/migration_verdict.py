@@ -54,7 +54,7 @@ class MigrationVerdict(NamedTuple):
     """Returned by migration_verdict().
 
     verdicts: a row per task. effects: migration_effect() of all causes, of the one of them that was
-    migrated most; of all tasks where none was.
+    migrated most, of the victim that was asked for, or of all tasks.
     """
 
     verdicts: pd.DataFrame
@@ -135,7 +135,8 @@ def migration_verdict(
     for name in ("side", "comm"):
         verdicts[name] = verdicts[name].where(verdicts[name].notna(), None)
     named = verdicts[verdicts["comm"].notna().to_numpy()]
-    studied = None
+    # Of a victim that was asked for, only of that one.
+    studied = victim
     if named["migrations"].any():
         studied = subjects[int(named["migrations"].to_numpy().argmax())][1]
     if incomparable(timeline, rows_of(everyone, studied)) is not None:
