@@ -28,6 +28,8 @@ TABLES = (
 )
 # Every pass returns these, whatever else it was asked for.
 _ALWAYS = ("sums", "irqs", "longest")
+# When tasks were there, of all recorded CPUs.
+_LIVES = ("lives", "away")
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 
@@ -140,24 +142,29 @@ class Timeline:
         since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
         return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
 
-    def _table(self, name: str) -> "ArrowTable":
+    def table(self, name: str) -> "ArrowTable":
+        """A table as Arrow, without pandas: what columns() names."""
         self.load(*({name} & set(TABLES)))
+        if name in _LIVES and name not in self._tables:
+            from .lives import lives_of
+
+            self._tables |= lives_of(self)
         return self._tables[name]
 
     def _frame(self, name: str) -> "pd.DataFrame":
         if name not in self._frames:
             from ..frames import to_frame
 
-            self._frames[name] = to_frame(self._table(name))
+            self._frames[name] = to_frame(self.table(name))
         return self._frames[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
         """A table's columns as lists of int, bool, str and None: for small ones, without pandas.
 
-        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
-        time of the longest, whatever the window.
+        name: one of load()'s, "sums", "irqs", "longest": by CPU and interrupt or softirq the own time
+        of the longest, whatever the window; "lives" or "away": timeline/lives.py.
         """
-        return _native.columns(self._table(name))
+        return _native.columns(self.table(name))
 
     @property
     def segments(self) -> "pd.DataFrame":
@@ -325,10 +332,8 @@ class Timeline:
 
     @cached_property
     def lives(self) -> "pd.DataFrame":
-        """A row per task and name: when it was there, and what it did; stolen_time/lives.py."""
-        from ..questions.stolen_time.lives import lives_of
-
-        return lives_of(self)
+        """A row per task and name: when it was there, and what it did; columns: lives.py."""
+        return self._frame("lives").astype({"comm": "str"})
 
     @cached_property
     def victim(self) -> str | None:

@@ -8,9 +8,9 @@ import pandas as pd
 from ...capture.requires import MissingEventsError, unrecorded
 from ...errors import ArgumentError
 from ...timeline.aggregate import known_if, require_task
+from ...timeline.chunks import chunks
 from ...timeline.timeline import Timeline
 from ..question import question
-from .chunks import chunks
 from .episode_rows import describe, latest, mark
 from .joining import joined
 

@@ -7,11 +7,11 @@ import pandas as pd
 
 from ...capture.requires import MissingEventsError, unrecorded
 from ...display.tables import plain
+from ...timeline.chunks import chunks
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
 from ..losses import stolen
 from ..question import question
-from .chunks import chunks
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, stays_of, stretches_of

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from ...timeline.timeline import Timeline
+if TYPE_CHECKING:
+    from .timeline import Timeline
 
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
@@ -13,10 +13,10 @@ _MOST_SEGMENTS = 3_000_000
 _BINS = 1_000
 
 
-def chunks(timeline: Timeline, *tables: str) -> Iterator[Timeline]:
+def chunks(timeline: "Timeline", *tables: str) -> Iterator["Timeline"]:
     # Windows that follow each other and make up the timeline, each with these tables. One that fits
     # as it is comes back itself; each further one is a pass over the capture.
-    segments = int(timeline.sums()["episodes"].sum())
+    segments = sum(timeline.columns("sums")["episodes"])
     if segments <= _MOST_SEGMENTS or not timeline.duration_ns:
         yield timeline.load(*tables)
         return
@@ -29,7 +29,9 @@ def chunks(timeline: Timeline, *tables: str) -> Iterator[Timeline]:
         yield capture.timeline(start, end, timeline.cpus).load(*tables)
 
 
-def _windows(timeline: Timeline) -> Iterator[tuple[int, int]]:
+def _windows(timeline: "Timeline") -> Iterator[tuple[int, int]]:
+    import numpy as np
+
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     width = max((end_ns - start_ns) // _BINS, 1)
     counts = timeline.sums(width).groupby("bin_ns")["episodes"].sum()
