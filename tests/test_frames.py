@@ -113,5 +113,5 @@ def test_no_rows_keep_their_types() -> None:
 def test_plain_columns_are_those_of_arrow(sample: str) -> None:
     timeline = kept(sample).timeline().load(*TABLES)
     for name in (*TABLES, "sums", "irqs", "longest"):
-        wanted = pa.table(timeline._table(name)).to_pydict()
+        wanted = pa.table(timeline.table(name)).to_pydict()
         assert timeline.columns(name) == wanted

@@ -31,8 +31,6 @@ _MASKED = (
     *("on_cpu_ns", "task_min_ns", "task_ns", "displaced_ns", "monitor_ns"),
     *("stolen_own_ns", "stolen_own_max_ns"),
 )
-# Events of a capture whose stays take less time and memory than a pass of their own.
-_SMALL = 1_000_000
 # Events that may name the owner of a softirq's traffic.
 _OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 
@@ -98,10 +96,7 @@ class Losses(PerVictim):
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
     """stolen() without pandas, but where packets name owners."""
     check_by(by)
-    # Waiting is followed only when it is asked for; the same pass brings the sums. The stays of a
-    # small capture come with it, as they are asked for where nobody is known to have had some time.
-    if sum(timeline.capture.info["events"].values()) < _SMALL:
-        timeline.load("displaced", "slices")
+    # Waiting is followed only when it is asked for; the same pass brings the sums.
     displaced = timeline.columns("displaced") if timeline.displaced_known else None
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None

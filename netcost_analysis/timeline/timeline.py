@@ -30,6 +30,10 @@ TABLES = (
 _ALWAYS = ("sums", "irqs", "longest")
 # When tasks were there, of all recorded CPUs.
 _LIVES = ("lives", "away")
+# What questions about waiting read, be it of the sums alone.
+_WAITS = ("displaced", "slices")
+# So many events.
+_SMALL = 1_000_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 
@@ -79,7 +83,7 @@ class Timeline:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = [table for table in tables if table not in self._tables]
+        missing = [table for table in self._together(tables) if table not in self._tables]
         if missing or self._summary is None:
             result = self._pass(missing)
             # Those of a pass before stay: frames may have been made of them.
@@ -92,6 +96,12 @@ class Timeline:
             if self._summary is None or result["summary"]["across_cpus"] is not None:
                 self._summary = result["summary"]
         return self
+
+    def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
+        # Of a small capture more tables take less time than another pass.
+        if not tables or sum(self.capture.info["events"].values()) > _SMALL:
+            return tables
+        return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
     def require_inside(self) -> None:
         """Raises CaptureError for a window that lies before or after the capture."""

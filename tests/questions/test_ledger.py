@@ -15,6 +15,7 @@ COLUMNS = (
     "episodes",
 )
 DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
+LIVES = {"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}
 
 STOLEN, DOUBTFUL = "stolen", "stolen_or_synchronous"
 SSL, SSHD, KSOFTIRQD = (100, "openssl"), (200, "sshd"), (15, "ksoftirqd/0")
@@ -69,7 +70,7 @@ def timeline(
     sums = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
     return SimpleNamespace(
         owned_by=lambda by: owned(sums, by),
-        columns={"displaced": DISPLACED}.__getitem__,
+        columns={"displaced": DISPLACED, "lives": LIVES}.__getitem__,
         summary={"cpus": [0, 1]},
         has_switches=switches,
         across_cpus=True,
@@ -77,7 +78,6 @@ def timeline(
         duration_ns=800,
         recorded=1.0,
         owned=0.98,
-        lives=pd.DataFrame({"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}),
         notes=["a note"],
         capture=Recorded(config),
     )

@@ -9,7 +9,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.losses import stolen
-from netcost_analysis.questions.stolen_time import chunks, episodes
+from netcost_analysis.questions.stolen_time import episodes
+from netcost_analysis.timeline import chunks
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
