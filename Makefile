@@ -41,11 +41,11 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
-# The command line is started hundreds of times: to be compiled once. Files in the order of their names: those of few
-# tests, which come last without it, are the long ones, and a worker would wait for the other's.
+# The command line is started hundreds of times: to be compiled once. Each worker begins with half of the files, so
+# that a sample is opened by one of them and not by both, and takes over from the other's when it is done.
 .PHONY: test
 test: cargo-test ## the tests of the crate and of the package that need neither root nor perf
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: test-live
 test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from netcost_analysis.capture.requires import Group
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import Question
 from netcost_analysis.schema import columns
@@ -76,10 +77,15 @@ def _row(one: Question[Any, Any]) -> str:
         f"`{one.name}`",
         one.summary,
         " and ".join(_ASKED_OF[kind] for kind in one.sources),
-        ", ".join(f"`{event}`" for event in one.needs),
+        ", ".join(map(_group, one.groups)),
         ", ".join(f"`{name}={value!r}`" for name, value in one.options.items()),
     ]
     return "| " + " | ".join(cells).replace("  ", " ") + " |"
+
+
+def _group(group: Group) -> str:
+    # Tracepoints that are needed together, or in turn any of them.
+    return " or ".join(" with ".join(f"`{event}`" for event in events) for events in group)
 
 
 def stub() -> str:

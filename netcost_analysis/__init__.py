@@ -1,9 +1,9 @@
 """What networking costs a host's CPUs, and whom it takes the time from.
 
 >>> import netcost_analysis as netcost
->>> timeline = netcost.open_capture("sample-data/nic-stolen-time").timeline()
->>> netcost.ledger(timeline).ns      # victim x thief, in nanoseconds
->>> netcost.stolen(timeline)         # per victim
+>>> capture = netcost.open_capture("sample-data/nic-stolen-time")
+>>> capture.ask                               # every question, and what is missing for it
+>>> capture.ask.stolen_time.stolen().frame    # per victim, where its time on CPU went
 
 open_capture takes a perf.data, a trace.dat, a copy of tracefs, a text of `perf script`, `trace-cmd
 report` or ftrace, and a bundle, packed or not: from there on, all is the same for each of them.

@@ -8,7 +8,6 @@ from .capture.capture import Capture as Capture
 from .capture.capture import open_capture as open_capture
 from .capture.experiment import Experiment as Experiment
 from .capture.experiment import open_experiment as open_experiment
-from .coverage import Coverages as Coverages
 from .masking import Masked as Masked
 from .masking import mask as mask
 from .parsers.host import Snapshot as Snapshot
@@ -30,6 +29,7 @@ from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits
 from .questions.batches import NetRxTotals as NetRxTotals
 from .questions.completeness import Completeness as Completeness
+from .questions.completeness import Coverages as Coverages
 from .questions.ledger import Ledger as Ledger
 from .questions.network import NetworkCost as NetworkCost
 from .questions.stolen_time import Episodes as Episodes

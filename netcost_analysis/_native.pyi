@@ -79,7 +79,7 @@ def columns(table: ArrowTable) -> dict[str, list[Any]]:
     """A table's columns as lists of int, bool, str and None, for answers without pandas."""
 
 def lives(slices: Sequence[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
-    """When tasks were there: the tables lives and away of timeline/lives.py; facts: its Facts."""
+    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts."""
 
 def waited_for(
     away: ArrowTable, slices: ArrowTable, migrations: ArrowTable, cpus: Sequence[int], idle: str

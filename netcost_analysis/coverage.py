@@ -1,7 +1,6 @@
-"""How much of a timeline is known: three coverages, recorded, owned and timed. Never one word."""
+"""How much of a timeline is known: the share that was recorded, and of it that with an owner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .units import share
@@ -13,54 +12,6 @@ if TYPE_CHECKING:
 
 # More of CPU time without a known owner than this is what a reader has to know first.
 WORTH_SAYING_FIRST = 0.05
-
-
-@dataclass(frozen=True)
-class Coverages:
-    """How much of a timeline is known.
-
-    recorded_share: the share of the CPUs' window without loss. owned_share: of that, with a known
-    owner. timed_share: of the packets of its polls, those of polls whose time is known. 0 to 1,
-    None where there is nothing to be a share of (or, of the last, polls were not recorded).
-    of_cpus: a row per CPU (index cpu): window_ns, lost_ns, unknown_ns (int64; the last holds the
-    one before), packets, timed_packets (Int64, NA without polls).
-    """
-
-    recorded_share: float | None
-    owned_share: float | None
-    timed_share: float | None
-    of_cpus: "pd.DataFrame"
-
-
-def coverages(timeline: "Timeline") -> Coverages:
-    """How much of the timeline was recorded, has a known owner, and how many packets were timed.
-
-    Source: the losses of Capture.info, the timeline's sums, its polls.
-    """
-    import pandas as pd
-
-    summary = timeline.summary
-    cpus = [int(cpu) for cpu in summary["cpus"]]
-    window = (int(summary["start_ns"]), int(summary["end_ns"]))
-    lost = lost_of_cpus(cpus, timeline.capture.info["coverage"], window)
-    frame = pd.DataFrame(index=pd.Index(cpus, name="cpu"))
-    frame["window_ns"] = timeline.duration_ns
-    frame["lost_ns"] = pd.Series(lost, dtype="int64").reindex(cpus, fill_value=0)
-    sums = timeline.sums()
-    unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
-    frame["unknown_ns"] = unknown.reindex(cpus, fill_value=0).astype("int64")
-    polls = timeline.polls
-    known = bool(polls["work"].notna().any())
-    work = polls["work"].fillna(0).astype("int64")
-    for name, packets in (
-        ("packets", work),
-        ("timed_packets", work.where(polls["self_ns"].notna().to_numpy(dtype=bool), 0)),
-    ):
-        sums_ = packets.groupby(polls["cpu"]).sum().reindex(cpus, fill_value=0).astype("Int64")
-        frame[name] = sums_ if known else pd.array([pd.NA] * len(cpus), dtype="Int64")
-    polled = int(frame["packets"].sum()) if known else 0
-    timed = int(frame["timed_packets"].sum()) / polled if polled else None
-    return Coverages(timeline.recorded, timeline.owned, timed, frame)
 
 
 def lost_of_cpus(

@@ -115,10 +115,10 @@ run.ask.stolen_time.handovers()
 # all.
 
 # %%
-run.ask.batches.device_batches()
+run.excerpt.ask.batches.device_batches()
 
 # %%
-run.ask.batches.net_rx_batches()
+run.excerpt.ask.batches.softirq_sizes()
 
 # %% [markdown]
 # ## Three estimates of what the victim got
@@ -128,7 +128,7 @@ run.ask.batches.net_rx_batches()
 # nothing else had its CPU. They disagree, and that is a result.
 
 # %%
-capture.ask.accounting.estimates()
+run.ask.accounting.estimates()
 
 # %% [markdown]
 # ## Before you use these figures

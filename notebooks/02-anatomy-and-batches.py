@@ -32,7 +32,7 @@ whole = capture.timeline()
 whole.ask.completeness.recording()
 
 # %%
-run = netcost.detail(whole)  # all of it, unless the capture is very large
+run = whole.excerpt  # all of it, unless the capture is very large
 whole.ask.batches.detail_window()
 
 # %% [markdown]

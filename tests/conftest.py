@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+# jsonschema, which nbformat imports, compiles its grammar in more than a second: in each worker.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
 # What a helper asserts is shown with its values, as what a test asserts: said before any is
 # imported.
 pytest.register_assert_rewrite("support")

@@ -1,34 +1,13 @@
-# Every column is declared once, and has in every answer the type that is declared.
+# Every column is declared once, with its type and unit; that answers have it: test_definitions.py.
 
 import re
 
 import pandas as pd
 import pytest
 
-import netcost_analysis as netcost
-from netcost_analysis.questions.answer import Answer
-from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns, is_instant, typed, unit_of
-from support.host import ROOT
-from support.kept import kept
-from support.typed import assert_whole
 
-ALL = sorted(questions())
-BUNDLES = ("nic-stolen-time", "local-migrations.netcost.tar.zst")
 TYPES = {"int64", "Int64", "float64", "bool", "boolean", "str", "object"}
-
-
-def answers(name: str) -> list[Answer[object]]:
-    if questions()[name].sources == ("Experiment",):
-        sweep = "datapath-sweep" if name == "rate_curve" else "hidden-cost"
-        return [netcost.open_experiment(ROOT / "sample-data" / sweep).ask(name)]
-    return [kept(bundle).ask(name) for bundle in BUNDLES]
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_answers_have_the_declared_types(name: str) -> None:
-    for answer in answers(name):
-        assert_whole(answer)
 
 
 @pytest.mark.parametrize("name", sorted(columns()))

@@ -7,9 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import astuple
+
 from .._native import CaptureError
+from .manifest import Calibration, Load, Manifest, Victim, told
 from .mending import manifest_of
-from .packed import is_experiment_folder, is_packed, named, unpacked
+from .packed_sums import is_experiment_folder
 
 if TYPE_CHECKING:
     from ..parsers.host import Snapshot
@@ -32,9 +35,24 @@ def bundle_at(path: str) -> "Bundle | None":
     # The bundle there, packed or not; None for a bare recording and standard input.
     if path != "-" and is_experiment_folder(Path(path)):
         raise _of_experiment(path)
-    if path == "-" or not (is_bundle(Path(path)) or is_packed(Path(path))):
+    if path == "-" or not (is_bundle(Path(path)) or _is_packed(Path(path))):
         return None
     return Bundle(path)
+
+
+def _is_packed(path: Path) -> bool:
+    # A folder needs neither tar nor checksums: a tenth of the time that a first answer takes.
+    if path.is_dir():
+        return False
+    from .packed import is_packed
+
+    return is_packed(path)
+
+
+def _named(path: Path) -> str:
+    from .packed import named
+
+    return named(str(path))
 
 
 def _of_experiment(path: str | Path) -> CaptureError:
@@ -48,19 +66,23 @@ class Bundle:
     """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
 
     path: a directory with a ``manifest.json``, or such a directory in one file as netcost-pack
-    makes it, which is unpacked for as long as the Bundle is used. Raises CaptureError when the
-    manifest is none or names a file outside the bundle, or the packed file is not whole; OSError
-    when it cannot be read.
+    makes it, which is unpacked for as long as the Bundle is used. manifest: what of the manifest is
+    as docs/bundle.md has it; manifest_json: all of it. Raises CaptureError when the manifest is
+    none or names a file outside the bundle, or the packed file is not whole; OSError when it cannot
+    be read.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        if is_packed(self.path):
+        if _is_packed(self.path):
+            from .packed import unpacked
+
             self._held = unpacked(self.path)
             if is_experiment_folder(self._held.path):
                 raise _of_experiment(path)
             self.path = self._held.path
-        self.manifest: dict[str, Any] = self._manifest()
+        self.manifest_json = self._manifest()
+        self.manifest = told(Manifest, self.manifest_json) or Manifest()
 
     def _manifest(self) -> dict[str, Any]:
         text = self._read(self.path / "manifest.json")
@@ -82,7 +104,7 @@ class Bundle:
     @property
     def shown(self) -> str:
         """Its path as it was given: of a packed one the file's."""
-        return named(str(self.path))
+        return _named(self.path)
 
     def _leads_out(self, path: Path) -> bool:
         # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
@@ -104,8 +126,7 @@ class Bundle:
     def _read(path: Path) -> str:
         if path.stat().st_size > _TEXT_LIMIT_BYTES:
             raise CaptureError(
-                f"{named(str(path))} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, "
-                "more than it can be"
+                f"{_named(path)} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, more than it can be"
             )
         return path.read_text(encoding="utf-8", errors="replace")
 
@@ -140,9 +161,7 @@ class Bundle:
         "." is the one that netcost-record ran in. The first one's files have no ending, another's
         ".NAME", or ".host" for ".".
         """
-        listed = self.manifest.get("network_namespaces")
-        names = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
-        first, *others = names or ["."]
+        first, *others = self.manifest.network_namespaces or ["."]
         return {first: ""} | {one: ".host" if one == "." else f".{one}" for one in others}
 
     @property
@@ -152,48 +171,35 @@ class Bundle:
         Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
         bundle, or a part of it is no regular file.
         """
-        if "trace" in self.manifest and self.manifest["trace"] is None:
+        if self.manifest_json.get("trace", "") is None:
             raise CaptureError("the bundle has no trace: it was recorded without one")
-        trace = self._inside(self.manifest.get("trace"))
+        trace = self._inside(self.manifest_json.get("trace"))
         parts = (
             Path(at, name) for at, folders, files in os.walk(trace) for name in folders + files
         )
         for path in (trace, *parts):
             if path != trace and path.is_symlink() and self._leads_out(path):
-                raise CaptureError(f"{named(str(path))} is a link to a place outside the bundle")
+                raise CaptureError(f"{_named(path)} is a link to a place outside the bundle")
             # Whoever waits for a FIFO of a stranger's waits for ever.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise CaptureError(
-                    f"{named(str(path))} is no regular file: a bundle holds files and folders"
+                    f"{_named(path)} is no regular file: a bundle holds files and folders"
                 )
         return trace
 
-    def _part(self, key: str) -> dict[str, Any] | None:
-        part = self.manifest.get(key)
-        return part if isinstance(part, dict) else None
-
     @property
-    def victim(self) -> dict[str, Any] | None:
-        """The manifest's record of the victim, None where there was none.
-
-        Keys: command, cpu, pid, start_ns, end_ns, user_s, system_s, wall_s, output.
-        """
-        return self._part("victim")
+    def victim(self) -> Victim | None:
+        """The manifest's record of the victim, None where there was none."""
+        return self.manifest.victim
 
     @property
     def victim_comm(self) -> str | None:
         """The name the kernel gives the victim's task, from its command; None without one."""
-        words = str((self.victim or {}).get("command") or "").split()
+        words = ((self.victim or Victim()).command or "").split()
         return Path(words[0]).name[:_COMM_LENGTH] if words else None
 
-    @property
-    def load(self) -> dict[str, Any] | None:
-        """The manifest's record of the load: command and output; or None."""
-        return self._part("load")
-
-    def _output(self, part: dict[str, Any] | None) -> str | None:
-        name = (part or {}).get("output")
-        return self.text(name) if name else None
+    def _output(self, part: Load | None) -> str | None:
+        return self.text(part.output) if part and part.output else None
 
     @property
     def victim_output(self) -> str | None:
@@ -203,7 +209,7 @@ class Bundle:
     @property
     def load_output(self) -> str | None:
         """What the load wrote, None where there was none."""
-        return self._output(self.load)
+        return self._output(self.manifest.load)
 
     @cached_property
     def speed_runs(self) -> "list[SpeedRun]":
@@ -215,10 +221,9 @@ class Bundle:
     @cached_property
     def baseline(self) -> "Bundle | None":
         """The same victim without the load, None where it was not run."""
-        name = self.manifest.get("baseline")
-        if not name:
+        if not self.manifest.baseline:
             return None
-        path = self._inside(name)
+        path = self._inside(self.manifest.baseline)
         return Bundle(path) if is_bundle(path) else None
 
     @cached_property
@@ -235,7 +240,7 @@ class Bundle:
         Those clocks read the TSC, and x86 falls back to another clocksource when its check finds
         the TSC unstable.
         """
-        source = (self._part("host") or {}).get("clocksource")
+        source = self.manifest.host.clocksource
         if source not in _FALLBACK_CLOCKSOURCES:
             return None
         return f"the host's clocksource is {source}, which x86 takes where its TSC is unstable"
@@ -261,19 +266,15 @@ class Bundle:
     @property
     def notes(self) -> list[str]:
         """What the recorder knows of the trace and the trace does not say itself."""
-        lost = self.manifest.get("lost_events")
-        counted = isinstance(lost, int) and lost
-        return [*self.mended, *([f"the recorder counted {lost:,} lost events"] if counted else [])]
+        lost = self.manifest.lost_events
+        return [*self.mended, *([f"the recorder counted {lost:,} lost events"] if lost else [])]
 
     @cached_property
     def mended(self) -> list[str]:
         """What was mended of its manifest, and of those of its other runs, so that it opens."""
         notes = [f"manifest.json: {self._mended}"] if self._mended else []
-        others = self.manifest.get("calibration")
-        runs = list(others.values()) if isinstance(others, dict) else []
-        for name in dict.fromkeys(
-            one for one in (self.manifest.get("baseline"), *runs) if isinstance(one, str) and one
-        ):
+        runs = astuple(self.manifest.calibration or Calibration())
+        for name in dict.fromkeys(filter(None, (self.manifest.baseline, *runs))):
             try:
                 path = self._inside(name)
                 # "./" is this one.
@@ -288,10 +289,10 @@ class Bundle:
     @property
     def summary(self) -> str:
         """What is in it, in a line."""
-        host, victim = self._part("host") or {}, self.victim or {}
+        victim = self.victim or Victim()
         parts = [
-            f"kernel {host.get('kernel') or 'unknown'}",
-            f"victim: {victim.get('command') or 'none'}",
-            "with a baseline" if self.manifest.get("baseline") else "no baseline",
+            f"kernel {self.manifest.host.kernel or 'unknown'}",
+            f"victim: {victim.command or 'none'}",
+            "with a baseline" if self.manifest.baseline else "no baseline",
         ]
         return ", ".join(parts)

@@ -14,7 +14,6 @@ from ..units import duration, not_recorded, plural, share
 from .bundle import bundle_at
 from .event_names import require_event
 from .kallsyms import kallsyms_beside, parse_kallsyms, read_kallsyms
-from .packed import named
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class Capture:
         self.bundle = bundle_at(self.path)
         self._trace = str(self.bundle.trace) if self.bundle else self.path
         if self.bundle and not Path(self._trace).exists():
-            name = self.bundle.manifest["trace"]
+            name = self.bundle.manifest.trace
             raise CaptureError(
                 f"the bundle has no trace: {name} was left out of it, and only its texts are here"
             )
@@ -59,6 +58,8 @@ class Capture:
         try:
             self.native = _native.Capture(self._trace, buffer)
         except OSError as error:
+            from .packed import named
+
             # Native says what went wrong, not with which file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
 
@@ -232,21 +233,21 @@ class Capture:
 
     def timeline(
         self,
-        start: float | None = None,
-        end: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
         cpus: list[int] | None = None,
-        victim: str | None = None,
+        victim: int | str | None = None,
     ) -> "Timeline":
         """Who had each CPU when, from the events; computed when its tables are asked for.
 
-        start, end: seconds from the capture's start; the window clips, with state carried from
+        start_s, end_s: from the capture's start; the window clips, with state carried from
         before it. cpus: those to include, None for every recorded one. victim: the task that
-        answers tell of, by comm; None to choose one (Timeline.victim). Raises ValueError for a
-        window that ends before it starts.
+        answers tell of, by comm or tid; None to choose one (Timeline.victim). Raises ValueError for
+        a window that ends before it starts.
         """
         from ..timeline.timeline import Timeline
 
-        return Timeline(self, start=start, end=end, cpus=cpus, victim=victim)
+        return Timeline(self, start_s=start_s, end_s=end_s, cpus=cpus, victim=victim)
 
     @cached_property
     def ask(self) -> "RecordingAsk":
@@ -264,17 +265,17 @@ class Capture:
         victim = self.bundle.victim if self.bundle else None
         if victim is None:
             raise CaptureError(f"{self.path} has no victim: record one with --victim")
-        start, end = (
-            (at - self.start_ns) / 1e9 if isinstance(at, int) else None
-            for at in (victim.get("start_ns"), victim.get("end_ns"))
+        start_s, end_s = (
+            None if at is None else (at - self.start_ns) / 1e9
+            for at in (victim.start_ns, victim.end_ns)
         )
-        cpu = victim.get("cpu")
-        if start is not None and end is not None and end <= start:
+        cpu = victim.cpu
+        if start_s is not None and end_s is not None and end_s <= start_s:
             raise CaptureError(f"{self.path} has a victim that ended before it started")
-        if isinstance(cpu, int) and cpu not in self.info["cpus"]:
+        if cpu is not None and cpu not in self.info["cpus"]:
             missing = not_recorded(cpu, self.info["cpus"])
             raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
-        return self.timeline(start, end, [cpu] if isinstance(cpu, int) else None)
+        return self.timeline(start_s, end_s, None if cpu is None else [cpu])
 
     def __repr__(self) -> str:
         return summary_text(self._lines())

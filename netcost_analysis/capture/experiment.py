@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from msgspec.structs import asdict
 
 from .._native import CaptureError
 from ..units import plural
 from .bundle import Bundle, is_bundle
 from .capture import Capture, open_capture
-from .packed import is_experiment_folder, is_packed, is_packed_experiment, unpacked
+from .manifest import Description, told
+from .packed import is_packed, is_packed_experiment, unpacked
+from .packed_sums import is_experiment_folder
 
 if TYPE_CHECKING:
     from ..questions.accessors import ExperimentAsk
@@ -44,8 +47,7 @@ class Experiment:
     """An experiment: a table of steps, and their recordings.
 
     path: the folder, or the file that it is packed in, which is unpacked for as long as the
-    Experiment is used. experiment: what experiment.json says (experiment, command, kernel, started,
-    ended, victim_cpu, load_cpu, table, notes).
+    Experiment is used. experiment: what experiment.json says.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -59,15 +61,15 @@ class Experiment:
             what = "it is a single bundle" if is_one else "it has no experiment.json"
             raise CaptureError(f"{self.path} is no experiment: {what}")
         try:
-            self.experiment: dict[str, Any] = json.loads(self._text("experiment.json"))
+            said = json.loads(self._text("experiment.json"))
         except (ValueError, RecursionError) as error:
             raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
-        if not isinstance(self.experiment, dict) or (
-            self.experiment.get("netcost_experiment") != _FORMAT
-        ):
+        described = told(Description, said)
+        if described is None or said.get("netcost_experiment") != _FORMAT:
             raise CaptureError(
                 f"{self.path}/experiment.json is of no experiment that this netcost reads"
             )
+        self.experiment = described
 
     @cached_property
     def steps(self) -> pd.DataFrame:
@@ -75,7 +77,7 @@ class Experiment:
 
         Raises CaptureError where the table cannot be read.
         """
-        text = self._text(str(self.experiment.get("table") or "steps.tsv"))
+        text = self._text(self.experiment.table)
         try:
             return pd.read_csv(io.StringIO(text), sep="\t")
         except (ValueError, pd.errors.ParserError) as error:
@@ -96,15 +98,11 @@ class Experiment:
     @cached_property
     def info(self) -> dict[str, Any]:
         """What `netcost info --json` prints of it; fields: docs/cli.md. No trace is read."""
-        told = {
-            key: self.experiment.get(key)
-            for key in ("experiment", "command", "kernel", "started", "ended")
-        }
-        notes = self.experiment.get("notes")
+        described = asdict(self.experiment)
+        del described["table"]
         return {
             "path": str(self.path),
-            **told,
-            "notes": notes if isinstance(notes, list) else [],
+            **described,
             "steps": [
                 {"name": name, "is": self._summary(name), "repeats": repeats}
                 for name, repeats in self.recordings.items()
@@ -131,8 +129,7 @@ class Experiment:
         if not self.has(name):
             return "no recording"
         bundle = self.bundle(name)
-        trace = bundle.manifest.get("trace")
-        return f"{trace or 'no trace'}, {bundle.summary}"
+        return f"{bundle.manifest.trace or 'no trace'}, {bundle.summary}"
 
     @cached_property
     def ask(self) -> "ExperimentAsk":
@@ -176,9 +173,5 @@ class Experiment:
         return path
 
     def __repr__(self) -> str:
-        experiment = self.experiment
-        return (
-            f"Experiment {self.path}: {experiment.get('experiment')}, "
-            f"{plural(len(self.steps), 'step')}, "
-            f"kernel {experiment.get('kernel')}"
-        )
+        steps, said = plural(len(self.steps), "step"), self.experiment
+        return f"Experiment {self.path}: {said.experiment}, {steps}, kernel {said.kernel}"

@@ -11,7 +11,14 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from .._native import CaptureError, Unpacker
-from .packed_sums import EXPERIMENT, MANIFEST, SUMS, parsed, require_whole
+from .packed_sums import (
+    EXPERIMENT,
+    MANIFEST,
+    SUMS,
+    is_experiment_folder,
+    parsed,
+    require_whole,
+)
 
 _BLOCK = 512
 # A bundle of a large host with a copy of tracefs has some ten thousand.
@@ -57,11 +64,6 @@ def is_packed(path: Path) -> bool:
     except (CaptureError, OSError, ValueError, tarfile.TarError):
         return False
     return True
-
-
-def is_experiment_folder(path: Path) -> bool:
-    # A folder of an experiment, and no bundle.
-    return (path / EXPERIMENT).is_file() and not (path / MANIFEST).exists()
 
 
 def is_packed_experiment(path: Path) -> bool:

@@ -1,10 +1,15 @@
-# Whether a packed bundle is whole: what its checksums name, against what is in it.
+# What is in a folder or a packed file, and whether the latter is whole: what its checksums name.
 
 from pathlib import Path
 
 from .._native import CaptureError
 
 SUMS, MANIFEST, EXPERIMENT = "SHA256SUMS", "manifest.json", "experiment.json"
+
+
+def is_experiment_folder(path: Path) -> bool:
+    # A folder of an experiment, and no bundle.
+    return (path / EXPERIMENT).is_file() and not (path / MANIFEST).exists()
 
 
 def parsed(data: bytes) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Which tracepoints a capture recorded, and which profile of netcost-record has those it lacks."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
@@ -40,38 +41,91 @@ PROFILES = {
 _NAMED = 3
 
 
+# A tracepoint, or a fact of timeline/facts.py; of several in a tuple any one.
+Need = str | tuple[str, ...]
+# Alternatives, each of tracepoints that it takes all of; "irq_vectors:*" is any of a system.
+Group = tuple[tuple[str, ...], ...]
+
+
 class MissingEventsError(CaptureError):
     """A question was asked of a capture that did not record what it needs.
 
     missing: the tracepoints, by their full names. profile: the cheapest profile of netcost-record
-    that records them all, None where none does.
+    that records what is missing, None where none does.
     """
 
-    def __init__(self, question: str, missing: tuple[str, ...]) -> None:
-        self.missing = missing
+    def __init__(self, question: str, missing: tuple[Group, ...]) -> None:
+        self.missing = events_of(missing)
         self.profile = profile_of(missing)
-        named, how = ", ".join(missing), "record them by name"
+        named, how = in_words(missing, named=len(self.missing)), "record them by name"
         if self.profile:
-            named, how = few(missing), f"netcost-record --profile {self.profile} records them"
+            named, how = in_words(missing), f"netcost-record --profile {self.profile} records them"
         super().__init__(f"{question} needs {named}: not recorded in this capture; {how}")
 
 
-def few(events: tuple[str, ...]) -> str:
+def few(events: tuple[str, ...], joined: str = "and", named: int = _NAMED) -> str:
     """Tracepoints for a sentence: three by name, and how many more; of entry and exit the entry."""
     entries = [
         one
         for one in events
         if not one.endswith("_exit") or f"{one.removesuffix('_exit')}_entry" not in events
     ]
-    shown = list(events if len(events) <= _NAMED else entries[:_NAMED])
+    shown = list(events if len(events) <= named else entries[:named])
     more = len(events) - len(shown)
     *first, last = [*shown, f"{more} more"] if more else shown
-    return " and ".join([", ".join(first), last] if first else [last])
+    return f" {joined} ".join([", ".join(first), last] if first else [last])
 
 
-def profile_of(events: tuple[str, ...]) -> str | None:
-    """The cheapest profile of netcost-record that records all of these tracepoints, or None."""
-    return next((name for name, has in PROFILES.items() if set(events) <= set(has)), None)
+def in_words(missing: tuple[Group, ...], named: int = _NAMED) -> str:
+    """What is missing, for a sentence: what all is needed, then each choice."""
+    needed = tuple(event for group in missing if len(group) == 1 for event in group[0])
+    parts = [few(needed, named=named)] if needed else []
+    for group in missing:
+        if len(group) > 1 and all(len(one) == 1 for one in group):
+            parts.append(few(events_of((group,)), "or", named))
+        elif len(group) > 1:
+            parts.append(", or ".join(few(one, named=named) for one in group))
+    return ", and ".join(parts)
+
+
+def events_of(missing: tuple[Group, ...]) -> tuple[str, ...]:
+    """All tracepoints in it."""
+    return tuple(dict.fromkeys(event for group in missing for one in group for event in one))
+
+
+def profile_of(missing: tuple[Group, ...]) -> str | None:
+    """The cheapest profile of netcost-record that records what is missing, or None."""
+    return next(
+        (name for name, has in PROFILES.items() if all(_met(one, has) for one in missing)), None
+    )
+
+
+def unmet(capture: "Capture", groups: tuple[Group, ...]) -> tuple[Group, ...]:
+    """Of what is needed, what the capture did not record, as its headers tell."""
+    known = _recorded(capture)
+    lacking: list[Group] = []
+    for group in groups:
+        if len(group) == 1:
+            lacking.extend(((one,),) for one in group[0] if not _met(((one,),), known))
+        elif not _met(group, known):
+            lacking.append(group)
+    return tuple(lacking)
+
+
+def _met(group: Group, known: Collection[str]) -> bool:
+    return any(all(_has(known, event) for event in one) for one in group)
+
+
+def _has(known: Collection[str], event: str) -> bool:
+    if event.endswith("*"):
+        return any(one.startswith(event[:-1]) for one in known)
+    return event in known
+
+
+def _recorded(capture: "Capture") -> set[str]:
+    # The headers know without a pass over the events; texts have none.
+    declared = capture.header.get("events") or ()
+    return {event["name"] for event in declared} or set(capture.info["events"])
 
 
 def unrecorded(capture: "Capture", *names: str) -> list[str]:
@@ -80,16 +134,11 @@ def unrecorded(capture: "Capture", *names: str) -> list[str]:
     Recorded is also what never happened. A text says only what it prints: there an event that
     never happened counts as not recorded.
     """
-    # The headers know without a pass over the events; texts have none.
-    known = {event["name"] for event in capture.header.get("events") or ()}
-    if not set(names) <= known:
-        known |= {event["name"] for event in capture.info["event_attrs"]}
-        known |= set(capture.info["events"])
-    return [name for name in names if name not in known]
+    return list(events_of(unmet(capture, tuple(((name,),) for name in names))))
 
 
-def require(source: Any, question: str, *events: str) -> None:
-    """Raise MissingEventsError where a capture, or a Timeline's, lacks one of these tracepoints."""
-    missing = unrecorded(getattr(source, "capture", source), *events)
+def require(source: Any, question: str, *needs: Group) -> None:
+    """Raise MissingEventsError where a capture, or a Timeline's, lacks one of these."""
+    missing = unmet(getattr(source, "capture", source), needs)
     if missing:
-        raise MissingEventsError(question, tuple(missing))
+        raise MissingEventsError(question, missing)

@@ -34,7 +34,7 @@ def command(
     from ..questions.ledger import ledger
 
     capture = opened(path)
-    timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
+    timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
     matrix, verdict = ledger(timeline, by=by), quick_verdict(capture)
     if as_json:
         print_json(_json(matrix, timeline.summary, verdict))

@@ -22,7 +22,7 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[rep
     "--experiment",
     metavar="DIR",
     help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
-    "anatomy-and-batches, a calibration for accounting-doctor.",
+    "anatomy-and-batches, a calibration for accounting.",
 )
 @click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")

@@ -45,7 +45,7 @@ def command(
     from ..questions.network import network_cost, network_words
 
     capture = opened(path)
-    timeline = capture.timeline(start=start, end=end, cpus=list(cpus) or None)
+    timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
     lost = losses(timeline)
     if victim is not None and victim not in lost.victims:
         raise AbsentError(no_task(victim, lost.victims))
@@ -79,7 +79,7 @@ def command(
     else:
         print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
         show(_detail(rows[victim], regime))
-        if timeline.has_switches:
+        if not timeline.missing["on_cpu"]:
             _show_life(timeline, victim)
     below = {
         "accounting": regime.text if regime and victim is None else None,
@@ -116,7 +116,11 @@ def _show_life(timeline: "Timeline", victim: str) -> None:
     rows = [[part, duration(ns), share(of)] for part, ns, of in parts_of_life(row)]
     waits = waits_of(timeline, victim) or []
     rows += [
-        [f"of its waits: for {one['holder_comm']}", duration(one["ns"]), share(one["lifetime_share"])]
+        [
+            f"of its waits: for {one['holder_comm']}",
+            duration(one["ns"]),
+            share(one["lifetime_share"]),
+        ]
         for one in waits[:_HOLDERS]
     ]
     show(Table(["", "time", "of its lifetime"], rows))

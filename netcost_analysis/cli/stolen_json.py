@@ -15,7 +15,7 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
     from .ledger import victim_fields
 
     lives = None
-    if timeline.has_switches:
+    if not timeline.missing["on_cpu"]:
         rows = lived(timeline).rows().items()
         lives = [
             {**victim_fields(one, "comm"), **row} for one, row in rows if victim in (None, one)
@@ -26,12 +26,14 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
 
 def waits_of(timeline: "Timeline", victim: str | None) -> list[dict[str, Any]] | None:
     """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
-    from ..capture.requires import unrecorded
+    from ..capture.requires import MissingEventsError
     from ..display.tables import plain
+    from ..questions.lives import everywhere
     from ..questions.waited_for import holders, waited_for
-    from ..timeline.lives import everywhere
 
-    if unrecorded(timeline.capture, *waited_for.needs):
+    try:
+        waited_for.require(timeline)
+    except MissingEventsError:
         return None
     columns = holders(everywhere(timeline))
     rows = zip(*columns.values(), strict=True)

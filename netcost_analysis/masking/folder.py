@@ -8,7 +8,8 @@ from pathlib import Path
 
 from .._native import CaptureError
 from ..capture.bundle import Bundle
-from ..capture.packed import is_experiment_folder, is_packed, packing, unpacked
+from ..capture.packed import is_packed, packing, unpacked
+from ..capture.packed_sums import is_experiment_folder
 from .archive import write_archive
 from .experiment import Experiments
 from .manifest import masked_manifest
@@ -135,7 +136,7 @@ class Folders:
 
     def _manifest(self, path: Path) -> str:
         # As a bundle is opened, which mends what older recorders wrote.
-        manifest = Bundle(path.parent).manifest
+        manifest = Bundle(path.parent).manifest_json
         return json.dumps(masked_manifest(self._names, self._texts, manifest), indent=2) + "\n"
 
 
@@ -180,7 +181,7 @@ class _Tree:
             if "files" in inside or any(_is_in(path, trace) for trace in found):
                 continue
             bundle = Bundle(path.parent)
-            if bundle.manifest.get("trace"):
+            if bundle.manifest_json.get("trace"):
                 found.append(bundle.trace)
         for path in sorted(self.path.rglob("*")):
             if path.is_symlink() or any(_is_in(path, trace) for trace in found):

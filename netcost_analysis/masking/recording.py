@@ -8,7 +8,8 @@ from pathlib import Path
 
 from .._native import CaptureError, mask_recording
 from ..capture.bundle import is_bundle
-from ..capture.packed import is_experiment_folder, is_packed
+from ..capture.packed import is_packed
+from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError
 from ..progress import progress
 from .fields import meaning

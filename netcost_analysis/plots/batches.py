@@ -12,45 +12,25 @@ from .palette import INK, KIND
 _STEPS = (1, 1.6, 2, 4, 5, 8, 10)
 
 
-def batches(ax: Axes, polls: pd.DataFrame, budget: int | None = None) -> None:
+def batches(ax: Axes, polls: "pd.Series[int]", budget: int | None = None) -> None:
     """Draw how many packets the polls of one device handled.
 
-    polls: with work (packets, nulls left out). budget: the packets a poll may handle, marked;
-    polls without packets are drawn hollow.
+    polls: how many, by their packets. budget: the packets a poll may handle, marked; polls without
+    packets are drawn hollow.
     """
-    work = polls["work"].dropna().astype("int64")
-    counts = work.value_counts().sort_index()
-    highest = max(int(work.max()) if len(work) else 0, budget or 0, 1)
-    width = max(1, -(-(highest + 1) // 80))
-    if width == 1:
-        full = counts[counts.index > 0]
-        ax.bar(full.index, full.to_numpy(), 0.9, color=KIND["poll"])
-    else:
-        edges = np.arange(1, highest + width + 1, width) - 0.5
-        ax.hist(work[work > 0], bins=list(map(float, edges)), color=KIND["poll"])
-    empty = int(counts.get(0, 0))
-    if empty:
-        _hollow(ax, empty, width, KIND["poll"])
+    highest, width = _histogram(ax, polls, KIND["poll"], budget or 0)
     if budget:
         limit(ax, budget + 0.5 * width, f"budget {budget}")
     ax.set_xlim(-width, highest + 1 + width)
     _count_axes(ax, "packets in a poll", "polls")
 
 
-def packets_per_softirq(ax: Axes, softirqs: pd.DataFrame) -> None:
+def packets_per_softirq(ax: Axes, softirqs: "pd.Series[int]") -> None:
     """Draw how many packets the NET_RX softirqs handled, all their polls together.
 
-    softirqs: with packets (int); those without any are drawn hollow.
+    softirqs: how many, by their packets; those without any are drawn hollow.
     """
-    packets = softirqs["packets"].astype("int64")
-    highest = max(int(packets.max()) if len(packets) else 0, 1)
-    width = max(1, -(-(highest + 1) // 80))
-    edges = np.arange(1, highest + width + 1, width) - 0.5
-    counts, _ = np.histogram(packets[packets > 0], bins=edges)
-    ax.bar(edges[:-1] + width / 2, counts, 0.9 * width, color=KIND["softirq"])
-    empty = int((packets == 0).sum())
-    if empty:
-        _hollow(ax, empty, width, KIND["softirq"])
+    highest, width = _histogram(ax, softirqs, KIND["softirq"])
     ax.set_xlim(-width, highest + 2 * width)
     _count_axes(ax, "packets in a softirq", "NET_RX softirqs")
 
@@ -82,10 +62,20 @@ def cost_per_packet(ax: Axes, polls: pd.DataFrame) -> None:
     ax.grid(axis="y")
 
 
-def _hollow(ax: Axes, number: int, width: int, color: str) -> None:
-    # Left of the bar that begins at one packet, whatever a bar's width.
-    place = 0.5 - width / 2
-    ax.bar(place, number, 0.9 * width, facecolor="white", edgecolor=color, linewidth=1.2)
+def _histogram(ax: Axes, counts: "pd.Series[int]", color: str, least: int = 0) -> tuple[int, int]:
+    # Bars of counts by packets; returns the highest number of packets, or least, and a bar's width.
+    packets = counts.index.to_numpy(dtype="int64")
+    highest = max(int(packets.max(initial=0)), least, 1)
+    width = max(1, -(-(highest + 1) // 80))
+    edges = np.arange(1, highest + width + 1, width) - 0.5
+    heights, _ = np.histogram(packets, bins=edges, weights=counts.to_numpy())
+    ax.bar(edges[:-1] + width / 2, heights, 0.9 * width, color=color)
+    empty = int(counts[counts.index == 0].sum())
+    if empty:
+        # Left of the bar that begins at one packet, whatever a bar's width.
+        look = {"facecolor": "white", "edgecolor": color, "linewidth": 1.2}
+        ax.bar(0.5 - width / 2, empty, 0.9 * width, **look)  # type: ignore[arg-type]
+    return highest, width
 
 
 def _count_axes(ax: Axes, x: str, y: str) -> None:

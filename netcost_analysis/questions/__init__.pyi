@@ -4,7 +4,6 @@ from . import accounting as accounting
 from . import batches as batches
 from . import completeness as completeness
 from . import devices as devices
-from . import example as example
 from . import ledger as ledger
 from . import losses as losses
 from . import migration as migration

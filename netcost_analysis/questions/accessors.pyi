@@ -3,15 +3,14 @@
 import collections.abc
 from typing import Any, Literal, Optional
 
-from netcost_analysis.coverage import Coverages
 from netcost_analysis.questions.accounting.hidden_cost import HiddenCost
 from netcost_analysis.questions.accounting.hidden_cost_predictions import Predictions
 from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
-from netcost_analysis.questions.batches.softirq_sizes import NetRx
 from netcost_analysis.questions.batches.squeezes import Exhaustion
 from netcost_analysis.questions.completeness.caveats import Caveats
+from netcost_analysis.questions.completeness.coverages import Coverages
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
@@ -54,49 +53,49 @@ class RecordingStolenTime:
     def effective_share(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
-    def episodes(self, *, victim: str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
-        """The longest stretches of interrupts on top of one task that did not run in between."""
+    def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
+        """The longest times for which interrupts on top of one task kept it from running."""
 
-    def example(self, *, victim: str | None = ...) -> Answer[Example]:
+    def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
         """One typical interrupt of a victim, with everything around it."""
 
     def handovers(self) -> Answer[Handovers]:
-        """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work."""
+        """Each time ksoftirqd, or a thread of NAPI's, had network work."""
 
-    def headline(self, *, victim: str | None = ...) -> Answer[DataFrame]:
+    def headline(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
         """How much of a victim's time on CPU packet processing took, and which devices did."""
 
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
         """The victim x thief matrix of a timeline."""
 
-    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """How long each victim lived within the window, and what it did with that time."""
 
     def network_cost(self) -> Answer[NetworkCost]:
         """What networking cost in all, and each CPU: whoever was current, and idle CPUs too."""
 
-    def over_time(self, *, victim: str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
+    def over_time(self, *, victim: int | str | None = ..., bin_ns: int | None = ...) -> Answer[DataFrame]:
         """What a victim's time on CPU went to while the capture went on, in bins beside each other."""
 
     def queues(self) -> Answer[DataFrame]:
         """Which interrupt line each NAPI instance is polled for."""
 
-    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: str | None = ...) -> Answer[DataFrame]:
+    def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
     def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Per victim, where its time on CPU went."""
 
-    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | None = ...) -> Answer[DataFrame]:
+    def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
-    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Who had the CPU that each victim waited for, runnable."""
 
 
 class RecordingBatches:
     def detail_window(self) -> Answer[DetailWindow]:
-        """Which part of a very large capture single softirqs and polls are looked at; else all of it."""
+        """Which part of a very large capture single softirqs and polls are shown of; else all of it."""
 
     def device_batches(self) -> Answer[DataFrame]:
         """How many packets the polls of each device received."""
@@ -109,9 +108,6 @@ class RecordingBatches:
 
     def long_softirqs(self, *, longer_ns: int = ..., fewer_packets: int = ..., longest: int = ...) -> Answer[DataFrame]:
         """NET_RX that took long for few packets, and the longest few whatever they did."""
-
-    def net_rx_batches(self) -> Answer[NetRx]:
-        """How many packets the NET_RX softirqs handled, all their polls together."""
 
     def net_rx_totals(self) -> Answer[NetRxTotals]:
         """What NET_RX softirqs did and took in all, and what a packet costs alone and with others."""
@@ -180,7 +176,7 @@ class RecordingMigration:
 
 class RecordingDevices:
     def assumed_rates(self, *, interval_s: float = ..., folder: str | None = ...) -> Answer[DataFrame]:
-        """What a tool would have said that takes its interval for the one it asked for."""
+        """What a tool would have shown that takes its interval for the one it asked for."""
 
     def device_cost(self) -> Answer[DataFrame]:
         """What a packet of each device costs: its CPU time against what it carried meanwhile."""
@@ -231,13 +227,13 @@ class RecordingAccounting:
 
 
 class RecordingTracingOverhead:
-    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: str | int | None = ...) -> Answer[DataFrame]:
+    def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
 
     def event_cost(self) -> Answer[DataFrame]:
         """What one traced event costs, from each source there is, the best first."""
 
-    def network_overhead(self, *, victim: str | int | None = ...) -> Answer[DataFrame]:
+    def network_overhead(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
         """How much of the time that packet processing took from a victim is tracing itself."""
 
     def tracing_cost(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._native import CaptureError
-from ..coverage import Coverages, coverages
 from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, render
 from ..schema import typed
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..timeline.timeline import Timeline
     from .ask import Ask
+    from .completeness.coverages import Coverages
     from .question import Picture, Question
 
 Result = TypeVar("Result")
@@ -123,6 +123,8 @@ class Answer(Generic[Result]):
     @property
     def coverage(self) -> "Coverages | None":
         """How much was recorded, has an owner and was timed; None where no timeline was asked."""
+        from .completeness.coverages import coverages
+
         return coverages(self.sources["Timeline"]) if "Timeline" in self.sources else None
 
     @cached_property

@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..capture.requires import require
 from ..errors import ArgumentError
 from .answer import Answer
 from .question import SOURCES, Question
@@ -142,7 +141,7 @@ class Ask:
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
                 "recording"
             )
-        require(capture, asked.name, *asked.needs)
+        asked.require(capture)
         given: dict[str, Callable[[], Any]] = {
             "Capture": lambda: capture,
             "Bundle": lambda: capture.bundle,
@@ -152,9 +151,9 @@ class Ask:
 
     def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
-        if self._kind == "Capture" and "Bundle" in asked.sources and self._source.bundle.victim:
-            timeline: Timeline = self._source.victim_timeline()
-            return timeline
+        bundle = self.capture.bundle if "Bundle" in asked.sources else None
+        if bundle is not None and bundle.victim and self.whole.is_whole:
+            return self.capture.victim_timeline()
         return self.whole
 
     def __repr__(self) -> str:

@@ -275,7 +275,7 @@ def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     ]
     none = (0,) * len(missing)
     own = None
-    if timeline.has_switches:
+    if not timeline.missing["on_cpu"]:
         ran = summed((victim_of(row, by), row.ns) for row in tasks if row.context == "task")
         own = tuple(
             Own(on_cpu.get(victim, 0), task_ns - unrecorded.of(victim), task_ns)

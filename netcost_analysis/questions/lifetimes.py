@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError
 from ..timeline.aggregate import PerVictim, lives_by, of_its_own
 from ..timeline.by import By, check_by
-from ..timeline.lives import everywhere
+from ..timeline.task import comm_of
 from ..timeline.timeline import Timeline
+from .lives import everywhere
 from .losses import by_victim, losses
 from .question import question
 
@@ -45,6 +46,7 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 @question(
     topic="stolen_time",
     needs=("sched:sched_switch",),
+    inputs=("slices",),
     main_columns=(
         *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
         *("waited_others_ns", "asleep_ns"),
@@ -54,22 +56,37 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
 def lifetimes(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """How long each victim lived within the window, and what it did with that time.
 
-    by: "comm" or "tid" ("device" is as "comm"; a CPU has no life). Returns a row per victim,
-    indexed and ordered as stolen() is, of those who had a CPU; all int64, ns but the first:
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked; the answer is of all recorded CPUs, whatever it chose.
+    by : {"comm", "tid"}
+        What tells victims apart; "device" is as "comm".
 
-    - tasks: how many had the name; figures are sums over them. lifetime_ns, lifetime_max_ns: the
-      window, cut where a task was seen to begin and to end; two values where something that may
-      have been its begin or end was not recorded. absent_ns: of the window, tasks times, the rest.
-    - own_ns, stolen_unrecorded_ns, stolen_ns, stolen_or_synchronous_ns, synchronous_ns,
-      scheduled_ns: its time on CPU by cost class, the second what it ran itself or interrupts
-      took from it that no event shows; displaced_ns, waited_others_ns: it waited, runnable, while
-      scheduled network work had its CPU, and for all others; asleep_ns; unknown_ns. They add up to
-      lifetime_max_ns. What a task is shown on two CPUs at once is once in own_ns.
+    Returns
+    -------
+    DataFrame
+        A row per victim that had a CPU, indexed and ordered as stolen() is; all int64, ns but
+        tasks. tasks: how many had the name; figures are sums over them. lifetime_ns,
+        lifetime_max_ns: the window, cut where a task was seen to begin and to end; two values where
+        something that may have been its begin or end was not recorded. absent_ns: the rest of the
+        window, tasks times. The others add up to lifetime_max_ns: own_ns, stolen_unrecorded_ns
+        (what it ran itself, or interrupts took that no event shows), stolen_ns,
+        stolen_or_synchronous_ns, synchronous_ns, scheduled_ns; displaced_ns and waited_others_ns:
+        it waited, runnable, while scheduled network work had its CPU, and for all others;
+        asleep_ns; unknown_ns.
 
-    It is of all recorded CPUs, whatever the timeline chose. Raises ValueError for another by,
-    CaptureError as the timeline does, MissingEventsError without sched_switch. Source: the sums,
-    the tables slices and displaced, events of tasks that begin and end, what the bundle says of its
-    victim.
+    Raises
+    ------
+    ArgumentError
+        For another by: a CPU has no life.
+    MissingEventsError
+        Without sched_switch.
+
+    Notes
+    -----
+    Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
+    of its victim. What a task is shown on two CPUs at once is once in own_ns.
     """
     return lived(timeline, by).frame
 
@@ -112,7 +129,7 @@ def closed(
     return row
 
 
-def parts_of_life(row: Mapping[str, Any]) -> list[tuple[str, int, float]]:
+def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
     # A victim's life as a partition: in words, ns, share (of lifetime_max_ns). row: of lifetimes().
     # Parts that did not occur are left out; shares add up to 1.
     parts = ((words, int(row[name])) for name, words in NAMES.items())
@@ -122,13 +139,14 @@ def parts_of_life(row: Mapping[str, Any]) -> list[tuple[str, int, float]]:
 @lifetimes.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: the timeline's victim's, None where it is not known, or not asked for by name.
-    victim, lived = answer.timeline.victim, answer.frame
+    timeline, lived = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
     if lived.index.names != ["comm"] or victim not in lived.index:
         return {"row": None}
     row = lived.loc[[str(victim)]].iloc[0]
     return {
         "victim": victim,
         "row": row.to_dict(),
-        "window_ns": answer.timeline.duration_ns,
+        "window_ns": timeline.duration_ns,
         "parts": [(part, share) for part, _, share in parts_of_life(row.to_dict())],
     }

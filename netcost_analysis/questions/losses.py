@@ -17,6 +17,7 @@ from ..timeline.aggregate import (
     victim_of,
 )
 from ..timeline.by import By, check_by
+from ..timeline.task import Task
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
@@ -97,14 +98,14 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
     """stolen() without pandas, but where packets name owners."""
     check_by(by)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
-    displaced = timeline.columns("displaced") if timeline.displaced_known else None
+    displaced = timeline.columns("displaced") if not timeline.missing["displaced"] else None
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
     found = losses_of(
         timeline.owned_by(by),
         None if displaced is None else _waits(displaced, by),
         by,
-        timeline.has_switches,
+        not timeline.missing["on_cpu"],
         regime,
         unrecorded_ns(timeline, by),
     )
@@ -159,6 +160,14 @@ def share_of(ns: int | None, whole_ns: int | None) -> float:
     return float(ns) / float(whole_ns)
 
 
+def loss_of(timeline: Timeline, victim: Task) -> dict[str, Any]:
+    """What one victim lost: its row of stolen(), of a tid those of all its names together."""
+    if isinstance(victim, str):
+        return losses(timeline).rows()[victim]
+    rows = [row for (tid, _), row in losses(timeline, "tid").rows().items() if tid == victim]
+    return rows[0] if len(rows) == 1 else together(rows, timeline.nobodys_ns)
+
+
 def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:
     """Several victims of stolen() as one; a column that is unknown for one is unknown for all.
 
@@ -191,7 +200,7 @@ def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
     whole = sum(row.ns for row in nobodys)
     if by == "cpu":
         return summed((row.cpu, row.ns) for row in nobodys)
-    if not timeline.has_switches or not whole:
+    if timeline.missing["on_cpu"] or not whole:
         return {}
     # Only here: it takes the table of stays, and most captures lost nothing.
     unseen = lives_by(timeline.columns("lives"), by, "unseen_ns")
@@ -206,7 +215,7 @@ def losses_of(
     rows: list[Owned],
     displaced: Mapping[Victim, int] | None,
     by: By,
-    has_switches: bool,
+    on_cpu_known: bool,
     regime: Accounting | None,
     missing: Unrecorded,
 ) -> Losses:
@@ -236,9 +245,9 @@ def losses_of(
     perhaps = total(row for row in taken if row.is_network != "no")
     most_network = [missing.of(victim, missing.network) for victim in victims]
     columns: dict[str, list[Any]] = {
-        "on_cpu_ns": known_if(has_switches, total(tasks)),
-        "task_min_ns": known_if(has_switches, _less(own, unrecorded)),
-        "task_ns": known_if(has_switches, own),
+        "on_cpu_ns": known_if(on_cpu_known, total(tasks)),
+        "task_min_ns": known_if(on_cpu_known, _less(own, unrecorded)),
+        "task_ns": known_if(on_cpu_known, own),
         "stolen_ns": total(surely),
         "stolen_or_synchronous_ns": total(row for row in taken if row.cost_class != "stolen"),
         "stolen_unrecorded_ns": unrecorded,
@@ -265,7 +274,7 @@ def losses_of(
     columns["unknown_ns"] = total(row for row in tasks if row.context == "unknown")
     free = total(row for row in tasks if regime and not _charged(row, regime))
     charged = _less(total(tasks), free)
-    columns["monitor_ns"] = known_if(has_switches and regime is not None, charged)
+    columns["monitor_ns"] = known_if(on_cpu_known and regime is not None, charged)
     return Losses(by, victims, columns)
 
 

@@ -19,7 +19,10 @@ from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
-from ..capture.requires import require
+from .._native import CaptureError
+from ..capture.requires import Group, Need, require
+from ..timeline.facts import FACTS, groups
+from .inputs import preload
 
 if TYPE_CHECKING:
     from .answer import Answer
@@ -54,10 +57,12 @@ class Picture:
 class Question(Generic[Given, Result]):
     """A question; calling it computes the answer's tables.
 
-    name; topic: the folder of its module; function; needs: the tracepoints without which it has no
-    answer; main_columns: those that a narrow table keeps, the most important first; shares: columns
-    that are shares and not called so; main: the name of the part that is an answer's frame, None
-    for its first table; rows: how many of the frame a page shows; pictures, by name.
+    name; topic: the folder of its module; function; needs: the tracepoints and facts
+    (timeline/facts.py) without which it has no answer, within a tuple any of them; inputs: the
+    tables whose rows it reads (inputs.py); main_columns: those that a narrow table keeps, the most
+    important first; shares: columns that are shares and not called so; main: the name of the part
+    that is an answer's frame, None for its first table; rows: how many of the frame a page shows;
+    pictures, by name.
     """
 
     def __init__(
@@ -65,7 +70,8 @@ class Question(Generic[Given, Result]):
         function: Callable[Given, Result],
         *,
         topic: str | None,
-        needs: tuple[str, ...],
+        needs: tuple[Need, ...],
+        inputs: tuple[str, ...],
         main_columns: tuple[str, ...],
         shares: tuple[str, ...],
         main: str | None,
@@ -75,7 +81,8 @@ class Question(Generic[Given, Result]):
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.needs, self.main_columns, self.shares = needs, main_columns, shares
+        self.needs, self.inputs = needs, inputs
+        self.main_columns, self.shares = main_columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
         self.figures_of: Callable[[Answer[Any]], Any] | None = None
@@ -84,8 +91,28 @@ class Question(Generic[Given, Result]):
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Result:
         """Raises MissingEventsError for a capture without what the question needs."""
         if self.needs:
-            require(given[0], self.name, *self.needs)
+            self.require(given[0])
+        if self.inputs:
+            # All that it and what it builds on read, in one pass.
+            timeline: Any = next(one for one in given if hasattr(one, "load"))
+            preload(timeline, self.inputs)
         return self.function(*given, **named)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The tracepoints that its needs come to: of each group one alternative."""
+        return groups(self.needs)
+
+    def require(self, source: Any) -> None:
+        """Raises CaptureError where a capture, or a timeline, lacks what it needs.
+
+        Of a capture the headers tell; a timeline knows also what only the events show.
+        """
+        require(source, self.name, *self.groups)
+        for fact in self.needs:
+            why = fact in FACTS and getattr(source, "missing", {}).get(fact)
+            if why:
+                raise CaptureError(f"{self.name}: {why}")
 
     @property
     def summary(self) -> str:
@@ -156,7 +183,8 @@ class Question(Generic[Given, Result]):
 def question(
     *,
     topic: str | None = None,
-    needs: tuple[str, ...] = (),
+    needs: tuple[Need, ...] = (),
+    inputs: tuple[str, ...] = (),
     main_columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
     main: str | None = None,
@@ -169,6 +197,7 @@ def question(
             function,
             topic=topic,
             needs=needs,
+            inputs=inputs,
             main_columns=main_columns,
             shares=shares,
             main=main,

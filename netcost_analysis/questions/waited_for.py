@@ -6,6 +6,7 @@ from .. import _native
 from ..errors import ArgumentError
 from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
+from ..timeline.task import comm_of
 from ..timeline.timeline import Timeline
 from .losses import share_of
 from .question import question
@@ -23,19 +24,39 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 @question(
     topic="stolen_time",
     needs=("sched:sched_switch", "sched:sched_migrate_task"),
+    inputs=("slices", "migrations"),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )
 def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """Who had the CPU that each victim waited for, runnable.
 
-    by: "comm" or "tid" ("device" is as "comm"). Returns a row per victim and holder: the victim's
-    keys (its name is that under which it began to wait), holder_comm ("(idle)" where the CPU was
-    just being woken or switched, "(unknown)" where nobody is known to have had it), ns (int64, of
-    the holder's time, with the interrupts on top of it), lifetime_share (of lifetime_max_ns of the
-    victim); most ns first. What it waited for network work in kernel threads is in it, under their
-    names; waits that had not ended are not. Raises ValueError for another by, MissingEventsError
-    without switches or migrations. Source: the tables slices and migrations.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid"}
+        What tells victims apart; "device" is as "comm".
+
+    Returns
+    -------
+    DataFrame
+        A row per victim and holder, most ns first: the victim's keys (its name is that under which
+        it began to wait), holder_comm ("(idle)" where the CPU was being woken or switched,
+        "(unknown)" where nobody is known to have had it), ns (int64, of the holder's time, with the
+        interrupts on top of it), lifetime_share (of the victim's lifetime_max_ns).
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without switches or migrations.
+
+    Notes
+    -----
+    Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
+    under their names. Waits that had not ended are not.
     """
     import pandas as pd
 
@@ -51,8 +72,8 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
     timeline.load("slices", "migrations")
     cpus = list(timeline.summary["cpus"])
-    tables = [timeline.table(name) for name in ("away", "slices", "migrations")]
-    found = _native.columns(_native.waited_for(*tables, cpus, _IDLE))
+    away, slices, migrations = map(timeline.table, ("away", "slices", "migrations"))
+    found = _native.columns(_native.waited_for(away, slices, migrations, cpus, _IDLE))
     keys = [found[key] for key in victim_keys(by)]
     pairs = zip(zip(*keys, strict=True), found["holder_comm"], strict=True)
     ns_of = summed(zip(pairs, found["ns"], strict=True))
@@ -77,8 +98,9 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
 @waited_for.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # holders: for whom the timeline's victim waited most, with what share of its lifetime.
-    victim, rows = answer.timeline.victim, answer.frame
-    own = rows[(rows["comm"] == victim) & (rows["lifetime_share"] >= _WORTH_NAMING)]
+    timeline, held = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
+    own = held[(held["comm"] == victim) & (held["lifetime_share"] >= _WORTH_NAMING)]
     own = own.head(0 if "tid" in own else _HOLDERS)
     return {
         "victim": victim,

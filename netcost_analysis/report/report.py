@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -128,12 +129,26 @@ def write_report(
 
 
 def _read(notebook: Path) -> Any:
-    import nbformat
-
+    nbformat = _nbformat()
     try:
         return nbformat.read(notebook, as_version=4)
     except (ValueError, KeyError, AttributeError, TypeError, nbformat.ValidationError):
         raise NotebookError(f"{notebook} is no notebook that can be read") from None
+
+
+def _nbformat() -> Any:
+    # JupyterLab brings a grammar of IRIs that jsonschema compiles, for a second, when nbformat
+    # imports it; no notebook has any to be checked.
+    name = "rfc3987_syntax"
+    found = name in sys.modules
+    if not found:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        import nbformat
+    finally:
+        if not found:
+            del sys.modules[name]
+    return nbformat
 
 
 def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import AbsentError, no_task
 from ..units import absent
 from .by import By, victim_keys
 
@@ -167,16 +166,6 @@ def plain_names(names: "pd.Series[str]") -> "pd.Series[str]":
 def of_tasks(rows: "pd.DataFrame") -> "pd.DataFrame":
     # Rows that belong to a named task: what its time on CPU is made of.
     return rows[rows["tid"].notna() & (rows["tid"] != 0).fillna(False).astype(bool)]
-
-
-def require_task(sums: "pd.DataFrame", task: int | str | None) -> None:
-    # A figure of a task that did not run would be 0, and pass for knowledge.
-    rows = of_tasks(sums)
-    known = rows["tid"] if isinstance(task, int) else rows["comm"].astype(object)
-    if task in (None, NOBODY) or bool((known == task).fillna(False).any()):
-        return
-    by_comm = rows.groupby(rows["comm"].astype(object))["ns"].sum().sort_values(ascending=False)
-    raise AbsentError(no_task(task, [str(name) for name in by_comm.index]))
 
 
 def within_figures(rows: "pd.DataFrame") -> dict[str, "pd.Series[bool]"]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _native
 from .._native import CaptureError
-from ..capture.requires import unrecorded
 from ..coverage import coverage_words, recorded_share
 from ..display.tables import summary_html, summary_text
 from ..errors import AbsentError, ArgumentError
 from ..progress import progress
 from ..units import duration, not_recorded, ranges, share
 from .by import By
+from .facts import Missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
     from ..questions.accessors import RecordingAsk
     from .aggregate import Owned
+    from .task import Task
 
 TABLES = (
     *("segments", "softirqs", "hardirqs", "polls", "slices", "migrations", "coverage"),
@@ -36,6 +37,8 @@ _WAITS = ("displaced", "slices")
 _SMALL = 1_000_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
+# Softirqs, hardirqs and polls of so many take some 400 MB.
+_MOST_EVENTS = 5_000_000
 
 
 class Timeline:
@@ -52,18 +55,20 @@ class Timeline:
     def __init__(
         self,
         capture: "Capture",
-        start: float | None = None,
-        end: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
         cpus: list[int] | None = None,
-        victim: str | None = None,
+        victim: "Task | None" = None,
     ) -> None:
-        if not all(isfinite(at) for at in (start, end) if at is not None):
-            raise ArgumentError(f"a window is in seconds: start is {start}, end is {end}")
-        if start is not None and end is not None and end <= start:
-            raise ArgumentError(f"the window ends at {end} s, at or before its start at {start} s")
+        if not all(isfinite(at) for at in (start_s, end_s) if at is not None):
+            raise ArgumentError(f"a window is in seconds: start_s is {start_s}, end_s is {end_s}")
+        if start_s is not None and end_s is not None and end_s <= start_s:
+            raise ArgumentError(
+                f"the window ends at {end_s} s, at or before its start at {start_s} s"
+            )
         self.capture = capture
-        self.start = start
-        self.end = end
+        self.start_s = start_s
+        self.end_s = end_s
         self.cpus = cpus
         self._wanted = victim
         self._tables: dict[str, ArrowTable] = {}
@@ -99,25 +104,25 @@ class Timeline:
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
         # Of a small capture more tables take less time than another pass.
-        if not tables or sum(self.capture.info["events"].values()) > _SMALL:
+        if not tables or self.capture.event_count > _SMALL:
             return tables
         return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
     def require_inside(self) -> None:
         """Raises CaptureError for a window that lies before or after the capture."""
-        if self.start is None and self.end is None:
+        if self.start_s is None and self.end_s is None:
             return
         # Raises where the clock counts no seconds.
         _ = self.capture.start_ns
         length_ns = self.capture.info["duration_ns"] or 0
-        if self.start is not None and self.start * 1e9 > length_ns:
+        if self.start_s is not None and self.start_s * 1e9 > length_ns:
             raise CaptureError(
-                f"the window begins at {self.start:g} s, and the capture is over after "
+                f"the window begins at {self.start_s:g} s, and the capture is over after "
                 f"{duration(length_ns)}"
             )
-        if self.end is not None and self.end < 0:
+        if self.end_s is not None and self.end_s < 0:
             raise CaptureError(
-                f"the window ends at {self.end:g} s: seconds count from the capture's start"
+                f"the window ends at {self.end_s:g} s: seconds count from the capture's start"
             )
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
@@ -128,8 +133,8 @@ class Timeline:
         with progress("computing the timeline") as advance:
             return self.capture.native.timeline(
                 tables,
-                start_ns=self._absolute(self.start),
-                end_ns=self._absolute(self.end),
+                start_ns=self._absolute(self.start_s),
+                end_ns=self._absolute(self.end_s),
                 cpus=self.cpus,
                 bin_ns=bin_ns,
                 clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
@@ -156,7 +161,7 @@ class Timeline:
         """A table as Arrow, without pandas: what columns() names."""
         self.load(*({name} & set(TABLES)))
         if name in _LIVES and name not in self._tables:
-            from .lives import lives_of
+            from ..questions.lives import lives_of
 
             self._tables |= lives_of(self)
         return self._tables[name]
@@ -171,8 +176,8 @@ class Timeline:
     def columns(self, name: str) -> dict[str, list[Any]]:
         """A table's columns as lists of int, bool, str and None: for small ones, without pandas.
 
-        name: one of load()'s, "sums", "irqs", "longest": by CPU and interrupt or softirq the own time
-        of the longest, whatever the window; "lives" or "away": timeline/lives.py.
+        name: one of load()'s, "sums", "irqs", "lives" or "away" (questions/lives.py), or "longest":
+        by CPU and interrupt or softirq the own time of the longest, whatever the window.
         """
         return _native.columns(self.table(name))
 
@@ -215,7 +220,7 @@ class Timeline:
     def displaced(self) -> "pd.DataFrame":
         """A row per (cpu, task): ns it waited while scheduled network work held that CPU.
 
-        Empty where times of two CPUs cannot be compared: see across_cpus.
+        Empty where times of two CPUs cannot be compared: see missing.
         """
         return self._frame("displaced")
 
@@ -238,6 +243,25 @@ class Timeline:
         from ..frames import to_frame
 
         return to_frame(self._pass([], min(bin_ns, _LAST_NS))["sums"])
+
+    @cached_property
+    def excerpt(self) -> "Timeline":
+        """The part of which single interrupts, softirqs and polls are shown.
+
+        The timeline itself; of a capture whose rows would not fit in memory a window from its
+        middle, with about as many events as do.
+        """
+        events, span = self.capture.event_count, self.duration_ns
+        if events <= _MOST_EVENTS or not span:
+            return self
+        width = max(span * _MOST_EVENTS // events, 1)
+        start = self.offset_ns + (span - width) // 2
+        return self.capture.timeline(start / 1e9, (start + width) / 1e9, self.cpus)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of all of the capture: no window, and every CPU."""
+        return self.start_s is None and self.end_s is None and not self.cpus
 
     @property
     def offset_ns(self) -> int:
@@ -282,32 +306,10 @@ class Timeline:
         """What a reader of the figures has to know: contexts not recorded, losses, clocks."""
         return list(self.summary["notes"])
 
-    @property
-    def has_switches(self) -> bool:
-        """Whether sched_switch was recorded; without it time on CPU, so every share, is unknown."""
-        return bool(self.summary["has_switches"])
-
-    @property
-    def across_cpus(self) -> bool:
-        """Whether times of two CPUs could be compared; without it waits and displaced are unknown.
-
-        False where the clock is each CPU's own (ftrace's local, perf's) and wake-ups recorded
-        before their cause, or the host's clocksource, show that the CPUs disagree; a note says so.
-        """
-        if self.summary["across_cpus"] is None:
-            self.load("displaced")
-        return bool(self.summary["across_cpus"])
-
-    @property
-    def displaced_known(self) -> bool:
-        """Whether displaced holds all that tasks waited for scheduled network work.
-
-        Without sched_switch, or where two CPUs cannot be compared, no wait is known; without
-        softirqs nobody knows what ksoftirqd did while it had the CPU.
-        """
-        softirqs = ("irq:softirq_entry", "irq:softirq_exit")
-        recorded = self.has_switches and not unrecorded(self.capture, *softirqs)
-        return recorded and self.across_cpus
+    @cached_property
+    def missing(self) -> Missing:
+        """By fact (on_cpu, waits, displaced, ...), why it is not known here, "" where it is."""
+        return Missing(self)
 
     @property
     def duration_ns(self) -> int:
@@ -346,8 +348,8 @@ class Timeline:
         return self._frame("lives").astype({"comm": "str"})
 
     @cached_property
-    def victim(self) -> str | None:
-        """The task that words and pictures are about unless they are asked of another, by comm.
+    def victim(self) -> "Task | None":
+        """The task that words and pictures are about unless they are asked of another: comm or tid.
 
         The one that Capture.timeline() was given; else the bundle's victim where it has one and it
         ran in the window, else the task that lost most, else the one longest on a CPU; None where

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from netcost_analysis import Bundle, CaptureError, open_capture
+from netcost_analysis.capture.manifest import Victim
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h
 
@@ -23,7 +24,7 @@ def test_names_its_files(tmp_path: Path) -> None:
     assert made.trace == tmp_path / "trace.perf.data"
     assert made.speed_runs[0].user_s == 2.41
     assert made.kernel_config == {"CONFIG_HZ": "250"}
-    assert made.load is None
+    assert made.manifest.load is None
     assert made.load_output is None
     assert made.baseline is None
     assert made.before.stat.empty
@@ -35,7 +36,7 @@ def test_a_baseline_is_a_bundle_of_its_own(tmp_path: Path) -> None:
     bundle(idle, victim={"user_s": 3.0, "wall_s": 3.0})
     found = bundle(tmp_path, trace="t", baseline="baseline/").baseline
     assert found is not None
-    assert found.victim == {"user_s": 3.0, "wall_s": 3.0}
+    assert found.victim == Victim(user_s=3.0, wall_s=3.0)
 
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../../outside", "link", "a\0b"])
@@ -84,9 +85,9 @@ def test_decimal_commas_of_an_old_recorder_are_mended(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(COMMAS)
     made = Bundle(tmp_path)
     assert made.victim is not None
-    assert (made.victim["user_s"], made.victim["system_s"]) == (1.98, 0.0)
+    assert (made.victim.user_s, made.victim.system_s) == (1.98, 0.0)
     # What somebody wrote is nobody's number.
-    assert "1,000000" in made.manifest["record_command"]
+    assert "1,000000" in (made.manifest.record_command or "")
     assert made.notes == [
         "manifest.json: decimal commas in user_s, system_s were read as points: recorded under such"
         " a locale; system_s may be up to a second more, for its decimals are gone"
@@ -99,7 +100,7 @@ def test_a_run_beside_it_is_mended_as_well(tmp_path: Path) -> None:
     made = bundle(tmp_path, trace="t", baseline="baseline/", calibration={"load": "gone/"})
     assert made.baseline is not None
     assert made.baseline.victim is not None
-    assert made.baseline.victim["user_s"] == 1.98
+    assert made.baseline.victim.user_s == 1.98
     assert [note[:23] for note in made.notes] == ["baseline/manifest.json:"]
 
 
@@ -136,7 +137,7 @@ def test_a_trace_that_is_no_name(tmp_path: Path, value: object) -> None:
 def test_parts_of_the_wrong_type_count_as_absent(tmp_path: Path) -> None:
     made = bundle(tmp_path, trace="t", victim="openssl", load=[1], host=3)
     assert made.victim is None
-    assert made.load is None
+    assert made.manifest.load is None
     assert "unknown" in repr(made)
 
 

@@ -3,9 +3,9 @@
 import json
 import re
 import tarfile
+import tempfile
 from pathlib import Path
 from random import Random
-from typing import IO
 
 import pytest
 
@@ -152,17 +152,19 @@ def test_a_bomb_is_refused_before_it_is_written(
     allowed = 4 << 20
     monkeypatch.setattr("netcost_analysis.capture.packed._UNCHECKED_BYTES", allowed)
     wrote: list[int] = []
-    write = packed._write
+    clean_up = tempfile.TemporaryDirectory.cleanup
 
-    def counted(file: IO[bytes], target: Path, size: int) -> str:
-        digest = write(file, target, size)
-        wrote.append(target.stat().st_size)
-        return digest
+    # What stands in the folder when it is removed is all that was written.
+    def counted(folder: "tempfile.TemporaryDirectory[str]") -> None:
+        files = (one for one in Path(folder.name).rglob("*") if one.is_file())
+        wrote.extend(one.stat().st_size for one in files)
+        clean_up(folder)
 
-    monkeypatch.setattr("netcost_analysis.capture.packed._write", counted)
+    monkeypatch.setattr(tempfile.TemporaryDirectory, "cleanup", counted)
     run = netcost("info", str(path))
     assert (run.code, run.err.count("\n")) == (1, 1)
     assert f"{path}: it grows to more than" in run.err
+    assert wrote
     assert sum(wrote) <= most * allowed + sum(map(len, p.bundle_files(tmp_path).values())) + 100_000
 
 

@@ -109,8 +109,8 @@ def test_one_map_masks_it_on_the_host(
     series = open_experiment(archive)
     assert list(series.steps["folder"]) == [names["acme 1"], "base-1"]
     assert list(series.steps["where"]) == ["(masked)"] * 2
-    assert series.experiment["command"] == "netcost-record ..."
-    assert series.experiment["experiment"] == "repeat"
+    assert series.experiment.command == "netcost-record ..."
+    assert series.experiment.experiment == "repeat"
     # One task is one task, in all of them.
     bundles = [series.bundle(name) for name in series.steps["folder"]]
     assert len({bundle.victim_comm for bundle in bundles}) == 1

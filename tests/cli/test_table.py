@@ -10,10 +10,11 @@ from netcost_analysis.cli.table import by_importance, fitting
 from netcost_analysis.display.tables import Table
 from netcost_analysis.questions.ask import questions
 from support.host import ROOT
+from support.kept import kept, kept_experiment
 from support.run_cli import Netcost, Run
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
-SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
+SWEEP = str(ROOT / "sample-data" / "nic-guest")
 Terminal = Callable[..., Run]
 QUIET = str(ROOT / "sample-data" / "quiet-interface.netcost.tar.zst")
 
@@ -55,8 +56,7 @@ def test_columns_are_chosen_by_width(
     stays: list[str],
 ) -> None:
     # Computed once.
-    opened = net.open_experiment if path == SWEEP else net.open_capture
-    answer = opened(path).ask(question)
+    answer = (kept_experiment if path == SWEEP else kept)(path).ask(question)
     monkeypatch.setattr("netcost_analysis.questions.ask.Ask.__call__", lambda *_, **__: answer)
     plain = netcost("ask", question, path).out.splitlines()
     whole = plain[0].split()

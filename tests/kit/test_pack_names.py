@@ -105,7 +105,7 @@ def test_any_name_will_do_and_nothing_else_is_touched(
             continue
         assert (code, said) == (0, "")
         held = members(here / output, owners=shell == "busybox")
-        assert Bundle(here / output).manifest["netcost_bundle"] == 1
+        assert Bundle(here / output).manifest_json["netcost_bundle"] == 1
         assert len(held) == sum(path.is_file() for path in bundle.rglob("*"))
         if not mask:
             assert held == {

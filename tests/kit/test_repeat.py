@@ -44,8 +44,8 @@ def test_base_and_load_take_turns(tmp_path: Path, temporary: dict[str, str]) -> 
     )
     assert done.returncode == 0, done.stderr
     series = open_experiment(tmp_path / "an experiment")
-    assert series.experiment["experiment"] == "repeat"
-    assert "--repeat 2 --alternate" in series.experiment["command"]
+    assert series.experiment.experiment == "repeat"
+    assert "--repeat 2 --alternate" in (series.experiment.command or "")
     steps = series.steps
     # In the second repeat the load comes first: what drifts meets both alike.
     assert list(steps["bundle"]) == ["base-1", "load-1", "load-2", "base-2"]
@@ -78,7 +78,7 @@ def test_one_that_fails_leaves_those_before(tmp_path: Path, temporary: dict[str,
     assert "exit status 5" in done.stderr
     series = open_experiment(tmp_path / "e")
     assert list(series.steps["bundle"]) == ["run-1"]
-    assert series.experiment["notes"] == ["ended early, in repeat 2 of 3"]
+    assert series.experiment.notes == ["ended early, in repeat 2 of 3"]
     assert not (tmp_path / "e" / "run-2").exists()
     done = ended([*command[:2], tmp_path / "none", *command[3:]], env=temporary)
     assert done.returncode == 1

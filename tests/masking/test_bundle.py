@@ -7,6 +7,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from netcost_analysis import Bundle, CaptureError, open_capture
 from netcost_analysis.masking import mask
@@ -172,9 +173,11 @@ def test_it_answers_the_same(tmp_path: Path) -> None:
     )
     assert other.bundle.before.stat.equals(one.bundle.before.stat)
     assert other.bundle.kernel_config == one.bundle.kernel_config
-    assert other.bundle.manifest["host"] == one.bundle.manifest["host"]
-    kept = {key: value for key, value in one.bundle.victim.items() if key != "command"}  # type: ignore[union-attr]
-    assert kept.items() <= other.bundle.victim.items()  # type: ignore[union-attr]
+    assert other.bundle.manifest.host == one.bundle.manifest.host
+    assert one.bundle.victim is not None
+    assert other.bundle.victim is not None
+    kept = asdict(one.bundle.victim) | {"command": other.bundle.victim.command}
+    assert kept == asdict(other.bundle.victim)
 
 
 def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:
@@ -188,7 +191,7 @@ def test_texts_and_trace_say_the_same_names(tmp_path: Path) -> None:
     assert lines[0].startswith("Linux 6.18.0 (h1)")
     shown = [line.split()[-1] for line in lines[3:7]]
     assert shown[:3] == ["kthreadd", "rcu_exp_par_gp_kthread_worker/0", victim]
-    assert Bundle(target).manifest["daemons"] == [other]
+    assert Bundle(target).manifest_json["daemons"] == [other]
     [interface] = json.loads((target / "before/settings/ip_addr.json").read_text())
     address, link_local = (one["local"] for one in interface["addr_info"])
     [server] = json.loads((target / "files/server.json").read_text())["start"]["connected"]

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 from itertools import combinations, pairwise
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -13,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
 from netcost_analysis import plots
-from netcost_analysis.plots.lanes import _write
 from netcost_analysis.plots.palette import ESTIMATE
 from netcost_analysis.questions.stolen_time.headline import PARTS
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
@@ -134,6 +134,10 @@ def polls(work: list[int | None]) -> pd.DataFrame:
     return pd.DataFrame({"work": column, "self_ns": column * 100 + 500})
 
 
+def counts(packets: list[int]) -> "pd.Series[int]":
+    return pd.Series(packets, dtype="int64").value_counts()
+
+
 def heights(ax: Axes) -> dict[float, float]:
     return {
         round(bar.get_x() + bar.get_width() / 2, 3): bar.get_height()
@@ -143,7 +147,7 @@ def heights(ax: Axes) -> dict[float, float]:
 
 
 def test_batches_count_polls_by_work_the_empty_ones_hollow(ax: Axes) -> None:
-    plots.batches(ax, polls([0, 0, 1, 8, 8, 64, None]), budget=64)
+    plots.batches(ax, counts([0, 0, 1, 8, 8, 64]), budget=64)
     assert heights(ax) == {0: 2, 1: 1, 8: 2, 64: 1}
     hollow = [bar for bar in ax.patches if mpl.colors.to_hex(bar.get_facecolor()) == "#ffffff"]
     assert [bar.get_height() for bar in hollow] == [2]
@@ -151,13 +155,13 @@ def test_batches_count_polls_by_work_the_empty_ones_hollow(ax: Axes) -> None:
 
 
 def test_large_batches_share_bars_without_losing_any(ax: Axes) -> None:
-    plots.batches(ax, polls([0, *range(1, 301)]), budget=300)
+    plots.batches(ax, counts([0, *range(1, 301)]), budget=300)
     assert sum(heights(ax).values()) == 301
     assert heights(ax)[-1.5] == 1
 
 
 def test_counts_of_very_different_size_get_a_log_scale_in_plain_numbers(ax: Axes) -> None:
-    plots.batches(ax, polls([1] * 2_000 + [64]))
+    plots.batches(ax, counts([1] * 2_000 + [64]))
     assert ax.get_yscale() == "log"
     figure = ax.get_figure()
     assert figure is not None
@@ -166,7 +170,7 @@ def test_counts_of_very_different_size_get_a_log_scale_in_plain_numbers(ax: Axes
 
 
 def test_packets_per_softirq(ax: Axes) -> None:
-    plots.packets_per_softirq(ax, pd.DataFrame({"packets": [0, 8, 8, 20]}))
+    plots.packets_per_softirq(ax, counts([0, 8, 8, 20]))
     assert heights(ax) == {0: 1, 8: 2, 20: 1}
 
 
@@ -179,14 +183,14 @@ def test_cost_per_packet_is_the_median_of_its_batch_size(ax: Axes) -> None:
     assert ax.get_ylabel() == "time per packet, ns"
 
 
-@pytest.mark.parametrize("draw", [plots.batches, plots.cost_per_packet])
-def test_no_polls(ax: Axes, draw: object) -> None:
-    draw(ax, polls([]))  # type: ignore[operator]
+def test_no_polls(ax: Axes) -> None:
+    plots.cost_per_packet(ax, polls([]))
     assert heights(ax) == {}
 
 
-def test_no_softirqs(ax: Axes) -> None:
-    plots.packets_per_softirq(ax, pd.DataFrame({"packets": pd.array([], dtype="int64")}))
+@pytest.mark.parametrize("draw", [plots.batches, plots.packets_per_softirq])
+def test_no_batches(ax: Axes, draw: Any) -> None:
+    draw(ax, counts([]))
     assert heights(ax) == {}
 
 
@@ -250,14 +254,17 @@ def test_lanes_of_nothing(ax: Axes) -> None:
 
 
 def test_labels_never_overlap(ax: Axes) -> None:
-    ax.set_xlim(0, 100)
-    ax.set_ylim(1, -1)
-    ax.set_xlabel("ns")
-    _write(ax, [(start, start + 1.5, 0, "virtio2-input.0", "black") for start in range(0, 100, 2)])
+    interrupts = [
+        (0, start, start + 15, "hardirq", 5, "openssl", "virtio2-input.0")
+        for start in range(0, 1000, 20)
+    ]
+    empty = (pd.DataFrame(columns=columns) for columns in (SOFTIRQ, POLL))
+    plots.lanes(ax, pd.DataFrame(interrupts, columns=SEGMENT), *empty, 0, (0, 1000))
     figure = ax.get_figure(root=True)
     assert figure is not None
     figure.canvas.draw()
-    boxes = sorted(text.get_window_extent().extents.tolist() for text in ax.texts)
+    labels = [text for text in ax.texts if text.get_text() == "virtio2-input.0"]
+    boxes = sorted(text.get_window_extent().extents.tolist() for text in labels)
     assert len(boxes) > 3
     assert all(left[2] < right[0] for left, right in pairwise(boxes))
 

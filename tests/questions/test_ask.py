@@ -9,18 +9,20 @@ import pytest
 from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
+from netcost_analysis.capture.requires import events_of
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import SOURCES
 from support.host import ROOT
-from support.kept import kept
+from support.kept import kept, kept_experiment
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
 from support.robbed import robbed
 
 mpl.use("agg")
 NIC = "nic-stolen-time"
-SWEEP = ROOT / "sample-data" / "datapath-sweep"
+# Of four recordings.
+SWEEP = "nic-guest"
 ALL = sorted(questions())
 
 
@@ -37,14 +39,14 @@ def test_a_question_is_declared_whole(name: str) -> None:
     assert set(one.sources) <= set(SOURCES)
     # Its own parameters have defaults: what has none is what it is asked of.
     assert all(value.default is not value.empty for value in one.parameters.values())
-    assert all(":" in event for event in one.needs)
+    assert all(":" in event for event in events_of(one.groups))
     assert one.template.is_file() == (one.figures_of is not None)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_answer_has_its_faces(name: str) -> None:
     of_experiment = questions()[name].sources == ("Experiment",)
-    answer = netcost.open_experiment(SWEEP).ask(name) if of_experiment else kept(NIC).ask(name)
+    answer = kept_experiment(SWEEP).ask(name) if of_experiment else kept(NIC).ask(name)
     shown = answer._repr_html_()
     if answer.refusal is not None:
         assert str(answer.refusal)[:40] in repr(answer)
@@ -56,11 +58,10 @@ def test_every_answer_has_its_faces(name: str) -> None:
     assert all(isinstance(frame, pd.DataFrame) for frame in answer.tables.values())
     assert all(isinstance(note, str) for note in answer.notes)
     assert (answer.coverage is None) == ("Timeline" not in answer.sources)
-    for picture in questions()[name].pictures.values():
-        for panel in picture.panels(answer):
-            axes = answer._drawn(picture, dict(panel)).axes
-            assert axes
-            assert str(axes[0].figure.get_label())
+    for picture, drawn in questions()[name].pictures.items():
+        plot = getattr(answer, f"plot_{picture}") if picture else answer.plot
+        for panel in drawn.panels(answer):
+            assert str(plot(**panel).figure.get_label())
     plt.close("all")
 
 
@@ -98,7 +99,7 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
 
 def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
     assert "asked of an experiment" in repr(kept(NIC).ask.batches.rate_curve())
-    experiment = netcost.open_experiment(SWEEP)
+    experiment = kept_experiment(SWEEP)
     refused = repr(experiment.ask.stolen_time.stolen())
     assert "is an experiment, and stolen is asked of a recording: name one of its steps" in refused
     table = experiment.ask.table

@@ -1,20 +1,19 @@
-# Every column and figure that an answer has is declared in columns.toml.
+# Every column and figure that an answer has is declared in columns.toml, and has the type declared.
 
 from typing import Any
 
 import pandas as pd
 import pytest
 
-import netcost_analysis as netcost
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column
-from support.host import SAMPLES
-from support.kept import kept
+from support.kept import kept, kept_experiment
+from support.typed import assert_whole
 
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
-    "questions.batches.rate_curve": "datapath-sweep",
+    "questions.batches.rate_curve": "nic-guest",
     "questions.batches": "veth-stolen-time",
     "questions.accounting.hidden": "hidden-cost",
     "questions.accounting": "stolen-time-tcp.netcost.tar.zst",
@@ -25,18 +24,13 @@ QUESTIONS = {
     "questions.losses": "veth-stolen-time",
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
-NOT_QUESTIONS: set[str] = set()
-
-
-def asked() -> list[str]:
-    return [name for name in questions() if name not in NOT_QUESTIONS]
 
 
 def sample_for(name: str) -> str:
     home = questions()[name].function.__module__.removeprefix("netcost_analysis.")
     return next(
-        (str(SAMPLES / sample) for module, sample in QUESTIONS.items() if home.startswith(module)),
-        str(SAMPLES / "veth-stolen-time"),
+        (sample for module, sample in QUESTIONS.items() if home.startswith(module)),
+        "veth-stolen-time",
     )
 
 
@@ -53,21 +47,22 @@ def names_in(answer: Any) -> set[str]:
 
 
 def answered(name: str) -> Answer[Any]:
-    path = sample_for(name)
     of_experiment = questions()[name].sources == ("Experiment",)
-    return (netcost.open_experiment(path) if of_experiment else kept(path)).ask(name)
+    return (kept_experiment if of_experiment else kept)(sample_for(name)).ask(name)
 
 
-@pytest.mark.parametrize("name", asked())
+@pytest.mark.parametrize("name", questions())
 def test_every_column_is_defined(name: str) -> None:
-    answer = answered(name).result
-    unknown = {one for one in names_in(answer) if column(one) is None}
+    answer = answered(name)
+    assert_whole(answer)
+    found = names_in(answer.result)
+    unknown = {one for one in found if column(one) is None}
     assert not unknown, f"columns.toml has no {', '.join(sorted(unknown))}"
     # What a narrow terminal shows first is there; the keys of another by are not always.
     declared = {*questions()[name].main_columns, *questions()[name].shares}
-    assert declared <= names_in(answer) | {"comm", "tid", "cpu"}
+    assert declared <= found | {"comm", "tid", "cpu"}
 
 
-@pytest.mark.parametrize("name", asked())
+@pytest.mark.parametrize("name", questions())
 def test_every_question_says_what_it_is(name: str) -> None:
     assert questions()[name].summary.endswith(".")

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from netcost_analysis.capture.manifest import Manifest, Verdict
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.timeline.aggregate import owned, thief_label
@@ -54,12 +55,12 @@ ROWS = [
 ON_CPU = 600 + 250 + 50 + 10 + 7 + 5 + 20 + 2 + 4 + 1 + 3 + 8 + 11
 
 
-COMPLETE = {"verdict": "complete", "state": "complete", "lost_events": 0, "rows": []}
+COMPLETE = Verdict("complete", "complete", lost_events=0, rows=())
 
 
 class Recorded:  # no packets, no sockets
     def __init__(self, config: dict[str, str] | None) -> None:
-        beside = SimpleNamespace(kernel_config=config, manifest={"completeness": COMPLETE})
+        beside = SimpleNamespace(kernel_config=config, manifest=Manifest(completeness=COMPLETE))
         self.bundle = None if config is None else beside
         self.info: dict[str, Any] = {"events": {}}
 
@@ -72,9 +73,7 @@ def timeline(
         owned_by=lambda by: owned(sums, by),
         columns={"displaced": DISPLACED, "lives": LIVES}.__getitem__,
         summary={"cpus": [0, 1]},
-        has_switches=switches,
-        across_cpus=True,
-        displaced_known=switches,
+        missing=dict.fromkeys(("on_cpu", "displaced"), "" if switches else "not recorded"),
         duration_ns=800,
         recorded=1.0,
         owned=0.98,

@@ -11,10 +11,10 @@ from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.devices import device_time
 from netcost_analysis.questions.ledger import ledger
+from netcost_analysis.questions.lifetimes import KNOWN
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.network import network_cost, network_words
 from netcost_analysis.questions.stolen_time import cost_classes, effective_share, lifetimes
-from netcost_analysis.questions.lifetimes import KNOWN
 from support import retold, thinned
 from support.host import ROOT
 from support.perfdata import Recording, cpu, recording
@@ -284,6 +284,6 @@ def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Rang
     low, high = beside["life", "openssl", "own"] or (0, 0)
     assert row["own_ns"] <= low <= high <= row["own_ns"] + row["stolen_unrecorded_ns"]
     assert row[[*KNOWN, "unknown_ns"]].sum() == row["lifetime_max_ns"]
-    told = line.ask.stolen_time.lifetimes()
+    told = line.capture.timeline(victim="openssl").ask.stolen_time.lifetimes()
     assert told.figures["victim"] == "openssl"
     assert "ran itself or stolen, not recorded" in told.words

@@ -82,7 +82,7 @@ def test_a_life_cut_short_is_the_first_part_of_it(tmp_path: Path, name: str) -> 
     short = thinned.written(SAMPLES[name], thinned.ending(rows, "openssl", cut), tmp_path / "short")
     until = (cut - whole.start_ns) / 1e9
     figures = ["on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns"]
-    before = stolen(whole.timeline(end=until)).loc["openssl", figures]
+    before = stolen(whole.timeline(end_s=until)).loc["openssl", figures]
     after = stolen(netcost.open_capture(short).timeline()).loc["openssl", figures]
     # It ends at the next switch, not at a moment.
     for name_ in figures:

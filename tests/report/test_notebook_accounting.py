@@ -1,4 +1,4 @@
-# notebooks/05-accounting-doctor: the page has the answers' figures, and names what a capture lacks.
+# notebooks/05-accounting: the page has the answers' figures, and names what a capture lacks.
 
 import re
 from pathlib import Path
@@ -18,7 +18,7 @@ from support.perfdata import tracepoints as t
 from support.robbed import robbed
 from support.told_notebook import Told, told_by
 
-SCRIPT = ROOT / "notebooks" / "05-accounting-doctor.py"
+SCRIPT = ROOT / "notebooks" / "05-accounting.py"
 SAMPLE = ROOT / "sample-data" / "veth-stolen-time"
 
 
@@ -26,7 +26,7 @@ SAMPLE = ROOT / "sample-data" / "veth-stolen-time"
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("doctor") / "page.html"
     series = str(ROOT / "sample-data" / "hidden-cost")
-    done = report(SAMPLE, path, "--notebook", "accounting-doctor", "--experiment", series)
+    done = report(SAMPLE, path, "--notebook", "accounting", "--experiment", series)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return path.read_text()

@@ -142,10 +142,10 @@ def test_a_whole_small_capture(tmp_path: Path, told: pytest.MonkeyPatch) -> None
     assert "took 150 µs" in text
     assert "12 (50.0 %), 24.0 µs, received nothing" in text
     assert "eth0-rx-0 12" in text
-    assert "12 polls with packets; it takes 200" in text
+    assert "12 polls with packets; a line needs 200" in text
     assert "This capture does not say what the kernel allows" in text
     assert "a bare recording has no softnet_stat" in text
-    assert len(shown.pictures) == 7
+    assert len(shown.pictures) == 8
 
 
 @pytest.mark.parametrize(

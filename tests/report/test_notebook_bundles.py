@@ -66,7 +66,7 @@ def test_the_first_note_stands_before_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = tell(changed(tmp_path, notes=["times are an emulator's", "other"]), monkeypatch)
-    assert "times are an emulator&#x27;s (more at the end)" in told.html[0]
+    assert "times are an emulator's (more at the end)" in told.html[0]
 
 
 def test_without_a_kernel_configuration_no_monitor(
@@ -92,5 +92,5 @@ def test_a_manifest_of_a_stranger(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any]
 ) -> None:
     told = tell(changed(tmp_path, **fields), monkeypatch)
-    assert "Packet processing took <b>53.0 %</b>" in told.text
+    assert "Packet processing took <strong>53.0 %</strong>" in told.text
     assert "<script" not in told.text

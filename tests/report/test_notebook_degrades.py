@@ -135,7 +135,7 @@ def test_a_large_capture_is_shown_in_part_and_summed_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path, robbed(rounds=40))
-    monkeypatch.setattr("netcost_analysis.questions.example._MOST_EVENTS", 80)
+    monkeypatch.setattr("netcost_analysis.timeline.timeline._MOST_EVENTS", 80)
     told = tell(path, monkeypatch)
     # 320 events in 3.96 ms: a quarter of it.
     assert "are of 990 µs from its middle, 1.49 ms after its start" in told.text

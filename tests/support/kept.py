@@ -17,14 +17,14 @@ class Kept(Capture):
 
     def timeline(
         self,
-        start: float | None = None,
-        end: float | None = None,
+        start_s: float | None = None,
+        end_s: float | None = None,
         cpus: list[int] | None = None,
-        victim: str | None = None,
+        victim: int | str | None = None,
     ) -> Timeline:
-        key = repr((start, end, cpus, victim))
+        key = repr((start_s, end_s, cpus, victim))
         if key not in self._timelines:
-            self._timelines[key] = super().timeline(start, end, cpus, victim)
+            self._timelines[key] = super().timeline(start_s, end_s, cpus, victim)
         return self._timelines[key]
 
 
@@ -34,10 +34,14 @@ def kept(name: str) -> Kept:
     return Kept(ROOT / "sample-data" / name)
 
 
-# Of 28 bundles, which take seconds to read.
+# What questions read of an experiment's recordings takes seconds, and is kept with it.
 @cache
+def kept_experiment(name: str) -> Experiment:
+    return open_experiment(ROOT / "sample-data" / name)
+
+
 def kept_calibration() -> Experiment:
-    return open_experiment(ROOT / "sample-data" / "hidden-cost")
+    return kept_experiment("hidden-cost")
 
 
 @cache

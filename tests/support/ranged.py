@@ -64,7 +64,7 @@ def _of_stolen(line: Timeline, by: By) -> Ranges:
             "scheduled": (row["scheduled_ns"], row["scheduled_ns"] + more),
         }
         # Without switches nobody knows how long a kernel thread ran.
-        if not line.has_switches:
+        if line.missing["on_cpu"]:
             ends["scheduled"] = (pd.NA, pd.NA)
         found |= {("stolen", str(name), one): _range(*pair) for one, pair in ends.items()}
     return found

@@ -1,7 +1,6 @@
 # A notebook's script run in this process, with what it would show kept: seconds less than a kernel.
 
 import ast
-import io
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,8 @@ class Told:
 
     def show(self, what: Any, metadata: Any = None) -> None:
         if isinstance(what, Figure):
-            # Drawing is when matplotlib finds fault with a label.
-            what.savefig(io.BytesIO(), format="png", dpi=50)
+            # Drawing is when matplotlib finds fault with a label; pixels are of no use here.
+            what.draw_without_rendering()
             self.pictures.append(metadata["image/png"]["alt"])
         else:
             self.html.append(what.data)

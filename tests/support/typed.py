@@ -5,7 +5,8 @@ from netcost_analysis.schema import column
 
 
 def assert_whole(answer: Answer[object]) -> None:
-    assert answer._repr_html_().count("<p>") == answer._repr_html_().count("</p>")
+    shown = answer._repr_html_()
+    assert shown.count("<p>") == shown.count("</p>")
     if answer.refusal is not None:
         return
     for frame in answer.tables.values():

@@ -65,9 +65,8 @@ def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
     steal = table["steal_share"].dropna()
     tools = []
     if price and price.same_host and calibration and answer.bundle:
-        ours, theirs = answer.bundle.manifest, first_bundle(calibration).manifest
-        both = [one.get("tool") for one in (ours, theirs)]
-        tools = [str(one) for one in both] if all(both) and both[0] != both[1] else []
+        both = [one.manifest.tool for one in (answer.bundle, first_bundle(calibration))]
+        tools = [one for one in both if one] if all(both) and both[0] != both[1] else []
     return Doubts(
         reasons=[Reason(str(name), str(why)) for name, why in table["why"].items()],
         missing=[name for name in wanted if name not in table.index],

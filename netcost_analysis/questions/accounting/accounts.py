@@ -13,7 +13,7 @@ from . import side_by_side as of
 from .calibrations import same_host
 from .counts import NAN, counted
 from .hidden_cost import hidden_price
-from .reasons import why
+from .reasons import doubts_of, why
 from .run_time import schedstat, victim_cpu
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def accounts(
     if calibration is not None:
         applied = price_for(capture.bundle, calibration)
         hidden_ns, hidden_from = applied.hidden_ns, "as calibrated on such a host"
-    timeline, bundle, untold = of.ran(capture)
+    timeline, bundle, untraced = of.ran(capture)
     counts = counted(bundle, victim_cpu(bundle))
     rows = {
         "times": of.times(bundle),
@@ -70,22 +70,12 @@ def accounts(
     }
     if hidden_ns is None:
         del rows["traced_and_hidden"]
-    regime, config = accounting(bundle.kernel_config), bundle.kernel_config
+    doubts = doubts_of(bundle, timeline, counts, untraced)
     records = []
     for name, row in rows.items():
         # Where an estimate has no steal of its own, that of the snapshots around the run.
         steal = counts.steal_share if math.isnan(row.steal) else row.steal
-        reason = why(name, regime, config, steal, hidden_from or "measured elsewhere")
-        if name == "work":
-            reason += of.disturbed(bundle)
-        if name in ("task_stat", "schedstat") or name.startswith("traced"):
-            reason += of.other_seconds(bundle)
-        if name == "cpu_stat":
-            reason += of.longer(bundle, counts)
-        if name.startswith("traced"):
-            reason += of.of_trace(bundle, timeline) + (
-                f". The trace cannot say: {untold}" * bool(untold)
-            )
+        reason = why(name, doubts, steal, hidden_from or "measured elsewhere")
         step = NAN if math.isnan(row.got) and math.isnan(row.charged) else row.resolution
         records.append((row.got, step, steal, row.source, reason))
     frame = pd.DataFrame(records, index=pd.Index(rows, name="estimate"), columns=list(_COLUMNS))
@@ -151,7 +141,7 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
     regime = accounting(bundle.kernel_config) if bundle else None
     far = table["residual_share"].dropna().drop(index="work", errors="ignore")
     worst = str(far.abs().idxmax()) if len(far) else None
-    baseline = of.undisturbed(bundle, work) if bundle and work is not None else None
+    baseline = of.baseline_got(bundle) if bundle and work is not None else None
     return Accounts(
         victim=(bundle.victim_comm if bundle else None) or "the victim",
         any=bool(got),
@@ -160,8 +150,8 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
         system_share=None if absent(system) else float(system),
         with_interrupts=regime.softirq if regime else None,
         farthest=Account(worst, float(far[worst])) if worst else None,
-        baseline_share=baseline[0] if baseline else None,
-        undisturbed_share=baseline[1] if baseline else None,
+        baseline_share=baseline,
+        undisturbed_share=baseline * work if baseline and work else None,
     )
 
 

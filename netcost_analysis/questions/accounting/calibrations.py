@@ -14,9 +14,11 @@ def same_host(bundle: "Bundle | None", experiment: "Experiment") -> bool:
     """Whether a bundle is of such a host as the calibration: kernel, processor, virtualization."""
     if bundle is None or not len(experiment.steps):
         return False
-    hosts = [one.manifest.get("host") for one in (bundle, first_bundle(experiment))]
-    first, second = (host if isinstance(host, dict) else {} for host in hosts)
-    return all(first.get(key) and first.get(key) == second.get(key) for key in _SAME)
+    first, second = (
+        [getattr(one.manifest.host, key) for key in _SAME]
+        for one in (bundle, first_bundle(experiment))
+    )
+    return all(first) and first == second
 
 
 def first_bundle(experiment: "Experiment") -> "Bundle":

@@ -6,8 +6,12 @@ import numpy as np
 import pandas as pd
 
 from ...capture.accounting import tick_ms
+from ...capture.manifest import Victim
+from ...timeline.task import comm_of, label_of
 from ...units import absent
+from ..losses import stolen
 from ..question import question
+from ..stolen_time.victim import recorded_victim
 from .counts import counted
 from .fitting import hidden_ns
 from .got_shares import ticks_share, traced_share, work_share
@@ -78,10 +82,11 @@ def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> G
 
 
 class Differences(NamedTuple):
-    """Whose estimates these are, what the bundle lacks for them, and why they differ.
+    """What the bundle lacks for the estimates, and why they differ.
 
-    lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's. cpu: the
-    one that it was pinned to. any: whether there is an estimate. trace_ns, wall_s: what was traced
+    lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's; other:
+    the task that the page is about, None where it is the victim. cpu: the one that the victim was
+    pinned to. any: whether there is an estimate. trace_ns, wall_s: what was traced
     and how long the victim ran, where the bundle does not say when that was; else None. tick_ms:
     None where the kernel's configuration does not say. ticks_residual_share, None where unknown;
     gap: None where traced or work is unknown.
@@ -90,6 +95,7 @@ class Differences(NamedTuple):
     lacks: str | None
     comm: str | None
     command: str | None
+    other: str | None
     cpu: int | None
     any: bool
     trace_ns: int | None
@@ -105,20 +111,20 @@ class Differences(NamedTuple):
 @estimates.figures
 def differences(answer: "Answer[pd.DataFrame]") -> Differences:
     bundle, timeline = answer.sources["Bundle"], answer.timeline
-    victim, rows = bundle.victim or {}, answer.frame
+    victim, rows = bundle.victim or Victim(), answer.frame
     got, lost = rows["got_share"], rows["lost_share"]
     ticks, residual = got["ticks"], rows["residual_share"]["ticks"]
-    has_window = all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns"))
-    wall = victim.get("wall_s")
+    has_window = None not in (victim.start_ns, victim.end_ns)
     both = not absent(got["traced"]) and not absent(got["work"])
     return Differences(
         lacks=_lacks(bundle),
         comm=bundle.victim_comm,
-        command=victim.get("command"),
+        command=victim.command,
+        other=_other(answer),
         cpu=victim_cpu(bundle),
         any=bool(got.notna().any()),
         trace_ns=None if has_window else timeline.duration_ns,
-        wall_s=wall if isinstance(wall, int | float) else None,
+        wall_s=victim.wall_s,
         ticks=None if absent(ticks) else float(ticks),
         tick_ms=tick_ms(bundle.kernel_config),
         ticks_residual_share=None if absent(residual) else float(residual),
@@ -128,10 +134,16 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
     )
 
 
+def _other(answer: "Answer[pd.DataFrame]") -> str | None:
+    page, run = answer.ask.whole, answer.timeline
+    recorded = recorded_victim(run, [str(name) for name in stolen(run).index])
+    return None if comm_of(page, page.victim) == recorded else label_of(page, page.victim)
+
+
 def _lacks(bundle: "Bundle") -> str | None:
     if bundle.victim is None:
         return "victim"
-    if not bundle.speed_runs and not bundle.victim.get("wall_s"):
+    if not bundle.speed_runs and bundle.victim.wall_s is None:
         return "result"
     if bundle.baseline is None or not bundle.baseline.speed_runs:
         return "baseline"

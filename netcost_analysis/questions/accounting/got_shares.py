@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from ...capture.manifest import Victim
+
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...parsers.openssl import SpeedRun
@@ -14,7 +16,7 @@ _ELAPSED = "measure elapsed time instead of user CPU time"
 
 def times_of_its_own(bundle: "Bundle") -> "list[SpeedRun]":
     # The results whose time is times(2)'s: under -elapsed it is wall time, which says nothing.
-    words = str((bundle.victim or {}).get("command") or "").split()
+    words = ((bundle.victim or Victim()).command or "").split()
     elapsed = "-elapsed" in words or _ELAPSED in (bundle.victim_output or "")
     return [] if elapsed else bundle.speed_runs
 
@@ -27,10 +29,10 @@ def ticks_share(bundle: "Bundle") -> float | None:
     runs = times_of_its_own(bundle)
     if runs:
         return sum(run.user_s for run in runs) / sum(run.asked_s for run in runs)
-    victim = bundle.victim or {}
-    if not victim.get("wall_s") or victim.get("user_s") is None:
+    victim = bundle.victim or Victim()
+    if victim.wall_s is None or victim.user_s is None:
         return None
-    return float(victim["user_s"]) / float(victim["wall_s"])
+    return victim.user_s / victim.wall_s
 
 
 def work_share(bundle: "Bundle") -> float | None:
@@ -59,7 +61,7 @@ def traced_share(bundle: "Bundle", timeline: "Timeline") -> float | None:
 
     None where switches were not recorded, or it is not there.
     """
-    if not timeline.has_switches or not timeline.duration_ns:
+    if timeline.missing["on_cpu"] or not timeline.duration_ns:
         return None
     sums = timeline.sums()
     # The recorded pid may be a shell's or taskset's that became the victim, or its parent's.
@@ -79,8 +81,8 @@ def victim_pids(bundle: "Bundle") -> set[int]:
     # The victim's, and those of its children that a sample found.
     from ...parsers.counters import readings
 
-    pids = {(bundle.victim or {}).get("pid")}
+    pids = {bundle.victim.pid} if bundle.victim and bundle.victim.pid is not None else set()
     for reading in readings(bundle, "victim", sides=False):
         words = (line.partition(" ")[0] for line in reading.text.splitlines())
         pids |= {int(word) for word in words if _PID.fullmatch(word)}
-    return {pid for pid in pids if isinstance(pid, int)}
+    return pids

@@ -144,8 +144,8 @@ class Fitted(NamedTuple):
 def fitted(answer: "Answer[HiddenCost]") -> Fitted:
     hidden: HiddenCost = answer.result
     value, low, high = (hidden.coefficients[name] for name in ("value", "low", "high"))
-    host = first_bundle(answer.sources["Experiment"]).manifest.get("host") or {}
-    named = [host.get(name) for name in ("cpu_model", "virtualization")]
+    host = first_bundle(answer.sources["Experiment"]).manifest.host
+    named = [host.cpu_model, host.virtualization]
     untraced_low, untraced_high = hidden.untraced_hidden_ns
     return Fitted(
         value=float(value["hidden_ns"]),

@@ -1,114 +1,60 @@
 # Why each account of the victim's time can be wrong, under the configuration of the kernel that
-# kept it. Sources: kernel/sched/cputime.c, core.c and kernel/time/tick-sched.c of Linux 6.12.
+# kept it: what reasons.md says.
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ...capture.accounting import tick_ms
-from ...units import share
+from ...capture.accounting import accounting, tick_ms
+from ...capture.manifest import Victim
+from ...display.templates import as_text, render
+from .counts import Counted, counted
+from .run_time import victim_cpu
+from .side_by_side import baseline_got, wall_s
 
 if TYPE_CHECKING:
-    from ...capture.accounting import Accounting
+    from ...capture.bundle import Bundle
+    from ...timeline.timeline import Timeline
 
 # The part of time that a hypervisor may take before it has to be said with every figure.
 STEAL_LIMIT = 0.01
-
-_UNKNOWN = "the bundle does not say how its kernel accounts: it may or may not hold interrupts"
-_SAMPLED = (
-    "a tick{each} goes whole to whatever it hits, and is an interrupt itself, so that it may come "
-    "in step with the load; one due while interrupts are off is taken where they come on again, "
-    "often as a softirq begins, which then has all of it"
-)
-_USER = {
-    "tick": f"that part of its run time whose ticks found it in user mode, so sampled: {_SAMPLED}",
-    "irq_time": "interrupts are measured and left out, from the kernel's first line of their code "
-    "on: not their entry and exit; user and system share the rest as ticks hit them",
-    "virt_native": "measured at each boundary: interrupts are in its system time; of their entry "
-    "and exit only what comes before the boundary is in this",
-    "virt_gen": "measured at kernel entries only on CPUs of nohz_full=; on others sampled: "
-    f"{_SAMPLED}",
-}
-_ON_TOP = (
-    "the scheduler's clock: it goes on while interrupts run on top of the task, so all of them "
-    "are in it"
-)
-_NATIVE = (
-    "user and system time, measured at each boundary: interrupts on top of the task are measured "
-    "apart, and added to its system time all the same"
-)
-_RUN_TIME = {
-    "tick": _ON_TOP,
-    "irq_time": "the scheduler's clock, which IRQ_TIME_ACCOUNTING stops in interrupts and softirqs:"
-    " only their entry and exit are in it; a reader takes the rest for sleep",
-    "virt_native": _ON_TOP,
-    "virt_gen": _ON_TOP,
-}
-_ITS_CALLS = (
-    "; its own calls of the kernel are in it, of which a program that only computes has none"
-)
-_SYSTEM = {
-    "tick": "that part of its run time whose ticks found it in the kernel, or an interrupt on top "
-    f"of it{_ITS_CALLS}: then all of it was taken",
-    "irq_time": "interrupts are measured and left out: only what it called the kernel for, and "
-    "their entry and exit, is in it",
-    "virt_native": "measured at each boundary, and what interrupts on top of it took is added"
-    f"{_ITS_CALLS}: then all of it was taken",
-    "virt_gen": "measured at kernel entries only on CPUs of nohz_full=; on others that part of its "
-    f"run time whose ticks found it in the kernel, or an interrupt on top of it{_ITS_CALLS}: then "
-    "all of it was taken",
-}
-_CPU = {
-    "tick": "the CPU's ticks{each}, others' user time among them; softirqs are what ticks hit, "
-    "ksoftirqd's too",
-    "irq_time": "the CPU's, others' user time among it; irq and softirq are measured, ksoftirqd's "
-    "softirqs too, and taken out of ticks{each} of the rest",
-    "virt_native": "the CPU's, measured, others' user time among it; irq and softirq apart",
-    "virt_gen": "the CPU's ticks{each}, others' user time among them, except on CPUs of nohz_full=",
-}
+# What of the trace's time nobody has, and how much longer than the run what is beside it took,
+# before it has to be said.
+_UNKNOWN, _LONGER = 0.005, 1.1
+_WORDS = Path(__file__).with_suffix(".md")
 
 
-def why(
-    estimate: str,
-    regime: "Accounting | None",
-    config: dict[str, str],
-    steal: float,
-    hidden_from: str = "",
-) -> str:
-    # One sentence or two for a row of the table.
-    each = _each(config)
-    name = regime.regime if regime else ""
-    texts = {
-        "times": _USER.get(name, _UNKNOWN),
-        "system": _SYSTEM.get(name, _UNKNOWN),
-        "task_stat": (_NATIVE if name == "virt_native" else _RUN_TIME.get(name, _UNKNOWN)),
-        "schedstat": _RUN_TIME.get(name, _UNKNOWN),
-        "cpu_stat": _CPU.get(name, _UNKNOWN) + "; of the time between two snapshots, in which the "
-        "run lies; idle is measured where the kernel is tickless",
-        "mpstat": _CPU.get(name, _UNKNOWN) + "; of whole intervals within the run",
-        "traced": "entry, exit, exits to a hypervisor and cold caches lie outside every pair of "
-        "tracepoints, so it is an upper bound; tracing costs time itself",
-        "traced_and_hidden": f"one price for every interrupt, {hidden_from}: caches and batches "
-        "differ; it holds what tracing itself costs",
-        "work": "a baseline that was disturbed, another clock speed; the pace of cold caches is in "
-        "it, as loss. What the others are compared with",
+def doubts_of(
+    bundle: "Bundle", timeline: "Timeline | None", counts: Counted, untraced: str
+) -> dict[str, Any]:
+    # What there is to be said of the run, for every account; None for what is not worth saying.
+    victim, config = bundle.victim or Victim(), bundle.kernel_config
+    regime, wall = accounting(config), wall_s(bundle)
+    # openssl starts before it counts, and reads its clock after; on a slow host that is long.
+    asked = sum(run.asked_s for run in bundle.speed_runs)
+    unknown = (timeline.unknown_cpu_share if timeline else None) or 0.0
+    alone = steal = None
+    if bundle.baseline is not None:
+        alone = baseline_got(bundle)
+        steal = counted(bundle.baseline, victim_cpu(bundle.baseline)).steal_share
+    return {
+        "regime": regime.regime if regime else "",
+        "tick_ms": tick_ms(config),
+        "run_known": None not in (victim.start_ns, victim.end_ns),
+        "untraced": untraced,
+        "unknown_share": unknown if unknown >= _UNKNOWN else None,
+        "wall_s": wall,
+        "asked_s": asked if asked and wall > _LONGER * asked else None,
+        "stat_s": counts.stat_s if counts.stat_s > _LONGER * wall else None,
+        "baseline_share": alone,
+        "baseline_steal_share": worth_saying(steal),
     }
-    text = texts[estimate].replace("{each}", each)
-    return text + _stolen_by_others(estimate, steal)
 
 
-def _each(config: dict[str, str]) -> str:
-    each = tick_ms(config)
-    return f" of {each:.3g} ms" if each else ""
+def worth_saying(steal: float | None) -> float | None:
+    return steal if steal is not None and steal > STEAL_LIMIT else None
 
 
-def _stolen_by_others(estimate: str, steal: float) -> str:
-    if not steal > STEAL_LIMIT:
-        return ""
-    took = f". A hypervisor had the CPU for {share(steal)} of it (steal)"
-    if estimate.startswith("traced"):
-        return (
-            took + ", which a trace lays at whatever it paused: longest times and high "
-            "percentiles are not to be believed"
-        )
-    if estimate == "work":
-        return took + ": that loss is in it"
-    return took
+def why(estimate: str, doubts: dict[str, Any], steal: float, hidden_from: str) -> str:
+    # One sentence or two for a row of the table.
+    figures = {"estimate": estimate, "steal_share": worth_saying(steal), "hidden_from": hidden_from}
+    return as_text(render(_WORDS, doubts | figures))

@@ -4,6 +4,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import CaptureError
+from ...capture.manifest import Victim
 from ...parsers.counters import readings
 from ...parsers.proc_text import parse_schedstat
 from .counts import NAN, seconds_between
@@ -26,17 +27,16 @@ class Row(NamedTuple):
 
 def victim_cpu(bundle: "Bundle") -> int | None:
     """The CPU that the victim was pinned to, None where the manifest does not say."""
-    cpu = (bundle.victim or {}).get("cpu")
-    return cpu if isinstance(cpu, int) else None
+    return bundle.victim.cpu if bundle.victim else None
 
 
 def schedstat(bundle: "Bundle") -> Row:
     """The scheduler's run time of the victim, by the last reading of its own while it ran."""
     # "PID schedstat RUN_NS WAIT_NS SLICES".
-    victim = bundle.victim or {}
-    start, end, pid = (victim.get(key) for key in ("start_ns", "end_ns", "pid"))
+    victim = bundle.victim or Victim()
+    start, end, pid = victim.start_ns, victim.end_ns, victim.pid
     source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
-    if not (isinstance(start, int) and isinstance(end, int) and isinstance(pid, int)):
+    if start is None or end is None or pid is None:
         return _cpu_schedstat(bundle)
     for reading in reversed(readings(bundle, "victim", sides=False)):
         lines = [

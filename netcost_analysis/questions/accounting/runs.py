@@ -12,6 +12,7 @@ from ...capture.capture import Capture
 from ..tracing_overhead.counts import event_times
 from .counts import NAN, counted
 from .got_shares import ticks_share, traced_share, work_against
+from .run_time import victim_cpu
 from .side_by_side import wall_s
 
 if TYPE_CHECKING:
@@ -101,8 +102,7 @@ def _part(bundle: Bundle, name: str) -> Bundle | None:
 
 
 def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[str, Any]:
-    cpu = (run.victim or {}).get("cpu")
-    counts = counted(run, cpu if isinstance(cpu, int) else None)
+    counts = counted(run, victim_cpu(run))
     work, ticks = work_against(run, idle), ticks_share(run)
     return {
         "run": kind,

@@ -4,13 +4,12 @@ import math
 from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
+from ...capture.manifest import Victim
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import TaskStat, parse_task_stat
-from ...units import share
-from .counts import NAN, Counted, counted
+from .counts import NAN, Counted
 from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
-from .reasons import STEAL_LIMIT
-from .run_time import Row, victim_cpu
+from .run_time import Row
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 USER_HZ = 100
 # A baseline that had its CPU for less than all but this was disturbed.
 _DISTURBED = 0.03
-# What of the trace's time nobody has, and how much longer the snapshots' time is than the run,
-# before it has to be said.
-_UNKNOWN, _LONGER = 0.005, 0.1
 
 
 def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
@@ -34,65 +30,20 @@ def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
         raise CaptureError(f"{capture.path} has no victim: record one with --victim")
     try:
         timeline = capture.victim_timeline()
-        timeline.load()
+        _ = timeline.summary
     # ValueError: the manifest has the run end before it began, or on a CPU that was not recorded.
     except (CaptureError, ValueError) as error:
         return None, bundle, str(error)
     return timeline, bundle, ""
 
 
-def of_trace(bundle: "Bundle", timeline: "Timeline | None") -> str:
-    victim = bundle.victim or {}
-    told = ""
-    if not all(isinstance(victim.get(key), int) for key in ("start_ns", "end_ns")):
-        told = ". When the victim ran the bundle does not say: this is of all that was traced"
-    unknown = (timeline.unknown_cpu_share if timeline else None) or 0.0
-    if unknown >= _UNKNOWN:
-        told += f". Of that time {share(unknown)} has no known owner, so it may be too low as well"
-    return told
-
-
-def longer(bundle: "Bundle", counts: Counted) -> str:
-    # Idle before and after the run makes every share of it smaller.
-    wall = wall_s(bundle)
-    if not counts.stat_s > (1 + _LONGER) * wall:
-        return ""
-    return f". Here the snapshots are {counts.stat_s:.2f} s apart, and the run took {wall:.2f} s"
-
-
-def other_seconds(bundle: "Bundle") -> str:
-    # openssl starts before it counts, and reads its clock after; on a slow host that is long.
-    wall, asked = wall_s(bundle), sum(run.asked_s for run in bundle.speed_runs)
-    if not (asked and wall > (1 + _LONGER) * asked):
-        return ""
-    return f". This is of the run's {wall:.2f} s, work only of the {asked:.2f} s that openssl timed"
-
-
-def baseline_got(bundle: "Bundle") -> float:
-    """The share of wall time that the baseline had its CPU for, where that was disturbed; or NaN.
+def baseline_got(bundle: "Bundle") -> float | None:
+    """The share of wall time that the baseline had its CPU for, None where that was about all.
 
     What the baseline did not have is missing from all that is measured against it.
     """
     alone = task_stat(bundle.baseline).got if bundle.baseline else NAN
-    return alone if alone < 1 - _DISTURBED else NAN
-
-
-def undisturbed(bundle: "Bundle", work: float) -> tuple[float, float] | None:
-    """What a disturbed baseline had, and the share of work against one that had all of its CPU."""
-    alone = baseline_got(bundle)
-    return None if math.isnan(alone) else (alone, alone * work)
-
-
-def disturbed(bundle: "Bundle") -> str:
-    if bundle.baseline is None:
-        return ""
-    alone, told = baseline_got(bundle), ""
-    if not math.isnan(alone):
-        told = f". Here the baseline itself had its CPU for {share(alone)} only: this is too high"
-    stolen = counted(bundle.baseline, victim_cpu(bundle.baseline)).steal_share
-    if stolen > STEAL_LIMIT:
-        told += f". The baseline had {share(stolen)} steal: this is too high by about as much of it"
-    return told
+    return alone if alone < 1 - _DISTURBED else None
 
 
 def _or_nan(value: float | None) -> float:
@@ -101,8 +52,7 @@ def _or_nan(value: float | None) -> float:
 
 def wall_s(bundle: "Bundle") -> float:
     """Seconds from the victim's start to its end; NaN where the manifest does not say."""
-    wall = (bundle.victim or {}).get("wall_s")
-    return float(wall) if isinstance(wall, int | float) and wall > 0 else NAN
+    return _or_nan(bundle.victim.wall_s if bundle.victim else None)
 
 
 def times(bundle: "Bundle") -> Row:
@@ -135,9 +85,8 @@ def _charged(bundle: "Bundle") -> tuple[float, float, str]:
         ended = stats["ended"]
         parts = [ended.child_user_ticks / USER_HZ, ended.child_system_ticks / USER_HZ]
         return parts[0], parts[1], "of /proc/PID/stat over wall time"
-    told = [(bundle.victim or {}).get(key) for key in ("user_s", "system_s")]
-    parts = [float(one) if isinstance(one, int | float) else NAN for one in told]
-    return parts[0], parts[1], "by times(2) over wall time"
+    victim = bundle.victim or Victim()
+    return _or_nan(victim.user_s), _or_nan(victim.system_s), "by times(2) over wall time"
 
 
 def top_share(bundle: "Bundle") -> float | None:

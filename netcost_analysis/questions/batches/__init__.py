@@ -14,7 +14,6 @@ from .device_batches import device_batches
 from .irq_gaps import irq_gaps
 from .kernel_limits import KernelLimits, kernel_limits
 from .long_softirqs import long_softirqs
-from .net_rx_batches import net_rx_batches
 from .net_rx_totals import NetRxTotals, net_rx_totals
 from .packet_costs import packet_costs
 from .poll_costs import poll_costs
@@ -37,7 +36,6 @@ __all__ = [
     "irq_gaps",
     "kernel_limits",
     "long_softirqs",
-    "net_rx_batches",
     "net_rx_totals",
     "packet_costs",
     "poll_costs",

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...display.tables import plain as plain_value
+from ..inputs import fold
 
 QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
@@ -29,6 +30,16 @@ def net_rx(softirqs: pd.DataFrame) -> pd.DataFrame:
     return plain(softirqs[(softirqs["action"].astype(object) == "NET_RX") & whole])
 
 
+@fold("softirqs")
+def net_rx_softirqs(kept: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
+    # Of net_rx() what answers by single softirqs take.
+    return pd.concat([kept, net_rx(softirqs)[_OF_NET_RX]])
+
+
+_OF_NET_RX = [
+    *("cpu", "entry_ns", "exit_ns", "in_kthread"),
+    *("polls", "packets", "self_ns", "outside_polls_ns"),
+]
 Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 

@@ -17,11 +17,9 @@ _NEAR = 0.2
 
 
 class Misses(NamedTuple):
-    """How far a curve's shares are from those expected by its other steps.
-
-    median_share: of the share itself. worst: the step farthest off. others_batch: the largest batch
-    of the other steps, where that one's is more than twice as large; else None.
-    """
+    # How far a curve's shares are from those expected by its other steps. median_share: of the
+    # share itself. worst: the step farthest off. others_batch: the largest batch of the other
+    # steps, where that one's is more than twice as large; else None.
 
     median_share: float
     worst: dict[str, Any]
@@ -40,7 +38,7 @@ def misses(curve: pd.DataFrame) -> Misses | None:
 
 
 class Prices(NamedTuple):
-    """Medians over steps: of packet_part_ns and poll_part_ns; times: the second by the first."""
+    # Medians over steps: of packet_part_ns and poll_part_ns; times: the second by the first.
 
     packet_ns: float
     around_ns: float
@@ -53,15 +51,13 @@ def _prices(steps: pd.DataFrame) -> Prices | None:
 
 
 class Bend(NamedTuple):
-    """Why curves bend, over the steps of an experiment that have a step before them.
-
-    full: how many steps have most of their work in kernel threads. steps: the others, of which flat
-    (flat_steps) are those whose share hardly grows, and slowest is the one where it grows least.
-    still: how many have batches that hardly grow, and still_growth, how much the share grows there,
-    by the rate's growth. grown: how many others; of their shares packets_share is the packets' own,
-    saved_share what batches save; grown_prices: of these. again: how many have more than a quarter
-    of the polls followed by another, at most repoll_share of them.
-    """
+    # Why curves bend, over the steps of an experiment that have a step before them. full: how many
+    # steps have most of their work in kernel threads. steps: the others, of which flat (flat_steps)
+    # are those whose share hardly grows, and slowest is the one where it grows least. still: how
+    # many have batches that hardly grow, and still_growth, how much the share grows there, by the
+    # rate's growth. grown: how many others; of their shares packets_share is the packets' own,
+    # saved_share what batches save; grown_prices: of these. again: how many have more than a
+    # quarter of the polls followed by another, at most repoll_share of them.
 
     full: int
     steps: pd.DataFrame
@@ -107,14 +103,12 @@ def bend(curves: pd.DataFrame) -> Bend | None:
 
 
 class Condition(NamedTuple):
-    """What batches would have to do for document 002's flat part, and what they do here.
-
-    from_per_s, to_per_s: its rates; growth: of them. full_batch: what a poll takes at most.
-    most_batch: packets of a poll at its lower rate, at most. alone_times, pairs_times: how many
-    times a packet's own cost the work around a batch must be, where packets came alone there, and
-    in twos; here_times: what it is here. near: the step of about that rate, None without;
-    costs_times: how many times its share growth times its rate would cost, in full batches.
-    """
+    # What batches would have to do for document 002's flat part, and what they do here. from_per_s,
+    # to_per_s: its rates; growth: of them. full_batch: what a poll takes at most. most_batch:
+    # packets of a poll at its lower rate, at most. alone_times, pairs_times: how many times a
+    # packet's own cost the work around a batch must be, where packets came alone there, and in
+    # twos; here_times: what it is here. near: the step of about that rate, None without;
+    # costs_times: how many times its share growth times its rate would cost, in full batches.
 
     from_per_s: int
     to_per_s: int
@@ -155,7 +149,7 @@ def condition(steps: pd.DataFrame) -> Condition | None:
 
 
 class Curve(NamedTuple):
-    """One curve: its steps that have a step before them, and how well shares are predicted."""
+    # One curve: its steps that have a step before them, and how well shares are predicted.
 
     name: str
     steps: list[dict[str, Any]]

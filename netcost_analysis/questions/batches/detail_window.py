@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...timeline.timeline import Timeline
-from ..example import detail
 from ..question import question
 
 if TYPE_CHECKING:
@@ -11,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DetailWindow(NamedTuple):
-    """The window of netcost.detail(): whether it is but a part, from where on, how long."""
+    """The window of Timeline.excerpt: whether it is only a part, where it begins, its length."""
 
     is_part: bool
     offset_ns: int
@@ -20,11 +19,23 @@ class DetailWindow(NamedTuple):
 
 @question(rows=0)
 def detail_window(timeline: Timeline) -> DetailWindow:
-    """Which part of a very large capture single softirqs and polls are looked at; else all of it.
+    """Which part of a very large capture single softirqs and polls are shown of; else all of it.
 
-    Source: netcost.detail(), the window whose tables fit in memory.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    DetailWindow
+        is_part, offset_ns (from the capture's start), duration_ns.
+
+    Notes
+    -----
+    Source: Timeline.excerpt, the window whose rows fit in memory.
     """
-    part = detail(timeline)
+    part = timeline.excerpt
     return DetailWindow(part is not timeline, part.offset_ns, part.duration_ns)
 
 

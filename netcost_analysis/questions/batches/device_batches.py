@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...timeline.timeline import Timeline
-from ..example import detail
 from ..question import question
-from .poll_sizes import polls_of
+from .poll_sizes import budget_of, by_work, mean_batch, poll_sizes, timed, traps_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +32,7 @@ _TYPES: dict[str, Any] = {
 
 @question(
     needs=("napi:napi_poll",),
+    inputs=("polls",),
     main_columns=(
         "device",
         "polls",
@@ -46,33 +46,63 @@ _TYPES: dict[str, Any] = {
 def device_batches(timeline: Timeline) -> pd.DataFrame:
     """How many packets the polls of each device received.
 
-    Returns a row per device, most polls first: device, polls, known (polls whose work is), packets
-    (Int64), batch_mean (packets of a poll that received any), batch_median (of all; both NaN where
-    unknown), empty_polls, full_polls, almost_full_polls (as trap of poll_sizes has them), budget
-    (that most polls had), without_begin (polls that busy polling or netpoll made: no time is
-    known). Raises MissingEventsError without napi_poll. Source: polls, of a large capture those of
-    a stretch from its middle.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per device, most polls first: device, polls, known (polls whose packets are),
+        packets, batch_mean (packets of a poll that received any), batch_median (of all),
+        empty_polls, full_polls, almost_full_polls (as trap of poll_sizes has them), budget (that
+        most polls had), without_begin (busy polling and netpoll: no time is known). NA where
+        unknown.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: poll_sizes.
     """
-    polls = detail(timeline).polls
-    rows = []
-    for device, own in polls.groupby(polls["device"].astype(object), dropna=False):
-        found = polls_of(own)
-        traps = found.traps
-        row = {"device": device, "polls": len(own), "known": found.known}
-        work = {
-            "packets": found.packets,
-            "batch_mean": found.batch_mean,
-            "batch_median": found.median,
-            "empty_polls": traps.of("empty"),
-            "full_polls": traps.of("full"),
-            "almost_full_polls": traps.of("almost full"),
-        }
-        unknown = dict.fromkeys(work, None)
-        rest = {"budget": found.budget, "without_begin": traps.without_begin}
-        rows.append(row | (work if found.known else unknown) | rest)
-    columns = list(_TYPES)
-    frame = pd.DataFrame(rows, columns=columns).astype(_TYPES)
+    rows = [
+        {"device": device, **_row(sizes)}
+        for device, sizes in poll_sizes(timeline).groupby("device", sort=True)
+    ]
+    frame = pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
     return frame.sort_values("polls", ascending=False, kind="stable", ignore_index=True)
+
+
+def _row(sizes: pd.DataFrame) -> dict[str, Any]:
+    # sizes: of one device.
+    polls, traps = by_work(sizes), traps_of(sizes)
+    row = {
+        "polls": traps.polls,
+        "known": int(polls.sum()),
+        "budget": budget_of(sizes),
+        "without_begin": traps.without_begin,
+    }
+    if not row["known"]:
+        return row
+    return row | {
+        "packets": int(sizes["packets"].sum()),
+        "batch_mean": mean_batch(polls),
+        "batch_median": _median(polls),
+        "empty_polls": traps.of("empty"),
+        "full_polls": traps.of("full"),
+        "almost_full_polls": traps.of("almost full"),
+    }
+
+
+def _median(polls: "pd.Series[int]") -> float:
+    # Of packets of a poll, where polls is how many have so many.
+    upto, half = polls.cumsum(), polls.sum() / 2
+    middle = polls.index[(upto >= half) & (upto - polls <= half)]
+    return float(middle[[0, -1]].to_numpy().mean())
 
 
 @device_batches.figures
@@ -107,9 +137,9 @@ def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
 def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import batches
 
-    polls = _polls(answer, device)
-    budget = answer.frame.set_index("device")["budget"][device]
-    batches(ax, polls, None if pd.isna(budget) else int(budget))
+    sizes = poll_sizes(answer.timeline)
+    sizes = sizes[sizes["device"] == device]
+    batches(ax, by_work(sizes), budget_of(sizes))
     ax.set_title(device)
 
 
@@ -122,10 +152,6 @@ def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
 def _cost(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import cost_per_packet
 
-    cost_per_packet(ax, _polls(answer, device))
+    polls = timed(answer.timeline)
+    cost_per_packet(ax, polls[polls["device"] == device])
     ax.set_title(device)
-
-
-def _polls(answer: "Answer[pd.DataFrame]", device: str) -> pd.DataFrame:
-    polls = detail(answer.timeline).polls
-    return polls[polls["device"] == device]

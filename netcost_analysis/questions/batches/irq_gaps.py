@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .common import crosses_gap, plain, records, spread_of
 
@@ -18,33 +19,44 @@ _LINES = 8
 
 @question(
     needs=("irq:irq_handler_entry", "irq:irq_handler_exit"),
+    inputs=("hardirqs", "coverage"),
     main_columns=("cpu", "irq", "name", "interrupts_per_s", "median_ns", "longest_ns"),
     rows=_LINES,
 )
 def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     """Time from one interrupt of a line to the next on the same CPU, vectors included.
 
-    Returns a row per cpu, irq_context, irq, name, most interrupts first: device (of a line),
-    interrupts, interrupts_per_s (over the window), ns (their own time), gaps (how many were
-    measured: those across a gap of the record are left out), mean_ns, median_ns, p90_ns, p99_ns,
-    longest_ns (Int64, of the gaps, NA without any). Raises MissingEventsError without
-    irq_handler_entry and irq_handler_exit.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per cpu, irq_context, irq and name, most interrupts first: device (of a line),
+        interrupts, interrupts_per_s (over the window), ns (their own time), gaps (how many were
+        measured), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (of the gaps, NA without any).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: hardirqs. What spans a gap of the record is not measured.
     """
-    timeline.load("hardirqs", "coverage")
-    return gaps_from(timeline.hardirqs, timeline.coverage, timeline.duration_ns)
-
-
-def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) -> pd.DataFrame:
-    # irq_gaps() of two tables.
-    rows = plain(hardirqs[hardirqs["entry_ns"].notna()]).rename(columns={"context": "irq_context"})
-    rows = rows.sort_values(["cpu", "entry_ns"], kind="stable", ignore_index=True)
+    hardirqs, coverage = rows(timeline, "hardirqs", "coverage")
+    irqs = plain(hardirqs[hardirqs["entry_ns"].notna()]).rename(columns={"context": "irq_context"})
+    irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable", ignore_index=True)
     keys = ["cpu", "irq_context", "irq", "name"]
-    before = rows.groupby(keys, dropna=False)["entry_ns"].shift()
-    rows["gap_ns"] = (rows["entry_ns"] - before).astype("Int64")
-    known = rows[rows["gap_ns"].notna()]
+    before = irqs.groupby(keys, dropna=False)["entry_ns"].shift()
+    irqs["gap_ns"] = (irqs["entry_ns"] - before).astype("Int64")
+    known = irqs[irqs["gap_ns"].notna()]
     broken = crosses_gap(coverage, known["cpu"], before[known.index], known["entry_ns"])
-    rows.loc[known.index[broken.to_numpy(dtype=bool)], "gap_ns"] = pd.NA
-    groups = rows.groupby(keys, dropna=False)
+    irqs.loc[known.index[broken.to_numpy(dtype=bool)], "gap_ns"] = pd.NA
+    groups = irqs.groupby(keys, dropna=False)
     table = pd.DataFrame(
         {
             "device": groups["device"].first(),
@@ -52,8 +64,8 @@ def gaps_from(hardirqs: pd.DataFrame, coverage: pd.DataFrame, window_ns: int) ->
             "ns": groups["self_ns"].sum().astype("int64"),
             "gaps": groups["gap_ns"].count().astype("int64"),
         }
-    ).join(spread_of(rows, keys, "gap_ns"))
-    seconds = window_ns / 1e9 if window_ns else float("nan")
+    ).join(spread_of(irqs, keys, "gap_ns"))
+    seconds = timeline.duration_ns / 1e9 or float("nan")
     table.insert(2, "interrupts_per_s", table["interrupts"] / seconds)
     table = table.sort_values("interrupts", ascending=False, kind="stable")
     return table.reset_index()
@@ -80,7 +92,7 @@ def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
 def _gaps(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import spreads
 
-    rows = _shown(answer)
-    lines = records(rows.assign(of=" (" + rows["device"].astype("string") + ")"))
+    shown = _shown(answer)
+    lines = records(shown.assign(of=" (" + shown["device"].astype("string") + ")"))
     labels = [f"{row['name']}{row['of'] or ''}, CPU {row['cpu']}" for row in lines]
-    spreads(ax, rows, labels, "from one interrupt to the next of that line")
+    spreads(ax, shown, labels, "from one interrupt to the next of that line")

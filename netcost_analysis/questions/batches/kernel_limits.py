@@ -23,9 +23,18 @@ _USUAL_HZ = (100, 1000)
 class KernelLimits:
     """What bounds a softirq: settings of the host, None where they were not recorded.
 
-    netdev_budget: packets that one NET_RX may poll. netdev_budget_usecs: microseconds it may take.
-    dev_weight: the budget of a poll of the backlog. hz: ticks a second (CONFIG_HZ). source: where
-    the settings come from.
+    Parameters
+    ----------
+    netdev_budget : int, optional
+        Packets that one NET_RX may poll.
+    netdev_budget_usecs : int, optional
+        Microseconds that one NET_RX may take.
+    dev_weight : int, optional
+        The budget of a poll of the backlog.
+    hz : int, optional
+        Ticks a second (CONFIG_HZ).
+    source : str
+        Where the settings come from.
     """
 
     netdev_budget: int | None = None
@@ -79,8 +88,20 @@ def _softirq_jiffies(hz: int) -> int:
 def kernel_limits(capture: Capture) -> KernelLimits:
     """The limits on softirqs that a bundle's host had; all None for a bare recording.
 
-    From before/settings/sysctl_net_core (a setting that after/ has otherwise is None), else the
-    manifest's host.sysctls; HZ from its kernel configuration. Never raises.
+    Parameters
+    ----------
+    capture : Capture
+        The recording.
+
+    Returns
+    -------
+    KernelLimits
+        The settings; a setting that changed during the recording is None.
+
+    Notes
+    -----
+    Source: before/settings/sysctl_net_core and after/, else the manifest's host.sysctls; HZ from
+    its kernel configuration.
     """
     return limits_of(capture)
 
@@ -117,9 +138,8 @@ def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
     if before:
         kept = {name: value for name, value in before.items() if after.get(name, value) == value}
         return kept, "before/settings/sysctl_net_core"
-    host: Any = bundle.manifest.get("host")
-    sysctls: Any = host.get("sysctls") if isinstance(host, dict) else None
-    if not isinstance(sysctls, dict):
+    sysctls = bundle.manifest.host.sysctls
+    if sysctls is None:
         return {}, "none recorded"
     told = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
     return {name: value for name, value in told.items() if value}, "manifest.json, host.sysctls"
@@ -135,10 +155,7 @@ def _parsed(text: str) -> dict[str, int]:
 
 
 def _number(value: Any) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return None
-    text = str(value)
-    return int(text) if re.fullmatch(r"[1-9]\d{0,8}", text) else None
+    return int(value) if re.fullmatch(r"[1-9]\d{0,8}", str(value)) else None
 
 
 @kernel_limits.figures

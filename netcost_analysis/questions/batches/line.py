@@ -1,11 +1,11 @@
 # A straight line through polls, with intervals that do not assume more than there is.
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ...units import duration, plural
 from .common import Ints
 
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
@@ -20,16 +20,24 @@ _MOST_BLOCKS, _LEAST_POLLS = 40, 10
 _BESIDE, _KIND, _CERTAIN = 0.25, 30, 0.99
 
 
+class Bent(NamedTuple):
+    # Polls of least to most packets, which surely take another time in the mean than the line says.
+    least: int
+    most: int
+    mean_ns: float
+    line_ns: float
+
+
 @dataclass(frozen=True)
 class Line:
-    # ns = fixed_ns + marginal_ns * work. fixed, marginal: of each resample. bent: where polls take
-    # surely something else than the line says, None where it describes all of them.
+    # ns = fixed_ns + marginal_ns * work. fixed, marginal: of each resample. bent: None where the
+    # line describes all polls.
     fixed_ns: float
     marginal_ns: float
     r_squared: float
     fixed: Floats
     marginal: Floats
-    bent: str | None
+    bent: "Bent | None"
 
     def interval(self, values: Floats) -> tuple[float, float]:
         # The middle 95 % of what the resamples say of a figure.
@@ -85,11 +93,11 @@ def _wider(blocks: int) -> float:
     )
 
 
-def _bent(line: Line, work: Floats, ns: Floats, which: Ints, drawn: Floats) -> str | None:
+def _bent(line: Line, work: Floats, ns: Floats, which: Ints, drawn: Floats) -> Bent | None:
     # Polls of 1, 2, 3 to 4, 5 to 8, ... packets: the means of their time beside the line's.
     kinds = np.ceil(np.log2(work)).astype("int64")
     blocks, wider = drawn.shape[1], _wider(drawn.shape[1])
-    worst, said = _BESIDE, None
+    worst, found = _BESIDE, None
     for kind in np.unique(kinds):
         here = kinds == kind
         if here.sum() < _KIND:
@@ -108,14 +116,8 @@ def _bent(line: Line, work: Floats, ns: Floats, which: Ints, drawn: Floats) -> s
         surely = max(low, -high) / mean if mean > 0 else 0.0
         if surely > worst:
             least, most = int(work[here].min()), int(work[here].max())
-            many = str(most) if least == most else f"{least} to {most}"
-            worst = surely
-            said = (
-                f"polls of {many} {'packet' if most == 1 else 'packets'} take {duration(mean)} "
-                "in the mean, "
-                f"and the line says {duration(mean - beside)}"
-            )
-    return said
+            worst, found = surely, Bent(least, most, float(mean), float(mean - beside))
+    return found
 
 
 def solve(sums: Floats, centre: float = 0.0) -> tuple[Floats, Floats]:
@@ -132,16 +134,9 @@ def refusal(
 ) -> str | None:
     # Why no line can be laid through these polls; None where one can.
     if not has_work:
-        return "this kernel's napi_poll has no work field"
-    sizes = len(np.unique(work))
+        return "no work field"
     if len(work) < min_polls:
-        return f"{plural(len(work), 'poll')} with packets; it takes {min_polls:,}"
-    if sizes < min_works:
-        return f"batches of {plural(sizes, 'size')} only; it takes {min_works}"
-    spread = work.std() / work.mean()
-    if spread < min_spread:
-        return (
-            f"batches hardly differ: their standard deviation is {100 * spread:.0f} % of their "
-            f"mean; it takes {100 * min_spread:.0f} %"
-        )
-    return None
+        return "few polls"
+    if len(np.unique(work)) < min_works:
+        return "few sizes"
+    return "similar sizes" if work.std() / work.mean() < min_spread else None

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs", "polls", "coverage"),
     main_columns=(
         *("ns", "cpu", "comm", "device", "polls", "packets"),
         *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),
@@ -29,11 +30,28 @@ def long_softirqs(
 ) -> pd.DataFrame:
     """NET_RX that took long for few packets, and the longest few whatever they did.
 
-    longer_ns, fewer_packets: the defaults are document 000's "well over 20,000 usec to process less
-    than 64 packets". longest: how many to show regardless. Returns rows of softirq_chains, the
-    longest first, with picked: "few packets" or "longest". What an interrupt, or on PREEMPT_RT
-    another task, had of it is nested_ns. Without napi_poll nobody knows who had few packets: then
-    the longest alone. Raises MissingEventsError without softirq_entry and softirq_exit.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    longer_ns : int
+        How long is long; by default document 000's "well over 20,000 usec".
+    fewer_packets : int
+        Below how many packets are few; by default document 000's 64. Without napi_poll nobody
+        knows: then the longest alone.
+    longest : int
+        How many of the longest to show.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Rows of softirq_chains, the longest first, with picked: "few packets" or "longest". What an
+        interrupt, or on PREEMPT_RT another task, had of one is nested_ns.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
     """
     chains = softirq_chains(timeline)
     return outliers_from(chains, longer_ns, fewer_packets, longest)

@@ -19,13 +19,24 @@ if TYPE_CHECKING:
 class NetRxTotals(NamedTuple):
     """NET_RX softirqs in all, those that were seen from entry to exit; None where not known.
 
-    softirqs, ns: all, from entry to exit. with_polls: those with polls, of which polls, packets and
-    self_ns (without what interrupted them) are, and cpu_share (self_ns of the CPUs' time) and
-    polls_share (of self_ns, what was in polls). dispatches, dispatch_ns: those without a poll.
-    device: the one with most packets; batch_mean: packets of its polls that received any.
-    priced_device: the first with a line (poll_costs); alone_ns: what a packet of it costs that
-    comes alone; together_ns: one of together that come in one poll; None where that cannot be told
-    from noise.
+    Parameters
+    ----------
+    softirqs, ns : int
+        All, and their time from entry to exit.
+    with_polls, polls, packets : int
+        Those with polls, and what they polled.
+    self_ns : int
+        Time of those with polls, without what interrupted them.
+    cpu_share, polls_share : float, optional
+        Of the CPUs' time, self_ns; of self_ns, what was in polls; 0 to 1.
+    dispatches, dispatch_ns : int
+        Those without a poll, and their time.
+    device, batch_mean : str and float, optional
+        The one with most packets, and packets of its polls that received any.
+    priced_device : str, optional
+        The first device with a line that can be used (poll_costs).
+    alone_ns, together, together_ns : float, int and float, optional
+        What a packet of priced_device costs that comes alone, and one of `together` in one poll.
     """
 
     softirqs: int
@@ -46,12 +57,32 @@ class NetRxTotals(NamedTuple):
     together_ns: float | None
 
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit"), rows=0)
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs", "polls", "coverage"),
+    rows=0,
+)
 def net_rx_totals(timeline: Timeline) -> NetRxTotals:
     """What NET_RX softirqs did and took in all, and what a packet costs alone and with others.
 
-    Sums of softirq_chains, and the costs of poll_costs. Raises MissingEventsError without
-    softirq_entry and softirq_exit.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    NetRxTotals
+        Sums over all CPUs of the timeline.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: sums of softirq_chains, and the costs of poll_costs.
     """
     chains = softirq_chains(timeline)
     costs = None

@@ -27,17 +27,38 @@ _MOST_TOGETHER = 64
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=("softirqs", "hardirqs", "polls"),
     main_columns=("device", "batch", "packet_ns", "packet_low_ns", "packet_high_ns", "fixed_share"),
     rows=len(_SIZES),
 )
 def packet_costs(timeline: Timeline, sizes: tuple[int, ...] = _SIZES) -> pd.DataFrame:
     """What a packet costs in batches of so many, by the line of poll_costs and what was measured.
 
-    sizes: packets per poll. Returns a row per size and device that has a line and no doubt: device,
-    batch, packet_ns = (irq + core + fixed) / batch + marginal, packet_low_ns and
-    packet_high_ns (of the line's resamples; nothing costs less than 0), fixed_share (what of
-    packet_ns falls as batches grow), seen (whether a poll was as small as that, and one as large).
-    Raises ValueError for a size below 1, MissingEventsError as poll_costs does.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    sizes : tuple of int
+        Packets per poll, each at least 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per size and device that has a line without doubt: device, batch, packet_ns,
+        packet_low_ns, packet_high_ns (95 % of the line's resamples, not below 0), fixed_share
+        (what of packet_ns falls as batches grow), seen (whether polls were as small as that, and
+        as large).
+
+    Raises
+    ------
+    ArgumentError
+        For a size below 1.
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    packet_ns = (interrupt + softirq outside polls + fixed) / batch + marginal. Source: poll_costs.
     """
     if any(size < 1 for size in sizes):
         raise ArgumentError("a batch has at least one packet")
@@ -68,7 +89,7 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
 
 
 class Price(NamedTuple):
-    """What a packet costs that comes alone, and one of together that come in one poll."""
+    # What a packet costs that comes alone, and one of together that come in one poll.
 
     alone_ns: float
     together: int
@@ -76,7 +97,7 @@ class Price(NamedTuple):
 
 
 def alone_and_together(cost: Any) -> Price:
-    """Of a row of poll_costs with a line: as large a batch as there was."""
+    # Of a row of poll_costs with a line: as large a batch as there was.
     together = min(int(cost["largest_batch"]), _MOST_TOGETHER)
     alone, shared = (
         packet_ns(around_ns(cost), float(cost["fixed_ns"]), float(cost["marginal_ns"]), size)

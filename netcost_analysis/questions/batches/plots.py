@@ -1,4 +1,4 @@
-"""Pictures of softirqs and batches: each takes tidy DataFrames and an Axes, and draws."""
+# Pictures of softirqs and batches: each takes tidy DataFrames and an Axes, and draws.
 
 from collections.abc import Sequence
 
@@ -28,10 +28,8 @@ _SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], K
 
 
 def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
-    """Draw where the time of a typical NET_RX goes, by device.
-
-    parts: as parts_of returns it: device, softirqs, and a mean in ns for each part.
-    """
+    # Draw where the time of a typical NET_RX goes, by device. parts: as parts_of returns it:
+    # device, softirqs, and a mean in ns for each part.
     places = np.arange(len(parts))[::-1]
     left = np.zeros(len(parts))
     scale, unit = axis_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
@@ -53,10 +51,8 @@ def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
 
 
 def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
-    """Draw how packets come in polls: a row per device and CPU, a column per batch size.
-
-    sizes: as poll_sizes returns it. most: rows, those with most polls first.
-    """
+    # Draw how packets come in polls: a row per device and CPU, a column per batch size. sizes: as
+    # poll_sizes returns it. most: rows, those with most polls first.
     known = sizes[sizes["work"].notna()]
     counts = known.groupby(["device", "cpu", "work"])["polls"].sum().unstack("work", fill_value=0)
     counts = counts.loc[counts.sum(axis=1).nlargest(most).index]
@@ -82,10 +78,8 @@ def batch_matrix(ax: Axes, sizes: pd.DataFrame, most: int = 16) -> None:
 
 
 def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> None:
-    """Draw a median, the 90th and 99th percentile and the longest of several things, in a row each.
-
-    rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: the axis.
-    """
+    # Draw a median, the 90th and 99th percentile and the longest of several things, in a row each.
+    # rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: the axis.
     known = rows[["median_ns", "p90_ns", "p99_ns", "longest_ns"]].astype("float64").clip(lower=1)
     scale, unit = axis_unit(float(known["p90_ns"].median()))
     places = np.arange(len(known))[::-1]
@@ -118,11 +112,9 @@ def softirq_limits(
     longer_ns: int = 20_000_000,
     fewer_packets: int = 64,
 ) -> None:
-    """Draw each NET_RX by its packets and its time, with the limits of both, and what is strange.
-
-    chains: with packets, ns, in_kthread. limits: of the host. longer_ns, fewer_packets: the corner
-    of long_softirqs.
-    """
+    # Draw each NET_RX by its packets and its time, with the limits of both, and what is strange.
+    # chains: with packets, ns, in_kthread. limits: of the host. longer_ns, fewer_packets: the
+    # corner of long_softirqs.
     known = chains[chains["packets"].notna() & (chains["polls"] > 0).fillna(False)]
     if len(known) > _MOST_POINTS:
         longest = known["ns"].nlargest(_MOST_POINTS // 20).index
@@ -191,18 +183,24 @@ def softirq_limits(
 
 
 def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
-    """Draw how many rounds the runs of softirqs made, and which left something pending.
-
-    runs: as softirq_runs returns it. most: rounds that the kernel allows, marked.
-    """
+    # Draw how many rounds the runs of softirqs made, and after which something was pending. runs:
+    # as softirq_runs returns it. most: rounds that the kernel allows, marked.
     kinds: tuple[tuple[pd.Series[bool], str, str], ...] = (
-        (~runs["in_kthread"] & ~runs["left"], KIND["poll"], "nothing left"),
-        (~runs["in_kthread"] & runs["left"], KIND["softirq"], "something left pending"),
-        (runs["in_kthread"] & ~runs["left"], PART["scheduled"], "in a kernel thread, nothing left"),
-        (runs["in_kthread"] & runs["left"], PART["stolen_other"], "in a kernel thread, left"),
+        (~runs["in_kthread"] & ~runs["still_pending"], KIND["poll"], "nothing pending"),
+        (~runs["in_kthread"] & runs["still_pending"], KIND["softirq"], "something still pending"),
+        (
+            runs["in_kthread"] & ~runs["still_pending"],
+            PART["scheduled"],
+            "in a kernel thread, nothing pending",
+        ),
+        (
+            runs["in_kthread"] & runs["still_pending"],
+            PART["stolen_other"],
+            "in a kernel thread, still pending",
+        ),
     )
-    # Without raises nobody knows whether anything was left.
-    if runs["left"].isna().any():
+    # Without raises nobody knows whether anything was pending.
+    if runs["still_pending"].isna().any():
         kinds = (
             (~runs["in_kthread"], KIND["poll"], "on top of whoever ran"),
             (runs["in_kthread"], PART["scheduled"], "in a kernel thread"),

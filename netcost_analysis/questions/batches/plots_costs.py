@@ -17,11 +17,9 @@ _LINE = PART["stolen_network"]
 
 
 def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
-    """Draw what the polls of a device took by their packets, and the line through them.
-
-    polls: of that device, with work and self_ns. cost: its row of poll_costs; without a line (NA)
-    only the polls are drawn.
-    """
+    # Draw what the polls of a device took by their packets, and the line through them. polls: of
+    # that device, with work and self_ns. cost: its row of poll_costs; without a line (NA) only the
+    # polls are drawn.
     known = polls[["work", "self_ns"]].dropna()
     known = known[known["work"] > 0].astype("float64")
     groups = known.groupby("work")["self_ns"]
@@ -63,10 +61,8 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
 
 
 def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
-    """Draw what a packet costs by the size of its batch.
-
-    costs: of one device, as packet_costs returns it.
-    """
+    # Draw what a packet costs by the size of its batch. costs: of one device, as packet_costs
+    # returns it.
     scale, unit = axis_unit(float(costs["packet_ns"].max()))
     batch = costs["batch"].to_numpy(dtype="float64")
     low, high = (costs[f"packet_{side}_ns"].to_numpy() / scale for side in ("low", "high"))
@@ -94,10 +90,8 @@ def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
 
 
 def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
-    """Draw a curve's CPU share over its packet rate: measured, predicted, and without batches.
-
-    curve: the rows of one curve, as rate_curve returns them.
-    """
+    # Draw a curve's CPU share over its packet rate: measured, predicted, and without batches.
+    # curve: the rows of one curve, as rate_curve returns them.
     rate = curve["rate_per_s"].to_numpy() / 1e3
     lines = (
         # More than all of a CPU is cut off.
@@ -120,10 +114,8 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
 
 
 def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:
-    """Draw how large batches are at each rate, a line for each curve.
-
-    curves: as rate_curve returns it.
-    """
+    # Draw how large batches are at each rate, a line for each curve. curves: as rate_curve returns
+    # it.
     for place, (name, curve) in enumerate(curves.groupby("curve", sort=False)):
         look = {"color": _COLORS[place % 4], "marker": _MARKERS[place % 4], "markersize": 5}
         rate = curve["rate_per_s"] / 1e3

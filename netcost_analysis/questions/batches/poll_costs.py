@@ -1,15 +1,18 @@
 # What a poll costs however few packets it has.
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from ...display.templates import as_text, render
 from ...timeline.timeline import Timeline
+from ..inputs import once, rows
 from ..question import question
 from .common import called, int64, net_rx, plain, records
 from .line import Floats, Line, fit, floats, refusal
-from .poll_sizes import mean_batch
+from .poll_sizes import mean_batch, timed
 from .softirq_chains import chains_from
 
 if TYPE_CHECKING:
@@ -21,11 +24,12 @@ if TYPE_CHECKING:
 _DEVICES = 3
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2
-_NOT_STRAIGHT = "the cost is no straight line"
+_WHY = Path(__file__).with_name("poll_costs_why.md")
 
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=("softirqs", "hardirqs", "polls"),
     main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
     rows=0,
 )
@@ -38,13 +42,33 @@ def poll_costs(
 ) -> pd.DataFrame:
     """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals.
 
-    per_cpu: a row per device and CPU, else cpu is NA. min_polls, min_works, min_spread: fewer polls
-    with packets, fewer different batch sizes, or a standard deviation below this part of the mean
-    batch, and there is no line: its columns are NA and refused says why. The line is of self_ns on
-    work, by least squares; the intervals hold 95 % of 2,000 resamples of stretches of neighbouring
-    polls (seeded). Interrupts and the softirq's own time are not fitted but measured, for
-    each poll: irq_per_poll_ns, outside_polls_per_poll_ns. Definitions: docs/definitions.md. Raises
-    MissingEventsError without one of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    per_cpu : bool
+        A row per device and CPU; else cpu is NA.
+    min_polls, min_works, min_spread : int, int and float
+        With fewer polls with packets, fewer different batch sizes, or a standard deviation below
+        this part of the mean batch there is no line: its columns are NA, and refused and why say
+        so.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns: docs/columns.md; most packets first.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: polls, softirqs and hardirqs. The line is of self_ns on work, by least squares; the
+    intervals hold 95 % of 2,000 resamples of stretches of neighbouring polls (seeded). Interrupts
+    and the softirq's own time are not fitted but measured, for each poll: irq_per_poll_ns,
+    outside_polls_per_poll_ns. Definitions: docs/definitions.md.
     """
     work = gathered(timeline)
     limits = (min_polls, min_works, min_spread)
@@ -61,22 +85,14 @@ class Gathered(NamedTuple):
     lines: pd.DataFrame
 
 
+@once
 def gathered(timeline: Timeline) -> Gathered:
     # Polls with their share of what surrounds them.
-    timeline.load("softirqs", "hardirqs", "polls")
+    softirqs, hardirqs, polls = rows(timeline, "softirqs", "hardirqs", "polls")
     window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    return gathered_from(timeline.softirqs, timeline.hardirqs, timeline.polls, window)
-
-
-def gathered_from(
-    softirqs: pd.DataFrame,
-    hardirqs: pd.DataFrame,
-    polls: pd.DataFrame,
-    window: tuple[int, int],
-) -> Gathered:
-    rows = plain(polls)
-    rows["device"] = rows["device"].fillna("(no_device)")
-    rows["ordinal"] = int64(rows["softirq_ordinal"])
+    table = plain(polls)
+    table["device"] = table["device"].fillna("(no_device)")
+    table["ordinal"] = int64(table["softirq_ordinal"])
     chains = chains_from(softirqs, hardirqs, polls)
     whole = net_rx(softirqs)
     of_line = _lines_with_device(hardirqs)
@@ -86,34 +102,26 @@ def gathered_from(
     shares = whole[["cpu", "ordinal", "outside_polls_ns", "polls"]].merge(
         chains[["cpu", "ordinal", "raiser_ns"]], on=["cpu", "ordinal"], how="left"
     )
-    rows = rows.merge(shares, on=["cpu", "ordinal"], how="left")
+    table = table.merge(shares, on=["cpu", "ordinal"], how="left")
     for name, of in (("outside_polls_ns", "outside_polls_ns"), ("irq_ns", "raiser_ns")):
-        rows[name] = (rows[of].astype("Float64") / rows["polls"]).fillna(0.0).astype("float64")
-    rows["raised"] = (rows["raiser_ns"].notna() / rows["polls"]).fillna(0.0).astype("float64")
-    rows = rows.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
-    inside = rows["ordinal"] >= 0
-    rows["again"] = rows.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
-    cut = (rows["start_ns"] < window[0]) | (rows["end_ns"] > window[1])
-    rows["cut"] = cut.fillna(False).astype(bool)
+        table[name] = (table[of].astype("Float64") / table["polls"]).fillna(0.0).astype("float64")
+    table["raised"] = (table["raiser_ns"].notna() / table["polls"]).fillna(0.0).astype("float64")
+    table = table.sort_values(["cpu", "end_ns"], kind="stable", ignore_index=True)
+    inside = table["ordinal"] >= 0
+    table["again"] = table.duplicated(["cpu", "ordinal", "device"], keep="last") & inside
+    cut = (table["start_ns"] < window[0]) | (table["end_ns"] > window[1])
+    table["cut"] = cut.fillna(False).astype(bool)
     columns = [
-        "cpu",
-        "device",
-        "end_ns",
-        "work",
-        "self_ns",
-        "outside_polls_ns",
-        "irq_ns",
-        "raised",
-        "again",
+        *("cpu", "device", "end_ns", "work", "self_ns"),
+        *("outside_polls_ns", "irq_ns", "raised", "again", "cut"),
     ]
-    columns.append("cut")
     lines = of_line.groupby(["cpu", "device"])["self_ns"].agg(irqs="size", irq_ns="sum")
-    return Gathered(rows[columns], lines.reset_index())
+    return Gathered(table[columns], lines.reset_index())
 
 
 def _lines_with_device(hardirqs: pd.DataFrame) -> pd.DataFrame:
-    rows = plain(hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["device"].notna()])
-    return rows[["cpu", "irq", "device", "self_ns"]]
+    lines = plain(hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["device"].notna()])
+    return lines[["cpu", "irq", "device", "self_ns"]]
 
 
 def costs_from(
@@ -133,7 +141,7 @@ def costs_from(
     table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
     counts = ("cpu", *_COLUMNS[: _COLUMNS.index("batch_mean")])
     kinds = dict.fromkeys(counts, "Int64")
-    kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -2], "float64")
+    kinds |= dict.fromkeys(_COLUMNS[_COLUMNS.index("batch_mean") : -3], "float64")
     table = table.astype(kinds)
     return table.sort_values("packets", ascending=False, kind="stable", ignore_index=True)
 
@@ -143,7 +151,8 @@ _COLUMNS = [
     *("batch_mean", "batch_spread"),
     *("poll_mean_ns", "empty_poll_ns", "fixed_ns", "fixed_low_ns", "fixed_high_ns"),
     *("marginal_ns", "marginal_low_ns", "marginal_high_ns", "r_squared"),
-    *("irqs_per_poll", "irq_per_poll_ns", "outside_polls_per_poll_ns", "doubt", "refused"),
+    *("irqs_per_poll", "irq_per_poll_ns", "outside_polls_per_poll_ns"),
+    *("doubt", "refused", "why"),
 ]
 
 
@@ -161,7 +170,7 @@ def _row(
         "empty_polls": len(empty) if polls["work"].notna().any() else None,
         "distinct_batches": len(np.unique(batch)),
         "largest_batch": int(batch.max()) if len(batch) else None,
-        "batch_mean": mean_batch(polls["work"]),
+        "batch_mean": mean_batch(polls["work"].value_counts()),
         "batch_spread": batch.std() / batch.mean() if len(batch) else None,
         "poll_mean_ns": ns.mean() if len(ns) else None,
         "empty_poll_ns": empty["self_ns"].astype("float64").mean() if len(empty) else None,
@@ -170,8 +179,14 @@ def _row(
         "outside_polls_per_poll_ns": polls["outside_polls_ns"].sum() / count,
         "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
     }
+    figures: dict[str, Any] = {**row, "with_packets": len(batch)}
+    figures |= dict(zip(("min_polls", "min_works", "min_spread"), limits, strict=True))
     if row["refused"] is None:
-        row |= _line(fit(batch, ns))
+        line = fit(batch, ns)
+        row |= _line(line)
+        figures |= row | (line.bent._asdict() if line.bent else {})
+    if row["refused"] or row["doubt"]:
+        row["why"] = as_text(render(_WHY, figures))
     return row
 
 
@@ -180,13 +195,11 @@ def _line(line: Line) -> dict[str, object]:
     marginal_low, marginal_high = line.interval(line.marginal)
     doubt = None
     if line.fixed_ns < 0:
-        doubt = "the fixed cost is below 0: large polls cost more for each packet than small ones"
+        doubt = "fixed below 0"
     elif marginal_low < 0:
-        doubt = (
-            "the interval of the marginal cost includes 0: other things decide what a poll costs"
-        )
+        doubt = "marginal may be 0"
     elif line.bent is not None:
-        doubt = f"{_NOT_STRAIGHT}: {line.bent}"
+        doubt = "not straight"
     return {
         "fixed_ns": line.fixed_ns,
         "fixed_low_ns": fixed_low,
@@ -233,13 +246,13 @@ def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
     return [
         panel
         for panel in records(answer.frame[keys].head(_DEVICES))
-        if len(_timed(answer, **panel)[["work", "self_ns"]].dropna())
+        if len(_of_panel(answer, **panel))
     ]
 
 
-def _timed(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
-    polls = answer.timeline.polls
-    here = polls["device"].astype(object).fillna("(no_device)") == device
+def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
+    polls = timed(answer.timeline)
+    here = polls["device"] == device
     return polls[here if cpu is None else here & (polls["cpu"] == cpu)]
 
 
@@ -255,5 +268,5 @@ def _line_through_polls(
 
     costs = answer.frame[answer.frame["device"] == device]
     row = costs if cpu is None else costs[costs["cpu"] == cpu]
-    poll_cost(ax, _timed(answer, device, cpu), row.iloc[0])
+    poll_cost(ax, _of_panel(answer, device, cpu), row.iloc[0])
     ax.set_title(device if cpu is None else f"{device}, CPU {cpu}", pad=24)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...timeline.timeline import Timeline
+from ..inputs import added, fold
 from ..question import question
 from .common import plain
 
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
+_KEYS = ["device", "cpu", "budget", "work"]
+
 
 @question(
     needs=("napi:napi_poll",),
+    inputs=("polls",),
     main_columns=(
         "device",
         "cpu",
@@ -31,34 +35,56 @@ if TYPE_CHECKING:
 def poll_sizes(timeline: Timeline) -> pd.DataFrame:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
-    Returns a row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
-    those polls; without_begin of them have none), polls_share and packets_share (of that device's
-    on that CPU), trap. trap is what a size may mean other than packets that came together: "empty"
-    (work 0: Tx completions, which work does not count, or nothing), "full" (the whole budget: it is
-    polled again), "almost full" (budget - 1, which a driver must return when it used the whole
-    budget and is done), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets
-    and shares are NA); else None. Raises MissingEventsError without napi_poll.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
+        those polls; without_begin of them have none), polls_share and packets_share (of that
+        device's on that CPU), trap.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    trap is what a size may mean other than packets that came together: "empty" (work 0: Tx
+    completions, which work does not count, or nothing), "full" (the whole budget: it is polled
+    again), "almost full" (budget - 1, which a driver must return when it used the whole budget and
+    has finished), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets and
+    shares are NA); else None. Source: polls.
     """
-    timeline.load("polls")
-    return sizes_from(timeline.polls)
+    return sizes_of(counted(timeline))
 
 
-def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
-    # poll_sizes() of the polls table.
+@fold("polls")
+def counted(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # Polls by device, CPU, budget and work: how many, and sums.
     rows = plain(polls)
     rows["device"] = rows["device"].fillna("(no_device)")
     rows["without_begin"] = rows["start_ns"].isna()
     rows["packets"] = rows["work"].fillna(0)
-    keys = ["device", "cpu", "budget", "work"]
-    groups = rows.groupby(keys, dropna=False, sort=True)
-    table = pd.DataFrame(
+    groups = rows.groupby(_KEYS, dropna=False, sort=True)
+    part = pd.DataFrame(
         {
             "polls": groups.size().astype("int64"),
             "packets": groups["packets"].sum().astype("Int64"),
             "ns": groups["self_ns"].sum().astype("int64"),
             "without_begin": groups["without_begin"].sum().astype("int64"),
         }
-    ).reset_index()
+    )
+    return added(counts, part)
+
+
+def sizes_of(counts: pd.DataFrame) -> pd.DataFrame:
+    # poll_sizes() of counted().
+    table = counts.reset_index()
     table["packets"] = table["packets"].mask(table["work"].isna())
     for what in ("polls", "packets"):
         values = table[what].astype("Float64")
@@ -68,20 +94,41 @@ def sizes_from(polls: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def mean_batch(work: "pd.Series[int]") -> float | None:
-    # batch_mean: packets of a poll, of the polls that received any; None where none did.
-    received = work[(work > 0).fillna(False)]
-    return float(received.mean()) if len(received) else None
+@fold("polls")
+def timed(kept: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # Polls that received packets in a known time: device, cpu, work, self_ns.
+    known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna()
+    part = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
+    return pd.concat([kept, part.fillna({"device": "(no_device)"})])
 
 
-def budget_of(polls: pd.DataFrame) -> int | None:
-    """The budget most polls had; None where it was not recorded."""
-    budgets = polls["budget"].dropna()
-    return int(budgets.mode().iloc[0]) if len(budgets) else None
+def work_known(timeline: Timeline) -> bool:
+    # Before Linux 4.8 napi_poll has no work.
+    return bool(counted(timeline).index.get_level_values("work").notna().any())
+
+
+def mean_batch(polls: "pd.Series[int]") -> float | None:
+    # batch_mean: packets of a poll, of the polls that received any; None where none did. polls: how
+    # many, by their packets.
+    received = polls[polls.index > 0]
+    number = int(received.sum())
+    return float((received * received.index).sum() / number) if number else None
+
+
+def by_work(sizes: pd.DataFrame) -> "pd.Series[int]":
+    # Polls by their packets, of rows of poll_sizes().
+    known = sizes[sizes["work"].notna()].astype({"work": "int64"})
+    return known.groupby("work")["polls"].sum()
+
+
+def budget_of(sizes: pd.DataFrame) -> int | None:
+    # The budget most polls had; None where it was not recorded.
+    polls = sizes.groupby("budget")["polls"].sum()
+    return int(polls.index[int(polls.argmax())]) if len(polls) else None
 
 
 class Trap(NamedTuple):
-    """Polls of a size that means something else than packets that came together; share: of all."""
+    # Polls of a size that means something else than packets that came together; share: of all.
 
     polls: int
     ns: int
@@ -89,10 +136,8 @@ class Trap(NamedTuple):
 
 
 class Traps(NamedTuple):
-    """Batch sizes by what they may mean.
-
-    polls; traps: those that occur, by name; of_backlog, without_begin: polls.
-    """
+    # Batch sizes by what they may mean. polls; traps: those that occur, by name; of_backlog,
+    # without_begin: polls.
 
     polls: int
     traps: dict[str, Trap]
@@ -100,12 +145,12 @@ class Traps(NamedTuple):
     without_begin: int
 
     def of(self, trap: str) -> int:
-        """How many polls are of that kind."""
+        # How many polls are of that kind.
         return self.traps[trap].polls if trap in self.traps else 0
 
 
 def traps_of(sizes: pd.DataFrame) -> Traps:
-    """What poll_sizes() says of sizes that are none."""
+    # Of rows of poll_sizes().
     polls = int(sizes["polls"].sum())
     by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
     return Traps(
@@ -117,30 +162,6 @@ def traps_of(sizes: pd.DataFrame) -> Traps:
         int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
         int(sizes["without_begin"].sum()),
     )
-
-
-class Polls(NamedTuple):
-    """Batches of some polls.
-
-    known: polls whose work is. packets; batch_mean: of polls that received any, None where none
-    did; median: of all. budget: of most; almost: one less.
-    """
-
-    known: int
-    packets: int
-    batch_mean: float | None
-    median: float
-    budget: int | None
-    almost: int
-    traps: Traps
-
-
-def polls_of(polls: pd.DataFrame) -> Polls:
-    """The batches of rows of the polls table."""
-    work, budget = polls["work"].dropna().astype("int64"), budget_of(polls)
-    median, traps = float(work.median()), traps_of(sizes_from(polls))
-    packets, mean = int(work.sum()), mean_batch(work)
-    return Polls(len(work), packets, mean, median, budget, (budget or 0) - 1, traps)
 
 
 def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
@@ -195,6 +216,6 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import batches
 
-    polls = answer.timeline.polls[answer.timeline.polls["device"] == device]
-    batches(ax, polls, budget_of(polls))
+    sizes = answer.frame[answer.frame["device"] == device]
+    batches(ax, by_work(sizes), budget_of(sizes))
     ax.set_title(device)

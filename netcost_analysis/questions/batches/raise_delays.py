@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...timeline.timeline import Timeline
+from ..inputs import fold
 from ..question import question
 from .common import plain, records, spread_of
 
@@ -13,9 +14,12 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
+_KEYS = ["action", "origin", "in_kthread"]
+
 
 @question(
     needs=("irq:softirq_raise", "irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs",),
     main_columns=(
         "action",
         "origin",
@@ -29,31 +33,48 @@ if TYPE_CHECKING:
 def raise_delays(timeline: Timeline) -> pd.DataFrame:
     """Time from a softirq's first raise to its entry, by vector, origin and where it ran.
 
-    Returns a row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
-    seen), clamped (those of them that stand at no distance, as a raise newer than the entry does:
-    it is held at it), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (Int64, of the delays, NA
-    without any). Raises MissingEventsError without one of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per action, origin and in_kthread: softirqs, raises_known (those whose raise was
+        seen), clamped (those of them whose raise stands at the entry or after it: their delay is
+        0), mean_ns, median_ns, p90_ns, p99_ns, longest_ns (of the delays, NA without any).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs.
     """
-    timeline.load("softirqs")
-    return delays_from(timeline.softirqs)
-
-
-def delays_from(softirqs: pd.DataFrame) -> pd.DataFrame:
-    # raise_delays() of the softirqs table.
-    rows = plain(softirqs[softirqs["entry_ns"].notna()])
-    delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
-    rows["delay_ns"] = delay.clip(lower=0)
-    rows["held"] = (delay <= 0).fillna(False).astype(bool)
-    keys = ["action", "origin", "in_kthread"]
-    groups = rows.groupby(keys, dropna=False)
+    rows = _delayed(timeline)
+    rows = rows.assign(
+        held=(rows["delay_ns"] <= 0).fillna(False).astype(bool),
+        delay_ns=rows["delay_ns"].clip(lower=0),
+    )
+    groups = rows.groupby(_KEYS, dropna=False)
     table = pd.DataFrame(
         {
             "softirqs": groups.size().astype("int64"),
             "raises_known": groups["delay_ns"].count().astype("int64"),
             "clamped": groups["held"].sum().astype("int64"),
         }
-    ).join(spread_of(rows, keys, "delay_ns"))
+    ).join(spread_of(rows, _KEYS, "delay_ns"))
     return table.sort_values("softirqs", ascending=False, kind="stable").reset_index()
+
+
+@fold("softirqs")
+def _delayed(kept: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
+    rows = softirqs[softirqs["entry_ns"].notna()]
+    delay = (rows["entry_ns"] - rows["raise_ns"]).astype("Int64")
+    return pd.concat([kept, plain(rows[_KEYS]).assign(delay_ns=delay)])
 
 
 @raise_delays.figures

@@ -48,22 +48,40 @@ _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
 def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
-    by: the columns of the experiment' steps that tell its curves apart; None for those of the lab's
-    experiments that are there. Each step is measured on its victim's CPU while the victim ran, or
-    where it has none on all CPUs throughout. Returns a row per step in the order of rate: those
-    columns joined in curve, bundle, device (the one with most packets), rate_per_s and batch (of
-    it), polls_per_s (of all), repoll_share (of polls: their softirq polled the same device once
-    more, for packets still came), network_share with its parts poll_share, outside_polls_share and
-    interrupt_share (of those CPUs' time), expected_share (by the other steps of its curve: it was
-    no part of the fit; NaN where their batches are so much alike that poll_costs would refuse),
-    unbatched_share (expected as well, had batches stayed as small as in the curve's slowest step),
-    marginal_share (what of expected_share batches cannot lower),
-    packet_part_ns, poll_part_ns (a packet's own cost through all devices, and that of the polls,
-    softirq and interrupt around a batch of device), share_growth, rate_growth, batch_growth (over
-    the step before),
-    flatness (1 where the share does not grow at all while the rate does, 0 where it grows as fast),
-    scheduled_share (what of network_share ran in kernel threads). Raises CaptureError where no
-    step's recording has polls, ValueError for a column that the steps lack.
+    Parameters
+    ----------
+    experiment : Experiment
+        Recordings at several packet rates. Each step is measured on its victim's CPU while the
+        victim ran, or where it has none on all CPUs throughout.
+    by : tuple of str, optional
+        The columns of the experiment's steps that tell its curves apart; None for those of the
+        lab's experiments that are there.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per step, by curve and rate: curve (values of `by`), bundle, device (the one with
+        most packets), rate_per_s and batch (of it), polls_per_s (of all), repoll_share (of polls:
+        their softirq polled the same device once more), network_share with its parts poll_share,
+        outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share (what of it
+        ran in kernel threads), expected_share, marginal_share, unbatched_share, packet_part_ns,
+        poll_part_ns, share_growth, rate_growth, batch_growth (over the step before), flatness (1
+        where the share does not grow while the rate does, 0 where it grows as fast).
+
+    Raises
+    ------
+    CaptureError
+        Where no step's recording has polls.
+    ArgumentError
+        For a column that the steps lack.
+
+    Notes
+    -----
+    expected_share is by the costs in the other steps of the curve (NaN where their batches are so
+    much alike that poll_costs would refuse a line); unbatched_share likewise, had batches stayed
+    as small as in the curve's slowest step; marginal_share is what of expected_share batches
+    cannot lower. packet_part_ns and poll_part_ns are a packet's own cost through all devices, and
+    that of the polls, softirq and interrupt around a batch of device.
     """
     steps = experiment.steps
     if "bundle" not in steps:
@@ -81,10 +99,11 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
             continue
         try:
             timeline = _window(experiment, name)
+            polled = None if timeline is None else gathered(timeline)
         except CaptureError:
             # Recorded without a trace, or with one that is no account of whole CPUs.
             continue
-        if timeline is None:
+        if timeline is None or polled is None or not polled.polls["work"].notna().any():
             continue
         known = [key for key in keys if steps[key].nunique() > 1]
         # What all steps have in common tells no curves apart.
@@ -98,7 +117,7 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
                 "scheduled_ns": _scheduled(timeline),
             }
         )
-        parts.append(summed(gathered(timeline)).assign(bundle=name))
+        parts.append(summed(polled).assign(bundle=name))
     if not rows:
         raise CaptureError(
             f"no step of {experiment.path} was recorded with {', '.join(_NEEDS)}: netcost-record "
@@ -113,9 +132,7 @@ def _window(experiment: Experiment, name: str) -> Timeline | None:
         return None
     has_victim = capture.bundle is not None and capture.bundle.victim is not None
     timeline = capture.victim_timeline() if has_victim else capture.timeline()
-    timeline.load("softirqs", "hardirqs", "polls")
-    has_polls = timeline.polls["work"].notna().any() and timeline.duration_ns > 0
-    return timeline if has_polls else None
+    return timeline if timeline.duration_ns > 0 else None
 
 
 def _named(key: str, value: object) -> str:
@@ -247,7 +264,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     found = bend(answer.frame)
     return {
         "name": asked.path.name,
-        **{key: asked.experiment.get(key) for key in ("command", "kernel", "started")},
+        **{key: getattr(asked.experiment, key) for key in ("command", "kernel", "started")},
         "bend": found,
         "condition": condition(found.steps) if found else None,
         "curves": curves_of(answer.frame),

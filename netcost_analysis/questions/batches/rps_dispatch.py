@@ -7,38 +7,46 @@ import pandas as pd
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import proved_softirqs
 from ..question import question
-from .common import net_rx, records
-from .squeezes import readings_of, with_missing
+from .common import net_rx_softirqs, records
+from .softnet import readings_of, with_missing
 
 if TYPE_CHECKING:
     from ..answer import Answer
 
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"), rows=0)
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=("softirqs",),
+    rows=0,
+)
 def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     """NET_RX without any poll: receive packet steering's sending side, apart from all batches.
 
-    Returns a row per cpu of the window: net_rx (all of its NET_RX), net_rx_max (with those that the
-    kernel counted and no event shows, where some are proved missing), dispatches (those without a
-    poll), dispatch_share (of net_rx), ns (their own time), median_ns, longest_ns, received_rps (how
-    often that CPU was told of packets by another one, as softnet_stat counted it between the first
-    and the last reading within the window, NA without them). Raises MissingEventsError without one
-    of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per CPU: net_rx (all of its NET_RX), net_rx_max (with those that the kernel counted
+        and no event shows), dispatches (those without a poll), dispatch_share (of net_rx), ns
+        (their own time), median_ns, longest_ns, received_rps (how often another CPU told it of
+        packets, by softnet_stat between its readings in the window; NA without them).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs, and the bundle's softnet_stat.
     """
-    timeline.load("softirqs")
-    counted, _ = readings_of(timeline)
-    told = None if counted is None else counted["received_rps"]
-    table = dispatch_from(timeline.softirqs, timeline.summary["cpus"], told)
-    return with_missing(table, proved_softirqs(timeline.capture))
-
-
-def dispatch_from(
-    softirqs: pd.DataFrame, cpus: list[int], told: "pd.Series[int] | None" = None
-) -> pd.DataFrame:
-    # rps_dispatch() of the softirqs table. told: received_rps by CPU.
-    rows = net_rx(softirqs)
+    rows = net_rx_softirqs(timeline)
     sent = rows[rows["polls"] == 0].groupby("cpu")["self_ns"]
-    index = pd.Index(sorted(cpus), name="cpu")
+    index = pd.Index(sorted(timeline.summary["cpus"]), name="cpu")
     table = pd.DataFrame(index=index)
     table["net_rx"] = rows.groupby("cpu").size().reindex(index, fill_value=0).astype("int64")
     table["dispatches"] = sent.size().reindex(index, fill_value=0).astype("int64")
@@ -46,9 +54,10 @@ def dispatch_from(
     table["ns"] = sent.sum().reindex(index, fill_value=0).astype("int64")
     table["median_ns"] = sent.median().reindex(index).round().astype("Int64")
     table["longest_ns"] = sent.max().reindex(index).astype("Int64")
-    received = told.reindex(index) if told is not None else pd.Series(pd.NA, index=index)
-    table["received_rps"] = received.astype("Int64")
-    return table.reset_index()
+    counted, _ = readings_of(timeline)
+    told = pd.Series(dtype="Int64") if counted is None else counted["received_rps"]
+    table["received_rps"] = told.reindex(index).astype("Int64")
+    return with_missing(table.reset_index(), proved_softirqs(timeline.capture))
 
 
 @rps_dispatch.figures

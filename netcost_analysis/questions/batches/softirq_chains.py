@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .common import Ints, called, crosses_gap, int64, net_rx, plain, records
 from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
@@ -22,25 +23,42 @@ _NESTED = 4
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "hardirqs", "polls", "coverage"),
     main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
     rows=5,
 )
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
     """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went.
 
-    Returns a row per NET_RX that was seen from entry to exit, in order of time by CPU: cpu,
-    ordinal, irq, name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns,
-    raise_delay_ns, call, round, origin, in_kthread, cost_class, tid, comm, device, devices, polls,
-    packets, poll_ns, outside_polls_ns, nested_ns, ns. polls, packets and device are NA where
-    napi_poll was not recorded; irq and its columns where no interrupt is known to have raised
-    it; poll_ns, outside_polls_ns and nested_ns where the window holds but a part of it.
-    Definitions: docs/definitions.md. Raises MissingEventsError without softirq_entry and
-    softirq_exit.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per NET_RX that was seen from entry to exit, by CPU and time: cpu, ordinal, irq,
+        name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns, raise_delay_ns, call,
+        round, origin, in_kthread, cost_class, tid, comm, device, devices, polls, packets, poll_ns,
+        outside_polls_ns, nested_ns, ns. NA: polls, packets and device where napi_poll was not
+        recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
+        outside_polls_ns and nested_ns where the window holds a part of it only.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs, hardirqs, polls and coverage. Definitions: docs/definitions.md.
     """
-    timeline.load("softirqs", "hardirqs", "polls", "coverage")
     polled = not unrecorded(timeline.capture, "napi:napi_poll")
-    tables = timeline.softirqs, timeline.hardirqs, timeline.polls
-    chains = chains_from(*tables, polled, timeline.coverage)
+    softirqs, hardirqs, polls, coverage = rows(
+        timeline, "softirqs", "hardirqs", "polls", "coverage"
+    )
+    chains = chains_from(softirqs, hardirqs, polls, polled, coverage)
     window = timeline.summary["start_ns"], timeline.summary["end_ns"]
     cut = (chains["entry_ns"] < window[0]) | (chains["exit_ns"] > window[1])
     for name in ("poll_ns", "outside_polls_ns", "nested_ns"):

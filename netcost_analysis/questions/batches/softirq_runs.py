@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .common import Ints, int64, plain
 from .kernel_limits import KernelLimits, limits_of
@@ -25,35 +26,49 @@ AT_ONCE_NS = 20_000
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
-    main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "ended"),
+    inputs=("softirqs", "hardirqs"),
+    main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "end_reason"),
     rows=0,
 )
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     """The runs of __do_softirq: how many rounds each made, and what ended it.
 
-    hz: ticks per second, None for those of the bundle's kernel configuration. Returns a row per
-    run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made, softirqs, net_rx,
-    packets, left, ended. ended is "done" (nothing was pending any more) or, with something pending,
-    "rounds" (the tenth round was over), "time" (the limit of msecs_to_jiffies(2) must have passed),
-    "time or need_resched" (it may have passed, or a task had to run), "need_resched" (it cannot
-    have passed), or "unknown" where no softirq_raise says what was pending (left is NA then).
-    Raises MissingEventsError without softirq_entry and softirq_exit, ValueError for an hz below 1.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    hz : int, optional
+        Ticks per second, None for those of the bundle's kernel configuration.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made,
+        softirqs, net_rx, packets, still_pending, end_reason.
+
+    Raises
+    ------
+    ArgumentError
+        For an hz below 1.
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    end_reason is "nothing pending" or, with something pending, "rounds" (the tenth round was
+    over), "time" (the limit of msecs_to_jiffies(2) must have passed), "time or need_resched" (it
+    may have passed, or a task had to run), "need_resched" (it cannot have passed), or "unknown"
+    where no softirq_raise says what was pending (still_pending is NA then). Source: softirqs and
+    hardirqs.
     """
     limits = limits_of(timeline.capture, hz=hz)
-    timeline.load("softirqs", "hardirqs")
     raises = not unrecorded(timeline.capture, "irq:softirq_raise")
-    return runs_from(timeline.softirqs, timeline.hardirqs, limits, raises)
-
-
-def runs_from(
-    softirqs: pd.DataFrame, hardirqs: pd.DataFrame, limits: KernelLimits, raises: bool
-) -> pd.DataFrame:
-    # softirq_runs() of two tables. raises: whether softirq_raise was recorded.
-    rows, runs = runs_of(softirqs, hardirqs)
-    left = _left(rows, runs)
-    runs["left"] = pd.array(left if raises else [pd.NA] * len(runs), dtype="boolean")
-    stopped = np.where(left, stopped_by(runs["rounds_made"], runs["ns"], limits), "done")
-    runs["ended"] = stopped if raises else "unknown"
+    softirqs, hardirqs = rows(timeline, "softirqs", "hardirqs")
+    whole, runs = runs_of(softirqs, hardirqs)
+    pending = _pending(whole, runs)
+    runs["still_pending"] = pd.array(pending if raises else [pd.NA] * len(runs), dtype="boolean")
+    stopped = stopped_by(runs["rounds_made"], runs["ns"], limits)
+    runs["end_reason"] = np.where(pending, stopped, "nothing pending") if raises else "unknown"
     return runs
 
 
@@ -157,9 +172,11 @@ def _interrupted(
     return found
 
 
-def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _pending(
+    rows: pd.DataFrame, runs: pd.DataFrame
+) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     # Whether a softirq of a later run had been raised before the run's end.
-    left = np.zeros(len(runs), dtype=bool)
+    pending = np.zeros(len(runs), dtype=bool)
     starts, ends = runs["start_ns"].to_numpy(), runs["end_ns"].to_numpy()
     for cpu, of_cpu in runs.groupby("cpu"):
         place = of_cpu.index.to_numpy()
@@ -169,14 +186,14 @@ def _left(rows: pd.DataFrame, runs: pd.DataFrame) -> "np.ndarray[tuple[int], np.
         known = holder >= 0
         run = place[holder[known]]
         later = (raised[known] <= ends[run]) & (runs["call"].to_numpy()[run] < own[known])
-        left[run[later]] = True
-    return left
+        pending[run[later]] = True
+    return pending
 
 
 def stopped_by(
     rounds: "pd.Series[int]", ns: "pd.Series[int]", limits: KernelLimits
 ) -> "np.ndarray[tuple[int], np.dtype[np.object_]]":
-    # Which limit ended runs that had left something pending.
+    # Which limit ended runs after which something was pending.
     least, most = limits.softirq_limit_ns
     by_time = np.where(
         ns >= most, "time", np.where(ns > least, "time or need_resched", "need_resched")
@@ -195,7 +212,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "several": len(outside[outside["rounds_made"] > 1]),
         "most_rounds": int(outside["rounds_made"].max()) if len(outside) else 0,
         "in_kthread": len(runs[runs["in_kthread"]]),
-        "ended": runs["ended"].value_counts().to_dict(),
+        "reasons": runs["end_reason"].value_counts().to_dict(),
         "jiffies": limits.softirq_jiffies,
         "tick_ns": limits.tick_ns,
     }

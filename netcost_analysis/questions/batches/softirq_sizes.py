@@ -5,106 +5,119 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ...timeline.timeline import Timeline
+from ..inputs import added, fold
 from ..question import question
 from .common import net_rx
+from .poll_sizes import work_known
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from ..answer import Answer
 
+_KEYS = ["cpu", "in_kthread", "polls", "packets"]
 
-@question(needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"), rows=0)
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    inputs=("softirqs", "polls"),
+    rows=0,
+)
 def softirq_sizes(timeline: Timeline) -> pd.DataFrame:
     """Polls and packets per NET_RX softirq: how often each pair occurred.
 
-    Returns a row per cpu, in_kthread, polls and packets: softirqs, ns (their own time,
-    outside_polls_ns of it outside polls). RPS dispatch, NET_RX without any poll, is not in it:
-    see rps_dispatch. packets is NA where the kernel's napi_poll has no work field. Raises
-    MissingEventsError without one of the events.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per cpu, in_kthread, polls and packets: softirqs, ns (their own time;
+        outside_polls_ns of it outside polls). packets is NA where the kernel's napi_poll has no
+        work field.
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirqs. RPS dispatch, NET_RX without any poll, is not in it: see rps_dispatch.
     """
-    timeline.load("softirqs", "polls")
-    return softirqs_from(timeline.softirqs, bool(timeline.polls["work"].notna().any()))
+    table = _counted(timeline).reset_index()
+    table = table[table["polls"] > 0].astype({"packets": "Int64"})
+    if not work_known(timeline):
+        table["packets"] = table["packets"].mask(table["polls"] > 0)
+    return table.groupby(_KEYS, dropna=False, as_index=False).sum()
 
 
-def softirqs_from(softirqs: pd.DataFrame, has_work: bool = True) -> pd.DataFrame:
-    # softirq_sizes() of the softirqs table.
-    rows = net_rx(softirqs)
-    rows = rows[rows["polls"] > 0].astype({"polls": "int64", "packets": "Int64"})
-    if not has_work:
-        rows["packets"] = pd.array([pd.NA] * len(rows), dtype="Int64")
-    groups = rows.groupby(["cpu", "in_kthread", "polls", "packets"], dropna=False, sort=True)
-    return pd.DataFrame(
-        {
-            "softirqs": groups.size().astype("int64"),
-            "ns": groups["self_ns"].sum().astype("int64"),
-            "outside_polls_ns": groups["outside_polls_ns"].sum().astype("int64"),
-        }
-    ).reset_index()
+@fold("softirqs")
+def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
+    rows = net_rx(softirqs).assign(softirqs=1)
+    groups = rows.groupby(_KEYS)
+    names = {"self_ns": "ns", "outside_polls_ns": "outside_polls_ns"}
+    part = groups[["softirqs", *names]].sum().rename(columns=names).astype("int64")
+    return added(counts, part)
 
 
 class PollsPerSoftirq(NamedTuple):
-    """Over NET_RX that polled: mean and most of polls and of packets, None where not known.
-
-    single_share: of the softirqs, those of one poll.
-    """
+    # NET_RX that polled: mean and most of polls and of packets, None where not known. single_share:
+    # of softirqs, those of one poll. busy: those that received packets, of which packets_mean is.
+    # dispatches: NET_RX beside these, without a poll. in_kthread, in_kthread_share: of softirqs,
+    # those in kernel threads.
 
     softirqs: int
+    dispatches: int
     polls_mean: float | None = None
     polls_most: int | None = None
+    single_share: float | None = None
+    busy: int | None = None
     packets_mean: float | None = None
     packets_most: int | None = None
-    single_share: float | None = None
+    in_kthread: int = 0
+    in_kthread_share: float | None = None
 
 
 @softirq_sizes.figures
 def _per_softirq(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
-    sizes = answer.frame
+    sizes, counts = answer.frame, _counted(answer.timeline)
     number = int(sizes["softirqs"].sum())
+    dispatches = int(counts["softirqs"].sum()) - number
     if not number:
-        return PollsPerSoftirq(0)
-    known = bool(sizes["packets"].notna().all())
-    packets = sizes["packets"].astype("Float64").fillna(0)
-    single = int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum())
+        return PollsPerSoftirq(0, dispatches)
+    softirqs = _by_packets(sizes)
+    busy = int(softirqs[softirqs.index > 0].sum())
+    packets = int((softirqs * softirqs.index).sum())
+    known = bool(len(softirqs))
+    in_kthread = int(sizes.loc[sizes["in_kthread"], "softirqs"].sum())
     return PollsPerSoftirq(
         number,
+        dispatches,
         float((sizes["polls"] * sizes["softirqs"]).sum() / number),
         int(sizes["polls"].max()),
-        float((packets * sizes["softirqs"]).sum() / number) if known else None,
-        int(packets.max()) if known else None,
-        single / number,
-    )
-
-
-class NetRx(NamedTuple):
-    """Batches of NET_RX softirqs.
-
-    busy: those that received any, of which packets_mean, packets_most and polls_mean are;
-    dispatches: without a poll; empty: without a packet; in_kthread, in_kthread_share: in kernel
-    threads.
-    """
-
-    softirqs: int
-    busy: int
-    packets_mean: float
-    packets_most: int
-    polls_mean: float
-    dispatches: int
-    empty: int
-    in_kthread: int
-    in_kthread_share: float
-
-
-def net_rx_of(softirqs: pd.DataFrame) -> NetRx:
-    """The batches of some rows of the softirqs table."""
-    busy = softirqs[softirqs["packets"] > 0]
-    in_kthread = int(softirqs["in_kthread"].sum())
-    return NetRx(
-        len(softirqs),
-        len(busy),
-        float(busy["packets"].astype("float64").mean()),
-        int(busy["packets"].max()) if len(busy) else 0,
-        float(busy["polls"].astype("float64").mean()),
-        int((softirqs["polls"] == 0).sum()),
-        int((softirqs["packets"] == 0).sum()),
+        int(sizes.loc[sizes["polls"] == 1, "softirqs"].sum()) / number,
+        busy if known else None,
+        packets / busy if busy else None,
+        int(softirqs.index.max()) if known else None,
         in_kthread,
-        in_kthread / len(softirqs) if len(softirqs) else float("nan"),
+        in_kthread / number,
     )
+
+
+def _by_packets(sizes: pd.DataFrame) -> "pd.Series[int]":
+    known = sizes[sizes["packets"].notna()].astype({"packets": "int64"})
+    return known.groupby("packets")["softirqs"].sum()
+
+
+@softirq_sizes.plot(
+    title="Packets per NET_RX softirq",
+    height=2.4,
+    panels=lambda answer: [{}] if answer.frame["packets"].notna().any() else [],
+)
+def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from ...plots.batches import packets_per_softirq
+
+    packets_per_softirq(ax, _by_packets(answer.frame))

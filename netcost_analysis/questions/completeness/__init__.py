@@ -5,19 +5,17 @@ counters, read before and after, do. The comparison is completeness(); what foll
 tasks' losses is in unrecorded.py.
 """
 
-from ...coverage import coverages as _coverages
-from ..question import question
 from .caveats import caveats
 from .compare import completeness
+from .coverages import Coverages, coverages
 from .known import Completeness
 from .provenance import provenance
 from .recording import recording
 from .unanswered import unanswered
 
-coverages = question(topic="completeness")(_coverages)
-
 __all__ = [
     "Completeness",
+    "Coverages",
     "caveats",
     "completeness",
     "coverages",

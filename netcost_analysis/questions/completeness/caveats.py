@@ -1,7 +1,8 @@
 """What a reader has to know before using the figures."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ...capture.manifest import Manifest
 from ..question import question
 from .known import Said
 from .unrecorded import note_of
@@ -37,21 +38,20 @@ def caveats(timeline: "Timeline") -> Caveats:
     Source: the notes of ledger, capture and recorder, and the recording's verdict.
     """
     capture = timeline.capture
-    manifest: dict[str, Any] = capture.bundle.manifest if capture.bundle else {}
-    own = manifest.get("notes")
+    manifest = capture.bundle.manifest if capture.bundle else Manifest()
     said: Said | None = verdict(capture)
     notes = [*timeline.notes, *capture.info["notes"]]
     if said is not None and said.state == "incomplete":
         notes += note_of(timeline)
-    command = manifest.get("record_command") or " ".join(capture.info.get("cmdline") or ())
+    command = manifest.record_command or " ".join(capture.info.get("cmdline") or ())
     return Caveats(
         tuple(dict.fromkeys(notes)),
         said.state if said else None,
         said.verdict if said else None,
         said.reason if said else None,
         capture.info["lost_events"],
-        tuple(map(str, own)) if isinstance(own, list) else (),
-        str(command) if command else None,
+        tuple(manifest.notes),
+        command or None,
     )
 
 

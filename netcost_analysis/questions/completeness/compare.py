@@ -97,17 +97,15 @@ def _compared(capture: "Capture", parts_of: "Callable[[Beside], list[_Part]]") -
     lost, some = int(info["lost_events"]), bool(info["lost_unknown"])
     if bundle is None:
         return unknown("no counters beside it to compare with", lost)
-    beside = bundle.manifest.get("lost_events")
-    if some and isinstance(beside, int):
-        lost = max(lost, beside)
+    if some:
+        lost = max(lost, bundle.manifest.lost_events or 0)
     if not bundle.before.reads or not bundle.after.reads:
         return unknown("no counters of known times beside it to compare with", lost)
     if capture.header.get("clock") not in _READINGS_CLOCK:
         return unknown(
             "the trace's clock is not CLOCK_MONOTONIC, that of the counters' readings", lost
         )
-    told = bundle.manifest.get("notes")
-    if isinstance(told, list) and any(str(note).startswith(_OTHER_READINGS) for note in told):
+    if any(note.startswith(_OTHER_READINGS) for note in bundle.manifest.notes):
         return unknown(
             "the counters were read by a clock of 10 ms steps that is not the trace's", lost
         )
@@ -152,16 +150,16 @@ class Beside:
 
 def recorded_window(capture: "Capture", bundle: "Bundle") -> tuple[int, int]:
     """From when until when the recorder ran: by its own word, or by its events."""
-    info, named = capture.info, bundle.manifest.get("window")
-    said = [named.get(end) for end in ("start_ns", "end_ns")] if isinstance(named, dict) else []
-    known = [at for at in (*said, info["start_ns"], info["end_ns"]) if isinstance(at, int)]
+    info, said = capture.info, bundle.manifest.window
+    ends = (said.start_ns, said.end_ns, info["start_ns"], info["end_ns"])
+    known = [at for at in ends if at is not None]
     return (min(known), max(known)) if known else (0, 0)
 
 
 def recorded_cpus(capture: "Capture", bundle: "Bundle") -> set[int] | None:
     """None for all of the host's: one without events may well have been recorded."""
     seen = set(capture.info["cpus"])
-    if bundle.manifest.get("cpus") == "all" or (seen and set(bundle.before.ticks) <= seen):
+    if bundle.manifest.cpus == "all" or (seen and set(bundle.before.ticks) <= seen):
         return None
     return seen
 

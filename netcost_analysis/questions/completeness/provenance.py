@@ -1,6 +1,5 @@
 """What figures are of, and what made them."""
 
-import hashlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,5 +54,7 @@ def _checksum(capture: "Capture") -> str | None:
         path = capture.bundle.trace
     if not path.is_file():
         return None
+    import hashlib
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...capture.accounting import accounting
+from ...capture.manifest import Load, Manifest, Victim
 from ...capture.recorder import clock, recorder
 from ..question import question
 from .words import verdict
@@ -56,16 +57,11 @@ def recording(timeline: "Timeline") -> Recording:
     """
     capture = timeline.capture
     info, bundle = capture.info, capture.bundle
-    manifest: dict[str, Any] = bundle.manifest if bundle else {}
-    host = manifest.get("host")
-    host = host if isinstance(host, dict) else {}
-    notes = manifest.get("notes")
-    notes = notes if isinstance(notes, list) else []
-    victim = (bundle.victim if bundle else None) or {}
-    load = (bundle.load if bundle else None) or {}
+    manifest = bundle.manifest if bundle else Manifest()
+    host, notes = manifest.host, manifest.notes
+    victim, load = manifest.victim or Victim(), manifest.load or Load()
     said = verdict(capture)
     regime = accounting(bundle.kernel_config) if bundle else None
-    cpu = victim.get("cpu")
     return Recording(
         path=info["path"],
         bundled=bundle is not None,
@@ -73,8 +69,8 @@ def recording(timeline: "Timeline") -> Recording:
         recorder=recorder(info),
         clock=clock(info),
         hostname=_text(info.get("hostname")),
-        cpu_model=_text(host.get("cpu_model")),
-        virtualization=_text(host.get("virtualization")),
+        cpu_model=host.cpu_model or None,
+        virtualization=host.virtualization or None,
         kernel=_text(info.get("kernel")),
         arch=_text(info.get("arch")),
         cpus=tuple(info["cpus"]),
@@ -86,10 +82,10 @@ def recording(timeline: "Timeline") -> Recording:
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,
         accounting=regime.text if regime else None,
-        victim=_text(victim.get("command")),
-        victim_cpu=cpu if isinstance(cpu, int) else None,
-        load=_text(load.get("command")),
-        note=_text(notes[0]) if notes else None,
+        victim=victim.command or None,
+        victim_cpu=victim.cpu,
+        load=load.command or None,
+        note=notes[0] if notes else None,
         more_notes=len(notes) > 1,
     )
 

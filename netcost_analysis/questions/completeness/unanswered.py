@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...capture.requires import profile_of, unrecorded
+from ...capture.requires import events_of, profile_of, unmet
 from ..question import question
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
 
     names = answer.frame["question"]
     asked = [one for name, one in questions().items() if name in set(names)]
-    needed = dict.fromkeys(event for one in asked for event in one.needs)
-    missing = tuple(unrecorded(answer.capture, *needed))
+    needed = dict.fromkeys(group for one in asked for group in one.groups)
+    missing = unmet(answer.capture, tuple(needed))
     wants_bundle = any("Bundle" in one.sources for one in asked) and answer.bundle is None
-    return Unanswered(len(names), missing, profile_of(missing), wants_bundle)
+    return Unanswered(len(names), events_of(missing), profile_of(missing), wants_bundle)

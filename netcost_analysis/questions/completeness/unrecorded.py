@@ -2,6 +2,7 @@
 # task's own time on CPU they may have been.
 
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -46,6 +47,7 @@ class Missing(NamedTuple):
     each_ns: int | None
 
 
+@dataclass(frozen=True)
 class Unrecorded:
     """How much of each victim's own time may have been what the trace has not.
 
@@ -53,10 +55,10 @@ class Unrecorded:
     thieves: network ones first; network: those that are network, or may be.
     """
 
-    def __init__(
-        self, by: By, each: dict[Victim, dict[str, int]], thieves: list[str], network: list[str]
-    ) -> None:
-        self.by, self.each, self.thieves, self.network = by, each, thieves, network
+    by: By
+    each: dict[Victim, dict[str, int]]
+    thieves: list[str]
+    network: list[str]
 
     @cached_property
     def ns(self) -> "pd.DataFrame":
@@ -140,8 +142,8 @@ def longest_recorded(timeline: "Timeline") -> Longest:
     # none.
     capture = timeline.capture
     if capture not in _longest:
-        whole = timeline.start is None and timeline.end is None and not timeline.cpus
-        columns = (timeline if whole else capture.timeline()).columns("longest")
+        whole = timeline if timeline.is_whole else capture.timeline()
+        columns = whole.columns("longest")
         found: Longest = {}
         for cpu, context, irq, name, ns in zip(*columns.values(), strict=True):
             kind, counter = {
@@ -185,7 +187,7 @@ def unrecorded_ns(timeline: "Timeline", by: By) -> Unrecorded:
 def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
     # How long each victim ran itself on a CPU.
     rows = [row for row in timeline.owned_by(by) if row.of_task and row.cpu == cpu]
-    if not timeline.has_switches:
+    if timeline.missing["on_cpu"]:
         # Nobody knows how long a task had a CPU: at most all the time.
         return dict.fromkeys((victim_of(row, by) for row in rows), timeline.duration_ns)
     # Kernel threads that exist to run softirqs are not robbed by them.

@@ -31,15 +31,31 @@ if TYPE_CHECKING:
 def assumed_rates(
     bundle: "Bundle", interval_s: float = 1.0, folder: str | None = None
 ) -> pd.DataFrame:
-    """What a tool would have said that takes its interval for the one it asked for.
+    """What a tool would have shown that takes its interval for the one it asked for.
 
-    interval_s: the interval it assumes. folder: where the samples are, as device_traffic takes it;
-    None for those that a load left, if any. Only samples count, not before/ and after/. Returns a
-    row per interval and (namespace, device): start_ns, end_ns, interval_ns, rx_bytes_per_s,
-    tx_bytes_per_s, utilisation_share, and beside them assumed_rx_bytes_per_s,
-    assumed_tx_bytes_per_s, assumed_utilisation_share, and overstated_share: by how much every rate
-    was too high (0.7 is 70 %, negative too low). Raises CaptureError as device_traffic does,
-    ArgumentError for an interval of no length.
+    Parameters
+    ----------
+    bundle : Bundle
+        What netcost-record kept beside the trace.
+    interval_s : float
+        The interval that the tool assumes.
+    folder : str, optional
+        Where the samples are, as device_traffic takes it; None for those that a load left, if any.
+        Only samples count, not before/ and after/.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per interval and (namespace, device): start_ns, end_ns, interval_ns, rx_bytes_per_s,
+        tx_bytes_per_s, utilisation_share; the same with "assumed_" before the name;
+        overstated_share, by how much every rate is too high (0.7 is 70 %, negative too low).
+
+    Raises
+    ------
+    CaptureError
+        As device_traffic does.
+    ArgumentError
+        For an interval of no length.
     """
     if not interval_s > 0 or not np.isfinite(interval_s):
         raise ArgumentError(f"an interval of {interval_s} s has no rate")

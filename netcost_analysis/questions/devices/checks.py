@@ -12,11 +12,8 @@ _SENTENCES = Path(__file__).with_name("why.md")
 
 
 class Flag(NamedTuple):
-    """One suspicion.
-
-    namespace, device; flag: its name; severity: "warning", "clue" or "note"; figures: what it rests
-    on, by the names that why.md has for them.
-    """
+    # One suspicion. namespace, device; flag: its name; severity: "warning", "clue" or "note";
+    # figures: what it rests on, by the names that why.md has for them.
 
     namespace: str | None
     device: str | None
@@ -26,7 +23,7 @@ class Flag(NamedTuple):
 
     @property
     def why(self) -> str:
-        """A sentence with the figures, as plain text."""
+        # A sentence with the figures, as plain text.
         known = {"device": self.device, "flag": self.flag, **self.figures}
         return as_text(render(_SENTENCES, known))
 
@@ -55,7 +52,7 @@ def flagged(row: Row, flag: str, severity: str, **figures: Any) -> Flag:
 
 
 def is_used(row: Row, rows: list[Row]) -> bool:
-    """Whether anything says that an interface needs no address of its own."""
+    # Whether anything says that an interface needs no address of its own.
     return bool(
         row.get("master")
         or row.get("link_kind") in (*_SWITCHES, *_UNADDRESSED)
@@ -101,7 +98,7 @@ def _answers(row: Row) -> bool:
 
 
 def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
-    """It costs something and is down, or has no carrier, or no address."""
+    # It costs something and is down, or has no carrier, or no address.
     taken = _taken(row)
     if taken is None:
         return
@@ -125,7 +122,7 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
 
 
 def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
-    """It receives and does not send."""
+    # It receives and does not send.
     received = row.get("rx_packets")
     if received is None or row.get("tx_packets") is None or received < ENOUGH_PACKETS:
         return
@@ -153,7 +150,7 @@ def no_replies(row: Row, rows: list[Row]) -> Iterator[Flag]:
 
 
 def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
-    """IP dropped frames that were addressed to another host."""
+    # IP dropped frames that were addressed to another host.
     dropped = number(row, "otherhost_dropped")
     if not dropped:
         return
@@ -171,20 +168,20 @@ def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
 
 
 def promiscuous(row: Row, rows: list[Row]) -> Iterator[Flag]:
-    """It takes frames whoever they are for, and no bridge or the like makes it."""
+    # It takes frames whoever they are for, and no bridge or the like makes it.
     if number(row, "promiscuity") and not is_used(row, rows):
         yield flagged(row, "promiscuous", "clue", promiscuity=number(row, "promiscuity"))
 
 
 def unlisted(row: Row) -> Iterator[Flag]:
-    """It was polled, and is in no recorded namespace."""
+    # It was polled, and is in no recorded namespace.
     if row.get("is_listed") or (row.get("cpu_share") or 0) < _WORTH_SHARE:
         return
     yield flagged(row, "unlisted", "note", ns=row["ns"], cpu_share=row["cpu_share"])
 
 
 def same_mac(rows: list[Row]) -> Iterator[Flag]:
-    """Two interfaces of a namespace have one hardware address and nothing to do with each other."""
+    # Two interfaces of a namespace have one hardware address and nothing to do with each other.
     by_mac: dict[tuple[Any, str], list[Row]] = {}
     for row in rows:
         mac = row.get("mac")

@@ -20,7 +20,7 @@ _SOFTNET = {
 
 
 def saturated(row: Row, rows: list[Row]) -> Iterator[Flag]:
-    """It carried as much as its link can."""
+    # It carried as much as its link can.
     peak = row.get("peak_share")
     if peak is None or peak < _SATURATED_SHARE or row.get("speed_is_nominal"):
         return
@@ -41,7 +41,7 @@ def _grown(saturation: pd.DataFrame, row: Row, *layers: str) -> list[tuple[str, 
 
 
 def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
-    """net/dev counted packets that were dropped."""
+    # net/dev counted packets that were dropped.
     grown = _grown(saturation, row, "interface")
     if not grown:
         return
@@ -61,7 +61,7 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
 
 
 def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
-    """The driver's or the qdisc's counters of full queues grew."""
+    # The driver's or the qdisc's counters of full queues grew.
     for layer, tool in (("driver", "ethtool -S"), ("qdisc", "tc -s qdisc")):
         grown = [
             (name, grew)
@@ -85,7 +85,7 @@ def full(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
 
 
 def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
-    """One of several receive queues has most of the packets."""
+    # One of several receive queues has most of the packets.
     if not len(queues):
         return
     packets = queues.loc[queues["device"] == row["device"], "packets"]
@@ -110,7 +110,7 @@ def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
 
 
 def softnet(saturation: pd.DataFrame) -> Iterator[Flag]:
-    """A CPU's backlog was full, or it stopped polling with packets left."""
+    # A CPU's backlog was full, or it stopped polling with packets left.
     if not len(saturation):
         return
     of = saturation[(saturation["layer"] == "softnet")]

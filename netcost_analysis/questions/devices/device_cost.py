@@ -1,14 +1,16 @@
 # CPU time of devices against what they carried, both over the same stretch of time.
 
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...display.templates import as_text, render
 from ...parsers.counters import readings
 from ...units import absent
+from ..inputs import once
 from ..question import question
 from .device_time import device_time
 from .device_traffic import NoReadingsError, carried, comparable
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
     from ..answer import Answer
 
+_LACKING = Path(__file__).with_name("device_cost_lacking.md")
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _TRAFFIC = [
@@ -39,13 +42,13 @@ COLUMNS = [
 ]
 
 
-# Of one timeline several questions of a page ask it.
-_known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
 # A picture has so many devices at most.
 _MOST = 8
 
 
 @question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
     main_columns=(
         "device",
         "cpu_share",
@@ -62,25 +65,42 @@ _MOST = 8
 def device_cost(timeline: "Timeline") -> pd.DataFrame:
     """What a packet of each device costs: its CPU time against what it carried meanwhile.
 
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per (namespace, device) that took time or carried anything, most ns first: start_ns,
+        end_ns, window_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
+        cpu_share (of one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets,
+        timed_packets, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
+        tx_packet_bytes, speed_bits_per_s, utilisation_share, work_share, ns_per_work,
+        ns_per_packet, ns_per_byte; NA where unknown.
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
+
+    Notes
+    -----
     Time and traffic are of the same stretch: from the first to the last reading of net/dev within
-    the timeline's window. Where the bundle has no two such readings, there is no bundle, or the
-    trace has another clock, the time is of the whole window and the traffic NA. Returns a row per
-    (namespace, device) that took time or carried anything, most ns first: start_ns, end_ns,
-    window_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns, cpu_share (of
-    one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets,
-    rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes, tx_packet_bytes, speed_bits_per_s,
-    utilisation_share, work_share, ns_per_work, ns_per_packet, ns_per_byte; NA where unknown. A
-    device that several recorded namespaces have by the same name has no traffic: a poll does not
-    say which it was of. Of some CPUs only there is no cost per packet or byte, nor where 1 % of the
-    packets or more came in polls of unknown length, or in none that was seen: net/dev counts those
-    as well; nor where handlers that were counted and not seen may be 1 % of ns. Raises as
-    device_time does. Source: device_time, device_traffic.
+    the window. Where the bundle has no two such readings, there is no bundle, or the trace has
+    another clock, the time is of the whole window and the traffic NA. A device that several
+    recorded namespaces have by the same name has no traffic: a poll does not say which it was of.
+    There is no cost per packet or byte of some CPUs only; nor where 1 % of the packets or more
+    came in polls of unknown length, or in none that was seen (net/dev counts those as well); nor
+    where handlers that were counted and not seen may be 1 % of ns. Source: device_time,
+    device_traffic.
     """
-    if timeline not in _known:
-        _known[timeline] = _cost(timeline)
-    return _known[timeline].copy()
+    return _cost(timeline).copy()
 
 
+# Of one timeline several questions of a page ask it.
+@once
 def _cost(timeline: "Timeline") -> pd.DataFrame:
     bundle = timeline.capture.bundle
     traffic = None
@@ -122,7 +142,7 @@ def _times(timeline: "Timeline") -> pd.DataFrame:
 
 
 def per_device(rows: pd.DataFrame) -> pd.DataFrame:
-    """device_time's rows of devices and the backlog, over all CPUs: a row per device."""
+    # device_time's rows of devices and the backlog, over all CPUs: a row per device.
     devices = rows[rows["device"].notna()]
     # A sum is known where any part was recorded; all rows of a device lack the same.
     return devices.groupby("device", as_index=False)[[*_TIMES, *_COUNTS]].sum(min_count=1)
@@ -131,13 +151,11 @@ def per_device(rows: pd.DataFrame) -> pd.DataFrame:
 def joined(
     times: pd.DataFrame, traffic: pd.DataFrame | None, all_cpus: bool = True
 ) -> pd.DataFrame:
-    """Times by device with traffic by (namespace, device), and what a packet costs.
-
-    times: as per_device returns it, with start_ns, end_ns, unknown_cpu_share. traffic: as
-    carried(whole=True) returns it for the same stretch, None where it is unknown; shared, if
-    it is there, says of which rows a device of another stretch has the name. all_cpus: whether
-    times are of all CPUs, as traffic is.
-    """
+    # Times by device with traffic by (namespace, device), and what a packet costs. times: as
+    # per_device returns it, with start_ns, end_ns, unknown_cpu_share. traffic: as
+    # carried(whole=True) returns it for the same stretch, None where it is unknown; shared, if it
+    # is there, says of which rows a device of another stretch has the name. all_cpus: whether times
+    # are of all CPUs, as traffic is.
     if traffic is None:
         frame = times.reindex(columns=COLUMNS)
         frame["namespace"] = None
@@ -212,26 +230,25 @@ def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
 
 
 def lacking(timeline: "Timeline") -> str | None:
-    """Why device_cost has no traffic for this timeline, None where it has."""
-    bundle = timeline.capture.bundle
+    # Why device_cost has no traffic for this timeline, as a sentence; None where it has.
+    bundle, capture = timeline.capture.bundle, timeline.capture
+    found: dict[str, Any] = {"reason": None}
     if bundle is None:
-        return "this is a bare recording: netcost-record keeps the interfaces' counters beside it"
-    if not comparable(timeline.capture):
-        return (
-            f"the trace's clock ({timeline.capture.header['clock']}) is not that of the "
-            "interfaces' counters, CLOCK_MONOTONIC: netcost-record records with it"
-        )
-    try:
-        if not any(
-            readings(bundle, f"net_dev{ending}") for ending in bundle.network_namespaces.values()
-        ):
-            return "nothing says when the interfaces' counters were read: netcost-record does"
-        _traffic(timeline, bundle)
-    except NoReadingsError:
-        return "the interfaces' counters were not read twice within the window"
-    except CaptureError as error:
-        return str(error)
-    return None
+        found["reason"] = "no bundle"
+    elif not comparable(capture):
+        found = {"reason": "clock", "clock": capture.header["clock"]}
+    else:
+        endings = bundle.network_namespaces.values()
+        try:
+            if any(readings(bundle, f"net_dev{ending}") for ending in endings):
+                _traffic(timeline, bundle)
+            else:
+                found["reason"] = "no times"
+        except NoReadingsError:
+            found["reason"] = "few readings"
+        except CaptureError as error:
+            found = {"reason": "error", "error": error}
+    return as_text(render(_LACKING, found)) if found["reason"] else None
 
 
 @device_cost.figures

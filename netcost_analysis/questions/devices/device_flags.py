@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
+from ..inputs import added, fold, once
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
 from .device_cost import device_cost, lacking
-from .device_lines import has_polls
 from .device_saturation import device_saturation
 from .device_traffic import carried, comparable
 
@@ -22,21 +21,17 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 COLUMNS = ["namespace", "device", "flag", "severity", "why"]
-STATE = "whether interfaces are up"
 _SEVERITIES = ["warning", "clue", "note"]
 # Alike flags that are told in full.
 _MOST_ALIKE = 4
 
 
 class Facts(NamedTuple):
-    """What is known of a host's interfaces.
-
-    rows: a row per interface that is known or took time, columns of interfaces() and of
-    device_cost(), and peak_share, the highest utilisation of an interval, all_rx_packets and
-    all_tx_packets, those of the whole recording, which its drops are of. saturation: as
-    device_saturation() returns it. queues: as per_queue() returns it. listed: whether the bundle
-    says which interfaces there are.
-    """
+    # What is known of a host's interfaces. rows: a row per interface that is known or took time,
+    # columns of interfaces() and of device_cost(), and peak_share, the highest utilisation of an
+    # interval, all_rx_packets and all_tx_packets, those of the whole recording, which its drops are
+    # of. saturation: as device_saturation() returns it. queues: as per_queue() returns it. listed:
+    # whether the bundle says which interfaces there are.
 
     rows: pd.DataFrame
     saturation: pd.DataFrame
@@ -44,29 +39,47 @@ class Facts(NamedTuple):
     listed: bool
 
 
-# Of one timeline several questions of a page ask it.
-_known: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
-
-
-@question(main_columns=("device", "flag", "severity", "why", "namespace"), rows=0)
+@question(
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "flag", "severity", "why", "namespace"),
+    rows=0,
+)
 def device_flags(timeline: "Timeline") -> pd.DataFrame:
     """What looks wrong about the network interfaces, and why.
 
-    Returns a row per suspicion, the gravest first and among those of the same severity the device
-    that took most: namespace, device (None for what concerns a
-    CPU), flag, severity ("warning": CPU time or packets are lost; "clue": points to something
-    wrong, and may have an honest reason; "note": worth knowing), why (a sentence with its figures).
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per suspicion, the gravest first, among those the device that took most: namespace,
+        device (None for what concerns a CPU), flag, severity ("warning": CPU time or packets are
+        lost; "clue": points to something wrong, and may have an honest reason; "note": worth
+        knowing), why (a sentence with its figures).
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
+    CaptureError
+        For damaged files of a bundle.
+
+    Notes
+    -----
     What was not recorded raises no suspicion: without a bundle only queues are compared. lo is
-    never suspected, and a port of a bridge or bond needs no address. Raises as device_cost and
-    interfaces do. Source: interfaces, device_cost, device_saturation and the timeline's polls.
+    never suspected, and a port of a bridge or bond needs no address. Source: interfaces,
+    device_cost, device_saturation and polls.
     """
-    if timeline not in _known:
-        _known[timeline] = suspicions(gathered(timeline))
-    return _known[timeline].copy()
+    return suspicions(gathered(timeline))
 
 
+# Of one timeline several questions of a page ask it.
+@once
 def gathered(timeline: "Timeline") -> Facts:
-    """Everything that flags are raised from."""
+    # Everything that flags are raised from.
     bundle = timeline.capture.bundle
     cost = device_cost(timeline)
     known, saturation, peaks, whole = empty(), pd.DataFrame(), pd.DataFrame(), None
@@ -79,22 +92,23 @@ def gathered(timeline: "Timeline") -> Facts:
     return Facts(
         rows=described(known, cost, peaks, whole, comparable(timeline.capture)),
         saturation=saturation,
-        queues=per_queue(timeline.polls) if has_polls(timeline) else pd.DataFrame(),
+        queues=pd.DataFrame() if timeline.missing["polls"] else per_queue(timeline).reset_index(),
         listed=len(known) > 0,
     )
 
 
 def unseen(timeline: "Timeline") -> list[str]:
-    """What of the interfaces was not recorded, so that nothing about it can look wrong."""
+    # What of the interfaces was not recorded, so that nothing about it can look wrong: of state,
+    # addresses, traffic.
     bundle = timeline.capture.bundle
     known = known_interfaces(bundle) if bundle is not None else empty()
     found = []
     if not known["up"].notna().any():
-        found.append(STATE)
+        found.append("state")
     if not known["addresses"].notna().any():
-        found.append("their addresses")
+        found.append("addresses")
     if lacking(timeline) is not None:
-        found.append("what they carried")
+        found.append("traffic")
     return found
 
 
@@ -110,8 +124,8 @@ def _words(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def listed(flags: pd.DataFrame) -> list[dict[str, Any]]:
-    """Flags of one severity and kind together: flag, severity, told (why of the first), and of the
-    others how many (more) and which devices."""
+    # Flags of one severity and kind together: flag, severity, told (why of the first), and of the
+    # others how many (more) and which devices.
     kinds = []
     for (severity, flag), alike in flags.groupby(["severity", "flag"], sort=False):
         # One more is told as well.
@@ -136,11 +150,9 @@ def described(
     whole: pd.DataFrame | None = None,
     placed: bool = True,
 ) -> pd.DataFrame:
-    """Interfaces with their cost, a row each, those that only the trace names included.
-
-    traffic, whole: as carried returns it by interval, and of the whole recording. placed:
-    whether the trace's clock says what of it is the timeline's; if not, the whole is what there is.
-    """
+    # Interfaces with their cost, a row each, those that only the trace names included. traffic,
+    # whole: as carried returns it by interval, and of the whole recording. placed: whether the
+    # trace's clock says what of it is the timeline's; if not, the whole is what there is.
     shared = [name for name in cost.columns if name in known.columns and name not in _KEYS]
     # Where nothing was counted a device's namespace is not known, but for the only one that has it.
     only = known.drop_duplicates("device", keep=False).set_index("device")["namespace"]
@@ -187,21 +199,17 @@ def _peaks(traffic: pd.DataFrame) -> dict[tuple[str, str], float]:
     return dict(zip(pairs, map(float, shares), strict=True))
 
 
-def per_queue(polls: pd.DataFrame) -> pd.DataFrame:
-    """Packets by device and NAPI instance, of those that received any: device, napi, packets."""
-    frame = pd.DataFrame(
-        {
-            "device": polls["device"].astype(object),
-            "napi": polls["napi"].astype(object),
-            "packets": polls["work"].fillna(0).astype("int64"),
-        }
-    )
-    frame = frame[frame["packets"] > 0]
-    return frame.groupby(["device", "napi"])["packets"].sum().reset_index()
+@fold("polls")
+def per_queue(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # Packets by device and NAPI instance, of those that received any.
+    received = polls.loc[(polls["work"] > 0).fillna(False), ["device", "napi", "work"]]
+    frame = received.astype({"device": object, "napi": object, "work": "int64"})
+    groups = frame.rename(columns={"work": "packets"}).groupby(["device", "napi"])
+    return added(counts, groups[["packets"]].sum())
 
 
 def suspicions(facts: Facts) -> pd.DataFrame:
-    """The flags that these facts raise, the gravest first."""
+    # The flags that these facts raise, the gravest first.
     found = [[getattr(flag, name) for name in COLUMNS] for flag in _each(facts)]
     flags = pd.DataFrame(found, columns=COLUMNS).astype(object)
     weights = _weights(facts.rows)

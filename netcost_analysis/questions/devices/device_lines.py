@@ -8,6 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
+from ..inputs import added, fold, rows
 from ..question import question
 
 if TYPE_CHECKING:
@@ -20,21 +21,38 @@ POLL_EVENT = "napi:napi_poll"
 
 
 @question(
-    main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"), rows=0
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("irq", "name", "device", "known_by", "interrupts", "raised", "polled"),
+    rows=0,
 )
 def device_lines(timeline: "Timeline") -> pd.DataFrame:
     """Which network device each interrupt line serves, and how that is known.
 
-    Returns a row per line that was seen: irq, name, device (None for none), known_by ("polls",
-    "wake-ups", "switches", "name", "bus", "stem", None), is_network, interrupts, raised (NET_RX
-    softirqs first raised while its handler ran), polled (those of them in which the device was
-    polled). A line that several drivers' handlers share, and so time and interrupts, is a row per
-    handler.
-    Raises CaptureError as the timeline does. Source: the timeline's irqs, hardirqs, softirqs and
-    polls; names of interfaces from polls and from the bundle's net/dev, bus addresses from its
-    ip_link.json and ethtool -i, and what /proc/interrupts says of a line.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per line that was seen, and per handler of a line that several drivers share: irq,
+        name, device (None for none), known_by ("polls", "wake-ups", "switches", "name", "bus",
+        "stem", None), is_network, interrupts, raised (NET_RX softirqs first raised while its
+        handler ran), polled (those of them in which the device was polled).
+
+    Raises
+    ------
+    CaptureError
+        As the timeline does.
+
+    Notes
+    -----
+    Source: the timeline's irqs, hardirqs, softirqs and polls; names of interfaces from polls and
+    from the bundle's net/dev, bus addresses from its ip_link.json and ethtool -i, and what
+    /proc/interrupts says of a line.
     """
-    timeline.load("hardirqs", "softirqs", "polls")
+    hardirqs, softirqs, polls = rows(timeline, "hardirqs", "softirqs", "polls")
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)
     counted = counted_interrupts(timeline)
@@ -52,9 +70,9 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    led = evidence(numbered(timeline.hardirqs, split), timeline.softirqs, timeline.polls)
+    led = evidence(numbered(hardirqs, split), softirqs, polls)
     labels, addresses = _of_bundle(timeline)
-    told = _by_most(mapped(lines, led, known_devices(timeline), labels, addresses), led)
+    told = _by_most(mapped(lines, led, _devices(timeline, polls), labels, addresses), led)
     told = told.merge(
         numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum(),
         on="irq",
@@ -84,10 +102,8 @@ def _known(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
-    """Handlers that share a line, (irq, name), each with a number of its own below 0.
-
-    counted: as counted_interrupts returns it.
-    """
+    # Handlers that share a line, (irq, name), each with a number of its own below 0. counted: as
+    # counted_interrupts returns it.
     named = counted[["irq", "name"]].dropna().drop_duplicates()
     several = named[named["irq"].duplicated(keep=False)].sort_values(["irq", "name"])
     pairs = zip(several["irq"], several["name"], strict=True)
@@ -95,7 +111,7 @@ def shared_lines(counted: pd.DataFrame) -> dict[tuple[int, str], int]:
 
 
 def numbered(rows: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.DataFrame:
-    """Rows with irq and name, those of shared lines under the numbers that shared_lines gave."""
+    # Rows with irq and name, those of shared lines under the numbers that shared_lines gave.
     if not split:
         return rows
     frame = rows.copy()
@@ -134,13 +150,11 @@ def mapped(
     labels: Mapping[str, str] | None = None,
     addresses: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Lines with device and known_by, from what their interrupts led to and from their names.
-
-    lines: irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
-    evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
-    line, by its number.
-    addresses: interfaces by bus address. Polls go before names, which are only what a driver says.
-    """
+    # Lines with device and known_by, from what their interrupts led to and from their names. lines:
+    # irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
+    # evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
+    # line, by its number. addresses: interfaces by bus address. Polls go before names, which are
+    # only what a driver says.
     frame = lines.copy()
     counts = led.set_index(["irq", "device"])["polled"].to_dict()
     raised = led.groupby("irq")["raised"].max().to_dict()
@@ -173,9 +187,9 @@ def mapped(
     return frame
 
 
-def known_devices(timeline: "Timeline") -> list[str]:
-    """The names of interfaces: those that were polled, and those of the bundle's net/dev."""
-    polled = timeline.polls["device"].dropna().unique()
+def _devices(timeline: "Timeline", polls: pd.DataFrame) -> list[str]:
+    # The names of interfaces: those that were polled, and those of the bundle's net/dev.
+    polled = polls["device"].dropna().unique()
     names = {str(name) for name in polled if name != "(no_device)"}
     bundle = timeline.capture.bundle
     if bundle is not None:
@@ -184,12 +198,10 @@ def known_devices(timeline: "Timeline") -> list[str]:
 
 
 def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    """What the NET_RX softirqs polled that each line raised.
-
-    Takes the timeline's tables. Returns a row per (irq, device): raised, the NET_RX softirqs that
-    the line raised, and polled, those of them in which the device was polled. A softirq is the
-    line's whose handler ran on that CPU when it was raised.
-    """
+    # What the NET_RX softirqs polled that each line raised. Takes the timeline's tables. Returns a
+    # row per (irq, device): raised, the NET_RX softirqs that the line raised, and polled, those of
+    # them in which the device was polled. A softirq is the line's whose handler ran on that CPU
+    # when it was raised.
     net_rx = softirqs[(softirqs["action"] == "NET_RX") & softirqs["raise_ns"].notna()]
     asked = pd.DataFrame(
         {
@@ -236,35 +248,18 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
 
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
-    """How often each line's handlers were entered in the window: irq, name, cpu, interrupts."""
-    rows = timeline.hardirqs
-    start_ns, end_ns = timeline.summary["start_ns"], timeline.summary["end_ns"]
+    # How often each line's handlers were entered in the window: irq, name, cpu, interrupts.
+    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    return _entered(timeline, window=window).reset_index()
+
+
+@fold("hardirqs")
+def _entered(
+    counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: tuple[int, int]
+) -> pd.DataFrame:
     # A handler that was entered before the window has its time in it, but is no interrupt of it.
-    entered = rows[
-        (rows["context"] == "hardirq")
-        & rows["irq"].notna()
-        & (rows["entry_ns"] >= start_ns).fillna(False).astype(bool)
-        & (rows["entry_ns"] <= end_ns).fillna(False).astype(bool)
-    ]
-    counts = (
-        pd.DataFrame(
-            {
-                "irq": entered["irq"].astype("int64"),
-                "name": entered["name"].astype(object),
-                "cpu": entered["cpu"],
-            }
-        )
-        .groupby(["irq", "name", "cpu"], dropna=False)
-        .size()
-    )
-    return counts.rename("interrupts").reset_index()
-
-
-def has_interrupts(timeline: "Timeline") -> bool:
-    """Whether devices' interrupts were recorded at all."""
-    return not unrecorded(timeline.capture, *IRQ_EVENTS)
-
-
-def has_polls(timeline: "Timeline") -> bool:
-    """Whether NAPI polls were recorded."""
-    return not unrecorded(timeline.capture, POLL_EVENT)
+    inside = hardirqs["entry_ns"].between(*window).fillna(False).astype(bool)
+    entered = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["irq"].notna() & inside]
+    keys = entered[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
+    groups = keys.groupby(["irq", "name", "cpu"], dropna=False)
+    return added(counts, groups.size().to_frame("interrupts"))

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from ..question import question
-from .device_lines import has_polls
 from .device_time import device_time
 
 if TYPE_CHECKING:
@@ -20,14 +19,35 @@ _MOST = 14
 _WORTH_SHARE = 0.001
 
 
-@question(main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"), rows=0)
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("thief", "cpu", "cpu_share", "interrupts_per_s", "ns"),
+    rows=0,
+)
 def device_matrix(timeline: "Timeline") -> pd.DataFrame:
     """Devices by CPUs: what share of each CPU's time each took, with interrupts per second.
 
-    Returns a row per thief and recorded CPU, thieves by falling total, those CPUs included on which
-    it took nothing: kind, thief, cpu, ns (Int64), cpu_share (float, of that CPU's window) and
-    interrupts_per_s (Float64), the last NA where interrupts were not recorded or a thief has none.
-    Its picture is the matrix. Raises as device_time does, whose rows these are.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per thief and recorded CPU, thieves by falling total, those CPUs included on which it
+        took nothing: kind, thief, cpu, ns, cpu_share (of that CPU's window), interrupts_per_s (NA
+        where interrupts were not recorded or a thief has none).
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
+
+    Notes
+    -----
+    Source: device_time.
     """
     rows = device_time(timeline)
     totals = rows.groupby(["kind", "thief"])["ns"].sum()
@@ -48,18 +68,16 @@ def device_matrix(timeline: "Timeline") -> pd.DataFrame:
 
 
 class Took(NamedTuple):
-    """Time; share: of one CPU, None for a window without length."""
+    # Time; share: of one CPU, None for a window without length.
 
     ns: int
     share: float | None
 
 
 class Uncharged(NamedTuple):
-    """What no device can be charged with.
-
-    thieves; backlog: polls without a device; softirq: network softirqs, outside their polls or,
-    where those were not recorded, with them; unknown_share: of CPU time, 0 for next to none.
-    """
+    # What no device can be charged with. thieves; backlog: polls without a device; softirq: network
+    # softirqs, outside their polls or, where those were not recorded, with them; unknown_share: of
+    # CPU time, 0 for next to none.
 
     thieves: int
     backlog: Took | None
@@ -83,7 +101,7 @@ def uncharged(answer: "Answer[pd.DataFrame]") -> Uncharged:
         len(rows),
         took("backlog"),
         took("softirq"),
-        has_polls(timeline),
+        not timeline.missing["polls"],
         unknown if unknown > _WORTH_SHARE else 0.0,
     )
 

@@ -35,11 +35,28 @@ _STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     """Every counter that says packets found no room, from before the load to after it.
 
-    Returns a row per counter, most first: layer ("interface": net/dev; "driver": ethtool -S;
-    "qdisc": tc; "softnet": softnet_stat), namespace, device (None for softnet), cpu (NA but for
-    softnet), counter, count (Int64: growth; for backlog and qlen, which are levels, the higher of
-    both readings), interval_ns, per_s (NA for levels). A count of 0 is a counter that was read and
-    did not grow; a layer without rows was not recorded. Raises CaptureError where none was.
+    Parameters
+    ----------
+    bundle : Bundle
+        What netcost-record kept beside the trace.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per counter, most first: layer ("interface": net/dev; "driver": ethtool -S; "qdisc":
+        tc; "softnet": softnet_stat), namespace, device (None for softnet), cpu (NA but for
+        softnet), counter, count (growth; for backlog and qlen, which are levels, the higher of
+        both readings), interval_ns, per_s (NA for levels).
+
+    Raises
+    ------
+    CaptureError
+        Where no counter was read before and after.
+
+    Notes
+    -----
+    A count of 0 is a counter that was read and did not grow; a layer without rows was not
+    recorded.
     """
     rows: list[dict[str, Any]] = []
     for namespace, ending in bundle.network_namespaces.items():
@@ -68,7 +85,7 @@ def _grown(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Rows of counters as a frame, those that grew most first."""
+    # Rows of counters as a frame, those that grew most first.
     frame = pd.DataFrame(rows, columns=COLUMNS)
     for name in ("cpu", "count", "interval_ns"):
         # From the rows: beside None a frame has floats, which lose the last digits.
@@ -150,7 +167,7 @@ def _driver(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
 
 
 def statistics(text: str) -> dict[str, int]:
-    """What `ethtool -S` printed: counter to value."""
+    # What `ethtool -S` printed: counter to value.
     return {name: int(value) for name, value in _STATISTIC.findall(text)}
 
 
@@ -174,10 +191,8 @@ def _qdisc(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
 
 
 def qdiscs(listed: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, int | None]]:
-    """Of `tc -s -j qdisc` those at the root and at ingress: (device, kind, handle) to counters.
-
-    What those below the root count the root counts as well.
-    """
+    # Of `tc -s -j qdisc` those at the root and at ingress: (device, kind, handle) to counters. What
+    # those below the root count the root counts as well.
     return {
         (one["dev"], one["kind"], str(one.get("handle"))): {
             name: whole(one.get(name)) for name in (*_QDISC, *_LEVELS)

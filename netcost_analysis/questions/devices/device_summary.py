@@ -9,8 +9,7 @@ from ..._native import CaptureError
 from ...units import absent
 from ..question import question
 from .device_cost import device_cost, lacking
-from .device_flags import STATE, device_flags, unseen
-from .device_lines import has_polls
+from .device_flags import device_flags, unseen
 from .parts import NO_DEVICE
 
 if TYPE_CHECKING:
@@ -24,19 +23,41 @@ _OTHERS = 3
 class DeviceSummary(NamedTuple):
     """What devices cost, and what looks wrong about them.
 
-    costs: as device_cost returns it. flags: as device_flags does, None where the bundle's files do
-    not say.
+    Parameters
+    ----------
+    costs : pandas.DataFrame
+        As device_cost returns it.
+    flags : pandas.DataFrame, optional
+        As device_flags returns it; None where the bundle's files do not say.
     """
 
     costs: pd.DataFrame
     flags: pd.DataFrame | None
 
 
-@question(main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"), rows=0)
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "cpu_share", "ns", "packets", "ns_per_work"),
+    rows=0,
+)
 def device_summary(timeline: "Timeline") -> DeviceSummary:
     """Which device costs most CPU time, and the gravest of what looks wrong about any.
 
-    Returns costs, as device_cost does, and flags, as device_flags does. Raises as device_cost does.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    DeviceSummary
+        costs and flags.
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
     """
     costs, flags = device_cost(timeline), None
     # What is damaged of a bundle device_flags says.
@@ -64,12 +85,12 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
         "others": rows[1:],
         "backlog": backlog[0] if backlog else None,
         "backlog_took_more": bool(first and backlog and backlog[0]["ns"] > first["ns"]),
-        "polls_recorded": has_polls(timeline),
+        "polls_recorded": not timeline.missing["polls"],
         "time_unknown": bool(costs["ns"].isna().any()),
         "polled": bool((costs["polls"] > 0).fillna(False).any()),
         "flags_known": flags is not None,
         "gravest": grave.iloc[0] if grave is not None and len(grave) else None,
-        "state_known": flags is not None and STATE not in unseen(timeline),
+        "state_known": flags is not None and "state" not in unseen(timeline),
         "unknown": lacking(timeline),
     }
 

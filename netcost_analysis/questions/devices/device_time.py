@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError
 from ..question import question
-from .device_lines import IRQ_EVENTS, counted_interrupts, device_lines, has_interrupts, has_polls
-from .parts import TIMED, by_line, by_poll, by_softirq
+from .device_lines import counted_interrupts, device_lines
+from .parts import TIMED, by_line, by_poll, by_softirq, polled
 from .upper_ends import with_upper_ends
 
 if TYPE_CHECKING:
@@ -37,30 +36,47 @@ COLUMNS = [
 ]
 
 
-@question(main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"))
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("thief", "cpu", "ns", "cpu_share", "interrupts_per_s", "packets"),
+)
 def device_time(timeline: "Timeline") -> pd.DataFrame:
     """What CPU time each device took on each CPU, in its interrupts and in its polls.
 
-    Returns a row per (thief, cpu) that took any: kind ("device"; "backlog" for the polls that have
-    no device; "line" for an interrupt line that serves no known network device; "softirq" for what
-    network softirqs did outside their polls, which no device can be charged with), thief, device,
-    cpu, hardirq_ns, hardirq_max_ns, poll_ns, poll_max_ns, outside_polls_ns, ns, max_ns, cpu_share,
-    unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets; most ns first.
-    hardirq_max_ns, poll_max_ns and max_ns: with what no event shows; where the interfaces' counters
-    show that polls were missed, outside_polls_ns is what may have been one. Times and counts
-    are Int64, NA where the events were not recorded and where a row has none by its kind.
-    Raises MissingEventsError where neither interrupts nor polls were recorded, CaptureError as
-    the timeline does. Source: the timeline's sums; each line's device as device_lines tells it.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per (thief, cpu) that took any, most ns first: kind, thief, device, cpu, hardirq_ns,
+        hardirq_max_ns, poll_ns, poll_max_ns, outside_polls_ns, ns, max_ns, cpu_share,
+        unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets. NA where
+        the events were not recorded and where a row has none by its kind.
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
+
+    Notes
+    -----
+    kind is "device"; "backlog" for the polls that have no device; "line" for an interrupt line
+    that serves no known network device; "softirq" for what network softirqs did outside their
+    polls, which no device can be charged with. hardirq_max_ns, poll_max_ns and max_ns are with
+    what no event shows; where the interfaces' counters show that polls were missed,
+    outside_polls_ns is what may have been one. Source: the timeline's sums; each line's device as
+    device_lines has it.
     """
-    irqs, polls = has_interrupts(timeline), has_polls(timeline)
-    if not irqs and not polls:
-        raise MissingEventsError("device_time", (*IRQ_EVENTS, "napi:napi_poll"))
-    timeline.load("hardirqs", "softirqs", "polls")
+    irqs, polls = not timeline.missing["interrupts"], not timeline.missing["polls"]
     lines = device_lines(timeline)
     sums = timeline.sums()
     parts = [
         by_line(sums, lines, counted_interrupts(timeline)),
-        by_poll(sums, timeline.polls),
+        by_poll(sums, polled(timeline)),
         by_softirq(sums),
     ]
     whole = pd.concat(parts, ignore_index=True)
@@ -71,12 +87,9 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
 def combined(
     parts: pd.DataFrame, sums: pd.DataFrame, window_ns: int, irqs: bool, polls: bool
 ) -> pd.DataFrame:
-    """One row per (thief, cpu) of parts that came from lines, polls and softirqs.
-
-    parts: kind, thief, device, cpu, and of hardirq_ns, poll_ns, outside_polls_ns, interrupts,
-    polls, packets and timed_packets those that a part has. irqs, polls: whether they were
-    recorded.
-    """
+    # One row per (thief, cpu) of parts that came from lines, polls and softirqs. parts: kind,
+    # thief, device, cpu, and of hardirq_ns, poll_ns, outside_polls_ns, interrupts, polls, packets
+    # and timed_packets those that a part has. irqs, polls: whether they were recorded.
     numbers = [*_PARTS, *_COUNTS, TIMED]
     frame = parts.reindex(columns=[*_KEYS, *numbers])
     frame[numbers] = frame[numbers].astype("Int64")

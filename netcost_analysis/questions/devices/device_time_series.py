@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError
 from ...units import round_width
 from ..question import question
-from .device_lines import IRQ_EVENTS, POLL_EVENT, device_lines, has_interrupts, has_polls
+from .device_lines import device_lines
 from .parts import NO_DEVICE, of_device
 
 if TYPE_CHECKING:
@@ -24,25 +23,46 @@ COLUMNS = [
 _MOST = 3
 
 
-@question(main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"), rows=0)
+@question(
+    needs=(("interrupts", "polls"),),
+    inputs=("hardirqs", "softirqs", "polls"),
+    main_columns=("device", "start_ns", "cpu_share", "hardirq_ns", "poll_ns"),
+    rows=0,
+)
 def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.DataFrame:
     """What CPU time each device took, bin by bin, in its interrupts and in its polls.
 
-    bin_ns: the width of a bin; without it such that the window has about 120. Bins start on its
-    multiples; the first and the last are cut by the window. Returns a row per device and bin in
-    which it took any, the device with most first: device, start_ns, end_ns, hardirq_ns, poll_ns, ns
-    and cpu_share (of one CPU, all CPUs' time together). Raises MissingEventsError where neither
-    interrupts nor polls were recorded, ArgumentError for a bin without length. Source: the
-    timeline's sums; each line's device as device_lines tells it.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    bin_ns : int, optional
+        The width of a bin; None for about 120 bins. Bins start on its multiples; the window cuts
+        the first and the last.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per device and bin in which it took any, the device with most first: device,
+        start_ns, end_ns, hardirq_ns, poll_ns, ns, cpu_share (of one CPU, all CPUs' time together).
+
+    Raises
+    ------
+    MissingEventsError
+        Where neither interrupts nor polls were recorded.
+    ArgumentError
+        For a bin without length.
+
+    Notes
+    -----
+    Source: the timeline's sums; each line's device as device_lines has it.
     """
-    if not has_interrupts(timeline) and not has_polls(timeline):
-        raise MissingEventsError("device_time_series", (*IRQ_EVENTS, POLL_EVENT))
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     width = round_width(end_ns - start_ns) if bin_ns is None else bin_ns
     frame = binned(timeline.sums(width), device_lines(timeline), (start_ns, end_ns), width)
     # Of what was not recorded the sum is no 0.
-    for name, recorded in (("hardirq_ns", has_interrupts), ("poll_ns", has_polls)):
-        if not recorded(timeline):
+    for name, fact in (("hardirq_ns", "interrupts"), ("poll_ns", "polls")):
+        if timeline.missing[fact]:
             frame[name] = pd.NA
     return frame.astype({"hardirq_ns": "Int64", "poll_ns": "Int64"})
 
@@ -50,10 +70,8 @@ def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.Da
 def binned(
     sums: pd.DataFrame, lines: pd.DataFrame, window: tuple[int, int], bin_ns: int
 ) -> pd.DataFrame:
-    """device_time_series() of the timeline's sums in bins of bin_ns.
-
-    lines: as device_lines returns it. window: from when to when, ns.
-    """
+    # device_time_series() of the timeline's sums in bins of bin_ns. lines: as device_lines returns
+    # it. window: from when to when, ns.
     # Of a line that several handlers share the name tells which it was.
     own = lines.loc[lines["device"].notna(), ["irq", "name", "device"]].astype({"irq": "Int64"})
     own["shared"] = own["irq"].isin(lines.loc[lines["irq"].duplicated(), "irq"])

@@ -31,9 +31,25 @@ if TYPE_CHECKING:
 def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> pd.DataFrame:
     """What each interface received and sent in all, from the first reading of net/dev to the last.
 
-    folder, sides: as device_traffic takes them. Returns a row per (namespace, device), who received
-    most first: the columns of device_traffic, with rx_mbit_per_s and tx_mbit_per_s (Float64).
-    Raises as device_traffic does.
+    Parameters
+    ----------
+    bundle : Bundle
+        What netcost-record kept beside the trace.
+    folder : str
+        Where the samples are; "files" where a load left some.
+    sides : bool
+        Whether before/ and after/ are readings as well.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per (namespace, device), the one that received most first: the columns of
+        device_traffic, rx_mbit_per_s and tx_mbit_per_s.
+
+    Raises
+    ------
+    CaptureError
+        Where net/dev was not read twice at known times.
     """
     rows = carried(bundle, folder, sides, whole=True)
     for side in ("rx", "tx"):

@@ -43,11 +43,11 @@ _MOST = 3
 
 
 class NoReadingsError(CaptureError):
-    """Of the stretch that was asked for the bundle has no two readings of net/dev."""
+    """The bundle has no two readings of net/dev in the window."""
 
 
 def comparable(capture: "Capture") -> bool:
-    """Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC."""
+    # Whether the trace's clock is that of the snapshots, CLOCK_MONOTONIC.
     return str(capture.header["clock"]) in _CLOCKS
 
 
@@ -65,11 +65,26 @@ def comparable(capture: "Capture") -> bool:
 def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True) -> pd.DataFrame:
     """What each interface received and sent, over the true time between readings of net/dev.
 
-    folder: where the samples are; "files" where a load left some. sides: whether before/ and after/
-    are readings as well. Returns a row per interval and (namespace, device): start_ns, end_ns,
-    interval_ns, interval_error_ns, the growth of each counter (Int64), rates per second, the mean
-    size of packets, saturation_per_s, speed_bits_per_s and utilisation_share (Float64, NA where
-    unknown). Raises CaptureError where net/dev was not read twice at known times.
+    Parameters
+    ----------
+    bundle : Bundle
+        What netcost-record kept beside the trace.
+    folder : str
+        Where the samples are; "files" where a load left some.
+    sides : bool
+        Whether before/ and after/ are readings as well.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per interval and (namespace, device): start_ns, end_ns, interval_ns,
+        interval_error_ns, the growth of each counter, rates per second, the mean size of packets,
+        saturation_per_s, speed_bits_per_s and utilisation_share (NA where unknown).
+
+    Raises
+    ------
+    CaptureError
+        Where net/dev was not read twice at known times.
     """
     return carried(bundle, folder, sides)
 
@@ -81,10 +96,8 @@ def carried(
     whole: bool = False,
     within: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    """device_traffic(), or as whole a row per interface, from the first reading to the last.
-
-    within: only readings between these moments (CLOCK_MONOTONIC, ns), their own time included.
-    """
+    # device_traffic(), or as whole a row per interface, from the first reading to the last. within:
+    # only readings between these moments (CLOCK_MONOTONIC, ns), their own time included.
     frames = []
     for namespace, ending in bundle.network_namespaces.items():
         counted = counters(bundle, f"net_dev{ending}", folder, sides)
@@ -104,10 +117,8 @@ def carried(
 
 
 def summed(grown: pd.DataFrame) -> pd.DataFrame:
-    """Growth between each two readings as growth from the first to the last, per interface.
-
-    grown: as deltas() returns it, with namespace. A counter that went backwards in between is NA.
-    """
+    # Growth between each two readings as growth from the first to the last, per interface. grown:
+    # as deltas() returns it, with namespace. A counter that went backwards in between is NA.
     keys = ["namespace", "device"]
     # A reading's own time is an error at the two ends only.
     frame = grown.sort_values("start_ns", kind="stable").groupby(keys, sort=False, as_index=False)
@@ -131,11 +142,9 @@ def summed(grown: pd.DataFrame) -> pd.DataFrame:
 
 
 def rated(grown: pd.DataFrame, speed: dict[tuple[str, str], int | None]) -> pd.DataFrame:
-    """Growth with rates, sizes, saturation and utilisation beside it.
-
-    grown: namespace, device, start_ns, end_ns, interval_ns, interval_error_ns and counters' growth.
-    speed: bits per second of (namespace, device).
-    """
+    # Growth with rates, sizes, saturation and utilisation beside it. grown: namespace, device,
+    # start_ns, end_ns, interval_ns, interval_error_ns and counters' growth. speed: bits per second
+    # of (namespace, device).
     frame = grown.reindex(columns=[*_WHERE, *GROWN]).reset_index(drop=True)
     frame[GROWN] = frame[GROWN].astype("Int64")
     seconds = (frame["interval_ns"] / 1e9).where(frame["interval_ns"] > 0).astype("Float64")
@@ -162,7 +171,7 @@ def _busier(frame: pd.DataFrame) -> "pd.Series[float]":
 
 
 def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
-    """Bits per second of each (namespace, device), None where unknown or changed meanwhile."""
+    # Bits per second of each (namespace, device), None where unknown or changed meanwhile.
     found: dict[tuple[str, str], int | None] = {}
     for namespace, ending in bundle.network_namespaces.items():
         sides = [
@@ -176,7 +185,7 @@ def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
 
 
 def moved(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
-    """Those rows of device_traffic() or assumed_rates() in which anything was carried."""
+    # Those rows of device_traffic() or assumed_rates() in which anything was carried.
     return rows[(rows[f"rx_{what}"] + rows[f"tx_{what}"] > 0).fillna(False)]
 
 

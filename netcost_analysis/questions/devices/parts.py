@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...errors import AbsentError
 from ...timeline.aggregate import thief_label
+from ..inputs import added, fold
 from .device_lines import numbered
 
 NO_DEVICE = "(no_device)"
@@ -17,7 +18,7 @@ _NETWORK_SOFTIRQS = (2, 3)
 
 
 def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
-    """The rows of a device. Raises AbsentError, with the names near it, for one without any."""
+    # The rows of a device. Raises AbsentError, with the names near it, for one without any.
     own = rows[rows["device"] == device]
     if not len(own):
         known = list(map(str, rows["device"].dropna().drop_duplicates()))
@@ -27,10 +28,8 @@ def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
 
 
 def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -> pd.DataFrame:
-    """What interrupt lines took, each charged to its device if it has one.
-
-    lines: as device_lines returns it. interrupts: as counted_interrupts returns it.
-    """
+    # What interrupt lines took, each charged to its device if it has one. lines: as device_lines
+    # returns it. interrupts: as counted_interrupts returns it.
     rows = sums[(sums["context"] == "hardirq") & sums["id"].notna()]
     ns = (
         pd.DataFrame(
@@ -74,8 +73,9 @@ def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -
     return told
 
 
-def by_poll(sums: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    """What polls took, in softirqs and in threads (threaded NAPI), and what they received."""
+def by_poll(sums: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
+    # What polls took, in softirqs and in threads (threaded NAPI), and what they received. counts:
+    # as polled returns it.
     rows = sums[sums["context"] == "poll"]
     ns = (
         pd.DataFrame({"device": _named(rows["device"]), "cpu": rows["cpu"], "poll_ns": rows["ns"]})
@@ -83,26 +83,33 @@ def by_poll(sums: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
         .sum()
         .reset_index()
     )
+    if not counts["known"].any():
+        # Before Linux 4.8 the event has no work.
+        counts = counts.drop(columns=["packets", "timed_packets"])
+    frame = ns.merge(counts.drop(columns="known").reset_index(), on=["device", "cpu"], how="outer")
+    frame["kind"] = frame["device"].map(lambda one: "backlog" if one == NO_DEVICE else "device")
+    frame["thief"] = frame["device"].map(lambda one: thief_label("poll", None, None, one, "device"))
+    return frame
+
+
+@fold("polls")
+def polled(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
+    # By device and CPU; known: polls whose packets are.
     work = polls["work"].fillna(0).astype("int64")
-    counts = pd.DataFrame(
+    # Busy polls and netpoll have no begin, so no time.
+    timed = polls["self_ns"].notna()
+    frame = pd.DataFrame(
         {
             "device": _named(polls["device"]),
             "cpu": polls["cpu"],
             "polls": 1,
             "packets": work,
-            # Busy polls and netpoll have no begin, so no time.
-            "timed_packets": work.where(polls["self_ns"].notna(), 0),
-            TIMED: polls["self_ns"].notna().astype("int64"),
+            "timed_packets": work.where(timed, 0),
+            TIMED: timed.astype("int64"),
+            "known": polls["work"].notna().astype("int64"),
         }
     )
-    counts = counts.groupby(["device", "cpu"], as_index=False).sum()
-    if not polls["work"].notna().any():
-        # Before Linux 4.8 the event has no work.
-        counts = counts.drop(columns=["packets", "timed_packets"])
-    frame = ns.merge(counts, on=["device", "cpu"], how="outer")
-    frame["kind"] = frame["device"].map(lambda one: "backlog" if one == NO_DEVICE else "device")
-    frame["thief"] = frame["device"].map(lambda one: thief_label("poll", None, None, one, "device"))
-    return frame
+    return added(counts, frame.groupby(["device", "cpu"]).sum())
 
 
 def _named(devices: "pd.Series[str]") -> "pd.Series[str]":
@@ -110,7 +117,7 @@ def _named(devices: "pd.Series[str]") -> "pd.Series[str]":
 
 
 def by_softirq(sums: pd.DataFrame) -> pd.DataFrame:
-    """What network softirqs did outside their polls."""
+    # What network softirqs did outside their polls.
     rows = sums[(sums["context"] == "softirq") & sums["id"].isin(_NETWORK_SOFTIRQS)]
     frame = pd.DataFrame(
         {"thief": rows["name"].astype(object), "cpu": rows["cpu"], "outside_polls_ns": rows["ns"]}

@@ -1,4 +1,4 @@
-"""Pictures of devices: each takes tidy DataFrames and an Axes, and draws; none opens a capture."""
+# Pictures of devices: each takes tidy DataFrames and an Axes, and draws; none opens a capture.
 
 from typing import Any
 
@@ -21,11 +21,9 @@ _ORDER = ("poll", "hardirq")
 
 
 def matrix(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw devices by CPUs, darker for more time; cells have share and interrupts per second.
-
-    rows: of device_matrix(), those thieves that are to be shown. With many CPUs the cells have no
-    figures.
-    """
+    # Draw devices by CPUs, darker for more time; cells have share and interrupts per second. rows:
+    # of device_matrix(), those thieves that are to be shown. With many CPUs the cells have no
+    # figures.
     thieves = list(rows[["kind", "thief"]].drop_duplicates()["thief"])
     cpus = list(rows["cpu"].drop_duplicates())
     shape = len(thieves), len(cpus)
@@ -56,11 +54,8 @@ def matrix(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def traffic(ax: Axes, rows: pd.DataFrame, origin_ns: int = 0) -> None:
-    """Draw what one interface carried, a step for each true interval.
-
-    rows: device_traffic's of one interface. Intervals that are not twice as long as the error of
-    their length are left out.
-    """
+    # Draw what one interface carried, a step for each true interval. rows: device_traffic's of one
+    # interface. Intervals that are not twice as long as the error of their length are left out.
     sure = rows[rows["interval_error_ns"] * 2 <= rows["interval_ns"]]
     for column, name, colour, style in (
         ("rx_bytes_per_s", "received", INK, "-"),
@@ -77,10 +72,8 @@ def traffic(ax: Axes, rows: pd.DataFrame, origin_ns: int = 0) -> None:
 
 
 def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns: int = 0) -> None:
-    """Draw a device's time bin by bin, as a share of one CPU.
-
-    bins: device_time_series' of one device. window: from when to when, ns.
-    """
+    # Draw a device's time bin by bin, as a share of one CPU. bins: device_time_series' of one
+    # device. window: from when to when, ns.
     edges = np.unique([*window, *bins["start_ns"], *bins["end_ns"]])
     # Between two bins there may be some in which it took nothing.
     place = np.searchsorted(edges, bins["start_ns"])
@@ -106,11 +99,8 @@ def time_shares(ax: Axes, bins: pd.DataFrame, window: tuple[int, ...], origin_ns
 
 
 def per_packet(ax: Axes, cost: pd.DataFrame, most: int) -> None:
-    """Draw what a packet of each device costs, interrupts and polls, longest first.
-
-    cost: as device_cost returns it. most: so many devices. Packets are those that timed polls
-    received.
-    """
+    # Draw what a packet of each device costs, interrupts and polls, longest first. cost: as
+    # device_cost returns it. most: so many devices. Packets are those that timed polls received.
     known = cost[cost["ns_per_work"].notna()].sort_values("ns_per_work", ascending=False)[:most]
     packets = known["timed_packets"].to_numpy(dtype=float)
     base = np.zeros(len(known))
@@ -136,10 +126,8 @@ def per_packet(ax: Axes, cost: pd.DataFrame, most: int) -> None:
 
 
 def misread(ax: Axes, rows: pd.DataFrame, interval_s: float, origin_ns: int = 0) -> None:
-    """Draw true rates beside those of a tool that takes its interval for granted.
-
-    rows: assumed_rates' of one interface. Utilisation where the speed is known, else Mbit/s.
-    """
+    # Draw true rates beside those of a tool that takes its interval for granted. rows:
+    # assumed_rates' of one interface. Utilisation where the speed is known, else Mbit/s.
     known = bool(len(rows)) and bool(rows["utilisation_share"].notna().all())
     true, scale, unit = (
         ("utilisation_share", 100.0, "% utilised")

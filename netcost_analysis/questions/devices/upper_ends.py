@@ -27,19 +27,15 @@ _missed: "WeakKeyDictionary[Capture, bool]" = WeakKeyDictionary()
 
 
 def not_all(part: "pd.Series[float]", whole: "pd.Series[float]", beside: object = 0.0) -> pd.Series:
-    """Where a count is less than another by more than a poll or two: False where one is unknown.
-
-    beside: the share that may lie beside the readings.
-    """
+    # Where a count is less than another by more than a poll or two: False where one is unknown.
+    # beside: the share that may lie beside the readings.
     return (part < (_TIMED_SHARE - beside) * whole).fillna(False).astype(bool)  # type: ignore[operator]
 
 
 def polls_missed(timeline: "Timeline") -> bool:
-    """Whether a device was polled for less than it received, by its counters of net/dev.
-
-    Of the whole recording: in a part of it all that is missing may lie. A device without any poll
-    shows nothing, for its packets may come by another's. False where there are no counters.
-    """
+    # Whether a device was polled for less than it received, by its counters of net/dev. Of the
+    # whole recording: in a part of it all that is missing may lie. A device without any poll shows
+    # nothing, for its packets may come by another's. False where there are no counters.
     capture = timeline.capture
     if capture not in _missed:
         _missed[capture] = comparable(capture) and _less_than_received(capture)
@@ -77,10 +73,8 @@ def _less_than_received(capture: "Capture") -> bool:
 def with_upper_ends(
     rows: pd.DataFrame, sums: pd.DataFrame, lines: pd.DataFrame, timeline: "Timeline"
 ) -> pd.DataFrame:
-    """device_time's rows with hardirq_max_ns, poll_max_ns and max_ns.
-
-    rows: as shares.combined returns them. sums: the timeline's. lines: as device_lines returns it.
-    """
+    # device_time's rows with hardirq_max_ns, poll_max_ns and max_ns. rows: as shares.combined
+    # returns them. sums: the timeline's. lines: as device_lines returns it.
     frame, unseen = rows.copy(), missing(timeline)
     polls = frame["poll_ns"]
     if polls_missed(timeline):

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 
 from ...spans import Floats, Ints, Spans, merged, spans_of
+from ...timeline.aggregate import of_tasks
+from ..inputs import fold, rows
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 # ones TASK_PARKED: such a thread is as good as gone, too.
 _DEAD = 0x70
 MEASURES = ("run", "wait", "softirq")
+_STAY = ["cpu", "tid", "comm", "in_ns", "out_ns", "wait_ns", "wake_ns", "prev_state"]
+_SOFTIRQ = ("softirq", "poll")
 
 
 @dataclass(frozen=True)
@@ -98,15 +102,27 @@ class Counts:
         return np.where(index >= 0, self.sums[index + 1] - self.sums[start], 0.0)
 
 
+@fold("slices")
+def stays(parts: pd.DataFrame | None, slices: pd.DataFrame) -> pd.DataFrame:
+    """The stays of tasks on CPUs, without the idle tasks'."""
+    return pd.concat([parts, of_tasks(slices)[_STAY]])
+
+
+@fold("segments")
+def _owned(parts: pd.DataFrame | None, segments: pd.DataFrame) -> pd.DataFrame:
+    own = of_tasks(segments)[["tid", "context", "start_ns", "end_ns"]]
+    return pd.concat([parts, own[own["context"].isin(("task", *_SOFTIRQ))]])
+
+
 def lives_of(timeline: "Timeline", tids: "pd.Index[int] | None" = None) -> Lives:
     """The lives of some tasks, or of all but the idle one."""
-    timeline.load("segments", "slices", "coverage")
     capture = timeline.capture
     forked = None
     if capture.info["events"].get("sched:sched_process_fork"):
         forked = capture.events("sched:sched_process_fork")
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    return lives_from(timeline.segments, timeline.slices, timeline.coverage, window, forked, tids)
+    (coverage,) = rows(timeline, "coverage")
+    return lives_from(_owned(timeline), stays(timeline), coverage, window, forked, tids)
 
 
 def lives_from(
@@ -118,15 +134,14 @@ def lives_from(
     tids: "pd.Index[int] | None" = None,
 ) -> Lives:
     # lives_of() on the tables; forked: the events sched_process_fork.
-    def of_tasks(frame: pd.DataFrame) -> pd.DataFrame:
-        tid = frame["tid"].fillna(0)
-        return frame[((tid != 0) if tids is None else tid.isin(tids)).to_numpy(dtype=bool)]
-
-    owned, stays = of_tasks(segments), of_tasks(slices)
+    owned, own_stays = (
+        rows if tids is None else rows[rows["tid"].isin(tids).to_numpy(dtype=bool)]
+        for rows in (of_tasks(segments), of_tasks(slices))
+    )
     context = owned["context"].astype(object)
-    waits = stays[stays["wait_ns"].notna().to_numpy()]
+    waits = own_stays[own_stays["wait_ns"].notna().to_numpy()]
     waits = waits.assign(from_ns=waits["in_ns"] - waits["wait_ns"])
-    dead = stays[((stays["prev_state"].fillna(0).astype("int64") & _DEAD) != 0).to_numpy()]
+    dead = own_stays[((own_stays["prev_state"].fillna(0).astype("int64") & _DEAD) != 0).to_numpy()]
     born = Spans(*(np.empty(0, "int64") for _ in range(3)))
     if forked is not None and "child_pid" in forked:
         known = forked[forked["time_ns"].notna().to_numpy()]
@@ -134,9 +149,9 @@ def lives_from(
         born = Spans(known["child_pid"].to_numpy("int64"), at, at)
     return Lives(
         own=spans_of(owned[(context == "task").to_numpy()]),
-        on_cpu=spans_of(stays, "in_ns", "out_ns"),
+        on_cpu=spans_of(own_stays, "in_ns", "out_ns"),
         waiting=spans_of(waits, "from_ns", "in_ns"),
-        softirq=spans_of(owned[context.isin(["softirq", "poll"]).to_numpy()]),
+        softirq=spans_of(owned[context.isin(_SOFTIRQ).to_numpy()]),
         gaps=merged(coverage),
         window=window,
         born=born,

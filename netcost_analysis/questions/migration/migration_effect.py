@@ -9,12 +9,13 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...spans import Floats, Ints, Spans
-from ...timeline.aggregate import plain_names, require_task
+from ...timeline.aggregate import plain_names
+from ...timeline.task import Task, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ..question import question
 from .interval import FEWEST, Compared, interval
 from .ipc import instructions_and_cycles
-from .lives import MEASURES, Lives, lives_of
+from .lives import MEASURES, Lives, lives_of, stays
 from .matching import LEFT_OUT, Flags, Study, study
 from .migrations import incomparable, migrations
 
@@ -33,6 +34,7 @@ _SEED = 1
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    inputs=("migrations", "segments", "slices", "coverage"),
     main_columns=(
         *("cause", "width_ns", "measure", "effect", "effect_low", "effect_high", "studied"),
     ),
@@ -40,7 +42,7 @@ _SEED = 1
 )
 def migration_effect(
     timeline: Timeline,
-    victim: int | str | None = None,
+    victim: Task | None = None,
     widths_ns: Sequence[int] = WIDTHS_NS,
     by_cause: bool = True,
 ) -> pd.DataFrame:
@@ -73,23 +75,15 @@ def migration_effect(
     Source: the tables migrations, slices, segments, coverage.
     """
     everyone = migrations(timeline)
-    require_task(timeline.sums(), victim)
-    moved = chosen(everyone, victim)
+    require_task(timeline, victim)
+    moved = rows_of(everyone, victim)
     problem = incomparable(timeline, moved)
     if problem is not None:
         raise CaptureError(f"migration_effect: {problem}")
     lives = lives_of(timeline, pd.Index(moved["tid"].unique()))
     lives = with_counters(lives, timeline.capture)
-    wakes = wakes_of(timeline.slices)
+    wakes = wakes_of(stays(timeline))
     return migration_effect_from(moved, lives, wakes, widths_ns, by_cause, everyone)
-
-
-def chosen(rows: pd.DataFrame, victim: int | str | None) -> pd.DataFrame:
-    # Rows of one task, of those of a name, or all.
-    if victim is None:
-        return rows
-    key = rows["tid"] if isinstance(victim, int) else plain_names(rows["comm"])
-    return rows[(key == victim).fillna(False).to_numpy(dtype=bool)]
 
 
 def with_counters(lives: Lives, capture: "Capture") -> Lives:
@@ -250,8 +244,7 @@ def _of_all_causes(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
 
 @migration_effect.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    victim = answer.options.get("victim")
-    called = f"task {victim}" if isinstance(victim, int) else victim
+    called = label_of(answer.timeline, answer.options.get("victim"))
     return effect_figures(_of_all_causes(answer), called)
 
 

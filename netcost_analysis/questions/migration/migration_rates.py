@@ -11,7 +11,7 @@ from .migrations import migrations
 _CAUSES = ("wake-up", "balance", "stopper", "stopper: exec")
 
 
-@question(needs=("sched:sched_migrate_task", "sched:sched_switch"))
+@question(needs=("sched:sched_migrate_task", "sched:sched_switch"), inputs=("migrations", "slices"))
 def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
     """How often tasks were migrated, by cause.
 
@@ -23,26 +23,15 @@ def migration_rates(timeline: Timeline, by: TaskBy = "comm") -> pd.DataFrame:
     """
     keys = task_keys(by)
     rows = migrations(timeline)
-    sums = timeline.sums()
-    on_cpu_ns = None
-    if by != "cpu":
-        own = of_tasks(sums)
-        own = own.assign(tid=own["tid"].astype("Int64"), comm=plain_names(own["comm"]))
-        on_cpu_ns = own.groupby(keys)["ns"].sum()
-    return migration_rates_from(rows, keys, timeline.duration_ns, on_cpu_ns)
-
-
-def migration_rates_from(
-    rows: pd.DataFrame, keys: list[str], duration_ns: int, on_cpu_ns: "pd.Series[int] | None" = None
-) -> pd.DataFrame:
-    # migration_rates() on what migrations() returns.
     rows = rows.assign(comm=plain_names(rows["comm"]), cpu=rows["orig_cpu"])
     groups = rows.groupby(keys, dropna=False)
     frame = groups.size().rename("migrations").to_frame()
-    frame["migrations_per_s"] = frame["migrations"] / (duration_ns / 1e9 or float("nan"))
+    frame["migrations_per_s"] = frame["migrations"] / (timeline.duration_ns / 1e9 or float("nan"))
     frame["migrations_per_on_cpu_s"] = float("nan")
-    if on_cpu_ns is not None:
-        seconds = on_cpu_ns.reindex(frame.index) / 1e9
+    if by != "cpu":
+        own = of_tasks(timeline.sums())
+        own = own.assign(tid=own["tid"].astype("Int64"), comm=plain_names(own["comm"]))
+        seconds = own.groupby(keys)["ns"].sum().reindex(frame.index) / 1e9
         frame["migrations_per_on_cpu_s"] = frame["migrations"] / seconds.where(seconds > 0)
     for cause, name in zip(_CAUSES, ("wake_up", "balance", "stopper", "exec"), strict=True):
         of_cause = rows[(rows["cause"] == cause).to_numpy()].groupby(keys, dropna=False).size()

@@ -9,13 +9,15 @@ import pandas as pd
 
 from ...display.tables import plain
 from ...display.templates import as_text, render
-from ...timeline.aggregate import of_tasks, plain_names, require_task
+from ...timeline.aggregate import of_tasks
+from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ..processes.endpoints import endpoints
 from ..processes.run_queue import waited_within
 from ..question import question
 from .interval import FEWEST
-from .migration_effect import HORIZON_NS, chosen, effect_figures, measured, migration_effect
+from .lives import stays
+from .migration_effect import HORIZON_NS, effect_figures, measured, migration_effect
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ class MigrationVerdict(NamedTuple):
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    inputs=("migrations", "segments", "slices", "coverage", "softirqs", "polls"),
     main_columns=(
         *("side", "tid", "comm", "explains", "reason", "migrations", "reach_share"),
         *("at_stake_low_share", "at_stake_high_share"),
@@ -69,7 +72,7 @@ class MigrationVerdict(NamedTuple):
     main="verdicts",
 )
 def migration_verdict(
-    timeline: Timeline, victim: int | str | None = None, horizon_ns: int = HORIZON_NS
+    timeline: Timeline, victim: Task | None = None, horizon_ns: int = HORIZON_NS
 ) -> MigrationVerdict:
     """Whether migrations explain anything of what a task got: yes, no, or cannot tell.
 
@@ -100,8 +103,8 @@ def migration_verdict(
     """
     everyone = migrations(timeline)
     if victim is not None:
-        require_task(timeline.sums(), victim)
-        subjects: list[tuple[str | None, int | str | None]] = [(None, victim)]
+        require_task(timeline, victim)
+        subjects: list[tuple[str | None, Task | None]] = [(None, victim)]
     elif pair := endpoints(timeline):
         subjects = [*zip(("client", "server"), pair, strict=True), (None, None)]
     else:
@@ -110,8 +113,8 @@ def migration_verdict(
     rows = [
         {
             "side": side,
-            "tid": one if isinstance(one, int) else pd.NA,
-            "comm": _name(timeline, one),
+            "tid": pd.NA if isinstance(one, str | None) else one,
+            "comm": comm_of(timeline, one),
             **asdict(verdict_of(timeline, everyone, one, horizon_ns)),
         }
         for side, one in subjects
@@ -123,38 +126,32 @@ def migration_verdict(
     studied = None
     if named["migrations"].any():
         studied = subjects[int(named["migrations"].to_numpy().argmax())][1]
-    if incomparable(timeline, chosen(everyone, studied)) is not None:
+    if incomparable(timeline, rows_of(everyone, studied)) is not None:
         return MigrationVerdict(verdicts, pd.DataFrame())
     return MigrationVerdict(verdicts, migration_effect(timeline, studied, by_cause=False))
-
-
-def _name(timeline: Timeline, victim: int | str | None) -> str | None:
-    # Of a tid the name that it had longest.
-    if not isinstance(victim, int):
-        return victim
-    own = chosen(of_tasks(timeline.sums()), victim)
-    return str(own.groupby(plain_names(own["comm"]))["ns"].sum().idxmax())
 
 
 def verdict_of(
     timeline: Timeline,
     everyone: pd.DataFrame,
-    victim: int | str | None,
+    victim: Task | None,
     horizon_ns: int = HORIZON_NS,
 ) -> Verdict:
     """The verdict on one task, on those of a name, or on all. everyone: migrations()."""
-    moved = chosen(everyone, victim)
-    sums, slices = (chosen(of_tasks(rows), victim) for rows in (timeline.sums(), timeline.slices))
+    moved = rows_of(everyone, victim)
+    sums, own_stays = (
+        rows_of(rows, victim) for rows in (of_tasks(timeline.sums()), stays(timeline))
+    )
     on_cpu_ns = int(sums["ns"].sum())
     own_ns = int(sums["ns"][(sums["context"] == "task").to_numpy()].sum())
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    wanted_ns = on_cpu_ns + waited_within(slices, window)
+    wanted_ns = on_cpu_ns + waited_within(own_stays, window)
     problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if problem is None:
         effect = migration_effect(timeline, victim, (horizon_ns,), by_cause=False)
         row = effect[effect["measure"] == "run"].iloc[0]
-    several = victim is None or slices["tid"].nunique() > 1
+    several = victim is None or own_stays["tid"].nunique() > 1
     return judged(
         *(len(moved), timeline.duration_ns, horizon_ns, wanted_ns, own_ns, row),
         several=several,

@@ -6,9 +6,11 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ...units import ranges
+from ..inputs import rows
 from ..processes.endpoints import endpoints
 from ..processes.keys import in_window
 from ..question import question
+from .lives import stays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,6 +23,7 @@ _MOST_ROWS = 11
 
 @question(
     needs=("sched:sched_migrate_task", "sched:sched_switch"),
+    inputs=("migrations", "slices"),
     main_columns=(
         *("time_ns", "tid", "comm", "orig_cpu", "dest_cpu", "cause", "dest_idle", "until_run_ns"),
     ),
@@ -36,17 +39,8 @@ def migrations(timeline: Timeline) -> pd.DataFrame:
     MissingEventsError without sched_migrate_task or sched_switch. Source: the tables migrations and
     slices.
     """
-    timeline.load("migrations", "slices")
-    moved = timeline.migrations
-    moved = moved[in_window(moved["time_ns"], timeline)]
-    return migrations_from(moved, timeline.slices, timeline.across_cpus)
-
-
-def migrations_from(
-    moved: pd.DataFrame, slices: pd.DataFrame, across_cpus: bool = True
-) -> pd.DataFrame:
-    # migrations() on the tables.
-    frame = moved.copy()
+    (moved,) = rows(timeline, "migrations")
+    frame = moved[in_window(moved["time_ns"], timeline)].copy()
     for name in ("comm", "cause", "orig_holder_comm", "dest_holder_comm"):
         known = frame[name].notna()
         frame[name] = frame[name].astype(object).where(known, None)
@@ -54,23 +48,17 @@ def migrations_from(
     frame = frame.sort_values("time_ns", kind="stable", ignore_index=True)
     holder = frame["dest_holder_tid"].astype("Int64")
     frame["dest_idle"] = (holder == 0).astype("boolean")
-    stays = slices[slices["tid"].notna().to_numpy()]
-    stays = pd.DataFrame(
-        {
-            "tid": stays["tid"].astype("int64"),
-            "in_ns": stays["in_ns"].astype("int64"),
-            "ran_on": stays["cpu"].astype("Int64"),
-        }
-    ).sort_values("in_ns", kind="stable")
+    later = stays(timeline)[["tid", "in_ns", "cpu"]].rename(columns={"cpu": "ran_on"})
+    later = later.astype({"tid": "int64", "in_ns": "int64", "ran_on": "Int64"})
     next_stay = pd.merge_asof(
         frame[["time_ns", "tid"]].astype({"time_ns": "int64"}),
-        stays,
+        later.sort_values("in_ns", kind="stable"),
         left_on="time_ns",
         right_on="in_ns",
         by="tid",
         direction="forward",
     )
-    came = next_stay["ran_on"].notna() & across_cpus
+    came = next_stay["ran_on"].notna() & (not timeline.missing["clocks"])
     until = next_stay["in_ns"].astype("Int64") - frame["time_ns"].astype("Int64")
     frame["until_run_ns"] = until.mask(~came)
     on_dest = next_stay["ran_on"] == frame["dest_cpu"].astype("Int64")
@@ -92,7 +80,7 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
             f"tasks were moved to or from {cpus}, of which the timeline has nothing: it takes a "
             "recording, and a timeline, of all CPUs"
         )
-    if len(moved) and not timeline.across_cpus:
+    if len(moved) and timeline.missing["clocks"]:
         return "the clocks of the CPUs that it was moved between disagree"
     return None
 

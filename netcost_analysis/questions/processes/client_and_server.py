@@ -7,15 +7,17 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.requires import unrecorded
 from ...display.tables import plain
-from ...timeline.aggregate import of_tasks, plain_names, require_task
+from ...timeline.aggregate import of_tasks
+from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
+from ..inputs import rows
 from ..question import question
 from .context_switches import context_switches
-from .endpoints import NEEDS, Task, require_endpoints
+from .endpoints import NEEDS, require_endpoints
 from .keys import in_window
 from .recorded import RECEIVED
 from .run_queue import waited_within
-from .softirq_time import NETWORK, softirq_rows
+from .softirq_time import NETWORK, softirq_time
 from .traffic_parts import traffic_parts
 from .transferred import sent_of
 
@@ -32,6 +34,7 @@ _MORE = 0.1
 
 @question(
     needs=NEEDS,
+    inputs=("softirqs", "polls", "slices", "migrations"),
     main_columns=(
         "side",
         "tid",
@@ -48,40 +51,58 @@ def client_and_server(
 ) -> pd.DataFrame:
     """The two endpoints of local traffic, side by side.
 
-    client, server: a task by tid, or all tasks of a name; None for the two that exchanged most
-    packets in traffic_pairs(): the client sent more of them, or, where fewer than 10 are known,
-    raised more network softirqs. Returns the rows "client" and "server" (column side) with tid
-    (Int64, NA for a name), comm, and
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    client, server : int or str, optional
+        A task by tid, or all tasks of a name. None: the two that exchanged most packets in
+        traffic_pairs(). The client sent more of them, or, where fewer than 10 are known, raised
+        more network softirqs.
 
-    - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of NET_RX
-      and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its traffic,
-      whoever ran it, as traffic_owners() has it);
-    - waited_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the
-      time from its first to its last event; NA in a timeline without some CPU, on which it can have
-      been);
-    - switches, voluntary, involuntary, migrations;
-    - sent_packets and sent_bytes, from the client to the server, the same on both rows: what iperf3
-      says it sent, where it is the bundle's load and the timeline all of the recording; else
-      packets are those known by sender and receiver, NA where net:netif_receive_skb was not
-      recorded; softirq_ns_per_packet and softirq_ns_per_byte: network_softirq_ns over them.
+    Returns
+    -------
+    DataFrame
+        The rows "client" and "server" (column side) with tid (Int64, NA for a name) and comm.
 
-    Raises CaptureError where no pair is seen, AbsentError for a task that did not run,
-    MissingEventsError without softirqs or sched_switch. Source: the tables softirqs, slices and
-    migrations.
+        - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of
+          NET_RX and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its
+          traffic, whoever ran it, as traffic_owners() has it).
+        - waited_ns: runnable without a CPU; NA where that is not known. asleep_ns: the rest of the
+          time from its first to its last event; NA in a timeline without some CPU, on which it can
+          have been.
+        - switches, voluntary, involuntary, migrations.
+        - sent_packets, sent_bytes: from the client to the server, the same on both rows; NA where
+          not known. softirq_ns_per_packet, softirq_ns_per_byte: network_softirq_ns over them.
+
+    Raises
+    ------
+    CaptureError
+        Where no pair is seen.
+    AbsentError
+        For a task that did not run.
+    MissingEventsError
+        Without softirqs or sched_switch.
+
+    Notes
+    -----
+    Source: softirqs, polls, slices and migrations. What was sent is what iperf3 says, where it is
+    the bundle's load and the timeline all of the recording; else packets are those whose sender and
+    receiver are known, NA where net:netif_receive_skb was not recorded.
     """
     for task in (client, server):
-        require_task(timeline.sums(), task)
-    timeline.load("softirqs", "polls", "slices", "migrations")
+        require_task(timeline, task)
+    slices, migrations = rows(timeline, "slices", "migrations")
     parts = traffic_parts(timeline)
     pair = require_endpoints(parts, client, server)
     bytes_sent, packets = sent_of(timeline)
     if packets is None and not unrecorded(timeline.capture, RECEIVED[0]):
-        packets = len(_chosen(_chosen(parts, pair[0], "sender_"), pair[1], "receiver_"))
-    rows = [
-        {"side": side, **_of_task(timeline, task, parts)}
+        packets = len(rows_of(rows_of(parts, pair[0], "sender_"), pair[1], "receiver_"))
+    sides = [
+        {"side": side, **_of_task(timeline, task, parts, slices, migrations)}
         for side, task in zip(("client", "server"), pair, strict=True)
     ]
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(sides)
     whole = frame["on_cpu_ns"].where(frame["on_cpu_ns"] > 0).astype("float64")
     place = list(frame).index("network_softirq_ns") + 1
     frame.insert(place, "network_softirq_share", frame["network_softirq_ns"] / whole)
@@ -93,62 +114,57 @@ def client_and_server(
     return frame
 
 
-def _chosen(rows: pd.DataFrame, task: Task, prefix: str = "") -> pd.DataFrame:
-    if isinstance(task, int):
-        return rows[(rows[f"{prefix}tid"] == task).fillna(False).to_numpy(dtype=bool)]
-    return rows[(plain_names(rows[f"{prefix}comm"]) == task).to_numpy()]
-
-
-def _of_task(timeline: Timeline, task: Task, parts: pd.DataFrame) -> dict[str, Any]:
-    sums = _chosen(of_tasks(timeline.sums()), task)
+def _of_task(
+    timeline: Timeline,
+    task: Task,
+    parts: pd.DataFrame,
+    slices: pd.DataFrame,
+    migrations: pd.DataFrame,
+) -> dict[str, Any]:
+    sums = rows_of(of_tasks(timeline.sums()), task)
     if not len(sums):
         raise CaptureError(f"no task {task!r} ran in the window")
-    softirqs = _chosen(softirq_rows(timeline.softirqs, timeline.polls), task)
-    stays = _chosen(timeline.slices, task)
+    softirqs = rows_of(softirq_time(timeline), task)
+    stays, moved = rows_of(slices, task), rows_of(migrations, task)
     on_cpu_ns = int(sums["ns"].sum())
     begin = stays["in_ns"].where(stays["wait_ns"].isna(), stays["in_ns"] - stays["wait_ns"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
-    wait_ns = waited_within(stays, window) if timeline.across_cpus else None
+    wait_ns = waited_within(stays, window) if not timeline.missing["clocks"] else None
     alive_ns = min(int(stays["out_ns"].max()), window[1]) - max(int(begin.min()), window[0])
     # A name may be of many tasks, each asleep in its own time.
-    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, task)
-    names = sums.groupby(plain_names(sums["comm"]))["ns"].sum()
-    switched = _chosen(context_switches(timeline), task)
+    alone = stays["tid"].nunique() == 1 and wait_ns is not None and _everywhere(timeline, moved)
+    switched = rows_of(context_switches(timeline), task)
     return {
-        "tid": task if isinstance(task, int) else pd.NA,
-        "comm": str(names.idxmax()),
+        "tid": pd.NA if isinstance(task, str) else task,
+        "comm": comm_of(timeline, task),
         "on_cpu_ns": on_cpu_ns,
         "task_ns": int(sums["ns"][(sums["context"] == "task").to_numpy()].sum()),
         "all_softirq_ns": int(softirqs["ns"].sum()),
         "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
-        "owned_ns": int(_chosen(parts, task, "owner_")["ns"].sum()),
+        "owned_ns": int(rows_of(parts, task, "owner_")["ns"].sum()),
         "waited_ns": pd.NA if wait_ns is None else wait_ns,
         "asleep_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
-        "migrations": int(in_window(_chosen(timeline.migrations, task)["time_ns"], timeline).sum()),
+        "migrations": int(in_window(moved["time_ns"], timeline).sum()),
     }
 
 
-def _everywhere(timeline: Timeline, task: Task) -> bool:
-    # Whether the timeline has all CPUs on which the task can have been.
+def _everywhere(timeline: Timeline, moved: pd.DataFrame) -> bool:
+    # Whether the timeline has all CPUs on which the task can have been. moved: its migrations.
     here = set(timeline.summary["cpus"])
-    moved = _chosen(timeline.migrations, task)
     known = set(moved["orig_cpu"].dropna()) | set(moved["dest_cpu"].dropna())
     return here >= set(timeline.capture.info["cpus"]) and here >= known
 
 
 class Pace(NamedTuple):
-    """What a tenth more softirq time in a task's context would do: to its work, to throughput."""
-
+    # What a tenth more softirq time in a task's context would do: to its work, to throughput.
     longer_share: float
     less_share: float
 
 
 def pace_of(row: "pd.Series[Any]") -> Pace | None:
-    """Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
-
-    Document 003's arithmetic: only who has no time to spare limits the throughput.
-    """
+    # Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
+    # Document 003's arithmetic: only who has no time to spare limits the throughput.
     if pd.isna(row["asleep_ns"]) or pd.isna(row["waited_ns"]):
         return None
     life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])

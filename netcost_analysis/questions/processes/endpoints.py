@@ -3,13 +3,14 @@
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import unrecorded
+from ...capture.requires import unmet
 from ...timeline.aggregate import of_tasks
+from ...timeline.facts import groups
+from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from .traffic_pairs import pairs_of
 from .traffic_parts import traffic_parts
 
-Task = int | str
 # Without these nobody knows who talks to whom, or whether they had a CPU.
 NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "sched:sched_switch")
 # Fewer packets between two tasks do not tell which of them is the client.
@@ -17,11 +18,9 @@ _FEW = 10
 
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
-    """The tids of client and server, as client_and_server() chooses them; () where none are seen.
-
-    Raises CaptureError as the timeline does.
-    """
-    if unrecorded(timeline.capture, *NEEDS):
+    # The tids of client and server, as client_and_server() chooses them; () where none are seen.
+    # Raises CaptureError as the timeline does.
+    if unmet(timeline.capture, groups(NEEDS)):
         return ()
     pair = chosen_endpoints(traffic_parts(timeline))
     ran = set(of_tasks(timeline.sums())["tid"])
@@ -31,10 +30,8 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
 def require_endpoints(
     parts: pd.DataFrame, client: Task | None, server: Task | None
 ) -> tuple[Task, Task]:
-    """Client and server: those named, and for None the one of them that exchanged most packets.
-
-    parts: of traffic_parts(). Raises CaptureError where no pair is seen, or both are the same.
-    """
+    # Client and server: those named, and for None the one of them that exchanged most packets.
+    # parts: of traffic_parts(). Raises CaptureError where no pair is seen, or both are the same.
     if client is not None and client == server:
         raise CaptureError(
             f"client and server are both {client!r}: where they share a name, give their tids "

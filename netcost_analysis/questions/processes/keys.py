@@ -21,5 +21,5 @@ def in_window(times: "pd.Series[int]", timeline: Timeline) -> "pd.Series[bool]":
     # that meet add up.
     start, end = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     last = timeline.capture.info["end_ns"]
-    goes_on = timeline.end is not None and last is not None and end < last
+    goes_on = timeline.end_s is not None and last is not None and end < last
     return times.between(start, end, inclusive="left" if goes_on else "both")

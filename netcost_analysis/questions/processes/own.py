@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.by import By, victim_keys
+from ..inputs import rows
 from .traffic_parts import traffic_parts
 
 if TYPE_CHECKING:
@@ -17,18 +18,17 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
 
 
 def own_stolen(timeline: "Timeline", by: By) -> pd.DataFrame:
-    """What stolen network softirqs did for the very victim that they ran on top of.
-
-    by: as for stolen(). Returns own_ns and own_max_ns (int64) by victim: of class stolen the parts
-    whose owner, by its socket or its packet, is the task or one of the same command; and with those
-    that have no such owner, and what of class stolen_or_synchronous is not another's. Source:
-    traffic_parts().
-    """
+    # What stolen network softirqs did for the very victim that they ran on top of. by: as for
+    # stolen(). Returns own_ns and own_max_ns (int64) by victim: of class stolen the parts whose
+    # owner, by its socket or its packet, is the task or one of the same command; and with those
+    # that have no such owner, and what of class stolen_or_synchronous is not another's. Source:
+    # traffic_parts().
     parts = traffic_parts(timeline)
     # NAPI threads' polls come after the softirqs, and are nobody's loss.
-    parts = parts[(parts["softirq"] < len(timeline.softirqs)).to_numpy()]
+    [softirqs] = rows(timeline, "softirqs")
+    parts = parts[(parts["softirq"] < len(softirqs)).to_numpy()]
     parts = parts[(parts["is_network"] == "yes").to_numpy()]
-    of = timeline.softirqs[["cpu", "cost_class"]].astype(object).reset_index(drop=True)
+    of = softirqs[["cpu", "cost_class"]].astype(object).reset_index(drop=True)
     parts = parts.join(of, on="softirq")
     parts = parts[
         plain_names(parts["cost_class"]).isin(_STOLEN) & (parts["tid"] != 0).fillna(False)

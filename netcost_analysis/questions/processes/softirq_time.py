@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...timeline.aggregate import plain_names
 from ...timeline.timeline import Timeline
+from ..inputs import added, fold
 from ..question import question
 from .keys import TaskBy, task_keys
 
@@ -22,28 +23,68 @@ NETWORK = ("NET_RX", "NET_TX", RPS_DISPATCH, NAPI_THREAD)
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs", "polls"),
     main_columns=("tid", "comm", "cpu", "action", "cost_class", "ns", "softirq_share"),
 )
 def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """Softirq time by the task in whose context it ran, by action and cost class.
 
-    by: "tid" (and name), "comm" or "cpu". Returns a row per task, action and cost_class, falling by
-    ns: softirqs (invocations), polls, packets, ns (own time of the softirqs, interrupts on top of
-    them excluded), poll_ns (the part of it in NAPI polls), softirq_share (of all rows' ns). The
-    idle task has rows too, so ns adds up to all softirq time of the timeline; polls of NAPI
-    threads, which run in no softirq, are rows of action "NAPI thread". Raises MissingEventsError
-    without softirqs, CaptureError as the timeline does. Source: the tables softirqs and polls.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"tid", "comm", "cpu"}
+        What tells rows apart; "tid" and name.
+
+    Returns
+    -------
+    DataFrame
+        A row per task, action and cost_class, falling by ns: softirqs (invocations), polls,
+        packets, ns (own time of the softirqs, without the interrupts on top of them), poll_ns (the
+        part of it in NAPI polls), softirq_share (of all rows' ns). Polls of NAPI threads, which run
+        in no softirq, are rows of action "NAPI thread".
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without softirqs.
+
+    Notes
+    -----
+    Source: softirqs and polls. The idle task has rows too, so ns adds up to all softirq time of the
+    timeline.
     """
     keys = task_keys(by)
-    timeline.load("softirqs", "polls")
-    return softirq_time_from(softirq_rows(timeline.softirqs, timeline.polls), keys)
+    sums, polled = _summed(timeline)
+    rows = sums.reset_index()
+    if not polled:
+        rows["action"] = rows["action"].replace(RPS_DISPATCH, "NET_RX")
+    return softirq_time_from(rows, keys)
 
 
-def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:
-    # A row per softirq, and per poll of a NAPI thread, in the same columns.
+class _Sums(NamedTuple):
+    # Of softirq_rows(), and whether there were polls.
+    by_task: pd.DataFrame
+    polled: bool
+
+
+@fold("softirqs", "polls")
+def _summed(sums: _Sums | None, softirqs: pd.DataFrame, polls: pd.DataFrame) -> _Sums:
+    rows = softirq_rows(softirqs, polls, polled=True)
+    part = rows.groupby(["cpu", "tid", "comm", "action", "cost_class"], dropna=False).sum()
+    if sums is None:
+        return _Sums(part, len(polls) > 0)
+    return _Sums(added(sums.by_task, part), sums.polled or len(polls) > 0)
+
+
+def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> pd.DataFrame:
+    # A row per softirq, and per poll of a NAPI thread, in the same columns. polled: whether there
+    # are polls at all; where none was recorded, nothing tells a dispatch from a softirq that
+    # polled.
     action = plain_names(softirqs["action"])
-    # Where no poll was recorded at all, nothing tells a dispatch from a softirq that polled.
-    dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & bool(len(polls))
+    dispatch = (action == "NET_RX") & (softirqs["polls"] == 0) & polled
     inside = pd.DataFrame(
         {
             "cpu": softirqs["cpu"].astype("int64"),
@@ -89,12 +130,9 @@ def softirq_time_from(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 class InContext(NamedTuple):
-    """Softirq time in all, and who had most of the network's in its time.
-
-    cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
-    most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
-    """
-
+    # Softirq time in all, and who had most of the network's in its time.
+    # cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
+    # most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
     ns: int
     cpu_share: float
     network_share: float
@@ -105,7 +143,7 @@ class InContext(NamedTuple):
 
 
 def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
-    """Sums over softirq_time(). span_ns: CPUs times window."""
+    # Sums over softirq_time(). span_ns: CPUs times window.
     whole = int(rows["ns"].sum())
     network = rows[rows["action"].isin(NETWORK).to_numpy()]
     ns = int(network["ns"].sum())

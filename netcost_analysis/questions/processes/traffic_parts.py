@@ -1,11 +1,10 @@
 # Every softirq in parts, one for each packet, with all that is known of whose it is.
 
-from weakref import WeakKeyDictionary
-
 import pandas as pd
 
 from ...timeline.aggregate import NOBODY, plain_names
 from ...timeline.timeline import Timeline
+from ..inputs import once, rows
 from . import recorded as r
 from .evidence import packet_endpoints, units, woken_by
 from .softirq_time import NETWORK, softirq_rows
@@ -14,30 +13,18 @@ OWNER = ("owner_tid", "owner_comm", "owner_known_by")
 ENDPOINTS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "receiver_known_by")
 
 
-# Several questions of a page read them; they go with their timeline.
-_KEPT: "WeakKeyDictionary[Timeline, pd.DataFrame]" = WeakKeyDictionary()
-
-
+@once
 def traffic_parts(timeline: Timeline) -> pd.DataFrame:
-    """Every softirq in parts, a part for each packet, with all that is known of whose it is.
-
-    Returns columns softirq (number of the row in softirqs, those of NAPI threads' polls after it),
-    tid, comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's
-    endpoints: sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
-    """
-    if timeline not in _KEPT:
-        _KEPT[timeline] = _parts(timeline)
-    return _KEPT[timeline]
-
-
-def _parts(timeline: Timeline) -> pd.DataFrame:
-    timeline.load("softirqs", "polls")
-    softirqs = timeline.softirqs
+    # Every softirq in parts, a part for each packet, with all that is known of whose it is. Returns
+    # columns softirq (number of the row in softirqs, those of NAPI threads' polls after it), tid,
+    # comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's endpoints:
+    # sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
+    softirqs, polls = rows(timeline, "softirqs", "polls")
     capture = timeline.capture
     received = r.recorded(capture, r.RECEIVED)
     frame = units(softirqs, received)
     queued, taken = r.empty(), r.empty().assign(kind="")
-    if len(received) and timeline.across_cpus:
+    if len(received) and not timeline.missing["clocks"]:
         queued = r.recorded(capture, r.QUEUED)
         kinds = {r.COPIED: "taken", r.CONSUMED: "taken", r.FREED: "freed"}
         frames = [r.recorded(capture, event).assign(kind=kind) for event, kind in kinds.items()]
@@ -48,8 +35,8 @@ def _parts(timeline: Timeline) -> pd.DataFrame:
         woken = r.recorded(capture, r.WAKE_UP)
     by_packet = packet_endpoints(frame, received, queued, taken)
     by_waking = woken_by(frame, softirqs, woken, r.recorded(capture, r.READY))
-    rows = softirq_rows(softirqs, timeline.polls)
-    return renamed(parts_of(rows, frame, by_packet, by_waking), timeline.sums())
+    of = softirq_rows(softirqs, polls, polled=len(polls) > 0)
+    return renamed(parts_of(of, frame, by_packet, by_waking), timeline.sums())
 
 
 def renamed(parts: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...errors import ArgumentError
-from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks, require_task
+from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
+from ...timeline.task import Task, comm_of, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from .. import example
+from ..inputs import rows
 from ..question import question
 from .episodes import GAP_NS
 
@@ -24,39 +25,60 @@ _LEAST_SHARE = 0.05
 _QUEUES, _BARS = 4, 9
 
 
-@question(main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"))
-def thieves(timeline: Timeline, by: By = "comm", victim: str | None = None) -> pd.DataFrame:
+@question(
+    inputs=("softirqs", "hardirqs", "polls"),
+    main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
+)
+def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). victim: only the task of that name (not by
-    CPU). Returns columns: the victim's keys, thief
-    (as in the ledger), context, device (None where it has none), queue, irq (Int64, of a hardirq or
-    of the queue's line), napi (UInt64, NA but for polls), is_network, stolen_ns, stolen_max_ns
-    (int64: for certain, and with what may have been the victim's own), segments (stretches of it),
-    stolen_share, stolen_max_share (of the victim's time on CPU, NaN without sched_switch).
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid", "cpu"}
+        What tells victims apart; "device" is as "comm".
+    victim : int or str, optional
+        Only this task, by tid or comm; not by CPU. None: every task.
 
-    A row for each that took time; victims by falling loss, and so the thieves of each. An interrupt
-    line is a queue; a NAPI instance belongs to the line that raises the softirqs it is polled in
-    (queues); the backlog, which has no device, is a queue for each CPU. queue is None where none of
-    that holds. Per victim stolen_max_ns adds up to that of stolen(). Raises ValueError for another
-    by, AbsentError for a victim that did not run, CaptureError as the timeline does. Source: the
-    timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those of a stretch
-    from its middle.
+    Returns
+    -------
+    DataFrame
+        A row per victim and thief that took time; victims by falling loss, and so the thieves of
+        each. The victim's keys, thief (as in the ledger), context, device (None where it has none),
+        queue, irq (Int64, of a hardirq or of the queue's line), napi (UInt64, NA but for polls),
+        is_network, stolen_ns and stolen_max_ns (int64: for certain, and with what may have been the
+        victim's own), segments (how many), stolen_share, stolen_max_share (of the victim's time on
+        CPU, NaN without sched_switch).
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: the timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those
+    of a part from its middle. An interrupt line is a queue. A NAPI instance belongs to the line
+    that raises the softirqs it is polled in (queues). The backlog, which has no device, is a queue
+    for each CPU. queue is None where none of that holds. Per victim stolen_max_ns adds up to that
+    of stolen().
     """
     check_by(by)
     if victim is not None and by == "cpu":
-        raise ArgumentError("by='cpu' has no victim by name; choose comm or tid")
-    require_task(timeline.sums(), victim)
+        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
+    require_task(timeline, victim)
     lines = queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    rows = timeline.tally(by).assign(napi=napi)
-    rows = rows if victim is None else rows[rows["comm"] == victim]
-    return thieves_from(rows, lines, victim_keys(by), timeline.has_switches)
+    taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
+    return thieves_from(taken, lines, victim_keys(by), not timeline.missing["on_cpu"])
 
 
 def thieves_from(
-    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], has_switches: bool
+    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], on_cpu_known: bool
 ) -> pd.DataFrame:
     # thieves() on what tally() returns, with napi beside it. lines: as queues() returns it.
     tasks = of_tasks(rows)
@@ -88,50 +110,44 @@ def thieves_from(
     on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
     whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
     for share, ns in (("stolen_share", "stolen_ns"), ("stolen_max_share", "stolen_max_ns")):
-        frame[share] = frame[ns] / whole.where((whole > 0) & has_switches)
+        frame[share] = frame[ns] / whole.where((whole > 0) & on_cpu_known)
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index
     return frame.astype(dict.fromkeys(totals, "int64")).loc[index].reset_index(drop=True)
 
 
-def by_thief(rows: pd.DataFrame, victim: str | None) -> pd.DataFrame:
-    """A victim's thieves whatever their queue, most first.
-
-    rows: of thieves() by comm. Returns a row per thief: thief, kind (of kinds_of), device,
-    is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
-    """
-    own = rows[rows["comm"] == victim]
+def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
+    # A victim's thieves whatever their queue, most first.
+    # rows: of thieves(), its own. Returns a row per thief: thief, kind (of kinds_of), device,
+    # is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
     keys = ["thief", "kind", "device", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
-    own = own.assign(kind=kinds_of(own))
+    own = rows.assign(kind=kinds_of(rows))
     frame = own.groupby(keys, dropna=False)[totals].sum(min_count=1).reset_index()
     frame["device"] = frame["device"].astype(object).where(frame["device"].notna(), None)
     return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
 
 
 class ByQueue(NamedTuple):
-    """Of a victim stolen_max_ns that may be network's, most first.
-
-    queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
-    known, by device.
-    """
-
+    # Of a victim stolen_max_ns that may be network's, most first.
+    # queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
+    # known, by device.
     queues: "pd.Series[int]"
     with_polls: bool
     nobodys: "pd.Series[int]"
 
 
-def by_queue(rows: pd.DataFrame, victim: str | None) -> ByQueue:
-    """A victim's queues. rows: of thieves() by comm."""
-    network = rows[(rows["comm"] == victim) & (rows["is_network"] != "no")]
+def by_queue(rows: pd.DataFrame) -> ByQueue:
+    # A victim's queues. rows: of thieves(), its own.
+    network = rows[rows["is_network"] != "no"]
     ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
     polls = network[network["context"] == "poll"]
     nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
     return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
 
 
-def _victim(answer: "Answer[pd.DataFrame]") -> str | None:
+def _victim(answer: "Answer[pd.DataFrame]") -> Task | None:
     # Of whom words and pictures are; of tasks by number, or CPUs, the frame alone tells.
     if answer.options.get("by", "comm") in ("tid", "cpu"):
         return None
@@ -142,12 +158,16 @@ def _victim(answer: "Answer[pd.DataFrame]") -> str | None:
 def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # thieves: of by_thief(); queues, nobodys: of by_queue(), with their ns.
     victim = _victim(answer)
-    rows = answer.frame if victim is not None else answer.frame[:0]
-    found = by_queue(rows, victim)
+    rows = answer.frame
+    if victim is None:
+        rows = rows[:0]
+    elif answer.options.get("victim") is None:
+        rows = rows_of(rows, comm_of(answer.timeline, victim))
+    found = by_queue(rows)
     queues = [(str(queue), int(ns)) for queue, ns in found.queues.items()]
     return {
-        "victim": victim,
-        "thieves": by_thief(rows, victim),
+        "victim": victim if victim is None else label_of(answer.timeline, victim),
+        "thieves": by_thief(rows),
         "queues": queues[:_QUEUES],
         "queues_more": len(queues[_QUEUES:]),
         "with_polls": found.with_polls,
@@ -170,21 +190,31 @@ def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     draw(ax, answer.figures["thieves"])
 
 
-@question()
+@question(inputs=("softirqs", "hardirqs", "polls"))
 def queues(timeline: Timeline) -> pd.DataFrame:
     """Which interrupt line each NAPI instance is polled for.
 
-    Returns a row per NAPI instance whose line is known: napi, device, irq, name (of the line),
-    softirqs (int64, how many show it). A NET_RX shows it where a hardirq raised it (where no raise
-    was recorded: where it began within 10 us of a hardirq's exit) and it polled that instance
-    alone. A line and an instance belong together where each is the other's in more than half of
-    these, and 5 % of the NET_RX that polled the instance alone show it; a line that several
-    instances share, or an instance that several lines raise, is left out. Empty where no interrupt
-    raised a softirq that polled. Source: softirqs, hardirqs and polls, of a large capture those of
-    a stretch from its middle.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+
+    Returns
+    -------
+    DataFrame
+        A row per NAPI instance whose line is known: napi, device, irq, name (of the line), softirqs
+        (int64, how many show it). Empty where no interrupt raised a softirq that polled.
+
+    Notes
+    -----
+    Source: softirqs, hardirqs and polls, of a large capture those of a part from its middle. A
+    NET_RX shows a line where a hardirq raised it (where no raise was recorded: where it began
+    within 10 us of a hardirq's exit) and it polled one instance alone. A line and an instance
+    belong together where each is the other's in more than half of these, and 5 % of the NET_RX that
+    polled the instance alone show it. A line that several instances share, or an instance that
+    several lines raise, is left out.
     """
-    detail = example.detail(timeline).load("softirqs", "hardirqs", "polls")
-    return lines_of(detail.softirqs, detail.hardirqs, detail.polls)
+    return lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls"))
 
 
 def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame) -> pd.DataFrame:

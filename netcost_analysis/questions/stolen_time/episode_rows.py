@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, thief_labels
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.task import Task, rows_of
 
 _STOLEN = ("stolen", "stolen_or_synchronous")
 Mask = npt.NDArray[np.bool_]
@@ -87,15 +88,14 @@ def describe(
     segments: pd.DataFrame,
     numbers: npt.NDArray[np.int64],
     polls: pd.DataFrame,
-    victim: str | None,
+    victim: Task | None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # A row per episode, numbered from 0, and a row per episode and thief.
     inside = numbers >= 0
     rows = segments[inside].assign(episode=numbers[inside])
     rows["before"] = _before(segments)[inside]
     rows["cut"] = _at_edge(segments)[inside]
-    if victim is not None:
-        rows = rows[rows["comm"].astype(object) == victim]
+    rows = rows_of(rows, victim)
     rows["episode"] = pd.factorize(rows["episode"])[0]
     rows["ns"] = rows["end_ns"] - rows["start_ns"]
     rows["taken"] = rows["context"] != "task"

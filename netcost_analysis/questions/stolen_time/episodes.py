@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, unrecorded
 from ...errors import ArgumentError
-from ...timeline.aggregate import known_if, require_task
-from ...timeline.chunks import chunks
+from ...timeline.aggregate import known_if
+from ...timeline.task import Task, label_of, require_task
 from ...timeline.timeline import Timeline
+from ..inputs import rows, windows
 from ..question import question
 from .episode_rows import describe, latest, mark
 from .joining import joined
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 # From an interrupt's exit to the entry of the softirq it raised, and from one softirq to the next:
 # 0.6 to 8 us in the sample data, the slowest of them emulated.
 GAP_NS = 10_000
-# Without any of these, and any vector, it is not known whether something ran on top of a task.
-_INTERRUPTS = (
-    *("irq:irq_handler_entry", "irq:irq_handler_exit"),
-    *("irq:softirq_entry", "irq:softirq_exit"),
-)
 _BARS, _PARTS = 8, 3
 
 
@@ -34,8 +29,15 @@ _BARS, _PARTS = 8, 3
 class Episodes:
     """The longest episodes; columns: docs/columns.md.
 
-    episodes: a row per episode, the longest first. parts: a row per episode and thief, the largest
-    first, with the episode's number in the index of episodes. total: how many there were.
+    Attributes
+    ----------
+    episodes : DataFrame
+        A row per episode, the longest first.
+    parts : DataFrame
+        A row per episode and thief, the largest first, with the episode's number in the index of
+        episodes.
+    total : int
+        How many there were.
     """
 
     episodes: pd.DataFrame
@@ -43,56 +45,78 @@ class Episodes:
     total: int
 
 
-@question(main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"))
+@question(
+    needs=("interrupted",),
+    inputs=("segments", "softirqs", "polls"),
+    main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
+)
 def episodes(
-    timeline: Timeline, victim: str | None = None, most: int = 20, gap_ns: int = GAP_NS
+    timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
-    """The longest stretches of interrupts on top of one task that did not run in between.
+    """The longest times for which interrupts on top of one task kept it from running.
 
-    victim: only the task of that name, None for every task. most: how many of them. gap_ns: an
-    episode is a maximal stretch of one CPU made of stolen or stolen_or_synchronous time on top of
-    one task, and of those stretches of the task's own between two of them that are no longer than
-    this and end at the entry of a softirq that had been raised before they began (or whose raise is
-    not known). From an interrupt's exit to the softirq's entry, and from one softirq to the next,
-    no event tells the kernel from the task; 0 for none of that.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        Only this task, by tid or comm. None: every task.
+    most : int
+        How many of them.
+    gap_ns : int
+        So much of the task's own time between two interrupts may be part of an episode; 0 for none.
 
-    Raises ValueError for a negative gap_ns or most, CaptureError where no interrupt of any kind was
-    recorded and as the timeline does. Source: segments, softirqs and polls; what would not fit into
-    memory is gone through in several passes.
+    Returns
+    -------
+    Episodes
+        episodes, a row for each, and parts, a row per episode and thief.
+
+    Raises
+    ------
+    ArgumentError
+        For a negative gap_ns or most.
+    AbsentError
+        For a victim that did not run.
+    MissingEventsError
+        Where no interrupt of any kind was recorded.
+
+    Notes
+    -----
+    Source: segments, softirqs and polls; of a large capture window by window. An episode is as much
+    of one CPU's time, without a break, as is stolen or stolen_or_synchronous on top of one task, or
+    that task's own, no longer than gap_ns, between two of these, up to the entry of a softirq that
+    had been raised before (or whose raise is not known). From an interrupt's exit to the softirq's
+    entry, and from one softirq to the next, no event tells the kernel from the task.
     """
     if gap_ns < 0 or most < 0:
         raise ArgumentError("most and gap_ns are not negative")
-    unseen = unrecorded(timeline.capture, *_INTERRUPTS)
-    vectors = any(name.startswith("irq_vectors:") for name in timeline.capture.info["events"])
-    if len(unseen) == len(_INTERRUPTS) and not vectors:
-        raise MissingEventsError("episodes", tuple(unseen))
-    require_task(timeline.sums(), victim)
-    polled = not unrecorded(timeline.capture, "napi:napi_poll")
+    require_task(timeline, victim)
+    polled = not timeline.missing["polls"]
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
     rest: tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None = None
 
-    def add(rows: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
+    def add(segments: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame) -> None:
         nonlocal count
-        frame, parts = describe(rows, mark(rows, softirqs, gap_ns), polls, victim)
+        frame, parts = describe(segments, mark(segments, softirqs, gap_ns), polls, victim)
         frame.index += count
         parts["episode"] += count
         count += len(frame)
         found.append(longest([*found, (frame, parts)], most))
         del found[:-1]
 
-    for piece in chunks(timeline, "segments", "softirqs", "polls"):
-        rows, softirqs, polls = piece.segments, piece.softirqs, piece.polls
+    for window in windows(timeline):
+        segments, softirqs, polls = rows(window, "segments", "softirqs", "polls")
         if rest is not None:
-            rows = joined(rest[0], rows)
+            segments = joined(rest[0], segments)
             softirqs = pd.concat([rest[1], softirqs]).drop_duplicates(["cpu", "ordinal"])
             polls = pd.concat([rest[2], polls]).drop_duplicates(["cpu", "end_ns", "napi", "work"])
-        open_ = latest(rows, mark(rows, softirqs, gap_ns), gap_ns)
-        add(rows[~open_], softirqs, polls)
-        rows = rows[open_]
-        since = rows["start_ns"].min() if len(rows) else piece.summary["end_ns"]
+        open_ = latest(segments, mark(segments, softirqs, gap_ns), gap_ns)
+        add(segments[~open_], softirqs, polls)
+        segments = segments[open_]
+        since = segments["start_ns"].min() if len(segments) else window.summary["end_ns"]
         near = softirqs["exit_ns"].isna() | (softirqs["exit_ns"] >= since).fillna(True)
-        rest = rows, softirqs[near], polls[polls["end_ns"] >= since]
+        rest = segments, softirqs[near], polls[polls["end_ns"] >= since]
     if rest is not None:
         add(*rest)
     frame, parts = found[-1]
@@ -126,7 +150,7 @@ def _longest_one(answer: "Answer[Episodes]") -> dict[str, Any]:
     parts = found.parts[found.parts["episode"] == 0].head(_PARTS)
     rows = found.episodes.to_dict("records")
     return {
-        "victim": answer.options.get("victim"),
+        "victim": label_of(answer.timeline, answer.options.get("victim")),
         "total": found.total,
         "first": rows[0] if rows else None,
         "parts": list(zip(parts["thief"], parts["ns"], strict=True)),

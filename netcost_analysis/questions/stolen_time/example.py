@@ -8,10 +8,11 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..example import detail
+from ..inputs import rows
 from ..question import question
-from .victim import choose_victim
+from .victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +40,27 @@ _TABLES = {
 class Example:
     """One interrupt and a short window around it; columns: docs/columns.md.
 
-    segments, softirqs, polls: of the window, on all CPUs, as the timeline has them. cpu: the
-    interrupt's; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it
-    to the softirq's exit. others: CPUs shown beside it, busiest with interrupts first. example_of:
-    which interrupt this is, in words. cpu and times are None, and tables empty, where no interrupt
-    was seen from its entry to its exit.
+    cpu and times are None, and tables empty, where no interrupt was seen from its entry to its
+    exit.
+
+    Attributes
+    ----------
+    segments, softirqs, polls : DataFrame
+        Of the window, on all CPUs, as the timeline has them.
+    cpu : int or None
+        The interrupt's.
+    start_ns, end_ns : int or None
+        The window.
+    first_ns, last_ns : int or None
+        From the interrupt that began it to the softirq's exit.
+    others : tuple of int
+        CPUs shown beside it, busiest with interrupts first.
+    example_of : str
+        Which softirq this is: "stolen" (a NET_RX with a poll, on top of the victim), "its own" (of
+        another class), "another's" (of another task), "without poll" (a NET_RX), "no NET_RX" (of
+        another kind), or "interrupt", no softirq at all.
+    comm : str or None
+        The task that it ran on top of.
     """
 
     segments: pd.DataFrame
@@ -56,6 +73,7 @@ class Example:
     last_ns: int | None = None
     others: tuple[int, ...] = ()
     example_of: str = ""
+    comm: str | None = None
 
     @property
     def within(self) -> pd.DataFrame:
@@ -64,65 +82,83 @@ class Example:
         return rows[(rows["start_ns"] >= self.first_ns) & (rows["end_ns"] <= self.last_ns)]
 
 
-@question(main="segments", main_columns=("cpu", "start_ns", "end_ns", "context", "comm"), rows=0)
-def example(timeline: Timeline, victim: str | None = None) -> Example:
+@question(
+    inputs=("softirqs", "hardirqs"),
+    main="segments",
+    main_columns=("cpu", "start_ns", "end_ns", "context", "comm"),
+    rows=0,
+)
+def example(timeline: Timeline, victim: Task | None = None) -> Example:
     """One typical interrupt of a victim, with everything around it.
 
-    victim: by comm, None for the timeline's (Timeline.victim). Of the victim's stolen NET_RX
-    softirqs with a poll the one of median length, in mid-capture among equals; where there is none
-    the next best, and example_of says which; where no softirq was recorded a hardirq or vector.
-    Raises AbsentError for a victim that did not run. Source: softirqs and hardirqs, of a large
-    capture those of a stretch from its middle; one more pass for the window's segments.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+
+    Returns
+    -------
+    Example
+        The interrupt, and the tables of a short window around it.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: softirqs and hardirqs, of a large capture those of a part from its middle; one more pass
+    for the window's tables. Of the victim's stolen NET_RX softirqs with a poll it is the one of
+    median length, in mid-capture among equals; where there is none the next best, and example_of
+    says which; where no softirq was recorded a hardirq or vector.
     """
-    victim = timeline.victim if victim is None else choose_victim(timeline, victim)
-    looked_at = detail(timeline).load("softirqs", "hardirqs")
-    chosen = choose(looked_at.softirqs, victim)
+    victim = asked_or_chosen(timeline, victim)
+    part = timeline.excerpt
+    softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
+    chosen = choose(softirqs, victim)
     if chosen:
         row, what = chosen
-        first = _began(looked_at.hardirqs, row, int(row["entry_ns"]))
+        first = _began(hardirqs, row, int(row["entry_ns"]))
     else:
-        irqs = looked_at.hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+        irqs = hardirqs.dropna(subset=["entry_ns", "exit_ns"])
         if not len(irqs):
             segments, softirqs, polls = (
                 pd.DataFrame(columns=list(names)) for names in _TABLES.values()
             )
             return Example(segments, softirqs, polls)
-        own = irqs[irqs["comm"].astype(object) == victim]
-        row, what = typical(own if len(own) else irqs), "an interrupt, as no softirq was seen,"
+        own = irqs[:0] if victim is None else rows_of(irqs, victim)
+        row, what = typical(own if len(own) else irqs), "interrupt"
         first = int(row["entry_ns"])
-    return _around(looked_at, int(row["cpu"]), first, int(row["exit_ns"]), what)
+    return _around(part, row, first, what)
 
 
-def choose(softirqs: pd.DataFrame, victim: str | None) -> tuple["pd.Series[Any]", str] | None:
+def choose(softirqs: pd.DataFrame, victim: Task | None) -> tuple["pd.Series[Any]", str] | None:
     # A typical network softirq, of median length among those like it: stolen from the victim with a
     # poll, else any with a poll, else any network softirq, else any. Returns its row and which of
     # these it is, None where no softirq was seen from entry to exit.
     whole = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
     network = whole[whole["action"].astype(object) == "NET_RX"]
     polled = network[network["polls"] > 0]
-    own = polled[(polled["comm"].astype(object) == victim)]
-    other = f", as {victim} had none with a poll," if victim is not None else ""
+    own = polled[:0] if victim is None else rows_of(polled, victim)
     wanted = (
-        (own[own["cost_class"] == "stolen"], f"a network softirq on top of {victim}"),
-        (own, f"a network softirq in the context of {victim}"),
-        (polled, f"a network softirq in the context of {{task}}{other}"),
-        (network, "a network softirq without a poll, in the context of {task}"),
-        (whole, "a softirq, as no network softirq was seen,"),
+        (own[own["cost_class"] == "stolen"], "stolen"),
+        (own, "its own"),
+        (polled, "another's"),
+        (network, "without poll"),
+        (whole, "no NET_RX"),
     )
-    for rows, what in wanted:
-        if len(rows):
-            row = typical(rows)
-            task = "an unnamed task" if pd.isna(row["comm"]) else row["comm"]
-            return row, what.replace("{task}", task)
-    return None
+    return next(((typical(some), what) for some, what in wanted if len(some)), None)
 
 
-def typical(rows: pd.DataFrame) -> "pd.Series[Any]":
-    length = (rows["exit_ns"] - rows["entry_ns"]).astype("int64").to_numpy()
+def typical(irqs: pd.DataFrame) -> "pd.Series[Any]":
+    length = (irqs["exit_ns"] - irqs["entry_ns"]).astype("int64").to_numpy()
     # Of several the one in mid-capture: what came before and after it is there to be shown.
-    entry = rows["entry_ns"].astype("int64").to_numpy()
+    entry = irqs["entry_ns"].astype("int64").to_numpy()
     middle = np.abs(entry - np.median(entry))
-    return rows.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
+    return irqs.iloc[int(np.lexsort((middle, np.abs(length - np.median(length))))[0])]
 
 
 def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
@@ -139,20 +175,23 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
     return int(near["entry_ns"].min()) if len(near) else entry
 
 
-def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> Example:
+def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) -> Example:
+    cpu, last = int(row["cpu"]), int(row["exit_ns"])
+    comm = None if pd.isna(row["comm"]) else str(row["comm"])
     origin = timeline.capture.start_ns
     margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
     start = max(first - margin, int(timeline.summary["start_ns"]))
     end = min(last + margin, int(timeline.summary["end_ns"]))
     near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
-    near.load(*_TABLES)
-    busy = _interrupts(near.segments)
+    segments, softirqs, polls = (
+        table[list(names)]
+        for table, names in zip(rows(near, *_TABLES), _TABLES.values(), strict=True)
+    )
+    busy = _interrupts(segments)
     order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
     order = order.sort_values(ascending=False, kind="stable")
     others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
-    tables = {"segments": near.segments, "softirqs": near.softirqs, "polls": near.polls}
-    segments, softirqs, polls = (table[list(_TABLES[name])] for name, table in tables.items())
-    return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what)
+    return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what, comm)
 
 
 @example.figures
@@ -160,10 +199,12 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     # parts: ns of that CPU by kind, from the first interrupt to the last's end; cpu None for none.
     # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
     found, timeline = answer.result, answer.timeline
-    part = detail(timeline)
+    part = timeline.excerpt
     figures: dict[str, Any] = {
         "cpu": found.cpu,
         "example_of": found.example_of,
+        "comm": found.comm or "an unnamed task",
+        "victim": label_of(timeline, asked_or_chosen(timeline, answer.options.get("victim"))),
         "unseen": unrecorded(timeline.capture, *_SOFTIRQS),
         "silent": [one for one in _SOFTIRQS if not timeline.capture.info["events"].get(one)],
         "looked_at_ns": None if part is timeline else part.duration_ns,
@@ -183,8 +224,8 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     }
 
 
-def _interrupts(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[~rows["context"].isin(["task", "idle", "unknown"])]
+def _interrupts(segments: pd.DataFrame) -> pd.DataFrame:
+    return segments[~segments["context"].isin(["task", "idle", "unknown"])]
 
 
 def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:
@@ -193,8 +234,8 @@ def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:
 
 @example.plot(
     title=lambda answer: (
-        f"Interrupts, polls, softirqs and task on CPU {answer.result.cpu}: "
-        f"{answer.result.example_of}"
+        f"Interrupts, polls, softirqs and task on CPU {answer.result.cpu}, on top of "
+        f"{answer.figures['comm']}"
     ),
     height=lambda answer: 3.1 + 0.55 * len(answer.result.others),
     panels=_seen,

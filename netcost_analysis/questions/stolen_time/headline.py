@@ -1,19 +1,20 @@
 # The answer of the report: whose CPU time, how much of it was taken, by what.
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...capture.requires import unrecorded
-from ...display.tables import plain
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..losses import shares_of, stolen
+from ..losses import loss_of, shares_of
 from ..question import question
 from .by_queue import by_thief, thieves
-from .victim import choose_victim
+from .victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,27 +37,41 @@ _DEVICES = 3
 
 
 @question(main_columns=("part", "ns", "share"), shares=("share",), rows=0)
-def headline(timeline: Timeline, victim: str | None = None) -> pd.DataFrame:
+def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of a victim's time on CPU packet processing took, and which devices did.
 
-    victim: by comm, None for the timeline's (Timeline.victim). Returns a row per part of its time
-    on CPU, a partition of it: part (own, stolen_network, stolen_maybe_network, stolen_other,
-    stolen_or_synchronous, synchronous, scheduled, unknown, in that order, those that occur), ns
-    (int64, adding up to the victim's on_cpu_ns of stolen(), where that is known), share (of them
-    all; NaN without sched_switch). Empty where no task was seen. Raises AbsentError for a victim
-    that did not run. Source: the timeline's sums.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+
+    Returns
+    -------
+    DataFrame
+        A row per part of its time on CPU, a partition of it: part (own, stolen_network,
+        stolen_maybe_network, stolen_other, stolen_or_synchronous, synchronous, scheduled, unknown,
+        in that order, those that occur), ns (int64), share (of them all; NaN without sched_switch).
+        Empty where no task was seen.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: the timeline's sums. ns adds up to the victim's on_cpu_ns of stolen(), where that is
+    known.
     """
-    return parts_of(timeline, _chosen(timeline, victim))
+    return parts_of(timeline, asked_or_chosen(timeline, victim))
 
 
-def _chosen(timeline: Timeline, victim: str | None) -> str | None:
-    return timeline.victim if victim is None else choose_victim(timeline, victim)
-
-
-def parts_of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
+def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
     # headline() of a victim that ran; None: nobody did.
     rows = of_tasks(timeline.tally())
-    rows = rows[rows["comm"] == victim]
+    rows = rows[:0] if victim is None else rows_of(rows, victim)
     part = pd.Series("own", index=rows.index, dtype=object)
     part[rows["context"] == "unknown"] = "unknown"
     inside = rows["context"].isin(INTERRUPT_CONTEXTS)
@@ -68,21 +83,18 @@ def parts_of(timeline: Timeline, victim: str | None) -> pd.DataFrame:
     present = [name for name in PARTS if ns.get(name, 0)]
     values = pd.Series([int(ns[name]) for name in present], dtype="int64")
     frame = pd.DataFrame({"part": pd.Series(present, dtype=object), "ns": values})
-    whole = frame["ns"].sum() if timeline.has_switches else float("nan")
+    whole = frame["ns"].sum() if not timeline.missing["on_cpu"] else float("nan")
     return frame.assign(share=frame["ns"] / whole)
 
 
 @dataclass(frozen=True)
 class Beyond:
-    """What the headline says of a victim beyond its row of stolen().
-
-    shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
-    without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
-    what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
-    little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
-    overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
-    """
-
+    # What the headline says of a victim beyond its row of stolen().
+    # shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
+    # without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
+    # what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
+    # little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
+    # overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
     shares: dict[str, float]
     devices: dict[str, int]
     backlog_ns: int
@@ -93,8 +105,8 @@ class Beyond:
     overcharged_ns: int | None
 
 
-def beyond(row: "pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
-    """row: of stolen(), the victim's. taken: of by_thief()."""
+def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
+    # row: of stolen(), the victim's. taken: of by_thief().
     device = taken["device"]
     by_device = taken[device.notna() & (device != "(no_device)")].groupby("device")
     devices = by_device["stolen_max_ns"].sum().sort_values(ascending=False)
@@ -122,10 +134,10 @@ def beyond(row: "pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: of stolen(), None where nobody ran. unseen: events of interrupts that were not recorded.
     timeline = answer.timeline
-    victim = _chosen(timeline, answer.options.get("victim"))
+    victim = asked_or_chosen(timeline, answer.options.get("victim"))
     unseen = unrecorded(timeline.capture, *_INTERRUPTS)
     figures: dict[str, Any] = {
-        "victim": victim,
+        "victim": label_of(timeline, victim),
         "row": None,
         "unseen": unseen,
         "blind": len(unseen) == len(_INTERRUPTS),
@@ -134,11 +146,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
     if victim is None:
         return figures
-    row = stolen(timeline).loc[[victim]].iloc[0]
-    found = beyond(row, by_thief(thieves(timeline), victim))
+    row = loss_of(timeline, victim)
+    found = beyond(row, by_thief(thieves(timeline, victim=victim)))
     devices = list(found.devices.items())
     return figures | {
-        "row": {str(name): plain(value) for name, value in row.items()},
+        "row": row,
         "beyond": found,
         "devices": devices[:_DEVICES],
         "devices_more": len(devices[_DEVICES:]),

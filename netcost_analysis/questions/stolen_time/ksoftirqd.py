@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...capture.requires import MissingEventsError, unrecorded
-from ...display.tables import plain
-from ...timeline.chunks import chunks
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
-from ..losses import stolen
+from ..inputs import rows, windows
+from ..losses import loss_of
 from ..question import question
 from .episodes import counted_if
 from .lives import away_of, names_then
@@ -22,18 +21,16 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
+_TABLES = ("slices", "segments", "softirqs", "hardirqs", "polls", "migrations")
 _THREADS, _LANES, _TASKS = 3, 8, 7
 # Less, and it is told in the tables only.
 _LEAST_WAIT_NS = 100_000
 
 
 class Totals(NamedTuple):
-    """Sums over hand-overs, and of one victim's waits in them.
-
-    polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
-    waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
-    """
-
+    # Sums over hand-overs, and of one victim's waits in them.
+    # polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
+    # waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
     network_ns: int
     polls: int | None
     packets: int | None
@@ -45,24 +42,30 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True)
 class Handovers:
-    """Stretches in which a kernel thread had network work; columns: docs/columns.md.
+    """When kernel threads had network work, and who waited meanwhile; columns: docs/columns.md.
 
-    handovers: a row per stretch, in order of time. displaced: a row per stretch and task that
-    waited, runnable, on that CPU meanwhile, with the stretch's number in the index of handovers;
-    empty where nobody did, and where the CPUs' clocks disagree.
+    Attributes
+    ----------
+    handovers : DataFrame
+        A row per hand-over, in order of time.
+    displaced : DataFrame
+        A row per hand-over and task that waited, runnable, on that CPU meanwhile, with the number
+        of the hand-over in the index of handovers. Empty where nobody did, and where the CPUs'
+        clocks disagree.
     """
 
     handovers: pd.DataFrame
     displaced: pd.DataFrame
 
-    def totals(self, victim: str | None, displaced_ns: int | None = None) -> Totals:
+    def totals(self, victim: Task | None, displaced_ns: int | None = None) -> Totals:
         """Sums, and the victim's. displaced_ns: its waits for any kernel thread's network work."""
         frame = self.handovers
         known = frame[["polls", "packets"]].notna().all()
         polls, packets = (
             int(frame[name].sum()) if known[name] else None for name in ("polls", "packets")
         )
-        own = self.displaced[self.displaced["comm"] == victim].groupby("handover")["ns"].sum()
+        waits = self.displaced[:0] if victim is None else rows_of(self.displaced, victim)
+        own = waits.groupby("handover")["ns"].sum()
         waited = int(own.sum())
         return Totals(
             network_ns=int(frame["network_ns"].sum()),
@@ -76,26 +79,43 @@ class Handovers:
 
 
 @question(
-    needs=("sched:sched_switch",),
-    main_columns=("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets"),
+    needs=("sched:sched_switch", ("softirqs", "polls")),
+    inputs=_TABLES,
+    main_columns=(
+        *("handover", "comm", "start_ns", "network_ns", "displaced_ns", "wake_reason", "packets"),
+    ),
 )
 def handovers(timeline: Timeline) -> Handovers:
-    """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
+    """Each time ksoftirqd, or a thread of NAPI's, had network work.
 
-    A stretch begins when such a thread is woken and ends when it goes back to sleep: all its stays
-    on the CPU in between, those after a preemption too. Left out are those without network work.
-    NAPI's own threads (threaded NAPI, backlog threads) are there as well: all their work is handed
-    over from the start, and why says so.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
 
-    Raises CaptureError where softirqs were not recorded and NAPI's threads had no polls, and as the
-    timeline does. Source: slices, segments, softirqs, polls, migrations; what would not fit into
-    memory is gone through in several passes.
+    Returns
+    -------
+    Handovers
+        handovers, a row per hand-over, and displaced, a row per hand-over and task that waited.
+
+    Raises
+    ------
+    MissingEventsError
+        Without sched_switch, or where softirqs were not recorded and NAPI's threads had no polls.
+
+    Notes
+    -----
+    Source: slices, segments, softirqs, hardirqs, polls, migrations; of a large capture window by
+    window. A hand-over begins when such a thread is woken and ends when it goes back to sleep: all
+    its stays on the CPU in between, those after a preemption too. Those without network work are
+    left out. All work of NAPI's own threads (threaded NAPI, backlog threads) is handed over from
+    the start, and wake_reason says so.
     """
-    across = timeline.across_cpus
+    across = not timeline.missing["clocks"]
     # Who waited for one of some CPUs may have come back on another.
     everywhere = timeline
     if timeline.cpus is not None:
-        everywhere = timeline.capture.timeline(timeline.start, timeline.end)
+        everywhere = timeline.capture.timeline(timeline.start_s, timeline.end_s)
     cpus = timeline.summary["cpus"]
     away = away_of(timeline) if across else None
     threads = Gathered()
@@ -103,16 +123,16 @@ def handovers(timeline: Timeline) -> Handovers:
     waits: list[pd.DataFrame] = []
     moves: list[pd.DataFrame] = []
     last: list[pd.DataFrame] = []
-    for piece in chunks(
-        everywhere, "slices", "segments", "softirqs", "hardirqs", "polls", "migrations"
-    ):
-        ours = stays_of(piece.slices)
-        threads.add(piece, ours[ours["cpu"].isin(cpus)])
-        held.append(held_of(piece.segments[piece.segments["cpu"].isin(cpus)]))
+    for window in windows(everywhere):
+        slices, segments, softirqs, hardirqs, polls, migrations = rows(window, *_TABLES)
+        ours = stays_of(slices)
+        end_ns = int(window.summary["end_ns"])
+        threads.add(ours[ours["cpu"].isin(cpus)], softirqs, hardirqs, polls, end_ns)
+        held.append(held_of(segments[segments["cpu"].isin(cpus)]))
         if away is not None:
-            others = piece.slices[piece.slices["tid"].notna() & (piece.slices["tid"] != 0)]
+            others = slices[slices["tid"].notna() & (slices["tid"] != 0)]
             others = others[~others.index.isin(ours.index)]
-            moves.append(piece.migrations)
+            moves.append(migrations)
             waited = waits_of(others)
             waited["comm"] = names_then(waited, away, "end_ns")
             waited = moved(waited, pd.concat(moves))
@@ -124,14 +144,11 @@ def handovers(timeline: Timeline) -> Handovers:
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
     stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
-    unseen = unrecorded(timeline.capture, "irq:softirq_entry", "irq:softirq_exit")
-    if unseen and not len(frame):
-        raise MissingEventsError("handovers", tuple(unseen))
-    frame = counted_if(not unrecorded(timeline.capture, "napi:napi_poll"), frame)
+    frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
     if not across:
-        return Handovers(frame, displaced_in(stays, waits_of(everywhere.slices[:0]), sums))
+        return Handovers(frame, displaced_in(stays, waits_of(slices[:0]), sums))
     if not everywhere.summary["lost_events"]:
         waits.append(moved(_still(pd.concat(last), timeline), pd.concat(moves)))
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
@@ -160,19 +177,20 @@ def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 @handovers.figures
 def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
-    # longest: the longest one's row, None where there is none; why: how often for each reason.
+    # longest: the longest one's row, None where there is none; wake_reasons: how often each.
     found: Handovers = answer.result
     frame, victim = found.handovers, answer.timeline.victim
     waited_ns = None
     if victim is not None:
-        waited_ns = plain(stolen(answer.timeline)["displaced_ns"][victim])
+        waited_ns = loss_of(answer.timeline, victim)["displaced_ns"]
     total = found.totals(victim, waited_ns)
+    reasons = frame["wake_reason"].value_counts()
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
     return {
-        "victim": victim,
+        "victim": label_of(answer.timeline, victim),
         "handovers": len(frame),
         "threads": list(frame["comm"].value_counts().index[:_THREADS]),
-        "why": {str(why): int(many) for why, many in frame["why"].value_counts().items()},
+        "wake_reasons": {str(one): int(many) for one, many in reasons.items()},
         "longest": longest,
         "waits_known": bool(frame["displaced_ns"].notna().all()),
         "total": total,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def away_of(timeline: "Timeline") -> pd.DataFrame:
-    """What each task did before each of its stays: timeline/lives.py has the columns."""
+    """What each task did before each of its stays: questions/lives.py has the columns."""
     return to_frame(timeline.table("away")).astype({"comm": object, "stay_comm": object})
 
 
@@ -37,7 +37,7 @@ def lived_by(timeline: "Timeline", by: str) -> pd.DataFrame:
         whole = pd.DataFrame(timeline.duration_ns, index=cpus, columns=names).astype("Int64")
         return whole.assign(twice_ns=0)
     keys = ["tid", "comm"] if by == "tid" else ["comm"]
-    if not timeline.has_switches:
+    if timeline.missing["on_cpu"]:
         index = (
             pd.MultiIndex.from_arrays([[]] * 2, names=keys)
             if by == "tid"

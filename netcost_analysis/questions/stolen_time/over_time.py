@@ -6,11 +6,13 @@ import pandas as pd
 
 from ...coverage import lost_in
 from ...timeline.aggregate import of_tasks
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
+from ..inputs import rows
 from ..question import question
 from .rolling import rolling_stolen, spread
-from .victim import choose_victim
+from .victim import asked_or_chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,19 +23,41 @@ _REASONS = 3
 
 
 @question(
-    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"), rows=0
+    inputs=("slices",),
+    main_columns=("start_ns", "end_ns", "on_cpu_ns", "task_ns", "stolen_ns", "stolen_share"),
+    rows=0,
 )
 def over_time(
-    timeline: Timeline, victim: str | None = None, bin_ns: int | None = None
+    timeline: Timeline, victim: Task | None = None, bin_ns: int | None = None
 ) -> pd.DataFrame:
     """What a victim's time on CPU went to while the capture went on, in bins beside each other.
 
-    victim: by comm, None for the timeline's (Timeline.victim). bin_ns: the width of a bin, None for
-    a round one of which the timeline has about 120. Returns rolling_stolen() for windows of one
-    bin: a row per bin, whose parts add up to on_cpu_ns. Raises AbsentError for a victim that did
-    not run, and as rolling_stolen. Source: sums(bin_ns).
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+    bin_ns : int, optional
+        The width of a bin. None: a round one of which the timeline has about 120.
+
+    Returns
+    -------
+    DataFrame
+        rolling_stolen() for windows of one bin: a row per bin, whose parts add up to on_cpu_ns.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+    ArgumentError
+        For a bin that holds no time.
+
+    Notes
+    -----
+    Source: sums(bin_ns), and lives.
     """
-    chosen = timeline.victim if victim is None else choose_victim(timeline, victim)
+    chosen = asked_or_chosen(timeline, victim)
     width = _width(timeline, bin_ns)
     return rolling_stolen(timeline, width, width, victim=chosen)
 
@@ -42,29 +66,33 @@ def _width(timeline: Timeline, bin_ns: int | None) -> int:
     return round_width(timeline.duration_ns) if bin_ns is None else bin_ns
 
 
-def cpus_of(timeline: Timeline, victim: str | None) -> list[int]:
+def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
     # The CPUs on which a victim was seen, the one with most of its time first; None: any task.
-    rows = of_tasks(timeline.tally())
-    rows = rows if victim is None else rows[rows["comm"] == victim]
-    by_cpu = rows.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
+    own = rows_of(of_tasks(timeline.tally()), victim)
+    by_cpu = own.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
     return [int(cpu) for cpu in by_cpu.index]
+
+
+def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
+    [gaps] = rows(timeline, "coverage")
+    return gaps[gaps["cpu"].isin(cpus)]
 
 
 @over_time.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # gaps: of the CPUs on which it was; lost_ns: their time without record, overlaps counted once.
     timeline, bins = answer.timeline, answer.frame
-    victim = answer.options.get("victim") or timeline.victim
+    victim = asked_or_chosen(timeline, answer.options.get("victim"))
     cpus = cpus_of(timeline, victim)
-    gaps = timeline.coverage[timeline.coverage["cpu"].isin(cpus)]
+    gaps = _gaps(timeline, cpus)
     why = gaps["why"].astype(object).value_counts()[:_REASONS]
     return {
-        "victim": victim,
+        "victim": label_of(timeline, victim),
         "cpus": sorted(cpus),
         "empty": not timeline.duration_ns,
         "bin_ns": _width(timeline, answer.options.get("bin_ns")),
-        "has_switches": timeline.has_switches,
-        "spread": spread(bins) if victim and timeline.has_switches else None,
+        "on_cpu_known": not timeline.missing["on_cpu"],
+        "spread": spread(bins) if victim is not None and not timeline.missing["on_cpu"] else None,
         "gaps": len(gaps),
         "lost_ns": lost_in(timeline, cpus, gaps),
         "why": {str(reason): int(many) for reason, many in why.items()},
@@ -85,6 +113,6 @@ def _bins(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from ...plots.time import stolen_over_time
 
     timeline, figures = answer.timeline, answer.figures
-    gaps = timeline.coverage[timeline.coverage["cpu"].isin(figures["cpus"])]
+    gaps = _gaps(timeline, figures["cpus"])
     window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     stolen_over_time(ax, answer.frame, gaps, window, figures["bin_ns"], answer.start_ns)

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ArgumentError
-from ...timeline.aggregate import of_tasks, require_task, tally, within_figures
+from ...timeline.aggregate import of_tasks, tally, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
+from ...timeline.task import Task, label_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..question import question
@@ -41,28 +42,54 @@ def rolling_stolen(
     window_ns: int | None = None,
     step_ns: int | None = None,
     by: By | None = None,
-    victim: str | None = None,
+    victim: Task | None = None,
 ) -> pd.DataFrame:
     """What was stolen in windows that roll over the timeline.
 
-    window_ns: width of a window, a multiple of step_ns; None for five steps. step_ns: from one
-    window's start to the next one's; None for a round width of which the timeline has about 120.
-    Windows begin on multiples of step_ns on the capture's clock; the first and the last are cut
-    where the timeline is. by: None for all tasks together, else a row per window and victim of
-    those that were on a CPU in it. victim: only the task of that name.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    window_ns : int, optional
+        Width of a window, a multiple of step_ns. None: five steps.
+    step_ns : int, optional
+        From one window's start to the next one's. None: a round width of which the timeline has
+        about 120.
+    by : {"comm", "tid", "cpu"}, optional
+        None: all tasks together; else a row per window and victim of those that were on a CPU in
+        it.
+    victim : int or str, optional
+        Only this task, by tid or comm. None: every task.
 
-    Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
-    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
-    scheduled_ns, unknown_ns, hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns,
-    other_softirq_ns, nmi_ns (parts of stolen_max_ns; all int64, the first two Int64, NA without
-    sched_switch), stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share,
-    stolen_cpu_max_share (of the window, one CPU being 1), unknown_cpu_share (of the window's
-    CPU time, what has no known owner), lived_ns (Int64: how much of it the victim surely was
-    there, of a group the sum over its tasks; NA of all tasks together and without
-    sched_switch). Raises ValueError for widths that do not fit, CaptureError as the timeline
-    does. Source: sums(step_ns), the steps of a window added up; lives.
+    Returns
+    -------
+    DataFrame
+        A row per window: start_ns, end_ns, the victim's keys (for by), and
+
+        - on_cpu_ns, task_ns (Int64, NA without sched_switch), stolen_ns, stolen_max_ns,
+          stolen_network_ns, stolen_network_max_ns, synchronous_ns, scheduled_ns, unknown_ns
+          (int64);
+        - hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns, nmi_ns: parts
+          of stolen_max_ns;
+        - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
+          the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
+          known owner);
+        - lived_ns (Int64): how much of it the victim surely was there, of a group the sum over its
+          tasks; NA of all tasks together and without sched_switch.
+
+    Raises
+    ------
+    ArgumentError
+        For widths that do not fit, and for another by.
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: sums(step_ns), the steps of a window added up; lives. Windows begin on multiples of
+    step_ns on the capture's clock; the first and the last are cut where the timeline is.
     """
-    require_task(timeline.sums(), victim)
+    require_task(timeline, victim)
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
@@ -74,7 +101,7 @@ def rolling_stolen(
     frame = rolled(rows, keys, step, window, edges)
     frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
     frame["lived_ns"] = _lived(timeline, frame, keys, victim)
-    if not timeline.has_switches:
+    if timeline.missing["on_cpu"]:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
     return frame.astype({"on_cpu_ns": "Int64", "task_ns": "Int64"})
@@ -115,13 +142,13 @@ def unknown_in(sums: pd.DataFrame, frame: pd.DataFrame, step: int) -> "pd.Series
 
 
 def _lived(
-    timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: str | None
+    timeline: Timeline, frame: pd.DataFrame, keys: list[str], victim: Task | None
 ) -> "pd.Series[int]":
     # How much of each window the victim was there.
-    if not timeline.has_switches or ("comm" not in keys and victim is None):
+    if timeline.missing["on_cpu"] or ("comm" not in keys and victim is None):
         return pd.Series(pd.NA, index=frame.index, dtype="Int64")
     lives = timeline.lives[["tid", "comm", "begun_ns", "done_ns"]].dropna().astype({"comm": object})
-    lives = lives if victim is None else lives[lives["comm"] == victim]
+    lives = rows_of(lives, victim)
     windows = frame[["start_ns", "end_ns", *keys]].rename_axis("window").reset_index()
     both = windows.merge(lives, on=keys) if keys else windows.merge(lives, how="cross")
     ends = both[["end_ns", "done_ns"]].astype("int64").min(axis=1)
@@ -130,12 +157,11 @@ def _lived(
     return there.reindex(frame.index, fill_value=0).astype("Int64")
 
 
-def _measured(sums: pd.DataFrame, by: By | None, victim: str | None) -> pd.DataFrame:
+def _measured(sums: pd.DataFrame, by: By | None, victim: Task | None) -> pd.DataFrame:
     # The sums of tasks with a column for each measure.
     rows = of_tasks(tally(sums, by or "comm"))
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
-    if victim is not None:
-        rows = rows[rows["comm"] == victim]
+    rows = rows_of(rows, victim)
     what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}
     kind = kinds_of(rows).where(what["stolen_max_ns"])
     what |= {name: kind == one for one, name in KIND_COLUMNS.items()}
@@ -177,11 +203,9 @@ def rolled(
 
 
 def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
-    """The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
-
-    frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
-    None where no window begins at the end of another.
-    """
+    # The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
+    # frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
+    # None where no window begins at the end of another.
     pairs = frame.merge(
         frame[["start_ns", "stolen_cpu_share"]],
         left_on="end_ns",
@@ -200,11 +224,9 @@ def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
 
 
 def usual(frame: pd.DataFrame) -> pd.DataFrame:
-    """The windows that can be compared: the victim was there throughout, and most is known.
-
-    frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
-    half of its usual time; all, where nobody knows how long it was on a CPU.
-    """
+    # The windows that can be compared: the victim was there throughout, and most is known.
+    # frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
+    # half of its usual time; all, where nobody knows how long it was on a CPU.
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
     width = frame["end_ns"] - frame["start_ns"]
@@ -215,20 +237,19 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def width_of(frame: pd.DataFrame) -> int:
-    """How wide windows are, in the median, ns."""
+    # How wide windows are, in the median, ns.
     return int((frame["end_ns"] - frame["start_ns"]).median())
 
 
 class Spread(NamedTuple):
-    """stolen_max_share over usual windows: its 10th and 90th percentile, and the most."""
-
+    # stolen_max_share over usual windows: its 10th and 90th percentile, and the most.
     low_share: float
     high_share: float
     most_share: float
 
 
 def spread(frame: pd.DataFrame) -> Spread | None:
-    """How much the share taken varies from window to window; None for few, or where nothing was."""
+    # How much the share taken varies from window to window; None for few, or where nothing was.
     shares = usual(frame)["stolen_max_share"].dropna()
     if len(shares) < 5 or not shares.max():
         return None
@@ -242,7 +263,10 @@ def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # was; before, after: the two between which it changed most.
     frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
     rows = usual(frame) if answer.options.get("by") is None else frame[:0]
-    figures: dict[str, Any] = {"victim": answer.options.get("victim"), "most": None}
+    figures: dict[str, Any] = {
+        "victim": label_of(answer.timeline, answer.options.get("victim")),
+        "most": None,
+    }
     if len(rows) < 2 or not rows["stolen_cpu_share"].max():
         return figures
     change = largest_change(rows)

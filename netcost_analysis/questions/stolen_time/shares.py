@@ -8,8 +8,9 @@ from ...capture.requires import unrecorded
 from ...display.tables import plain
 from ...timeline.aggregate import known_if, of_its_own, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
-from ...timeline.chunks import chunks
+from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
+from ..inputs import rows, windows
 from ..losses import by_victim, stolen
 from ..question import question
 from .lives import lived_by, twice_of
@@ -23,6 +24,7 @@ _TICK = "irq_vectors:local_timer_entry"
 
 
 @question(
+    inputs=("slices",),
     main_columns=(
         "comm",
         "effective_share",
@@ -30,33 +32,49 @@ _TICK = "irq_vectors:local_timer_entry"
         "overcharged_share",
         "on_cpu_ns",
         "task_ns",
-    )
+    ),
 )
 def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The share of a CPU that each victim effectively had, against what a monitor shows.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, indexed as
-    stolen() is and in its order; times are ns, shares are of its lifetime as lifetimes() has it (of
-    a CPU: of the window), one CPU being 1. A share's _max_ is its upper end:
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid", "cpu"}
+        What tells victims apart; "device" is as "comm".
 
-    - on_cpu_ns, task_ns, monitor_ns (Int64): as in stolen(); lifetime_ns, lifetime_max_ns (Int64):
-      as in lifetimes().
-    - monitor_share, monitor_max_share: what `top` shows as %CPU. Of the bundle's victim, over all
-      of the capture, what the kernel itself counted (accounts: task_stat), and monitor_from is
-      counted; of others monitor_ns, and it is traced. None where monitor_share is NaN.
-      monitor_of_ns (Int64): what these two are of: counted, the wall time of its run, of which the
-      recording may be a part; else its lifetime.
-    - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
-      sending and receiving, and of ksoftirqd and its like the network work that they are for; the
-      second adds what may have been that. overcharged_share, overcharged_max_share: what it is
-      charged for and did not have, of its lifetime; below 0 where its own softirqs are not charged.
-      NaN where unknown.
-    - ticks, softirq_ticks (Int64): timer interrupts that found it current, and those of them that
-      interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of the former.
-      NA and NaN where local_timer was not recorded.
+    Returns
+    -------
+    DataFrame
+        A row per victim, indexed and ordered as stolen() is. Times are ns (Int64); shares are of
+        its lifetime as lifetimes() has it (of a CPU: of the window), one CPU being 1, NaN where
+        unknown. A share's _max_ is its upper end.
 
-    Raises ValueError for another by, CaptureError as the timeline does. Source: stolen(), the sums
-    and lives; hardirqs and softirqs for the ticks.
+        - on_cpu_ns, task_ns, monitor_ns: as in stolen(); lifetime_ns, lifetime_max_ns: as in
+          lifetimes().
+        - monitor_share, monitor_max_share: what `top` shows as %CPU. monitor_from: "counted", of
+          the bundle's victim over all of the capture, by the kernel itself (accounts: task_stat);
+          else "traced", from monitor_ns; None where the share is NaN. monitor_of_ns: what these
+          shares are of: counted, the wall time of its run, of which the recording may be a part;
+          else its lifetime.
+        - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
+          sending and receiving, and of ksoftirqd and its like the network work that they are for;
+          the second adds what may have been that.
+        - overcharged_share, overcharged_max_share: what it is charged for and did not have, of its
+          lifetime; below 0 where its own softirqs are not charged.
+        - ticks, softirq_ticks: timer interrupts that found it current, and those of them that
+          interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of ticks. NA
+          and NaN where local_timer was not recorded.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+
+    Notes
+    -----
+    Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """
     losses, keys = stolen(timeline, by), victim_keys(by)
     frame = losses[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
@@ -77,7 +95,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     taken = losses["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
     most = per_victim(rows[surely | perhaps], keys, frame.index) - twice
-    had, had_most = (_float(known_if(timeline.has_switches, ns)) for ns in (least, most))
+    had, had_most = (_float(known_if(not timeline.missing["on_cpu"], ns)) for ns in (least, most))
     frame["monitor_share"] = monitor / longest
     frame["monitor_from"] = "traced"
     frame["monitor_of_ns"] = frame["lifetime_max_ns"]
@@ -106,8 +124,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     if not known:
         counted = pd.DataFrame(0, index=frame.index, columns=ticks)
     else:
-        pieces = chunks(timeline, "hardirqs", "softirqs")
-        counted = pd.concat([_ticks(piece, keys) for piece in pieces])
+        counted = pd.concat([_ticks(window, keys) for window in windows(timeline)])
         counted = counted.groupby(keys, dropna=False)[ticks].sum()
         counted = counted.reindex(frame.index, fill_value=0)
     for name in ticks:
@@ -119,7 +136,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
 
 def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
     # What of its time on the timeline's CPUs each victim of lived_by() had on another at once.
-    if timeline.cpus is None or "cpu" in keys or not timeline.has_switches:
+    if timeline.cpus is None or "cpu" in keys or timeline.missing["on_cpu"]:
         return lived["twice_ns"].fillna(0).astype("int64")
     of_task = ["tid", "comm"]
     stays = twice_of(timeline)
@@ -135,9 +152,9 @@ def _counted(timeline: Timeline, frame: pd.DataFrame, by: By) -> None:
     from ..accounting.side_by_side import top_share, wall_s
 
     bundle = timeline.capture.bundle
-    if bundle is None or by == "cpu" or timeline.start is not None or timeline.end is not None:
+    if bundle is None or by == "cpu" or timeline.start_s is not None or timeline.end_s is not None:
         return
-    pid, shown = (bundle.victim or {}).get("pid"), top_share(bundle)
+    pid, shown = bundle.victim and bundle.victim.pid, top_share(bundle)
     tids = of_tasks(timeline.sums()).astype({"comm": object}).groupby("comm")["tid"].unique()
     if shown is None or list(tids.get(bundle.victim_comm, ())) != [pid]:
         return
@@ -151,17 +168,17 @@ def _float(values: "pd.Series[int]") -> "pd.Series[float]":
     return values.astype("Float64").astype("float64")
 
 
-def _ticks(piece: Timeline, keys: list[str]) -> pd.DataFrame:
+def _ticks(window: Timeline, keys: list[str]) -> pd.DataFrame:
     # A row per timer interrupt on top of a task: its keys, 1, and whether it was on a softirq.
-    rows = piece.hardirqs
-    tick = (rows["context"] == "vector") & (rows["name"].astype(object) == "local_timer")
+    irqs, softirqs = rows(window, "hardirqs", "softirqs")
+    tick = (irqs["context"] == "vector") & (irqs["name"].astype(object) == "local_timer")
     # One that a window's edge cuts is in both windows, and began in one.
-    since, until = int(piece.summary["start_ns"]), int(piece.summary["end_ns"])
-    tick &= (rows["entry_ns"] >= since).fillna(False) & (rows["entry_ns"] < until).fillna(False)
-    tick &= (rows["tid"].notna() & (rows["tid"] != 0)).fillna(False)
-    ticks = rows[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
+    since, until = int(window.summary["start_ns"]), int(window.summary["end_ns"])
+    tick &= (irqs["entry_ns"] >= since).fillna(False) & (irqs["entry_ns"] < until).fillna(False)
+    tick &= (irqs["tid"].notna() & (irqs["tid"] != 0)).fillna(False)
+    ticks = irqs[tick.astype(bool)][["cpu", "tid", "comm", "entry_ns"]].astype({"comm": object})
     ticks = ticks.astype({"entry_ns": "int64"}).sort_values("entry_ns", kind="stable")
-    began = piece.softirqs[piece.softirqs["entry_ns"].notna()]
+    began = softirqs[softirqs["entry_ns"].notna()]
     began = pd.DataFrame(
         {
             "cpu": began["cpu"],
@@ -178,7 +195,8 @@ def _ticks(piece: Timeline, keys: list[str]) -> pd.DataFrame:
 @effective_share.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: the timeline's victim's, None where nobody ran, or not asked for by name.
-    victim, shares = answer.timeline.victim, answer.frame
+    timeline, shares = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
     if shares.index.names != ["comm"] or victim not in shares.index:
         return {"row": None}
     row = shares.loc[[str(victim)]].iloc[0]

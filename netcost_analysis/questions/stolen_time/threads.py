@@ -5,7 +5,6 @@ from typing import Any
 
 import pandas as pd
 
-from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import KernelLimits
 from ..batches.softirq_runs import runs_of, stopped_by
 from .waiting import Held, runnable
@@ -15,7 +14,7 @@ from .waiting import Held, runnable
 _THREADS = ("ksoftirqd/", "napi/", "backlog_napi/")
 # From the last softirq's exit, or the raise, to the wake-up: 3 us in the sample data, 15 emulated.
 _WAKE_NS = 50_000
-# Softirqs so much older than a piece's end may be those before a wake-up in the next.
+# Softirqs so much older than a window's end may be those before a wake-up in the next.
 _REACH_NS = 50_000_000
 _PARTS = ("softirq_ns", "poll_ns")
 _STAY = ("cpu", "tid", "comm", "in_ns", "out_ns", "wake_ns", "wait_ns", "prev_state")
@@ -35,17 +34,24 @@ class Gathered:
         self.wakes: list[pd.DataFrame] = []
         self._recent: tuple[pd.DataFrame, pd.DataFrame] | None = None
 
-    def add(self, piece: Timeline, ours: pd.DataFrame) -> None:
+    def add(
+        self,
+        ours: pd.DataFrame,
+        softirqs: pd.DataFrame,
+        hardirqs: pd.DataFrame,
+        polls: pd.DataFrame,
+        end_ns: int,
+    ) -> None:
+        # ours: their stays; end_ns: of the window that the rows are of.
         stays = ours[[*_STAY, *_PARTS]].astype({"comm": object, "tid": "int64"})
         self.stays.append(stays)
-        polls = piece.polls[piece.polls["tid"].isin(stays["tid"])]
+        polls = polls[polls["tid"].isin(stays["tid"])]
         self.polls.append(polls[["cpu", "tid", "end_ns", "work", "napi"]])
-        softirqs, hardirqs = piece.softirqs, piece.hardirqs
         if self._recent is not None:
             softirqs = pd.concat([self._recent[0], softirqs]).drop_duplicates(["cpu", "ordinal"])
             hardirqs = pd.concat([self._recent[1], hardirqs])
         self.wakes.append(wakes_of(stays, softirqs, hardirqs))
-        since_ns = int(piece.summary["end_ns"]) - _REACH_NS
+        since_ns = end_ns - _REACH_NS
         self._recent = _after(softirqs, since_ns), _after(hardirqs, since_ns)
 
 
@@ -140,14 +146,14 @@ def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> 
     asked = frame[["comm", "wake_ns"]].join(came[["call_ns", "raised_ns"]])
     rounds, call_ns = came["rounds"].fillna(0), came["call_ns"].fillna(0)
     asked["limit"] = stopped_by(rounds, call_ns, limits)
-    frame["why"] = [_why(*row) for row in asked.itertuples(index=False)]
+    frame["wake_reason"] = [_wake_reason(*row) for row in asked.itertuples(index=False)]
     for name in ("rounds", "call_ns"):
         frame[name] = came[name].astype("Int64")
     frame["on_comm"] = came["on_comm"].astype(object).where(came["on_comm"].notna(), None)
     return frame
 
 
-def _why(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: str) -> str:
+def _wake_reason(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: str) -> str:
     if not comm.startswith("ksoftirqd/"):
         return "napi_schedule"
     if pd.isna(wake_ns):

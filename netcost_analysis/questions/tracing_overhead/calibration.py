@@ -2,12 +2,13 @@
 # and under the load, each untraced and traced.
 
 from math import sqrt
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...capture.bundle import Bundle, is_bundle
-from ...units import plural, share
+from ...display.templates import as_text, render
 from .loads import Compared, compared, load_of
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 Rates = dict[tuple[str, int], float]
 _CONFIDENCE = 0.95
+_RUNS = ("idle", "idle_traced", "load")
 # The 28 idle pairs of sample-data/hidden-cost, which tracing hardly tells apart, differ by 0.8 % in
 # the median and 1.2 % in the standard deviation: one pair alone may be alike by luck.
 _LEAST_NOISE = 0.01
@@ -26,6 +28,7 @@ PUBLISHED_NS = (300, 3_700)
 _LEAST_NS = 100
 # Of a CPU: loads that explain less than this go without saying.
 _WORTH_SAYING = 0.001
+_WHY = Path(__file__).with_name("event_cost_reason.md")
 
 
 class Calibrated(NamedTuple):
@@ -46,10 +49,10 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
     from ...capture.capture import open_capture
 
     bundle = capture.bundle
-    folders = bundle.manifest.get("calibration") if bundle else None
-    if bundle is None or not isinstance(folders, dict):
+    folders = bundle.manifest.calibration if bundle else None
+    if bundle is None or folders is None:
         return []
-    runs = {name: run_of(bundle, folders.get(name)) for name in ("idle", "idle_traced", "load")}
+    runs = {name: run_of(bundle, getattr(folders, name)) for name in _RUNS}
     idle = runs["idle"]
     if idle is None or not idle.speed_runs:
         return []
@@ -79,13 +82,12 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
 
 def cpu_of(bundle: Bundle) -> int | None:
     # The CPU that the victim was pinned to.
-    cpu = (bundle.victim or {}).get("cpu")
-    return cpu if isinstance(cpu, int) else None
+    return bundle.victim.cpu if bundle.victim else None
 
 
-def run_of(bundle: Bundle, name: Any) -> Bundle | None:
+def run_of(bundle: Bundle, name: str | None) -> Bundle | None:
     # One of the runs, a folder of the bundle.
-    if not isinstance(name, str) or bundle.text(f"{name}/manifest.json") is None:
+    if not name or bundle.text(f"{name}/manifest.json") is None:
         return None
     path = bundle.path / name
     return Bundle(path) if is_bundle(path) else None
@@ -131,25 +133,25 @@ def judged(
 
         spread = float(lost.std(ddof=1)) / sqrt(len(lost))
         width = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(lost) - 1)) * spread
-        how = f"95 % interval of {plural(len(lost), 'block size')}"
-    elif noise is not None:
-        width = max(noise, _LEAST_NOISE)
-        how = f"one run; give or take the {share(width)} that runs differ by anyhow"
     else:
-        width, how = float("inf"), "one run, which is no statistic"
+        width = float("inf") if noise is None else max(noise, _LEAST_NOISE)
     less, more = explained(loads)
     low = max(mean - more - width, 0.0) * each
     # Without an end the published one must do.
     high = max(mean - less + (width if np.isfinite(width) else 0.0), 0.0) * each
-    why = f"{share(mean)} of a CPU lost to {plural(events, 'event')}; {how}"
-    apart = more - less
-    if loads and loads[1].differ and apart >= _WORTH_SAYING:
-        why += f", and {share(apart)} for loads that differ ({loads[1].differ})"
-    doubt = loads[1].refused if loads else None
-    doubt = doubt or implausible(mean * each, low, high)
-    if doubt:
-        why += f"; {doubt}"
-    return Calibrated(pair, None, mean * each, low, high, events, not doubt, why)
+    refused = (loads[1].refused if loads else None) or implausible(mean * each, low, high)
+    differ = loads[1].differ if loads else []
+    said = {
+        "lost_share": mean,
+        "events": events,
+        "sizes": len(lost),
+        "noise_share": width if np.isfinite(width) else None,
+        "loads_share": more - less if differ and more - less >= _WORTH_SAYING else None,
+        "differ": differ,
+        "refused": refused,
+    }
+    why = as_text(render(_WHY, said))
+    return Calibrated(pair, None, mean * each, low, high, events, refused is None, why)
 
 
 def explained(loads: tuple[float, Compared] | None) -> tuple[float, float]:
@@ -162,12 +164,12 @@ def explained(loads: tuple[float, Compared] | None) -> tuple[float, float]:
 
 
 def implausible(ns: float, low: float, high: float) -> str | None:
-    # Why a price cannot be an event's.
+    # Why a price cannot be an event's; as event_cost_reason.md has it.
     if not low:
-        return "not told from nothing"
+        return "no cost"
     if max(low, ns) > PUBLISHED_NS[1]:
         # The recorder's own work on another CPU, its caches, a host that was not quiet.
-        return "more than an event costs, so something else slowed the victim as well"
+        return "too high"
     if high < _LEAST_NS:
-        return "less than an event costs anywhere, so the runs differed by something else as well"
+        return "too low"
     return None

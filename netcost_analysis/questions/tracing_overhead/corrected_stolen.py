@@ -4,9 +4,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...errors import AbsentError, no_task
+from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, within_figures
 from ...timeline.by import By, check_by, victim_keys
+from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
 from ..question import question
@@ -35,13 +36,14 @@ _CORRECTED = {
 
 
 @question(
+    inputs=("segments",),
     main_columns=(
         *("comm", "figure", "ns", "corrected_low_ns", "corrected_high_ns", "doubtful"),
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
-    )
+    ),
 )
 def corrected_stolen(
-    timeline: Timeline, by: By = "comm", victim: str | int | None = None
+    timeline: Timeline, by: By = "comm", victim: Task | None = None
 ) -> pd.DataFrame:
     """The figures of stolen() beside what they would be without the cost of tracing.
 
@@ -60,33 +62,28 @@ def corrected_stolen(
     another by, AbsentError for a victim that did not run, CaptureError as the timeline does.
     Source: as tracing_cost.
     """
-    if isinstance(victim, int):
+    if not isinstance(victim, str | None):
         by = "tid"
     check_by(by)
+    if victim is not None and by == "cpu":
+        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
+    require_task(timeline, victim)
     cost = chosen(event_cost(timeline.capture))
     events = tallied(counted(timeline, cost), by)
     rows, keys = timeline.tally(by), victim_keys(by)
     missing = unrecorded_ns(timeline, by)
-    frame = corrected_from(events, rows, keys, timeline.has_switches, missing)
+    frame = corrected_from(events, rows, keys, not timeline.missing["on_cpu"], missing)
     named = sources(cost, of_tasks(events), keys).rename("source")
     frame = frame.join(named, on=keys)
     frame["source"] = frame["source"].fillna(cost["source"])
-    return frame if victim is None else _of(frame, victim)
-
-
-def _of(frame: pd.DataFrame, victim: str | int) -> pd.DataFrame:
-    key = "tid" if isinstance(victim, int) else "comm"
-    known = frame[key] if key in frame.columns else pd.Series(dtype=object)
-    if not (known == victim).any():
-        raise AbsentError(no_task(victim, [str(one) for one in known.unique()]))
-    return frame[known == victim].reset_index(drop=True)
+    return rows_of(frame, victim).reset_index(drop=True)
 
 
 def corrected_from(
     events: pd.DataFrame,
     rows: pd.DataFrame,
     keys: list[str],
-    has_switches: bool,
+    on_cpu_known: bool,
     missing: Unrecorded,
 ) -> pd.DataFrame:
     # corrected_stolen() on what tallied(), tally() and unrecorded_ns() return. What was not
@@ -109,7 +106,7 @@ def corrected_from(
         parts.append(ns.to_frame().join(count).reset_index().assign(figure=figure))
     frame = pd.concat(parts, ignore_index=True)[[*keys, "figure", "ns", *totals]]
     frame = frame[frame["ns"] > 0]
-    if not has_switches:
+    if not on_cpu_known:
         frame = frame[~frame["figure"].isin(["on_cpu_ns", "task_ns"])]
     frame = shared(frame, True)
     for name, end in _CORRECTED.items():
@@ -163,6 +160,4 @@ def shown_victim(answer: "Answer[pd.DataFrame]") -> str | None:
     if "comm" not in answer.frame.columns:
         return None
     asked = answer.options.get("victim")
-    if isinstance(asked, int):
-        return str(answer.frame["comm"].iloc[0]) if len(answer.frame) else None
-    return answer.timeline.victim if asked is None else str(asked)
+    return comm_of(answer.timeline, answer.timeline.victim if asked is None else asked)

@@ -13,7 +13,7 @@ from ..._native import CaptureError
 from ...capture.event_names import require_event
 from ...capture.recorder import is_perf
 from ...progress import progress
-from .. import example
+from ..inputs import rows
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -64,18 +64,18 @@ def _events(capture: "Capture", name: str) -> "pa.Table | None":
 def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
     # The segments' owners, as in the sums, with events and what they cost (COSTS), float64. cost: a
     # row of event_cost. Of a large capture a stretch from its middle, scaled up to all of it.
-    detail = example.detail(timeline).load("segments")
+    detail = timeline.excerpt
+    (segments,) = rows(detail, "segments")
     start_ns, end_ns = (int(detail.summary[name]) for name in ("start_ns", "end_ns"))
     times = event_times(timeline.capture, start_ns, end_ns, detail.summary["cpus"])
     each = {name: cost[f"event_{name.removeprefix('cost_')}"] for name in COSTS}
     # Times in steps leave open how much later the next event was.
     slack = int(detail.summary["resolution_ns"] or 1) - 1
-    segments = detail.segments
     found = events_in(segments, times, each, end_ns, slack)
-    rows = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
-    rows["episodes"] = 0
+    owned = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
+    owned["episodes"] = 0
     totals = ["ns", "episodes", "events", *COSTS]
-    group = rows.groupby(_OWNER, dropna=False, observed=True)[totals]
+    group = owned.groupby(_OWNER, dropna=False, observed=True)[totals]
     frame = group.sum(min_count=1).reset_index()
     if detail is not timeline and detail.duration_ns:
         frame[["events", *COSTS]] *= timeline.duration_ns / detail.duration_ns

@@ -31,12 +31,19 @@ class Load(NamedTuple):
 
 class Compared(NamedTuple):
     # low, high: by how much the traced run's load may have differed from the untraced one's, as a
-    # share of the latter; 0 lies between. refused: why the two are not comparable, else None.
-    # differ: the rates that do, in words.
+    # share of the latter; 0 lies between. refused: why the two are not comparable, "loads unknown"
+    # or "loads differ", else None. differ: the rates that do.
     low: float
     high: float
     refused: str | None
-    differ: str
+    differ: "list[Rates]"
+
+
+class Rates(NamedTuple):
+    # A second, of either run.
+    what: str
+    untraced: float
+    traced: float
 
 
 def load_of(bundle: "Bundle", cpu: int | None) -> Load:
@@ -79,27 +86,19 @@ def compared(untraced: Load, traced: Load) -> Compared:
         if first and second
     ]
     if not pairs:
-        return Compared(
-            0.0,
-            0.0,
-            "the loads of the two runs are unknown: their counters are not beside them",
-            "",
-        )
+        return Compared(0.0, 0.0, "loads unknown", [])
     ends = [0.0]
     for _, first, second in pairs:
         ends += [second.low / first.high - 1, second.high / first.low - 1]
     # The load is packets; in how many softirqs they came may be tracing's own doing.
-    _, first, second = pairs[0]
-    refused = (
-        f"the loads differ: {_said(*pairs[0])}" if _apart(first, second) > _MOST_APART else None
-    )
-    differ = [_said(*pair) for pair in pairs if _apart(pair[1], pair[2]) >= _WORTH_SAYING]
-    return Compared(min(ends), max(ends), refused, "; ".join(differ))
+    refused = "loads differ" if _apart(*pairs[0][1:]) > _MOST_APART else None
+    differ = [
+        Rates(what, first.middle, second.middle)
+        for what, first, second in pairs
+        if _apart(first, second) >= _WORTH_SAYING
+    ]
+    return Compared(min(ends), max(ends), refused, differ)
 
 
 def _apart(first: Rate, second: Rate) -> float:
     return 1 - min(first.middle, second.middle) / max(first.middle, second.middle)
-
-
-def _said(what: str, first: Rate, second: Rate) -> str:
-    return f"{first.middle:,.0f} {what} untraced and {second.middle:,.0f} traced"

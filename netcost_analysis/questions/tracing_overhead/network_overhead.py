@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
+from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from ..question import question
 from .corrected_stolen import corrected_stolen, shown_victim
@@ -15,12 +16,14 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 
 
 @question(
-    main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"), rows=0
+    inputs=("segments",),
+    main_columns=("comm", "figure", "ns", "doubtful", "cost_low_share", "cost_high_share"),
+    rows=0,
 )
-def network_overhead(timeline: Timeline, victim: str | int | None = None) -> pd.DataFrame:
+def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of the time that packet processing took from a victim is tracing itself.
 
-    victim: a comm or a tid, None for every task. Returns the rows of corrected_stolen of
+    victim: by comm or tid, None for every task. Returns the rows of corrected_stolen of
     stolen_network_ns, for a victim without any of stolen_network_max_ns: one for each victim.
     Raises AbsentError for a victim that did not run, CaptureError as the timeline does.
     """

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 @question(
+    inputs=("segments",),
     main_columns=(
         *("cpu", "comm", "cost_low_share", "cost_high_share", "cost_share", "events_per_s"),
         *("cost_low_ns", "cost_high_ns"),
-    )
+    ),
 )
 def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     """What the tracing of events took from each CPU or victim.
@@ -46,7 +47,7 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     frame = rows.groupby(keys, dropna=False)[["events", *COSTS]].sum(min_count=1)
     frame["ns"] = whole.groupby(keys, dropna=False)["ns"].sum().reindex(frame.index)
     seconds = frame["ns"].astype("float64") / 1e9
-    known = by == "cpu" or timeline.has_switches
+    known = by == "cpu" or not timeline.missing["on_cpu"]
     frame.insert(1, "events_per_s", frame["events"] / seconds.where((seconds > 0) & known))
     frame = shared(frame, known)
     frame["source"] = sources(cost, rows, keys).reindex(frame.index)

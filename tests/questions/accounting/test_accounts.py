@@ -267,7 +267,7 @@ def test_mpstat_agrees_with_proc_stat_of_its_own_interval(sample: netcost.Captur
     assert sample.bundle
     assert sample.bundle.victim
     stat = counted(sample.bundle, "stat")
-    stat = stat[stat["cpu"] == sample.bundle.victim["cpu"]]
+    stat = stat[stat["cpu"] == sample.bundle.victim.cpu]
     kinds = ["user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"]
     read = stat["at_ns"].to_numpy()
     ticks = stat[kinds].to_numpy(float)

@@ -223,7 +223,7 @@ def test_the_runs_of_the_sample_are_those_of_its_files(hidden: netcost.HiddenCos
     assert runs["load_traced"]["events_per_s"] == pytest.approx(rate, rel=0.25)
     assert capture.bundle
     assert capture.bundle.victim
-    ends = (capture.bundle.victim["start_ns"], capture.bundle.victim["end_ns"])
+    ends = (capture.bundle.victim.start_ns or 0, capture.bundle.victim.end_ns or 0)
     names = [
         name for name in capture.info["events"] if re.match(r"irq_v.*_entry|irq:irq_h.*_ent", name)
     ]
@@ -272,7 +272,7 @@ def test_it_is_in_no_figure_of_the_trace(hidden: netcost.HiddenCost) -> None:
     row = rows(hidden.runs.set_index(["bundle", "run"]))["40000-pps-1", "load_traced"]
     timeline = capture.victim_timeline()
     # openssl, and taskset that became it.
-    owner = f"(comm == 'openssl' or tid == {capture.bundle.victim['pid']}) and context == 'task'"
+    owner = f"(comm == 'openssl' or tid == {capture.bundle.victim.pid}) and context == 'task'"
     own = timeline.sums().query(owner)["ns"].sum()
     assert row["by_trace_share"] == own / timeline.duration_ns
     table = rows(accounts(capture, hidden.hidden_ns))

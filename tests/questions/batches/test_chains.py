@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions.ask import questions
 from netcost_analysis.questions.batches import (
     irq_gaps,
     long_softirqs,
@@ -159,7 +160,7 @@ def test_without_raises_what_follows_at_once_is_another_round(tmp_path: Path) ->
     told_of = drawn(tmp_path, *net_rx_at(1_000), *again, formats=DOCUMENT_000)
     (run,) = softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["net_rx"], run["packets"]) == (2, 2, 31)
-    assert (pd.isna(run["left"]), run["ended"]) == (True, "unknown")
+    assert (pd.isna(run["still_pending"]), run["end_reason"]) == (True, "unknown")
     # The interrupt raised the first; what was left of it is the second's cause.
     assert softirq_chains(told_of)["irq"].tolist() == [32, pd.NA]
 
@@ -200,7 +201,7 @@ def test_document_000_looped_twice_and_was_interrupted_229_us_later(tmp_path: Pa
 def test_a_chain_that_the_window_cuts_has_no_parts(tmp_path: Path) -> None:
     capture = drawn(tmp_path, *CHAIN).capture
     # The recording begins at 1_000: from 1_700 on 700 of the softirq's 1_200 ns are left.
-    for window in ({"start": 700e-9}, {"end": 700e-9}):
+    for window in ({"start_s": 700e-9}, {"end_s": 700e-9}):
         (row,) = softirq_chains(capture.timeline(**window)).to_dict("records")
         assert (row["ns"], row["polls"], row["packets"]) == (1_200, 2, 4)
         assert all(pd.isna(row[name]) for name in ("poll_ns", "outside_polls_ns", "nested_ns"))
@@ -343,7 +344,7 @@ def test_rounds_of_a_run(tmp_path: Path) -> None:
     (run,) = softirq_runs(told_of).to_dict("records")
     assert (run["rounds_made"], run["softirqs"], run["net_rx"]) == (3, 4, 2)
     assert (run["start_ns"], run["end_ns"], run["ns"]) == (1_000, 1_400, 400)
-    assert (run["left"], run["ended"]) == (False, "done")
+    assert (run["still_pending"], run["end_reason"]) == (False, "nothing pending")
     assert list(softirq_chains(told_of)["round"]) == [1, 2]
 
 
@@ -366,8 +367,8 @@ def rounds(first: int, number: int, apart: int = 10) -> list[h.Happening]:
 def test_the_eleventh_round_is_of_the_next_run(tmp_path: Path) -> None:
     runs = softirq_runs(drawn(tmp_path, *rounds(10_000, 13)))
     assert list(runs["rounds_made"]) == [10, 3]
-    assert list(runs["left"]) == [True, False]
-    assert list(runs["ended"]) == ["rounds", "done"]
+    assert list(runs["still_pending"]) == [True, False]
+    assert list(runs["end_reason"]) == ["rounds", "nothing pending"]
 
 
 @pytest.mark.parametrize(
@@ -399,7 +400,7 @@ def test_what_ended_a_run(tmp_path: Path, hz: int | None, length: int, ended: st
     )
     told_of = told(tmp_path, cpu(0, *happenings, task=OPENSSL))
     runs = softirq_runs(told_of, hz=hz)
-    assert list(runs["ended"]) == [ended, "done"]
+    assert list(runs["end_reason"]) == [ended, "nothing pending"]
     assert list(runs["in_kthread"]) == [False, True]
 
 
@@ -414,7 +415,7 @@ def test_another_interrupt_or_a_pause_begins_a_run(tmp_path: Path) -> None:
     late += [h.SoftirqEntry(60_000, TIMER), h.SoftirqExit(60_100, TIMER)]
     runs = softirq_runs(drawn(tmp_path, *late))
     assert list(runs["rounds_made"]) == [3, 3, 1]
-    assert list(runs["left"]) == [False, True, False]
+    assert list(runs["still_pending"]) == [False, True, False]
 
 
 def test_long_for_few_packets(tmp_path: Path) -> None:
@@ -462,7 +463,7 @@ def test_net_rx_without_a_poll_is_apart(tmp_path: Path) -> None:
 def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
     capture = drawn(tmp_path, *CHAIN, *rounds(50_000, 4), *rounds(500_000, 5)).capture
     whole = len(softirq_chains(capture.timeline()))
-    parts = [capture.timeline(end=3e-4), capture.timeline(start=3e-4)]
+    parts = [capture.timeline(end_s=3e-4), capture.timeline(start_s=3e-4)]
     assert sum(len(softirq_chains(part)) for part in parts) == whole == 10
 
 
@@ -484,7 +485,7 @@ def test_what_a_window_holds_of_each_adds_up(tmp_path: Path) -> None:
 )
 def test_a_capture_without_anything_has_empty_tables(tmp_path: Path, question: str) -> None:
     told_of = told(tmp_path, cpu(0, h.Waking(5, UDPSINK), h.Waking(9, UDPSINK), task=OPENSSL))
-    answer = getattr(netcost, question)(told_of)
+    answer = questions()[question](told_of)
     for table in answer[1:] if isinstance(answer, tuple) else [answer]:
         assert isinstance(table, pd.DataFrame)
 
@@ -500,4 +501,4 @@ def test_a_capture_without_anything_has_empty_tables(tmp_path: Path, question: s
 def test_what_was_not_recorded_is_named(tmp_path: Path, question: str, lacking: str) -> None:
     told_of = drawn(tmp_path, *CHAIN, formats=t.SCHED_FORMATS)
     with pytest.raises(netcost.CaptureError, match=f"{question} needs .*{lacking}"):
-        getattr(netcost, question)(told_of)
+        questions()[question](told_of)

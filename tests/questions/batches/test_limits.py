@@ -12,8 +12,10 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.batches import kernel_limits
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits, limits_of
-from netcost_analysis.questions.batches.poll_sizes import sizes_from
-from netcost_analysis.questions.batches.squeezes import by_cpu, compared, marked
+from netcost_analysis.questions.batches.poll_sizes import counted as counted_polls
+from netcost_analysis.questions.batches.poll_sizes import sizes_of
+from netcost_analysis.questions.batches.softnet import compared
+from netcost_analysis.questions.batches.squeezes import by_cpu, marked
 from support.host import ROOT
 
 MS = 1_000_000
@@ -44,18 +46,20 @@ def polls(*rows: tuple[Any, ...]) -> pd.DataFrame:
     return pd.DataFrame(list(rows), columns=list(POLLS)).astype(POLLS)
 
 
+def sizes(*rows: tuple[Any, ...]) -> pd.DataFrame:
+    return sizes_of(counted_polls.step(None, polls(*rows)))
+
+
 def test_sizes_by_device_cpu_and_budget() -> None:
-    table = sizes_from(
-        polls(
-            (0, 0, 10, "eth0", 64, 64, 10, 1),
-            (0, 10, 15, "eth0", 63, 64, 5, 1),
-            (0, 15, 18, "eth0", 63, 64, 3, 1),
-            (0, 20, 21, "eth0", 0, 64, 1, 2),
-            (1, 20, 21, "eth0", 8, 8, 1, 2),
-            (1, None, 30, "eth0", 8, 8, None, None),
-            (1, 40, 42, "eth0", 0, 0, 2, 3),
-            (1, 50, 57, None, None, None, 7, 4),
-        )
+    table = sizes(
+        (0, 0, 10, "eth0", 64, 64, 10, 1),
+        (0, 10, 15, "eth0", 63, 64, 5, 1),
+        (0, 15, 18, "eth0", 63, 64, 3, 1),
+        (0, 20, 21, "eth0", 0, 64, 1, 2),
+        (1, 20, 21, "eth0", 8, 8, 1, 2),
+        (1, None, 30, "eth0", 8, 8, None, None),
+        (1, 40, 42, "eth0", 0, 0, 2, 3),
+        (1, 50, 57, None, None, None, 7, 4),
     )
     rows = {(row["device"], row["cpu"], row["work"]): row for row in table.to_dict("records")}
     spike = rows[("eth0", 0, 63)]
@@ -77,7 +81,7 @@ def test_sizes_by_device_cpu_and_budget() -> None:
 
 
 def test_ordinary_sizes_are_no_trap() -> None:
-    assert sizes_from(polls((0, 0, 9, "eth0", 5, 64, 9, 1)))["trap"].isna().all()
+    assert sizes((0, 0, 9, "eth0", 5, 64, 9, 1))["trap"].isna().all()
 
 
 def squeezed(*rows: tuple[Any, ...], limits: KernelLimits = LIMITS) -> pd.DataFrame:
@@ -162,34 +166,36 @@ ROWS = (
 
 
 @pytest.mark.parametrize(
-    ("squeezes", "softirqs", "verdict"),
+    ("squeezes", "softirqs", "verdict", "why"),
     [
-        (0, 3, "differ: the recording shows more"),
-        (1, 3, "agree"),
-        (3, 3, "agree"),
-        (3, 9, "agree, but 6 of the 9 NET_RX"),
-        (4, 3, "differ: the kernel counted more"),
-        (5, 5, "explained: 2 of the 5 NET_RX"),
-        (6, 5, "differ: the kernel counted more"),
+        (0, 3, "differ", "the recording shows more"),
+        (1, 3, "agree", None),
+        (3, 3, "agree", None),
+        (3, 9, "agree", "6 of the 9 NET_RX that the kernel counted here are in no event"),
+        (4, 3, "differ", "the kernel counted more"),
+        (5, 5, "explained", "2 of the 5 NET_RX"),
+        (6, 5, "differ", "the kernel counted more"),
     ],
 )
 def test_against_softnet_within_what_a_reading_takes(
-    squeezes: int, softirqs: int, verdict: str
+    squeezes: int, softirqs: int, verdict: str, why: str | None
 ) -> None:
     (row,) = compared(squeezed(*ROWS), [0], counted(squeezes, softirqs), None).to_dict("records")
     # Surely between the readings: one. Perhaps: also those that ended while one was made.
     assert (row["squeezes_low"], row["squeezes_high"], row["softirqs_traced"]) == (1, 3, 3)
-    assert row["verdict"].startswith(verdict)
+    assert row["verdict"] == verdict
+    assert row["why"] is None if why is None else row["why"].startswith(why)
 
 
 def test_without_readings_the_verdict_says_why() -> None:
-    table = compared(squeezed(*ROWS), [0, 1], None, "nobody looked")
-    assert table["verdict"].unique().tolist() == ["unknown: nobody looked"]
+    table = compared(squeezed(*ROWS), [0, 1], None, "no readings")
+    assert table["verdict"].unique().tolist() == ["unknown"]
+    assert table["why"].unique().tolist() == ["softnet_stat was not read twice within the capture"]
     assert table["softnet_squeezes"].isna().all()
     (row,) = compared(squeezed(*ROWS, limits=KernelLimits()), [0], counted(1), None).to_dict(
         "records"
     )
-    assert row["verdict"] == "unknown: the limits were not recorded"
+    assert (row["verdict"], row["why"]) == ("unknown", "the limits were not recorded")
 
 
 @pytest.mark.parametrize(
@@ -245,12 +251,12 @@ def test_limits_of_a_stranger(tmp_path: Path, value: str) -> None:
         before__settings__sysctl_net_core=f"net.core.netdev_budget = {value}\n",
         kernel_config=f"CONFIG_HZ={value}\n",
     )
-    manifest = capture.bundle.manifest
-    manifest["host"] = {"sysctls": {"net.core.netdev_budget": value}}
-    found = kernel_limits(capture)
-    assert (found.netdev_budget, found.hz) == (None, None)
-    manifest["host"] = json.loads('{"sysctls": [1]}')
-    assert kernel_limits(capture).netdev_budget is None
+    manifest = Path(capture.path) / "manifest.json"
+    for sysctls in ({"net.core.netdev_budget": value}, [1]):
+        said = json.loads(manifest.read_text()) | {"host": {"sysctls": sysctls}}
+        manifest.write_text(json.dumps(said))
+        found = kernel_limits(netcost.open_capture(capture.path))
+        assert (found.netdev_budget, found.hz) == (None, None)
 
 
 def test_a_limit_of_none_is_refused() -> None:

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions import inputs
 from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.losses import stolen
-from netcost_analysis.timeline import chunks
 from support.completeness import row
 from support.host import SAMPLES
 
@@ -57,5 +57,5 @@ def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:
 def test_of_a_large_recording_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     path = SAMPLES / "stolen-time-top.netcost.tar.zst"
     whole = stolen(netcost.open_capture(path).timeline())
-    monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 2_000)
+    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 2_000)
     pd.testing.assert_frame_equal(whole, stolen(netcost.open_capture(path).timeline()))

@@ -113,7 +113,7 @@ def test_counters_that_grew_outside_only_leave_the_figures_alone(tmp_path: Path)
 def test_a_part_of_the_recording_knows_the_longest_of_all(tmp_path: Path) -> None:
     line = opened(tmp_path, robbed(silent=SILENT))
     # Of 10 to 14 us: one softirq, of 1.1 us, and the task has 2.6 us.
-    part = line.capture.timeline(start=10e-6, end=14e-6)
+    part = line.capture.timeline(start_s=10e-6, end_s=14e-6)
     row = stolen(part).loc["openssl"]
     assert row["stolen_unrecorded_ns"] == row["task_ns"] < 5 * 1_400
     assert stolen(line).loc["openssl", "stolen_unrecorded_ns"] == 5 * 1_400

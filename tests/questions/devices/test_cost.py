@@ -66,9 +66,9 @@ def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
 def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
     text = counted(2900, 5, 0) + counted(5900, 35, 10) + counted(8900, 65, 10)
     capture = made(tmp_path, **{"samples/net_dev": text}).capture
-    rows = device_cost(capture.timeline(start=4e-6)).set_index("device")
+    rows = device_cost(capture.timeline(start_s=4e-6)).set_index("device")
     assert (rows.loc["eth0", "start_ns"], rows.loc["eth0", "end_ns"]) == (5900, 8900)
-    alone = device_cost(capture.timeline(start=6e-6)).set_index("device")
+    alone = device_cost(capture.timeline(start_s=6e-6)).set_index("device")
     assert pd.isna(alone.loc["eth0", "rx_packets"])
     assert alone.loc["eth0", "ns_per_work"] == 50
 

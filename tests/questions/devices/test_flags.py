@@ -279,7 +279,7 @@ def test_queues_are_napi_instances_that_received() -> None:
         {"device": ["eth0", "eth0", "eth0", None], "napi": ["a", "a", "b", "c"],
          "work": pd.array([3, 4, 0, 9], "Int32")}
     )  # fmt: skip
-    assert per_queue(polls).to_dict("records") == [{"device": "eth0", "napi": "a", "packets": 7}]
+    assert per_queue.step(None, polls)["packets"].to_dict() == {("eth0", "a"): 7}
 
 
 def test_a_device_of_another_namespace_is_named() -> None:

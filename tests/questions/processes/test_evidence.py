@@ -135,7 +135,7 @@ def parts(received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame, wok
     frame = units(THREE, received)
     by_packet = packet_endpoints(frame, received, queued, taken)
     by_waking = woken_by(frame, THREE, woken, ready)
-    return parts_of(softirq_rows(THREE, POLLS), frame, by_packet, by_waking)
+    return parts_of(softirq_rows(THREE, POLLS, polled=True), frame, by_packet, by_waking)
 
 
 def test_owners_from_the_strongest_witness_to_the_weakest() -> None:
@@ -175,7 +175,7 @@ def test_no_network_s_softirqs_are_nobody_s_traffic() -> None:
     woken = events((150, 0, CLIENT, SERVER), softirq=True)
     frame = units(one, empty())
     found = parts_of(
-        softirq_rows(one, POLLS),
+        softirq_rows(one, POLLS, polled=True),
         frame,
         packet_endpoints(frame, empty(), empty(), empty().assign(kind="")),
         woken_by(frame, one, woken, empty()),
@@ -199,7 +199,7 @@ def test_polls_of_threads_are_in_the_sum() -> None:
             "work": pd.array([9, 1], dtype="Int64"),
         }
     )
-    rows = softirq_rows(THREE, polls)
+    rows = softirq_rows(THREE, polls, polled=True)
     assert rows["ns"].sum() == THREE["self_ns"].sum() + 500
     frame = units(THREE, empty())
     none = packet_endpoints(frame, empty(), empty(), empty().assign(kind=""))

@@ -100,7 +100,7 @@ def test_time_on_cpu_is_perf_s_run_time(guest: netcost.Timeline, timehist: pd.Da
 def test_switches_are_those_of_pidstat(local: netcost.Timeline) -> None:
     bundle = local.capture.bundle
     assert bundle
-    [began] = [one["start_ns"] for one in bundle.manifest["companions"] if one["name"] == "pidstat"]
+    [began] = [one.start_ns for one in bundle.manifest.companions if one.name == "pidstat"]
     ends = client_and_server(local)
     kinds = switch_kinds(local.slices)
     compared = 0

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions import inputs
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.stolen_time import episodes
-from netcost_analysis.timeline import chunks
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -117,7 +117,7 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = episodes(netcost.open_capture(SAMPLES / sample).timeline())
-    monkeypatch.setattr(chunks, "_MOST_SEGMENTS", 1_900)
+    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_900)
     pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline())
     pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
     pd.testing.assert_frame_equal(whole.parts, pieces.parts)

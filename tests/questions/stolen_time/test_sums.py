@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
+from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.stolen_time import (
-    chunks,
     cost_classes,
     effective_share,
     queues,
@@ -457,6 +457,6 @@ def test_ticks_are_those_that_perf_prints(name: str, monkeypatch: pytest.MonkeyP
     assert abs(ticks.sum() - sum(counts.values())) <= 0.01 * sum(counts.values())
     victim = got.xs("openssl", level="comm").index[0]
     assert abs(ticks[victim] - counts[victim]) <= 1
-    monkeypatch.setattr(chunks, "_MOST_SEGMENTS", len(line.segments) // 5)
+    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", len(line.segments) // 5)
     again = effective_share(netcost.open_capture(SAMPLES / name).timeline(), by="tid")
     pd.testing.assert_frame_equal(got, again)

@@ -12,7 +12,6 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis import questions
 from netcost_analysis.errors import AbsentError
-from netcost_analysis.questions import example
 from netcost_analysis.questions.tracing_overhead import (
     corrected_stolen,
     counts,
@@ -21,6 +20,7 @@ from netcost_analysis.questions.tracing_overhead import (
 )
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.questions.tracing_overhead.counts import events_in
+from netcost_analysis.timeline import timeline as timelines
 from netcost_analysis.units import duration, share
 from support.host import SAMPLES
 from support.kept import kept
@@ -472,7 +472,7 @@ def test_a_victim_is_a_name_or_a_tid() -> None:
 def test_a_large_capture_is_counted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     capture = netcost.open_capture(SAMPLES / "veth-stolen-time")
     whole = tracing_cost(capture.timeline())
-    monkeypatch.setattr(example, "_MOST_EVENTS", 100_000)
+    monkeypatch.setattr(timelines, "_MOST_EVENTS", 100_000)
     monkeypatch.setattr(counts, "_MOST_EVENTS", 100_000)
     part = tracing_cost(netcost.open_capture(capture.path).timeline())
     assert part.loc[1, "events"] == pytest.approx(whole.loc[1, "events"], rel=0.25)

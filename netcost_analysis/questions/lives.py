@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _native
+from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
 from ..progress import progress
-from .chunks import chunks
+from .inputs import windows
 
 if TYPE_CHECKING:
     from .._native import ArrowTable
     from ..capture.capture import Capture
-    from .timeline import Timeline
+    from ..timeline.timeline import Timeline
 
 _FORK, _NEW = "sched:sched_process_fork", "sched:sched_wakeup_new"
 _EXIT, _MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
@@ -58,7 +59,7 @@ def everywhere(timeline: "Timeline") -> "Timeline":
     """The timeline with all recorded CPUs: a life is not of one CPU."""
     if timeline.cpus is None:
         return timeline
-    return timeline.capture.timeline(timeline.start, timeline.end)
+    return timeline.capture.timeline(timeline.start_s, timeline.end_s)
 
 
 def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
@@ -79,7 +80,7 @@ def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
     """
     whole = everywhere(timeline)
     facts = facts_of(whole)
-    slices = [piece.table("slices") for piece in chunks(whole, "slices")]
+    slices = [window.table("slices") for window in windows(whole)]
     return _native.lives(slices, whole.table("sums"), facts)
 
 
@@ -125,8 +126,8 @@ def _recorded(capture: "Capture", told: Told, *events: str) -> dict[str, Told]:
 
 
 def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:
-    victim = (capture.bundle.victim if capture.bundle else None) or {}
-    pid, start, end = (victim.get(key) for key in ("pid", "start_ns", "end_ns"))
-    if not (isinstance(pid, int) and isinstance(start, int) and isinstance(end, int)):
+    victim = (capture.bundle.victim if capture.bundle else None) or Victim()
+    pid, start, end = victim.pid, victim.start_ns, victim.end_ns
+    if pid is None or start is None or end is None:
         return None
     return (pid, start, end) if start < end else None

@@ -1,0 +1,150 @@
+"""What netcost-record wrote of a recording, and an experiment of itself, read once into types.
+
+They come from strangers: a field that is not of its type counts as absent, and the others stay.
+Fields: docs/bundle.md.
+"""
+
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.structs import fields
+
+Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Seconds = Annotated[float, Meta(ge=0)]
+Kind = TypeVar("Kind", bound=Struct)
+
+
+class Host(Struct, frozen=True):
+    """The measured host. sysctls: those that limit packet processing."""
+
+    kernel: str | None = None
+    arch: str | None = None
+    cpu_model: str | None = None
+    virtualization: str | None = None
+    clocksource: str | None = None
+    sysctls: dict[str, Any] | None = None
+
+
+class Load(Struct, frozen=True):
+    """What made the load. output: the name of its file."""
+
+    command: str | None = None
+    output: str | None = None
+
+
+class Victim(Load, frozen=True):
+    """The program whose loss was measured. cpu: the one it was pinned to."""
+
+    cpu: Count | None = None
+    pid: Count | None = None
+    start_ns: Count | None = None
+    end_ns: Count | None = None
+    user_s: Seconds | None = None
+    system_s: Seconds | None = None
+    wall_s: Annotated[float, Meta(gt=0)] | None = None
+
+
+class Window(Struct, frozen=True):
+    """From when until when the recorder ran, on the trace's clock."""
+
+    start_ns: Count | None = None
+    end_ns: Count | None = None
+
+
+class Calibration(Struct, frozen=True):
+    """The folders of the victim's four runs."""
+
+    idle: str | None = None
+    idle_traced: str | None = None
+    load: str | None = None
+    load_traced: str | None = None
+
+
+class Companion(Struct, frozen=True):
+    """A tool that ran beside the recorder, from start_ns on."""
+
+    name: str
+    output: str | None = None
+    start_ns: Count | None = None
+
+
+class Compared(Struct, frozen=True):
+    """A counter against the events of the trace."""
+
+    what: Literal["softirq", "irq", "vector", "packets", "switches"]
+    name: str
+    cpu: Count | None
+    counted: Count
+    recorded: Count
+    recorded_inside: Count
+
+
+class Verdict(Struct, frozen=True):
+    """What the recorder found missing. rows: None where one of them is none."""
+
+    verdict: str
+    state: Literal["complete", "incomplete", "unknown"]
+    reason: str | None = None
+    lost_events: Count | None = None
+    rows: tuple[Compared, ...] | None = None
+
+
+class Manifest(Struct, frozen=True):
+    """A bundle's manifest. baseline: the folder of the victim's run without the load."""
+
+    tool: str | None = None
+    trace: str | None = None
+    cpus: str | None = None
+    record_command: str | None = None
+    lost_events: Count | None = None
+    window: Window = Window()
+    host: Host = Host()
+    victim: Victim | None = None
+    load: Load | None = None
+    baseline: str | None = None
+    calibration: Calibration | None = None
+    completeness: Verdict | None = None
+    companions: list[Companion] = []
+    network_namespaces: list[str] = []
+    notes: list[str] = []
+
+
+class Description(Struct, frozen=True):
+    """What experiment.json says. table: the file of its steps."""
+
+    experiment: str | None = None
+    command: str | None = None
+    kernel: str | None = None
+    started: str | None = None
+    ended: str | None = None
+    table: str = "steps.tsv"
+    notes: list[str] = []
+
+
+def told(kind: type[Kind], said: Any) -> Kind | None:
+    """What an object of JSON says in the fields of a struct; None where one that it needs is not.
+
+    Of a list the items stay that are of its type, of a tuple all or none.
+    """
+    if not isinstance(said, dict):
+        return None
+    found = {one.name: _fitting(one.type, said.get(one.name)) for one in fields(kind)}
+    try:
+        return kind(**{name: value for name, value in found.items() if value is not None})
+    except TypeError:
+        return None
+
+
+def _fitting(kind: Any, value: Any) -> Any:
+    if get_origin(kind) in (Union, UnionType):
+        kind = get_args(kind)[0]
+    if get_origin(kind) is list and isinstance(value, list):
+        [of] = get_args(kind)
+        return [one for each in value if (one := _fitting(of, each)) is not None]
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return told(kind, value)
+    try:
+        return convert(value, kind)
+    except ValidationError:
+        return None

@@ -1,0 +1,161 @@
+# What softnet_stat and /proc/softirqs counted, beside what the trace shows over the same time.
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...display.templates import as_text, render
+from ...parsers.counters import counters
+from ...timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    from ...capture.bundle import Bundle
+
+# Of a CPU's NET_RX: so many may be missing without a word.
+_FEW = 0.01
+# Clocks whose times are those of the counters' readings.
+_READINGS_CLOCK = ("monotonic", "mono")
+_WHY = Path(__file__).with_name("softnet_why.md")
+
+
+def with_missing(table: pd.DataFrame, proved: pd.DataFrame | None) -> pd.DataFrame:
+    # A table of CPUs with what its net_rx may be at most, where the kernel counted some that no
+    # event shows. proved: as proved_softirqs returns it.
+    most = {}
+    if proved is not None:
+        own = proved[proved["counter"] == "NET_RX"]
+        most = {int(row["cpu"]): int(row["missing_least"]) for row in own.to_dict("records")}
+    more = table["cpu"].map(most).fillna(0).astype("Int64")
+    table.insert(list(table.columns).index("net_rx") + 1, "net_rx_max", table["net_rx"] + more)
+    return table
+
+
+def readings_of(timeline: Timeline) -> tuple[pd.DataFrame | None, str | None]:
+    # What the kernel counted within the timeline's window, or, as a reason of softnet_why.md, why
+    # that is not known.
+    bundle = timeline.capture.bundle
+    if bundle is None:
+        return None, "no bundle"
+    if timeline.capture.header.get("clock") not in _READINGS_CLOCK:
+        return None, "clock"
+    window = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
+    found = grown(bundle, window)
+    return found, "no readings" if found is None else None
+
+
+def grown(bundle: "Bundle", window: tuple[int, int]) -> pd.DataFrame | None:
+    # What the kernel counted between the first and the last reading inside the window, by CPU;
+    # for softnet_stat and softirqs each, from_ns and to_ns are when the first reading began and the
+    # last one ended, and inner_from_ns, inner_to_ns when it ended and began. None without two.
+    softnet = _ends(counters(bundle, "softnet_stat"), "cpu", window)
+    if softnet is None:
+        return None
+    first, last, times = softnet
+    names = {
+        "time_squeeze": "softnet_squeezes",
+        "processed": "packets_counted",
+        "received_rps": "received_rps",
+    }
+    table = pd.DataFrame(
+        {name: last[of] - first[of] if of in first else pd.NA for of, name in names.items()},
+        index=first.index,
+    ).astype("Int64")
+    table["softirqs_counted"] = pd.array([pd.NA] * len(table), dtype="Int64")
+    softirqs = _ends(counters(bundle, "softirqs"), "action", window)
+    if softirqs is not None and "NET_RX" in softirqs[0].index:
+        by_cpu = (softirqs[1] - softirqs[0]).loc["NET_RX"]
+        by_cpu = by_cpu[[name for name in by_cpu.index if isinstance(name, int)]]
+        table["softirqs_counted"] = by_cpu.astype("Int64").reindex(table.index)
+    # A counter that went backwards belongs to a CPU that was made anew.
+    table = table.mask(table < 0).assign(**times)
+    around = softirqs[2] if softirqs is not None else times
+    return table.assign(softirqs_from_ns=around["from_ns"], softirqs_to_ns=around["to_ns"])
+
+
+def _ends(
+    counted: pd.DataFrame, key: str, window: tuple[int, int]
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, int]] | None:
+    # The first and the last reading inside the window, by key, and their times.
+    inside = counted[(counted["begin_ns"] >= window[0]) & (counted["end_ns"] <= window[1])]
+    if inside["at_ns"].nunique() < 2:
+        return None
+    first = inside[inside["at_ns"] == inside["at_ns"].min()]
+    last = inside[inside["at_ns"] == inside["at_ns"].max()]
+    times = {
+        "start_ns": int(first["at_ns"].iloc[0]),
+        "end_ns": int(last["at_ns"].iloc[0]),
+        "from_ns": int(first["begin_ns"].iloc[0]),
+        "inner_from_ns": int(first["end_ns"].iloc[0]),
+        "inner_to_ns": int(last["begin_ns"].iloc[0]),
+        "to_ns": int(last["end_ns"].iloc[0]),
+    }
+    values = [name for name in counted.columns if name not in ("begin_ns", "end_ns", "at_ns", key)]
+    begun, ended = (part.set_index(key)[values].astype("Int64") for part in (first, last))
+    return begun, ended, times
+
+
+def compared(
+    rows: pd.DataFrame, cpus: list[int], counted: pd.DataFrame | None, why: str | None
+) -> pd.DataFrame:
+    # A row per recorded CPU: both counts over the same time, and what explains the difference. A
+    # reading takes its time: what ended between its begin and its end may be in it or not, so low
+    # is of the time between the readings, high of that and both readings.
+    table = pd.DataFrame({"cpu": sorted(cpus)})
+    if counted is None:
+        for name in _COMPARED[1:-2]:
+            table[name] = pd.array([pd.NA] * len(table), dtype="Int64")
+        return table.assign(verdict="unknown", why=_sentence(why))
+    table = table.merge(counted.drop(columns="received_rps").reset_index(), on="cpu", how="left")
+    found = [_traced(rows, place) for place in table.to_dict("records")]
+    names = ["squeezes_low", "squeezes_high", "softirqs_traced", "packets_traced"]
+    table[names] = pd.DataFrame(found, index=table.index, columns=names).astype("Int64")
+    verdicts = [_verdict(row) for row in table.to_dict("records")]
+    table[["verdict", "why"]] = np.array(verdicts, dtype=object).reshape(-1, 2)
+    return table[list(_COMPARED)].astype({"start_ns": "Int64", "end_ns": "Int64"})
+
+
+_COMPARED = (
+    *("cpu", "start_ns", "end_ns", "squeezes_low", "squeezes_high", "softnet_squeezes"),
+    *("softirqs_traced", "softirqs_counted", "packets_traced", "packets_counted"),
+    *("verdict", "why"),
+)
+
+
+def _traced(rows: pd.DataFrame, place: dict[Any, Any]) -> list[Any]:
+    if pd.isna(place["from_ns"]):
+        return [pd.NA] * 4
+    here = rows[rows["cpu"] == place["cpu"]]
+    inner = here["exit_ns"].between(place["inner_from_ns"], place["inner_to_ns"])
+    outer = here["exit_ns"].between(place["from_ns"], place["to_ns"])
+    entered = here["entry_ns"].between(place["softirqs_from_ns"], place["softirqs_to_ns"])
+    return [
+        here.loc[inner, "low"].sum(skipna=False),
+        here.loc[outer, "high"].sum(skipna=False),
+        int(entered.sum()),
+        here.loc[outer, "packets"].sum(),
+    ]
+
+
+def _verdict(row: dict[Any, Any]) -> tuple[str, str | None]:
+    low, high, kernel = row["squeezes_low"], row["squeezes_high"], row["softnet_squeezes"]
+    if pd.isna(kernel):
+        return "unknown", _sentence("no count")
+    if pd.isna(low) or pd.isna(high):
+        return "unknown", _sentence("no limits")
+    traced, counted = row["softirqs_traced"], row["softirqs_counted"]
+    missing = 0 if pd.isna(counted) else counted - traced
+    figures = {"missing": missing, "counted": counted}
+    if low <= kernel <= high:
+        few = missing <= 0 or missing <= _FEW * counted
+        return "agree", None if few else _sentence("missing", **figures)
+    if kernel < low:
+        return "differ", _sentence("more traced")
+    if kernel - high <= missing:
+        return "explained", _sentence("explained", **figures)
+    return "differ", _sentence("more counted")
+
+
+def _sentence(reason: str | None, **figures: int) -> str:
+    return as_text(render(_WHY, {"reason": reason, **figures}))

@@ -1,0 +1,154 @@
+"""What questions read of a timeline: sums that native folds, and rows in batches, folded here.
+
+Sums by owner and time bin are Timeline.sums(), owned_by() and tally(). Rows come in batches, one
+after the other, and a question keeps of them what its answer needs, its state:
+
+>>> @fold("polls")
+... def counted(counts, polls):
+...     return added(counts, polls.groupby("work")[["self_ns"]].sum())
+>>> counted(timeline)
+
+A batch has rows of each table that a fold names, in the tables' order; every row is in one batch,
+that in which it ends, with what native says of it as a whole. Today a timeline is one batch. No
+question reads a table otherwise: tests/questions/test_inputs.py. What pairs rows of several tables
+takes all of them, rows(), where they may be more than memory holds window by window, windows().
+"""
+
+from collections.abc import Callable, Iterator
+from functools import update_wrapper
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..timeline.timeline import Timeline
+
+State = TypeVar("State")
+Given = ParamSpec("Given")
+# Their tables take some 500 MB.
+_MOST_SEGMENTS = 3_000_000
+# Windows are made of bins of a fixed width, so this bounds how unevenly a burst can fill one.
+_BINS = 1_000
+
+
+def fits(timeline: "Timeline") -> bool:
+    """Whether its tables fit into memory, all at once."""
+    if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
+        return True
+    return int(timeline.sums()["episodes"].sum()) <= _MOST_SEGMENTS
+
+
+def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
+    """Compute tables in one pass, where they fit into memory; else each is read when it is used."""
+    if fits(timeline):
+        timeline.load(*tables)
+
+
+def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
+    """The rows of some tables, a frame each, batch by batch."""
+    timeline.load(*tables)
+    yield tuple(getattr(timeline, table) for table in tables)
+
+
+def once(
+    function: "Callable[Concatenate[Timeline, Given], State]",
+) -> "Callable[Concatenate[Timeline, Given], State]":
+    """Keep what a function of a timeline, and of parameters by name, returns: once for each."""
+    kept: WeakKeyDictionary[Timeline, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
+
+    def of(timeline: "Timeline", /, *given: Given.args, **named: Given.kwargs) -> State:
+        known, key = kept.setdefault(timeline, {}), (*given, *sorted(named.items()))
+        if key not in known:
+            known[key] = function(timeline, *given, **named)
+        return known[key]
+
+    update_wrapper(of, function)
+    return of
+
+
+class Fold(Generic[State]):
+    """A state made of a timeline's rows; calling it goes through them once, and keeps the state.
+
+    step: makes the next state of the last one, None at first, and a frame of each table; further
+    parameters are passed to it by name. tables: of Timeline.load().
+    """
+
+    def __init__(self, step: Callable[..., State], tables: tuple[str, ...]) -> None:
+        self.step, self.tables = step, tables
+        self._folded = once(self._fold)
+
+    def __call__(self, timeline: "Timeline", **parameters: Any) -> State:
+        return self._folded(timeline, **parameters)
+
+    def _fold(self, timeline: "Timeline", /, **parameters: Any) -> State:
+        state: State | None = None
+        for frames in batches(timeline, *self.tables):
+            state = self.step(state, *frames, **parameters)
+        assert state is not None
+        return state
+
+
+def fold(*tables: str) -> "Callable[[Callable[..., State]], Fold[State]]":
+    """Declare a function as the step of a Fold over these tables."""
+    return lambda step: Fold(step, tables)
+
+
+def rows(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
+    """All rows of some tables, for what pairs them: a frame each, by CPU and time."""
+    parts = list(batches(timeline, *tables))
+    if len(parts) == 1:
+        return parts[0]
+    return tuple(_in_order(list(frames)) for frames in zip(*parts, strict=True))
+
+
+def _in_order(frames: "list[pd.DataFrame]") -> "pd.DataFrame":
+    import pandas as pd
+
+    every = pd.concat(frames, ignore_index=True)
+    if "cpu" not in every:
+        return every
+    return every.sort_values("cpu", kind="stable", ignore_index=True)
+
+
+def windows(timeline: "Timeline") -> "Iterator[Timeline]":
+    """Timelines that follow each other and make up this one, each small enough for rows().
+
+    One that fits into memory comes back itself; each further one is a pass over the capture. What
+    lies across the edge of two is in both.
+    """
+    if fits(timeline):
+        yield timeline
+        return
+    capture, summary = timeline.capture, timeline.summary
+    origin = capture.start_ns
+    for start_ns, end_ns in _edges(timeline):
+        # The last window is the timeline's own end, and holds what happens then.
+        end_s = (end_ns - origin) / 1e9 if end_ns < int(summary["end_ns"]) else timeline.end_s
+        first = start_ns <= int(summary["start_ns"])
+        start_s = timeline.start_s if first else (start_ns - origin) / 1e9
+        yield capture.timeline(start_s, end_s, timeline.cpus)
+
+
+def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:
+    import numpy as np
+
+    start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    width = max((end_ns - start_ns) // _BINS, 1)
+    counts = timeline.sums(width).groupby("bin_ns")["episodes"].sum()
+    starts, numbers = counts.index.to_numpy("int64"), counts.to_numpy("int64")
+    window = np.cumsum(numbers) // _MOST_SEGMENTS
+    first = starts[np.flatnonzero(np.diff(window)) + 1]
+    edges = [start_ns, *(int(at) for at in first if start_ns < at < end_ns), end_ns]
+    return pairwise(edges)
+
+
+def added(sums: "pd.DataFrame | None", more: "pd.DataFrame") -> "pd.DataFrame":
+    """Sums by key, and more of them: by the keys of both, which are their index."""
+    import pandas as pd
+
+    if sums is None:
+        return more
+    levels = list(range(more.index.nlevels))
+    return pd.concat([sums, more]).groupby(level=levels, dropna=False, sort=True).sum()

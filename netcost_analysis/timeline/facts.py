@@ -1,0 +1,116 @@
+"""What a timeline can tell, fact by fact, and why it cannot where it cannot.
+
+One table says what each fact takes: tracepoints, other facts, and what only the events themselves
+show, as clocks that agree. Questions name facts and tracepoints as what they need.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..capture.requires import Group, Need, in_words, unmet
+
+if TYPE_CHECKING:
+    from .timeline import Timeline
+
+
+class Fact(NamedTuple):
+    # needs: tracepoints and facts, all of them; within a tuple any of them. check: of a timeline
+    # that has those, why it still does not know, "" where it does.
+    needs: tuple[Need, ...] = ()
+    check: "Callable[[Timeline], str]" = lambda _: ""
+
+
+def _switches(timeline: "Timeline") -> str:
+    read = timeline.summary["has_switches"]
+    return "" if read else "sched:sched_switch was not recorded in a form that can be read"
+
+
+def _clocks(timeline: "Timeline") -> str:
+    # Only a pass that follows waits compares them.
+    if timeline.summary["across_cpus"] is None:
+        timeline.load("displaced")
+    agree = timeline.summary["across_cpus"]
+    return "" if agree else "times of two CPUs cannot be compared: their clocks disagree"
+
+
+FACTS = {
+    # Softirqs, devices' interrupts, NAPI polls: what they took.
+    "softirqs": Fact(("irq:softirq_entry", "irq:softirq_exit")),
+    "interrupts": Fact(("irq:irq_handler_entry", "irq:irq_handler_exit")),
+    "polls": Fact(("napi:napi_poll",)),
+    # That something ran on top of a task at all.
+    "interrupted": Fact(
+        (
+            (
+                *("irq:irq_handler_entry", "irq:irq_handler_exit"),
+                *("irq:softirq_entry", "irq:softirq_exit", "irq_vectors:*"),
+            ),
+        )
+    ),
+    # How long a task had a CPU, and so every share of that.
+    "on_cpu": Fact(("sched:sched_switch",), _switches),
+    # Whether times of two CPUs can be compared. Not where the clock is each CPU's own (ftrace's
+    # local, perf's) and wake-ups recorded before their cause, or the host's clocksource, show that
+    # the CPUs disagree.
+    "clocks": Fact((), _clocks),
+    # How long a task was runnable without a CPU; of that, for network work in a kernel thread:
+    # without softirqs nobody knows what ksoftirqd did while it had the CPU.
+    "waits": Fact(("on_cpu", "clocks")),
+    "displaced": Fact(("on_cpu", "softirqs", "clocks")),
+}
+
+
+def groups(needs: tuple[Need, ...]) -> tuple[Group, ...]:
+    """The tracepoints that needs come to: of each group one alternative has to be recorded."""
+    found: list[Group] = []
+    for need in needs:
+        if isinstance(need, tuple):
+            found.append(tuple(tuple(_events(one)) for one in need))
+        elif need in FACTS:
+            found.extend(groups(FACTS[need].needs))
+        else:
+            found.append(((need,),))
+    return tuple(dict.fromkeys(found))
+
+
+def _events(need: str) -> Iterator[str]:
+    # All that an alternative takes.
+    if need not in FACTS:
+        yield need
+        return
+    for (one,) in groups(FACTS[need].needs):
+        yield from one
+
+
+class Missing(Mapping[str, str]):
+    """By fact, why a timeline does not know it, "" where it does.
+
+    Facts: softirqs, interrupts, polls (recorded), interrupted (whether anything on top of a task
+    was), on_cpu (how long a task had a CPU), clocks (whether times of two CPUs compare), waits,
+    displaced. Each is found out when it is asked for; clocks, waits and displaced may take a pass.
+    """
+
+    def __init__(self, timeline: "Timeline") -> None:
+        self._timeline = timeline
+        self._found: dict[str, str] = {}
+
+    def __getitem__(self, fact: str) -> str:
+        if fact not in self._found:
+            self._found[fact] = self._why(FACTS[fact])
+        return self._found[fact]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(FACTS)
+
+    def __len__(self) -> int:
+        return len(FACTS)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+    def _why(self, fact: Fact) -> str:
+        lacking = unmet(self._timeline.capture, groups(fact.needs))
+        if lacking:
+            return f"{in_words(lacking)}: not recorded in this capture"
+        rests = (self[need] for need in fact.needs if need in FACTS)
+        return next((why for why in rests if why), "") or fact.check(self._timeline)

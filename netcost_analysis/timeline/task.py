@@ -1,0 +1,58 @@
+# Which task is meant: all of a name, or one by tid. Without pandas, for the command line's sake.
+
+from typing import TYPE_CHECKING, overload
+
+from ..errors import AbsentError, no_task
+from .aggregate import NOBODY, plain_names, summed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .timeline import Timeline
+
+# All tasks of a comm, or the one of a tid. Whatever is no name is a tid: those out of a frame are
+# numpy's own integers.
+Task = int | str
+
+
+def require_task(timeline: "Timeline", task: Task | None) -> None:
+    # A figure of a task that did not run would be 0, and pass for knowledge. None: any task.
+    rows = [row for row in timeline.owned_by() if row.of_task]
+    by_name = isinstance(task, str)
+    if task in (None, NOBODY) or any(task == (row.comm if by_name else row.tid) for row in rows):
+        return
+    ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
+    raise AbsentError(no_task(task, sorted(ns, key=lambda one: -ns[one])))
+
+
+def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.DataFrame":
+    # Those of a task, in which columns of a prefix name tasks; None: all of them.
+    if task is None:
+        return rows
+    if isinstance(task, str):
+        own = plain_names(rows[f"{prefix}comm"]) == task
+    else:
+        own = rows[f"{prefix}tid"] == task
+    return rows[own.fillna(False).to_numpy(dtype=bool)]
+
+
+@overload
+def comm_of(timeline: "Timeline", task: Task) -> str: ...
+@overload
+def comm_of(timeline: "Timeline", task: Task | None) -> str | None: ...
+def comm_of(timeline: "Timeline", task: Task | None) -> str | None:
+    # Its name; of a tid the one that it had longest.
+    if task is None or isinstance(task, str):
+        return task
+    ns = summed((row.comm, row.ns) for row in timeline.owned_by() if row.tid == task)
+    return str(max(ns, key=lambda one: ns[one]))
+
+
+@overload
+def label_of(timeline: "Timeline", task: Task) -> str: ...
+@overload
+def label_of(timeline: "Timeline", task: Task | None) -> str | None: ...
+def label_of(timeline: "Timeline", task: Task | None) -> str | None:
+    # For words: "openssl", or of a tid "openssl (4711)".
+    name = comm_of(timeline, task)
+    return name if isinstance(task, str | None) else f"{name} ({task})"

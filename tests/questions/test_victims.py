@@ -1,0 +1,81 @@
+# A victim means the same in every question that takes one: all tasks of a name, or one by tid; and
+# a task that did not run is refused by its name, with those that are near.
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.errors import AbsentError
+from netcost_analysis.questions.ask import questions
+from support.kept import kept
+
+NAMES = ("victim", "client", "server")
+ASKED = [
+    (name, parameter)
+    for name, one in questions().items()
+    for parameter in one.parameters
+    if parameter in NAMES
+]
+OTHER = {"client": "server", "server": "client"}
+
+
+@pytest.fixture(scope="module")
+def timeline() -> netcost.Timeline:
+    return kept("nic-stolen-time").timeline()
+
+
+def tid_of(timeline: netcost.Timeline, comm: str) -> Any:
+    rows = timeline.sums()[["tid", "comm"]].dropna()
+    (tid,) = rows.loc[rows["comm"].astype(object) == comm, "tid"].unique()
+    return tid
+
+
+def asked(
+    timeline: netcost.Timeline, name: str, parameter: str, task: int | str
+) -> netcost.Answer[Any]:
+    given = {parameter: task}
+    if parameter in OTHER:
+        given[OTHER[parameter]] = "ksoftirqd/0"
+    return timeline.ask(name, **given)
+
+
+@pytest.mark.parametrize(("name", "parameter"), ASKED)
+def test_by_tid_is_as_by_name(timeline: netcost.Timeline, name: str, parameter: str) -> None:
+    tid = tid_of(timeline, "openssl")
+    by_name, by_tid, by_int = (
+        asked(timeline, name, parameter, task) for task in ("openssl", tid, int(tid))
+    )
+    assert set(by_name.tables) == set(by_tid.tables)
+    for key, frame in by_name.tables.items():
+        got, same = by_tid.tables[key], by_int.tables[key]
+        pd.testing.assert_frame_equal(got, same)
+        # Whether a column of tids is there, or filled, is what was asked for.
+        shared = [column for column in frame.columns if column not in ("tid", "comm")]
+        assert shared == [column for column in got.columns if column not in ("tid", "comm")]
+        pd.testing.assert_frame_equal(frame[shared], got[shared])
+    assert by_tid.words.replace(f"openssl ({tid})", "openssl") == by_name.words
+
+
+@pytest.mark.parametrize(("name", "parameter"), ASKED)
+def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, parameter: str) -> None:
+    with pytest.raises(AbsentError, match="no task 'opensl' in the window; there are openssl"):
+        asked(timeline, name, parameter, "opensl")
+    tid = tid_of(timeline, "openssl")
+    with pytest.raises(AbsentError, match=rf"no task {tid}0 in the window; there are .*\b{tid}\b"):
+        asked(timeline, name, parameter, int(tid) * 10)
+
+
+# The words about who a report is of, whatever question they are of.
+def test_a_timelines_victim_may_be_a_tid(timeline: netcost.Timeline) -> None:
+    tid = int(tid_of(timeline, "openssl"))
+    by_name, by_tid = (timeline.capture.timeline(victim=task) for task in ("openssl", tid))
+    assert by_tid.victim == tid
+    for name, one in questions().items():
+        if one.topic == "stolen_time":
+            words = by_tid.ask(name).words.replace(f"openssl ({tid})", "openssl")
+            assert words == by_name.ask(name).words, name
+    for wrong in ("opensl", tid * 10):
+        with pytest.raises(AbsentError, match="no task"):
+            _ = timeline.capture.timeline(victim=wrong).victim
