@@ -28,8 +28,8 @@ _PAGE_HEAD = """# Questions
 
 `capture.ask.TOPIC.QUESTION()`, the same of a timeline and of an experiment, and
 `netcost ask QUESTION PATH`. What each column means: [columns.md](columns.md). A capture
-that lacks what a question needs gets an answer that says what is missing. A question's name leads to
-the file that computes it. Written by `make reference` from the declarations in
+that lacks what a question needs gets an answer that says what is missing. A question's name leads
+to the file that computes it. Written by `make reference` from the declarations in
 `netcost_analysis/questions/`.
 """
 _TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|---|---|---|"

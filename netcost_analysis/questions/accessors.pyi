@@ -68,7 +68,7 @@ class RecordingStolenTime:
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
         """The victim x thief matrix of a timeline."""
 
-    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """How long each victim lived within the window, and what it did with that time."""
 
     def network_cost(self) -> Answer[NetworkCost]:
@@ -89,7 +89,7 @@ class RecordingStolenTime:
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
-    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Who had the CPU that each victim waited for, runnable."""
 
 

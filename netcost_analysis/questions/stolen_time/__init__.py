@@ -6,17 +6,17 @@ cost class (cost_classes), down to device and queue (thieves, queues), the longe
 over (handovers), and how long each task was there (lifetimes).
 """
 
+from ..lifetimes import lifetimes
 from ..losses import stolen
 from ..network import NetworkCost, network_cost
+from ..waited_for import waited_for
 from .by_queue import queues, thieves
 from .classes import cost_classes
 from .episodes import Episodes, episodes
 from .example import Example, example
 from .headline import headline
-from .holders import waited_for
 from .ksoftirqd import Handovers, handovers
 from .ledger_table import ledger
-from .lifetimes import lifetimes
 from .over_time import over_time
 from .rolling import rolling_stolen
 from .shares import effective_share
