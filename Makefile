@@ -85,14 +85,18 @@ fuzz: $(VENV)/.deps ## arbitrary bytes for FUZZ_SECONDS in all; what crashes is 
 bench: $(VENV)/.built ## side by side with perf script and perf kwork, as ratios
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-.PHONY: lint lint-python lint-rust lint-shell
-lint: lint-python lint-rust lint-shell ## ruff, mypy --strict, import-linter, rustfmt, clippy, shellcheck
+.PHONY: lint lint-python lint-docstrings lint-rust lint-shell
+lint: lint-python lint-docstrings lint-rust lint-shell ## ruff, mypy --strict, import-linter, numpydoc, rustfmt, clippy, shellcheck
 
 lint-python: $(VENV)/.deps
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=. $(BIN)/lint-imports --no-cache
+
+# It asks the package what is public, and so needs it built.
+lint-docstrings: $(VENV)/.built
+	PYTHONPATH=. $(BIN)/python docs/check_docstrings.py
 
 lint-rust: $(VENV)/.deps
 	cargo fmt --check --manifest-path native/Cargo.toml

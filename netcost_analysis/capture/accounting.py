@@ -21,9 +21,15 @@ _CHARGES: dict[Regime, str] = {
 class Accounting(NamedTuple):
     """One regime of CPU accounting.
 
-    regime: ``tick`` (TICK_CPU_ACCOUNTING), ``irq_time`` (IRQ_TIME_ACCOUNTING), ``virt_native`` or
-    ``virt_gen`` (VIRT_CPU_ACCOUNTING_NATIVE, _GEN). hardirq, softirq: whether a task is charged for
-    those that run on top of it; ksoftirqd: whether it is charged for the softirqs it runs.
+    Attributes
+    ----------
+    regime : str
+        ``tick`` (TICK_CPU_ACCOUNTING), ``irq_time`` (IRQ_TIME_ACCOUNTING), ``virt_native`` or
+        ``virt_gen`` (VIRT_CPU_ACCOUNTING_NATIVE, _GEN).
+    hardirq, softirq : bool
+        Whether a task is charged for those that run on top of it.
+    ksoftirqd : bool
+        Whether it is charged for the softirqs it runs.
     """
 
     regime: Regime

@@ -65,11 +65,26 @@ def _of_experiment(path: str | Path) -> CaptureError:
 class Bundle:
     """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
 
-    path: a directory with a ``manifest.json``, or such a directory in one file as netcost-pack
-    makes it, which is unpacked for as long as the Bundle is used. manifest: what of the manifest is
-    as docs/bundle.md has it; manifest_json: all of it. Raises CaptureError when the manifest is
-    none or names a file outside the bundle, or the packed file is not whole; OSError when it cannot
-    be read.
+    Parameters
+    ----------
+    path : str or Path
+        A directory with a ``manifest.json``, or such a directory in one file as netcost-pack makes
+        it, which is unpacked for as long as the Bundle is used.
+
+    Attributes
+    ----------
+    manifest : Manifest
+        What of manifest.json is as docs/bundle.md has it.
+    manifest_json : dict
+        All of it.
+
+    Raises
+    ------
+    CaptureError
+        When the manifest is none or names a file outside the bundle, or the packed file is not
+        whole.
+    OSError
+        When it cannot be read.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -136,17 +151,43 @@ class Bundle:
         return len(re.findall(r"^cpu\d", self.text("before/stat") or "", re.MULTILINE)) or None
 
     def text(self, name: str) -> str | None:
-        """The text of one of the bundle's files, None where it has none of that name.
+        """The text of one of the bundle's files.
 
-        Raises CaptureError outside it.
+        Parameters
+        ----------
+        name : str
+            Its path in the bundle.
+
+        Returns
+        -------
+        str or None
+            The text, None where the bundle has no such file.
+
+        Raises
+        ------
+        CaptureError
+            For a file outside it.
         """
         path = self._inside(name)
         return self._read(path) if path.is_file() else None
 
     def json(self, name: str) -> Any:
-        """What one of the bundle's JSON files holds, None where it has none of that name.
+        """What one of the bundle's JSON files holds.
 
-        Raises CaptureError where it is no JSON or outside the bundle.
+        Parameters
+        ----------
+        name : str
+            Its path in the bundle.
+
+        Returns
+        -------
+        object
+            What it holds, None where the bundle has no such file.
+
+        Raises
+        ------
+        CaptureError
+            Where it is no JSON or outside the bundle.
         """
         text = self.text(name)
         try:

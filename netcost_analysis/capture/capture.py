@@ -26,21 +26,42 @@ if TYPE_CHECKING:
 def open_capture(path: str | Path, buffer: str | None = None) -> "Capture":
     """Open a recording; only its headers are read.
 
-    path: a perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace,
-    the directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
-    manifest.json, such a bundle in one file (.tar.zst, .tar.gz) as netcost-pack makes it, or "-"
-    for standard input. buffer: which ftrace instance of a trace.dat, None for the top one. Raises
-    CaptureError with one line saying what is wrong and what to do; OSError for a file that is
-    missing or unreadable.
+    Parameters
+    ----------
+    path : str or Path
+        A perf.data or trace.dat file, the text of `perf script`, `trace-cmd report` or ftrace, the
+        directory `perf record --threads` writes, a copy of tracefs, a bundle directory with a
+        manifest.json, such a bundle in one file (.tar.zst, .tar.gz) as netcost-pack makes it, or
+        "-" for standard input.
+    buffer : str, optional
+        Which ftrace instance of a trace.dat; the top one unless given.
+
+    Returns
+    -------
+    Capture
+        The recording, and what a bundle holds beside it.
+
+    Raises
+    ------
+    CaptureError
+        In one line, what is wrong and what to do.
+    OSError
+        For a file that is missing or unreadable.
     """
     return Capture(path, buffer)
 
 
 class Capture:
-    """One recording, and what a bundle holds beside it.
+    """One recording, and what a bundle holds beside it; open_capture makes one.
 
-    path, buffer: as open_capture takes them. bundle: the Bundle the recording came in, None for a
-    bare recording.
+    Attributes
+    ----------
+    path, buffer : str, str or None
+        As open_capture took them.
+    bundle : Bundle or None
+        The one that the recording came in, None for a bare recording.
+    native : object
+        The recording as the native reader has it: no part of what is kept stable.
     """
 
     def __init__(self, path: str | Path, buffer: str | None = None) -> None:
@@ -156,13 +177,27 @@ class Capture:
     def events(self, name: str, limit: int | None = None) -> "pd.DataFrame":
         """The events of one tracepoint: in file order of a perf.data, else in order of time.
 
-        name: as perf names it, "napi:napi_poll", or "napi_poll" where one system alone has such an
-        event. limit: at most so many rows, None for all. Returns a row per event: time_ns (int64 ns
-        on the capture's clock, masked Int64 where some events have none; time_cycles or time_order
-        where the clock does not count ns), common_cpu, common_pid, common_comm (category), then
-        every field of the recorded format under its own name; of a text the fields that it prints,
-        or `text`. Raises CaptureError, with the nearest names, when the capture has no such event,
-        and for an event of perf's that is no tracepoint: those have samples().
+        Parameters
+        ----------
+        name : str
+            As perf names it, "napi:napi_poll", or "napi_poll" where one system alone has such an
+            event.
+        limit : int, optional
+            At most so many rows; all unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per event: time_ns (int64 ns on the capture's clock, masked Int64 where some
+            events have none; time_cycles or time_order where the clock does not count ns),
+            common_cpu, common_pid, common_comm (category), then every field of the recorded format
+            under its own name; of a text the fields that it prints, or `text`.
+
+        Raises
+        ------
+        CaptureError
+            Where the capture has no such event, with the nearest names, and for an event of perf's
+            that is no tracepoint: those have samples().
         """
         from ..frames import to_frame
 
@@ -172,7 +207,13 @@ class Capture:
         return to_frame(table)
 
     def all_events(self) -> "dict[str, pd.DataFrame]":
-        """Every tracepoint's events in one pass: name to a frame like that of events()."""
+        """Every tracepoint's events in one pass.
+
+        Returns
+        -------
+        dict of str to pandas.DataFrame
+            By the tracepoint's name, a frame like that of events().
+        """
         from ..frames import to_frame
 
         with progress("decoding") as advance:
@@ -182,14 +223,27 @@ class Capture:
     def samples(self, name: str, limit: int | None = None) -> "pd.DataFrame":
         """The samples of one event, tracepoint or not, in file order.
 
-        name: as `netcost info` lists it, "cycles:u". limit: at most so many rows, None for all.
-        Returns a row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
-        kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
-        callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes a
-        row per frame. The text of perf script has time_ns, cpu, tid, comm, period and callchain,
-        and beside the addresses symbols and dsos. Raises CaptureError, with the nearest names, when
-        the capture has no such event, and for a capture that is none of perf's: those have events()
-        alone.
+        Parameters
+        ----------
+        name : str
+            As `netcost info` lists it, "cycles:u".
+        limit : int, optional
+            At most so many rows; all unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per sample: time_ns, cpu, pid, tid, comm, cpu_mode, ip, period, callchain,
+            kernel_frames, then what else the event was told to sample; docs/tables.md#samples. The
+            callchain is an Arrow-backed list, innermost frame first: `.explode("callchain")` makes
+            a row per frame. The text of perf script has time_ns, cpu, tid, comm, period and
+            callchain, and beside the addresses symbols and dsos.
+
+        Raises
+        ------
+        CaptureError
+            Where the capture has no such event, with the nearest names, and for a capture that is
+            none of perf's: those have events() alone.
         """
         from ..frames import to_frame
 
@@ -199,9 +253,17 @@ class Capture:
             return to_frame(self.native.samples(name, limit, advance))
 
     def mappings(self) -> "pd.DataFrame":
-        """What was mapped where, a row per MMAP or MMAP2 record; columns: docs/tables.md.
+        """What was mapped where.
 
-        Raises CaptureError for a capture that is none of perf's.
+        Returns
+        -------
+        pandas.DataFrame
+            A row per MMAP or MMAP2 record; columns: docs/tables.md.
+
+        Raises
+        ------
+        CaptureError
+            For a capture that is none of perf's.
         """
         from ..frames import to_frame
 
@@ -212,8 +274,15 @@ class Capture:
     def kernel_symbols(self) -> "pd.DataFrame":
         """Kernel code that came and went while recording (BPF programs, trampolines).
 
-        A row per KSYMBOL record; columns: docs/tables.md. Raises CaptureError for a capture that
-        is none of perf's.
+        Returns
+        -------
+        pandas.DataFrame
+            A row per KSYMBOL record; columns: docs/tables.md.
+
+        Raises
+        ------
+        CaptureError
+            For a capture that is none of perf's.
         """
         from ..frames import to_frame
 
@@ -222,9 +291,13 @@ class Capture:
             return to_frame(self.native.kernel_symbols(advance))
 
     def kallsyms(self) -> "pd.DataFrame | None":
-        """The recorded /proc/kallsyms, a row per symbol; None where it was not recorded.
+        """The recorded /proc/kallsyms.
 
-        Columns: address, type (as nm has it), name, module (null for the kernel's own).
+        Returns
+        -------
+        pandas.DataFrame or None
+            A row per symbol: address, type (as nm has it), name, module (null for the kernel's
+            own). None where it was not recorded.
         """
         text, beside = self.native.kallsyms(), kallsyms_beside(self._trace)
         if text is None and beside is not None:
@@ -240,10 +313,25 @@ class Capture:
     ) -> "Timeline":
         """Who had each CPU when, from the events; computed when its tables are asked for.
 
-        start_s, end_s: from the capture's start; the window clips, with state carried from
-        before it. cpus: those to include, None for every recorded one. victim: the task that
-        answers tell of, by comm or tid; None to choose one (Timeline.victim). Raises ValueError for
-        a window that ends before it starts.
+        Parameters
+        ----------
+        start_s, end_s : float, optional
+            Seconds from the capture's start. The window clips, with state carried from before it.
+        cpus : list of int, optional
+            Those to include; every recorded one unless given.
+        victim : int or str, optional
+            The task that answers tell of, by comm or tid; one is chosen unless given
+            (Timeline.victim).
+
+        Returns
+        -------
+        Timeline
+            Of that window and those CPUs.
+
+        Raises
+        ------
+        ValueError
+            For a window that ends before it starts.
         """
         from ..timeline.timeline import Timeline
 
@@ -259,8 +347,16 @@ class Capture:
     def victim_timeline(self) -> "Timeline":
         """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
 
-        Where the bundle does not say when it ran, the whole capture. Raises CaptureError for a
-        recording without a victim or any event of its CPU, or of one that ended before it started.
+        Returns
+        -------
+        Timeline
+            Of that time; where the bundle does not say when the victim ran, of the whole capture.
+
+        Raises
+        ------
+        CaptureError
+            For a recording without a victim or any event of its CPU, or of one that ended before it
+            started.
         """
         victim = self.bundle.victim if self.bundle else None
         if victim is None:

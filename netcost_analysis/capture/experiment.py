@@ -37,17 +37,36 @@ def is_experiment(path: str | Path) -> bool:
 def open_experiment(path: str | Path) -> "Experiment":
     """Open what an experiment wrote: capture/lab's, or ``netcost-record --repeat``'s.
 
-    path: its folder, or that folder in one file as netcost-pack makes it. Raises CaptureError where
-    it is none, is not whole, or its table is missing or lies outside it; OSError.
+    Parameters
+    ----------
+    path : str or Path
+        Its folder, or that folder in one file as netcost-pack makes it.
+
+    Returns
+    -------
+    Experiment
+        Its steps, and their recordings.
+
+    Raises
+    ------
+    CaptureError
+        Where it is none, is not whole, or its table is missing or lies outside it.
+    OSError
+        Where it cannot be read.
     """
     return Experiment(path)
 
 
 class Experiment:
-    """An experiment: a table of steps, and their recordings.
+    """An experiment: a table of steps, and their recordings; open_experiment makes one.
 
-    path: the folder, or the file that it is packed in, which is unpacked for as long as the
-    Experiment is used. experiment: what experiment.json says.
+    Attributes
+    ----------
+    path : Path
+        The folder, or the file that it is packed in, which is unpacked for as long as the
+        Experiment is used.
+    experiment : dict
+        What experiment.json says.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -84,15 +103,58 @@ class Experiment:
             raise CaptureError(f"the table of {self.path} cannot be read: {error}") from None
 
     def bundle(self, name: str) -> Bundle:
-        """The bundle of that name, a folder or a packed file. Raises CaptureError without it."""
+        """The bundle of that name, a folder or a packed file.
+
+        Parameters
+        ----------
+        name : str
+            As the steps name it.
+
+        Returns
+        -------
+        Bundle
+            What was recorded.
+
+        Raises
+        ------
+        CaptureError
+            Without such a recording.
+        """
         return Bundle(self.recording(name))
 
     def capture(self, name: str) -> Capture:
-        """The same, opened as open_capture does."""
+        """The recording of that name, opened as open_capture does.
+
+        Parameters
+        ----------
+        name : str
+            As the steps name it.
+
+        Returns
+        -------
+        Capture
+            The recording.
+
+        Raises
+        ------
+        CaptureError
+            Without such a recording, and as open_capture does.
+        """
         return open_capture(self.recording(name))
 
     def has(self, name: str) -> bool:
-        """Whether the recording of a step is there."""
+        """Whether the recording of a step is there.
+
+        Parameters
+        ----------
+        name : str
+            As the steps name it.
+
+        Returns
+        -------
+        bool
+            Whether it is.
+        """
         return any(True for _ in self._candidates(name))
 
     @cached_property
@@ -149,7 +211,23 @@ class Experiment:
         return f"name one of its steps, as {self.recording(first)}"
 
     def recording(self, name: str) -> Path:
-        """Where the recording of that name is. Raises CaptureError without it."""
+        """Where the recording of that name is.
+
+        Parameters
+        ----------
+        name : str
+            As the steps name it.
+
+        Returns
+        -------
+        Path
+            A bundle's folder or file.
+
+        Raises
+        ------
+        CaptureError
+            Without such a recording.
+        """
         for path in self._candidates(name):
             return path
         raise CaptureError(f"the experiment {self.path} has no recording {name!r}")

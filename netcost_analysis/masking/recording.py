@@ -24,10 +24,16 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 
 
 class Masked:
-    """What a masking did. told: what was replaced, zeroed or left out -> how often.
+    """What a masking did.
 
-    replaced: kind -> how many different names, as docs/mask.md lists the kinds. not_masked: what
-    names something and stays.
+    Attributes
+    ----------
+    told : dict of str to int
+        What was replaced, zeroed or left out -> how often.
+    replaced : dict of str to int
+        Kind -> how many different names, as docs/mask.md lists the kinds.
+    not_masked : list of str
+        What names something and stays.
     """
 
     def __init__(self, told: Counter[str], names: Names, interfaces: Collection[str] = ()) -> None:
@@ -92,14 +98,33 @@ def mask(
 ) -> Masked:
     """Write a recording, bundle or experiment anew without its host's, tasks' and files' names.
 
-    source: the folder of a bundle or an experiment, one packed in a file, or a bare recording of
-    any kind that open_capture reads, but standard input. target: what is written, of the same kind,
-    or in one file where its name ends in .tar.zst or .tar.gz; it must not exist. Beside it stands
-    TARGET.masked.txt, which says what was done. map_path: a file of names and what replaces them
-    (docs/mask.md#the-map): taken over where it exists, and extended; None keeps none. name: what
-    the folder in a packed target is called; None for "bundle" or "experiment". Raises CaptureError
-    where the source cannot be read or the target is there already; ValueError for a name that is
-    none of a folder; OSError.
+    Parameters
+    ----------
+    source : str or Path
+        The folder of a bundle or an experiment, one packed in a file, or a bare recording of any
+        kind that open_capture reads, but standard input.
+    target : str or Path
+        What is written, of the same kind, or in one file where its name ends in .tar.zst or
+        .tar.gz; it must not exist. Beside it stands TARGET.masked.txt, which says what was done.
+    map_path : str or Path, optional
+        A file of names and what replaces them (docs/mask.md#the-map): taken over where it exists,
+        and extended. None is kept unless given.
+    name : str, optional
+        What the folder in a packed target is called; "bundle" or "experiment" unless given.
+
+    Returns
+    -------
+    Masked
+        What was done.
+
+    Raises
+    ------
+    CaptureError
+        Where the source cannot be read or the target is there already.
+    ValueError
+        For a name that is none of a folder.
+    OSError
+        Where a file cannot be read or written.
     """
     source, target = Path(source), Path(target)
     for path in filter(None, (source, target, map_path)):

@@ -63,7 +63,10 @@ class ByCpu(NamedTuple):
 class Snapshot:
     """Counters of one moment. Difference of two: ``after.softirqs - before.softirqs``.
 
-    texts: file name to text; a missing or empty file gives an empty frame.
+    Parameters
+    ----------
+    texts : dict of str to str
+        File name to text; a missing or empty file gives an empty frame.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (
@@ -156,7 +159,18 @@ class Snapshot:
         return pd.DataFrame.from_dict(counts.lines, orient="index", columns=counts.cpus)
 
     def by_cpu(self, name: str) -> ByCpu:
-        """The counts of interrupts or softirqs, without pandas."""
+        """The counts of interrupts or softirqs, without pandas.
+
+        Parameters
+        ----------
+        name : str
+            "interrupts" or "softirqs".
+
+        Returns
+        -------
+        ByCpu
+            The CPUs' numbers, and a count of each per line.
+        """
         lines = self._lines(name)
         if not lines:
             return ByCpu([], {})

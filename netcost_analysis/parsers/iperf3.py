@@ -24,13 +24,23 @@ _ENDS = ("host_total", "host_user", "host_system", "remote_total", "remote_user"
 class Iperf3(NamedTuple):
     """One run of iperf3.
 
-    version; protocol (TCP, UDP, SCTP); is_server: whether this side was the server; is_reverse:
-    whether the server sent; error: what it said went wrong, None for nothing. intervals: a row per
-    interval over all streams (start_s, end_s, bytes, bits_per_s, is_omitted, is_sender, and where
-    it counts them retransmits, packets, lost_packets, jitter_ms). totals: the same from start to
-    end, rows sent and received, and under --bidir sent_reverse and received_reverse for what the
-    server sent. cpu: shares of one CPU, host_ this side's, remote_ the peer's, of
-    total, user and system; by clock(3) and getrusage(2), so by the kernel's accounting.
+    Attributes
+    ----------
+    version, protocol : str
+        Of iperf3; TCP, UDP or SCTP.
+    is_server, is_reverse : bool
+        Whether this side was the server; whether the server sent.
+    error : str or None
+        What it said went wrong, None for nothing.
+    intervals : pandas.DataFrame
+        A row per interval over all streams: start_s, end_s, bytes, bits_per_s, is_omitted,
+        is_sender, and where it counts them retransmits, packets, lost_packets, jitter_ms.
+    totals : pandas.DataFrame
+        The same from start to end, rows sent and received, and under --bidir sent_reverse and
+        received_reverse for what the server sent.
+    cpu : dict of str to float
+        Shares of one CPU, host_ this side's, remote_ the peer's, of total, user and system; by
+        clock(3) and getrusage(2), so by the kernel's accounting.
     """
 
     version: str
@@ -46,9 +56,25 @@ class Iperf3(NamedTuple):
 def parse_iperf3(text: str) -> Iperf3:
     """The last run in what iperf3 wrote with ``--json`` or ``--json-stream``.
 
-    text: whatever stands before its JSON, as messages of a shell or of iperf3 itself, is passed
-    over; a run that failed has error set and what it had measured. Raises CaptureError where there
-    is none. Source: iperf_api.c of iperf3 3.1 to 3.18.
+    Parameters
+    ----------
+    text : str
+        Its output. Whatever stands before its JSON, as messages of a shell or of iperf3 itself, is
+        passed over.
+
+    Returns
+    -------
+    Iperf3
+        The run; one that failed has error set and what it had measured.
+
+    Raises
+    ------
+    CaptureError
+        Where there is none.
+
+    Notes
+    -----
+    Source: iperf_api.c of iperf3 3.1 to 3.18.
     """
     run = _run(text)
     if run is None:

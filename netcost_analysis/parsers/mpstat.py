@@ -16,11 +16,23 @@ _OLDER = {"user": "usr", "system": "sys"}
 def parse_mpstat(text: str) -> pd.DataFrame:
     """What mpstat wrote of the CPUs' time, as text or with ``-o JSON``.
 
-    text: its output, of any locale and clock; other reports (``-I``, ``-N``) in it are passed over,
-    and so are lines that are none of its. Returns a row per interval and CPU in the order printed:
-    interval (from 0, NA for the averages at the end), when (as printed), cpu (NA for all of them),
-    and shares of 0 to 1 of its ten kinds, ``usr_share`` to ``idle_share``; NaN where a version has
-    no such kind. Raises CaptureError for JSON that is not whole.
+    Parameters
+    ----------
+    text : str
+        Its output, of any locale and clock. Other reports (``-I``, ``-N``) in it are passed over,
+        and so are lines that are none of its.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per interval and CPU in the order printed: interval (from 0, NA for the averages at
+        the end), when (as printed), cpu (NA for all of them), and shares of 0 to 1 of its ten
+        kinds, ``usr_share`` to ``idle_share``; NaN where a version has no such kind.
+
+    Raises
+    ------
+    CaptureError
+        For JSON that is not whole.
     """
     records = _of_json(text) if text.lstrip()[:1] == "{" else _of_text(text)
     frame = pd.DataFrame(

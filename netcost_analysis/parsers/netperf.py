@@ -23,10 +23,24 @@ _WIDTH = re.compile(
 class Netperf(NamedTuple):
     """One result of netperf.
 
-    test: TCP_STREAM, UDP_RR, ... or omni; throughput in units (10^6bits/s or transactions/s, as
-    printed); elapsed_s; received: for UDP_STREAM what the receiver got, None else; values: all
-    that was named, as text; confidence: width of each interval as a share of its mean, where
-    netperf warned; is_confident: whether it reached the confidence asked for (true where none was).
+    Attributes
+    ----------
+    test : str
+        TCP_STREAM, UDP_RR, ... or omni.
+    throughput : float
+        In units.
+    units : str
+        10^6bits/s or transactions/s, as printed.
+    elapsed_s : float or None
+        How long it ran, None where that was not printed.
+    received : float or None
+        For UDP_STREAM what the receiver got, None else.
+    values : dict of str to str
+        All that was named, as text.
+    confidence : dict of str to float
+        Width of each interval as a share of its mean, where netperf warned.
+    is_confident : bool
+        Whether it reached the confidence asked for (true where none was).
     """
 
     test: str
@@ -42,7 +56,24 @@ class Netperf(NamedTuple):
 def parse_netperf(text: str) -> Netperf:
     """The result in netperf's output: the table of a classic test, omni's ``-k`` or ``-j``.
 
-    Raises CaptureError where there is none. Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
+    Parameters
+    ----------
+    text : str
+        Its output.
+
+    Returns
+    -------
+    Netperf
+        The result.
+
+    Raises
+    ------
+    CaptureError
+        Where there is none.
+
+    Notes
+    -----
+    Source: nettest_bsd.c, nettest_omni.c of netperf 2.7.
     """
     values = _named(text)
     widths = {name.lower(): float(width) / 100 for name, width in _WIDTH.findall(text)}

@@ -20,8 +20,16 @@ _MR_RESULT = re.compile(rf"\+R:(?P<blocks>{_COUNT}):[^:]+:(?P<time>{_SECONDS})(?
 class SpeedRun(NamedTuple):
     """One result of `openssl speed`.
 
-    algorithm; size_bytes of a block; blocks done; asked_s, the wall time between the alarm and its
-    signal; user_s, what times(2) said of it (wall time instead under -elapsed).
+    Attributes
+    ----------
+    algorithm : str
+        As openssl calls it, in lower case.
+    size_bytes, blocks : int
+        The size of a block, and how many were done.
+    asked_s : float
+        The wall time between the alarm and its signal.
+    user_s : float
+        What times(2) said of it (wall time instead under -elapsed).
     """
 
     algorithm: str
@@ -34,6 +42,18 @@ class SpeedRun(NamedTuple):
 def parse_openssl_speed(text: str) -> list[SpeedRun]:
     """The results in an `openssl speed` output, human-readable or -mr; those it finished.
 
+    Parameters
+    ----------
+    text : str
+        Its output.
+
+    Returns
+    -------
+    list of SpeedRun
+        In the order printed, one per algorithm and block size; empty where there are none.
+
+    Notes
+    -----
     Source: apps/speed.c of OpenSSL 1.1 and 3 (print_message, print_result).
     """
     runs = []

@@ -17,11 +17,19 @@ _SIZES = {"VSZ": "vsz_kib", "RSS": "rss_kib", "StkSize": "stack_kib", "StkRef": 
 def parse_pidstat(text: str) -> pd.DataFrame:
     """What pidstat wrote, with ``-h`` or without, of any of ``-u -w -r -d -s -t``.
 
-    text: its output, of any locale and clock; headings may come again, with other columns, and
-    lines that are none of its are passed over. Returns a row per line in the order printed: when
-    (as printed, empty for averages), pid, tid (Int64, NA where it printed none), uid, user where
-    printed, cpu, comm (with its blanks), then its columns: ``%usr`` as usr_share, 0 to 1
-    for one CPU, ``cswch/s`` as cswch_per_s, ``RSS`` as rss_kib; NaN in lines of another heading.
+    Parameters
+    ----------
+    text : str
+        Its output, of any locale and clock. Headings may come again, with other columns, and lines
+        that are none of its are passed over.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per line in the order printed: when (as printed, empty for averages), pid, tid (Int64,
+        NA where it printed none), uid, user where printed, cpu, comm (with its blanks), then its
+        columns: ``%usr`` as usr_share, 0 to 1 for one CPU, ``cswch/s`` as cswch_per_s, ``RSS`` as
+        rss_kib; NaN in lines of another heading.
     """
     records = [
         record

@@ -16,11 +16,27 @@ _COUNTER = re.compile(r"-?[0-9]{1,20}$")
 
 
 def parse_schedstat(text: str) -> pd.DataFrame:
-    """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU (index), its counters.
+    """/proc/schedstat of versions 15 to 17 (Linux 2.6.26 on): by CPU its counters.
 
-    Columns: yld_count, sched_count, sched_goidle, ttwu_count, ttwu_local, run_ns (tasks running on
-    it), wait_ns (tasks waiting for it), timeslices. Source: kernel/sched/stats.c show_schedstat.
-    Raises CaptureError for another version, whose times are in jiffies. Empty for no text.
+    Parameters
+    ----------
+    text : str
+        The file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per CPU (index): yld_count, sched_count, sched_goidle, ttwu_count, ttwu_local, run_ns
+        (tasks running on it), wait_ns (tasks waiting for it), timeslices. Empty for no text.
+
+    Raises
+    ------
+    CaptureError
+        For another version, whose times are in jiffies.
+
+    Notes
+    -----
+    Source: kernel/sched/stats.c show_schedstat.
     """
     lines = [line.split() for line in text.splitlines()]
     version = next((words[1] for words in lines if words[:1] == ["version"] and words[1:]), None)
@@ -44,7 +60,19 @@ def parse_schedstat(text: str) -> pd.DataFrame:
 
 
 class TaskStat(NamedTuple):
-    """One /proc/PID/stat. Times in ticks of USER_HZ; child_ are of children it waited for."""
+    """One /proc/PID/stat.
+
+    Attributes
+    ----------
+    pid, comm, state : int, str, str
+        Whose it is, and in which state it was.
+    user_ticks, system_ticks : int
+        Its CPU time, in ticks of USER_HZ.
+    child_user_ticks, child_system_ticks : int
+        That of children it waited for.
+    processor : int
+        The CPU it was on last.
+    """
 
     pid: int
     comm: str
@@ -57,9 +85,26 @@ class TaskStat(NamedTuple):
 
 
 def parse_task_stat(line: str) -> TaskStat:
-    """One line of /proc/PID/stat. Raises CaptureError for anything else.
+    """One line of /proc/PID/stat.
 
-    Source: fs/proc/array.c do_task_stat. The name is between the first "(" and the last ")".
+    Parameters
+    ----------
+    line : str
+        The line. The name is between the first "(" and the last ")".
+
+    Returns
+    -------
+    TaskStat
+        Its fields.
+
+    Raises
+    ------
+    CaptureError
+        For anything else.
+
+    Notes
+    -----
+    Source: fs/proc/array.c do_task_stat.
     """
     pid, opened, rest = line.strip().partition(" (")
     comm, closed, fields = rest.rpartition(") ")

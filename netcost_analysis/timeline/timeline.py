@@ -29,6 +29,12 @@ TABLES = (
 )
 # Every pass returns these, whatever else it was asked for.
 _ALWAYS = ("sums", "irqs", "longest")
+# When tasks were there, of all recorded CPUs.
+_LIVES = ("lives", "away")
+# What questions about waiting read, be it of the sums alone.
+_WAITS = ("displaced", "slices")
+# So many events.
+_SMALL = 1_000_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # Softirqs, hardirqs and polls of so many take some 400 MB.
@@ -44,6 +50,15 @@ class Timeline:
     but copy a frame before writing into one of its own. Every attribute raises CaptureError where
     the capture cannot be told apart into owners: events without time or CPU, tracepoints that were
     sampled, a recording of one task.
+
+    Attributes
+    ----------
+    capture : Capture
+        What it is of.
+    start_s, end_s : float or None
+        The window, in seconds from the capture's start; None for the capture's own.
+    cpus : list of int or None
+        The CPUs that were asked for; None for every recorded one.
     """
 
     def __init__(
@@ -65,6 +80,7 @@ class Timeline:
         self.end_s = end_s
         self.cpus = cpus
         self._wanted = victim
+        self.require_inside()
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._tallies: dict[str, pd.DataFrame] = {}
@@ -72,17 +88,29 @@ class Timeline:
         self._summary: dict[str, Any] | None = None
 
     def load(self, *tables: str) -> "Timeline":
-        """Compute the named tables, those not yet there, in one pass; returns the timeline.
+        """Compute the named tables, those not yet there, in one pass.
 
-        tables: any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
-        Raises ValueError for others.
+        Parameters
+        ----------
+        *tables : str
+            Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage, displaced.
+
+        Returns
+        -------
+        Timeline
+            This one.
+
+        Raises
+        ------
+        ValueError
+            For another table.
         """
         unknown = set(tables) - set(TABLES)
         if unknown:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = [table for table in tables if table not in self._tables]
+        missing = [table for table in self._together(tables) if table not in self._tables]
         if missing or self._summary is None:
             result = self._pass(missing)
             # Those of a pass before stay: frames may have been made of them.
@@ -95,6 +123,12 @@ class Timeline:
             if self._summary is None or result["summary"]["across_cpus"] is not None:
                 self._summary = result["summary"]
         return self
+
+    def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
+        # Of a small capture more tables take less time than another pass.
+        if not tables or self.capture.event_count > _SMALL:
+            return tables
+        return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
     def require_inside(self) -> None:
         """Raises CaptureError for a window that lies before or after the capture."""
@@ -145,24 +179,37 @@ class Timeline:
         since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
         return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
 
-    def _table(self, name: str) -> "ArrowTable":
+    def table(self, name: str) -> "ArrowTable":
+        """A table as Arrow, without pandas: what columns() names."""
         self.load(*({name} & set(TABLES)))
+        if name in _LIVES and name not in self._tables:
+            from ..questions.lives import lives_of
+
+            self._tables |= lives_of(self)
         return self._tables[name]
 
     def _frame(self, name: str) -> "pd.DataFrame":
         if name not in self._frames:
             from ..frames import to_frame
 
-            self._frames[name] = to_frame(self._table(name))
+            self._frames[name] = to_frame(self.table(name))
         return self._frames[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
-        """A table's columns as lists of int, bool, str and None: for small ones, without pandas.
+        """A table's columns as plain lists: for small ones, without pandas.
 
-        name: one of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
-        time of the longest, whatever the window.
+        Parameters
+        ----------
+        name : str
+            One of load()'s, "sums", "irqs", "lives" or "away" (questions/lives.py), or "longest":
+            by CPU and interrupt or softirq the own time of the longest, whatever the window.
+
+        Returns
+        -------
+        dict
+            Column name to its values: int, bool, str and None.
         """
-        return _native.columns(self._table(name))
+        return _native.columns(self.table(name))
 
     @property
     def segments(self) -> "pd.DataFrame":
@@ -215,9 +262,21 @@ class Timeline:
     def sums(self, bin_ns: int | None = None) -> "pd.DataFrame":
         """Segments summed by owner, without segments in memory: what ledger() and stolen() read.
 
-        bin_ns: width of the time bins, None for the whole window as one. A row per (cpu, bin,
-        victim, context, id, napi, cost class): ns, and episodes, the number of segments. Over all
-        rows ns adds up to CPUs x window.
+        Parameters
+        ----------
+        bin_ns : int, optional
+            Width of the time bins; the whole window is one unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and episodes, the
+            number of segments. Over all rows ns adds up to CPUs x window.
+
+        Raises
+        ------
+        ValueError
+            For a bin without length.
         """
         if bin_ns is None:
             return self._frame("sums")
@@ -259,7 +318,16 @@ class Timeline:
     def owned_by(self, by: By = "comm") -> "list[Owned]":
         """The sums as plain rows, kept: what ledger() and stolen() add up.
 
-        by: how thieves are named.
+        Parameters
+        ----------
+        by : str
+            How thieves are named: by "device" all that is a device's is called as it is, else each
+            by what it is.
+
+        Returns
+        -------
+        list of Owned
+            A row per owner, with its ns.
         """
         from .aggregate import owned
 
@@ -269,7 +337,19 @@ class Timeline:
         return self._owned[by]
 
     def tally(self, by: By = "comm") -> "pd.DataFrame":
-        """The sums read as victims and thieves, kept: what questions about victims share."""
+        """The sums read as victims and thieves, kept: what questions about victims share.
+
+        Parameters
+        ----------
+        by : str
+            How thieves are named, as for owned_by.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row per owner: cpu, tid, comm, context, id, name, device, cost_class, is_network,
+            thief, ns, episodes.
+        """
         from .aggregate import tally
 
         if by not in self._tallies:
@@ -327,10 +407,8 @@ class Timeline:
 
     @cached_property
     def lives(self) -> "pd.DataFrame":
-        """A row per task and name: when it was there, and what it did; stolen_time/lives.py."""
-        from ..questions.stolen_time.lives import lives_of
-
-        return lives_of(self)
+        """A row per task and name: when it was there, and what it did; columns: lives.py."""
+        return self._frame("lives").astype({"comm": "str"})
 
     @cached_property
     def victim(self) -> "Task | None":

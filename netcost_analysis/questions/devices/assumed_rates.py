@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...errors import ArgumentError
 from ..question import question
-from .device_traffic import device_traffic, with_traffic
+from .device_traffic import carried, device_traffic, with_traffic
 from .parts import of_device
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 @question(
+    check=lambda bundle: carried(bundle),
     main_columns=(
         "device",
         "start_ns",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 @question(
+    check=lambda bundle: carried(bundle),
     main_columns=(
         "device",
         "rx_packets_per_s",

@@ -52,6 +52,7 @@ def comparable(capture: "Capture") -> bool:
 
 
 @question(
+    check=lambda bundle: carried(bundle),
     main_columns=(
         "device",
         "start_ns",

@@ -51,26 +51,44 @@ def client_and_server(
 ) -> pd.DataFrame:
     """The two endpoints of local traffic, side by side.
 
-    client, server: a task by tid, or all tasks of a name; None for the two that exchanged most
-    packets in traffic_pairs(): the client sent more of them, or, where fewer than 10 are known,
-    raised more network softirqs. Returns the rows "client" and "server" (column side) with tid
-    (Int64, NA for a name), comm, and
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    client, server : int or str, optional
+        A task by tid, or all tasks of a name. None: the two that exchanged most packets in
+        traffic_pairs(). The client sent more of them, or, where fewer than 10 are known, raised
+        more network softirqs.
 
-    - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of NET_RX
-      and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its traffic,
-      whoever ran it, as traffic_owners() has it);
-    - waited_ns (runnable without a CPU; NA where that is not known), asleep_ns (the rest of the
-      time from its first to its last event; NA in a timeline without some CPU, on which it can have
-      been);
-    - switches, voluntary, involuntary, migrations;
-    - sent_packets and sent_bytes, from the client to the server, the same on both rows: what iperf3
-      says it sent, where it is the bundle's load and the timeline all of the recording; else
-      packets are those known by sender and receiver, NA where net:netif_receive_skb was not
-      recorded; softirq_ns_per_packet and softirq_ns_per_byte: network_softirq_ns over them.
+    Returns
+    -------
+    DataFrame
+        The rows "client" and "server" (column side) with tid (Int64, NA for a name) and comm.
 
-    Raises CaptureError where no pair is seen, AbsentError for a task that did not run,
-    MissingEventsError without softirqs or sched_switch. Source: the tables softirqs, slices and
-    migrations.
+        - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of
+          NET_RX and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its
+          traffic, whoever ran it, as traffic_owners() has it).
+        - waited_ns: runnable without a CPU; NA where that is not known. asleep_ns: the rest of the
+          time from its first to its last event; NA in a timeline without some CPU, on which it can
+          have been.
+        - switches, voluntary, involuntary, migrations.
+        - sent_packets, sent_bytes: from the client to the server, the same on both rows; NA where
+          not known. softirq_ns_per_packet, softirq_ns_per_byte: network_softirq_ns over them.
+
+    Raises
+    ------
+    CaptureError
+        Where no pair is seen.
+    AbsentError
+        For a task that did not run.
+    MissingEventsError
+        Without softirqs or sched_switch.
+
+    Notes
+    -----
+    Source: softirqs, polls, slices and migrations. What was sent is what iperf3 says, where it is
+    the bundle's load and the timeline all of the recording; else packets are those whose sender and
+    receiver are known, NA where net:netif_receive_skb was not recorded.
     """
     for task in (client, server):
         require_task(timeline, task)
@@ -139,17 +157,14 @@ def _everywhere(timeline: Timeline, moved: pd.DataFrame) -> bool:
 
 
 class Pace(NamedTuple):
-    """What a tenth more softirq time in a task's context would do: to its work, to throughput."""
-
+    # What a tenth more softirq time in a task's context would do: to its work, to throughput.
     longer_share: float
     less_share: float
 
 
 def pace_of(row: "pd.Series[Any]") -> Pace | None:
-    """Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
-
-    Document 003's arithmetic: only who has no time to spare limits the throughput.
-    """
+    # Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
+    # Document 003's arithmetic: only who has no time to spare limits the throughput.
     if pd.isna(row["asleep_ns"]) or pd.isna(row["waited_ns"]):
         return None
     life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])

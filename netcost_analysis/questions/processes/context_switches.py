@@ -23,26 +23,51 @@ _FIRST_MOVING_BIT = 0x100
 def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How often each task left a CPU, and whether it wanted to.
 
-    by: "tid" (and name), "comm" or "cpu". Returns a row per task, falling by switches: switches
-    (times it was switched out in the window), voluntary (it had nothing more to do: it slept,
-    waited for something or ended), involuntary (it was still runnable: preempted, or its time was
-    up), undecided (the recorded state does not tell), switches_per_s, voluntary_per_s,
-    involuntary_per_s (over the window). Counts are int64. As /proc/PID/status and pidstat -w count
-    them (kernel/sched/core.c, __schedule: nvcsw where the task was not runnable). The idle task is
-    left out. Raises MissingEventsError without sched_switch. Source: the table slices.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"tid", "comm", "cpu"}
+        What tells rows apart; "tid" and name.
+
+    Returns
+    -------
+    DataFrame
+        A row per task, falling by switches. Counts (int64) in the window: switches (it was switched
+        out), voluntary (it had nothing more to do: it slept, waited for something or ended),
+        involuntary (it was still runnable: preempted, or its time was up), undecided (the recorded
+        state does not say). switches_per_s, voluntary_per_s, involuntary_per_s: over the window.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without sched_switch.
+
+    Notes
+    -----
+    Source: slices. As /proc/PID/status and pidstat -w count them (kernel/sched/core.c, __schedule:
+    nvcsw where the task was not runnable). The idle task is left out.
     """
     keys = task_keys(by)
     counted = switch_kinds(*rows(timeline, "slices"))
-    inside = in_window(counted["out_ns"], timeline)
-    return context_switches_from(counted[inside], keys, timeline.duration_ns)
+    counted = counted[in_window(counted["out_ns"], timeline)]
+    frame = counted.groupby(keys, dropna=False).size().rename("switches").to_frame()
+    for kind in ("voluntary", "involuntary", "undecided"):
+        of_kind = counted[counted["kind"] == kind].groupby(keys, dropna=False).size()
+        frame[kind] = of_kind.reindex(frame.index, fill_value=0).astype("int64")
+    seconds = timeline.duration_ns / 1e9 or float("nan")
+    for name in ("switches", "voluntary", "involuntary"):
+        frame[f"{name}_per_s"] = frame[name] / seconds
+    frame = frame.reset_index()
+    return frame.sort_values("switches", ascending=False, kind="stable", ignore_index=True)
 
 
 def switch_kinds(slices: pd.DataFrame) -> pd.DataFrame:
-    """Why each stay of a task ended.
-
-    slices: of a timeline. Returns the stays that a switch ended, of tasks: cpu, tid, comm, in_ns,
-    out_ns, kind ("voluntary", "involuntary" or "undecided"); index as slices.
-    """
+    # Why each stay of a task ended.
+    # slices: of a timeline. Returns the stays that a switch ended, of tasks: cpu, tid, comm, in_ns,
+    # out_ns, kind ("voluntary", "involuntary" or "undecided"); index as slices.
     rows = of_tasks(slices)
     rows = rows[rows["prev_state"].notna().to_numpy()]
     state = rows["prev_state"].astype("int64")
@@ -78,19 +103,6 @@ def _preempted_states(
     for name, chosen in (("voluntary", known & woken), ("involuntary", known & ~woken)):
         decided |= dict.fromkeys(map(int, state[chosen.to_numpy()].unique()), name)
     return decided
-
-
-def context_switches_from(counted: pd.DataFrame, keys: list[str], duration_ns: int) -> pd.DataFrame:
-    # context_switches() on what switch_kinds() returns.
-    frame = counted.groupby(keys, dropna=False).size().rename("switches").to_frame()
-    for kind in ("voluntary", "involuntary", "undecided"):
-        of_kind = counted[counted["kind"] == kind].groupby(keys, dropna=False).size()
-        frame[kind] = of_kind.reindex(frame.index, fill_value=0).astype("int64")
-    seconds = duration_ns / 1e9 if duration_ns else float("nan")
-    for name in ("switches", "voluntary", "involuntary"):
-        frame[f"{name}_per_s"] = frame[name] / seconds
-    frame = frame.reset_index()
-    return frame.sort_values("switches", ascending=False, kind="stable", ignore_index=True)
 
 
 @context_switches.figures

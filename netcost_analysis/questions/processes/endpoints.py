@@ -18,10 +18,7 @@ _FEW = 10
 
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
-    """The tids of client and server, as client_and_server() chooses them; () where none are seen.
-
-    Raises CaptureError as the timeline does.
-    """
+    # The tids of client and server, as client_and_server() chooses them; () where none are seen.
     if unmet(timeline.capture, groups(NEEDS)):
         return ()
     pair = chosen_endpoints(traffic_parts(timeline))
@@ -32,10 +29,8 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
 def require_endpoints(
     parts: pd.DataFrame, client: Task | None, server: Task | None
 ) -> tuple[Task, Task]:
-    """Client and server: those named, and for None the one of them that exchanged most packets.
-
-    parts: of traffic_parts(). Raises CaptureError where no pair is seen, or both are the same.
-    """
+    # Client and server: those named, and for None the one of them that exchanged most packets.
+    # parts: of traffic_parts(). Raises CaptureError where no pair is seen, or both are the same.
     if client is not None and client == server:
         raise CaptureError(
             f"client and server are both {client!r}: where they share a name, give their tids "

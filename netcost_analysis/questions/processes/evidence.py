@@ -24,12 +24,10 @@ SERVANTS = r"^(?:ksoftirqd/|ktimers/|rcuc?[_/]|rcu[a-z_]*$|migration/|napi/|irq/
 
 
 def inside(events: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
-    """The softirq that each event happened in: its place in softirqs, -1 outside of any.
-
-    events: as recorded() returns them. softirqs: cpu, tid, entry_ns, exit_ns (Int64). In a softirq
-    is what lies between its entry and its exit on its CPU, in the task that it ran in, and in no
-    hardirq on top of it.
-    """
+    # The softirq that each event happened in: its place in softirqs, -1 outside of any. events: as
+    # recorded() returns them. softirqs: cpu, tid, entry_ns, exit_ns (Int64). In a softirq is what
+    # lies between its entry and its exit on its CPU, in the task that it ran in, and in no hardirq
+    # on top of it.
     place = np.full(len(events), -1, dtype="int64")
     whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
     known = softirqs[whole.to_numpy()].assign(place=np.flatnonzero(whole.to_numpy()))
@@ -51,13 +49,11 @@ def inside(events: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
 
 
 def units(softirqs: pd.DataFrame, received: pd.DataFrame) -> pd.DataFrame:
-    """What softirqs worked on, unit by unit.
-
-    softirqs: with cpu, entry_ns, exit_ns, tid, action, self_ns. received: recorded()
-    netif_receive_skb. Returns softirq (place in softirqs), start_ns (Int64), what (address of the
-    packet, Int64), ns (int64: the softirq's own time, shared evenly; sums are exact), ordered by
-    softirq and start. Softirqs other than NET_RX and NET_TX have one unit.
-    """
+    # What softirqs worked on, unit by unit.
+    # softirqs: with cpu, entry_ns, exit_ns, tid, action, self_ns. received: recorded()
+    # netif_receive_skb. Returns softirq (place in softirqs), start_ns (Int64), what (address of the
+    # packet, Int64), ns (int64: the softirq's own time, shared evenly; sums are exact), ordered by
+    # softirq and start. Softirqs other than NET_RX and NET_TX have one unit.
     place = inside(received, softirqs)
     network = plain_names(softirqs["action"]).isin(NET).to_numpy()
     of_net = (place >= 0) & network[place.clip(lower=0)]
@@ -83,7 +79,7 @@ def units(softirqs: pd.DataFrame, received: pd.DataFrame) -> pd.DataFrame:
 
 
 def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
-    """The unit that each event happened in: its place in units(), -1 where in none."""
+    # The unit that each event happened in: its place in units(), -1 where in none.
     place = inside(events, softirqs)
     result = np.full(len(events), -1, dtype="int64")
     starts = frame["start_ns"].fillna(0).to_numpy(dtype="int64")
@@ -109,16 +105,13 @@ def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) 
 def packet_endpoints(
     frame: pd.DataFrame, received: pd.DataFrame, queued: pd.DataFrame, taken: pd.DataFrame
 ) -> pd.DataFrame:
-    """The endpoints of each unit's packet: the tasks that sent and received it.
-
-    frame: units(). received, queued: recorded() netif_receive_skb and net_dev_queue. taken:
-    recorded() events that end a packet, with kind: "taken" (skb_copy_datagram_iovec, consume_skb)
-    or "freed" (kfree_skb). Returns sender_tid, sender_comm, receiver_tid, receiver_comm, NA where
-    not known; index as frame.
-
-    An address is used again and again: a receipt belongs to what was done with its address just
-    before and just after. Only what tasks do counts, not what softirqs do in their time.
-    """
+    # The endpoints of each unit's packet: the tasks that sent and received it.
+    # frame: units(). received, queued: recorded() netif_receive_skb and net_dev_queue. taken:
+    # recorded() events that end a packet, with kind: "taken" (skb_copy_datagram_iovec, consume_skb)
+    # or "freed" (kfree_skb). Returns sender_tid, sender_comm, receiver_tid, receiver_comm, NA where
+    # not known; index as frame.
+    # An address is used again and again: a receipt belongs to what was done with its address just
+    # before and just after. Only what tasks do counts, not what softirqs do in their time.
     parts = [queued.assign(kind="queued"), received.assign(kind="received"), taken]
     events = pd.concat([one for one in parts if len(one)] or parts[1:2], ignore_index=True)
     events = events.sort_values(["what", "time_ns"], kind="stable", ignore_index=True)
@@ -147,11 +140,9 @@ def _shifted(length: int, step: int) -> "np.ndarray[tuple[int], np.dtype[np.int6
 def woken_by(
     frame: pd.DataFrame, softirqs: pd.DataFrame, woken: pd.DataFrame, ready: pd.DataFrame
 ) -> pd.DataFrame:
-    """The task that each unit woke, or whose socket it announced data on.
-
-    frame: units(). woken, ready: recorded() sched_waking and sk_data_ready. Returns tid (Int64),
-    comm, known_by ("wake-up", "socket", or None); index as frame.
-    """
+    # The task that each unit woke, or whose socket it announced data on.
+    # frame: units(). woken, ready: recorded() sched_waking and sk_data_ready. Returns tid (Int64),
+    # comm, known_by ("wake-up", "socket", or None); index as frame.
     tasks = of_tasks(woken.assign(tid=woken["what"]).astype({"tid": "Int64"}))
     tasks = tasks[~tasks["name"].astype(str).str.contains(SERVANTS).to_numpy(dtype=bool)]
     wakings = woken.loc[tasks.index]

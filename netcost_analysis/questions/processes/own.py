@@ -18,13 +18,11 @@ _STOLEN = ("stolen", "stolen_or_synchronous")
 
 
 def own_stolen(timeline: "Timeline", by: By) -> pd.DataFrame:
-    """What stolen network softirqs did for the very victim that they ran on top of.
-
-    by: as for stolen(). Returns own_ns and own_max_ns (int64) by victim: of class stolen the parts
-    whose owner, by its socket or its packet, is the task or one of the same command; and with those
-    that have no such owner, and what of class stolen_or_synchronous is not another's. Source:
-    traffic_parts().
-    """
+    # What stolen network softirqs did for the very victim that they ran on top of. by: as for
+    # stolen(). Returns own_ns and own_max_ns (int64) by victim: of class stolen the parts whose
+    # owner, by its socket or its packet, is the task or one of the same command; and with those
+    # that have no such owner, and what of class stolen_or_synchronous is not another's. Source:
+    # traffic_parts().
     parts = traffic_parts(timeline)
     # NAPI threads' polls come after the softirqs, and are nobody's loss.
     [softirqs] = rows(timeline, "softirqs")

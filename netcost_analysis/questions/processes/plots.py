@@ -24,10 +24,8 @@ _STEPS = ("own", "network", "other", "wait", "asleep")
 
 
 def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw in whose context softirqs ran: a bar per task, by cost class.
-
-    rows: of softirq_time() by tid. The idle task's bar is last; the smallest are one bar together.
-    """
+    # Draw in whose context softirqs ran: a bar per task, by cost class. rows: of softirq_time() by
+    # tid. The idle task's bar is last; the smallest are one bar together.
     rows = rows.assign(of=_labels(rows), part=_part(rows))
     order = rows.groupby("of")["ns"].sum().sort_values(ascending=False)
     idle = [name for name in order.index if name == "idle"]
@@ -69,11 +67,9 @@ def softirqs_by_task(ax: Axes, rows: pd.DataFrame) -> None:
 
 
 def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
-    """Draw how client and server spent the window, side by side.
-
-    frame: client_and_server(). duration_ns: of the window, which is 100 %. What is left of it,
-    because the task was not there or slept at an edge of the window, is hatched.
-    """
+    # Draw how client and server spent the window, side by side.
+    # frame: client_and_server(). duration_ns: of the window, which is 100 %. What is left of it,
+    # because the task was not there or slept at an edge of the window, is hatched.
     other = frame["on_cpu_ns"] - frame["task_ns"] - frame["network_softirq_ns"]
     parts = {
         "own": frame["task_ns"],
@@ -127,10 +123,8 @@ def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
 
 
 def waits(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw how long tasks waited for a CPU: the share of waits that were longer.
-
-    rows: tid, comm, waited_after, wait_ns of some tasks, a curve for each and what it waited after.
-    """
+    # Draw how long tasks waited for a CPU: the share of waits that were longer. rows: tid, comm,
+    # waited_after, wait_ns of some tasks, a curve for each and what it waited after.
     known = rows[rows["wait_ns"].notna().to_numpy()]
     colors = [KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"]]
     styles = {"wake-up": "-", "runnable": (0, (4, 2))}

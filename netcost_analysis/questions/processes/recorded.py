@@ -26,11 +26,9 @@ WAKE_UP = ("sched:sched_wakeup", "pid")
 
 
 def recorded(capture: "Capture", event: tuple[str, str]) -> pd.DataFrame:
-    """One event of a capture in COLUMNS; without rows where it was not recorded, or not its field.
-
-    what: the field that names what it is about (int64, addresses wrapped); name: its comm field,
-    where it has one. Without recorded flags the contexts are NA.
-    """
+    # One event of a capture in COLUMNS; without rows where it was not recorded, or not its field.
+    # what: the field that names what it is about (int64, addresses wrapped); name: its comm field,
+    # where it has one. Without recorded flags the contexts are NA.
     name, field = event
     frame = capture.events(name) if capture.info["events"].get(name) else None
     if frame is None or field not in frame or "time_ns" not in frame:

@@ -29,16 +29,37 @@ QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """How long tasks waited, runnable, for a CPU, and why they had to.
 
-    by: "tid" (and name), "comm" or "cpu" (the one that they then got). Returns a row per task and
-    reason, falling by ns: waited_after ("wake-up": from being woken to running, the wake-up
-    latency; "runnable": it had left a CPU still runnable, preempted or at the end of its time),
-    waits (number of those known), ns (waited in all), mean_ns, median_ns, p90_ns, p99_ns (float),
-    longest_ns (int64), within_ns (of ns what lies in the window), wait_share, wait_max_share
-    (within_ns of its lifetime, as lifetimes() has it, lifetime_max_ns and lifetime_ns; by "cpu" of
-    the window). waited_after "unknown" counts stays whose wait is not known: their first in the
-    recording, across a loss, or all where the CPUs' clocks disagree; their times are NA. A wait
-    counts where it ended, whole but for within_ns. Raises MissingEventsError without sched_switch.
-    Source: the table slices, and lives.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"tid", "comm", "cpu"}
+        What tells rows apart; "tid" and name; "cpu" is the one that they then got.
+
+    Returns
+    -------
+    DataFrame
+        A row per task and reason, falling by ns.
+
+        - waited_after: "wake-up" (from being woken to running, the wake-up latency), "runnable" (it
+          had left a CPU still runnable, preempted or at the end of its time), "unknown" (stays
+          whose wait is not known: the first in the recording, across a loss, or all where the CPUs'
+          clocks disagree; their times are NA).
+        - waits: how many; ns: waited in all; mean_ns, median_ns, p90_ns, p99_ns (float), longest_ns
+          (int64). A wait counts whole, where it ended.
+        - within_ns: of ns what lies in the window. wait_share, wait_max_share: within_ns of
+          lifetime_max_ns and of lifetime_ns, as lifetimes() has them; by "cpu" of the window.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    MissingEventsError
+        Without sched_switch.
+
+    Notes
+    -----
+    Source: slices, and lives.
     """
     keys = task_keys(by)
     waits = waits_of(*rows(timeline, "slices"))
@@ -62,7 +83,7 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
 
 
 def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
-    """The wait before each stay of a task: cpu, tid, comm, in_ns, waited_after, wait_ns (Int64)."""
+    # The wait before each stay of a task: cpu, tid, comm, in_ns, waited_after, wait_ns (Int64).
     rows = of_tasks(slices)
     began = np.where(rows["wake_ns"].notna(), "wake-up", "runnable")
     return pd.DataFrame(
@@ -96,7 +117,7 @@ def run_queue_from(waits: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def waited_within(slices: pd.DataFrame, window: tuple[int, int]) -> int:
-    """Time that tasks waited in a window; a wait that began before it counts from its start."""
+    # Time that tasks waited in a window; a wait that began before it counts from its start.
     known = slices[slices["wait_ns"].notna().to_numpy()]
     ends = known["in_ns"].to_numpy(dtype="int64")
     begins = ends - known["wait_ns"].to_numpy(dtype="int64")

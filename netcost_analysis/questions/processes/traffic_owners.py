@@ -36,18 +36,36 @@ _WITNESSES = ("raiser", "packet", "socket", "wake-up", "unknown")
 def traffic_owners(timeline: Timeline) -> pd.DataFrame:
     """Softirq time by the process whose traffic it was, and by the process it ran in.
 
-    Returns a row per tid, comm (in whose context), owner_tid (Int64), owner_comm (whose traffic),
-    owner_known_by and is_network, the network's first, falling by ns; softirqs (Int64: those of
-    which all or a part was this owner's), ns, softirq_share (of all rows' ns). owner_known_by:
-    "raiser" (the task that the softirq ran in raised it, on its own send or receive path), "packet"
-    (its packet was received, or else sent, by this task), "socket" (data was announced on a socket
-    whose announcements wake this task), "wake-up" (this task was woken), "unknown", and
-    "no network" for softirqs other than NET_RX and NET_TX, which are nobody's traffic. A softirq's
-    time is shared evenly over its packets. ns adds up to that of softirq_time(). Raises
-    MissingEventsError without softirqs.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
 
-    Witnesses are used as far as they were recorded: raises and wake-ups by every profile but light,
-    packets by anatomy. Between CPUs whose clocks disagree packets are not followed.
+    Returns
+    -------
+    DataFrame
+        A row per tid, comm (in whose context), owner_tid (Int64), owner_comm (whose traffic),
+        owner_known_by and is_network, the network's first, falling by ns. softirqs (Int64): those
+        of which all or a part was this owner's; ns; softirq_share (of all rows' ns).
+        owner_known_by:
+
+        - "raiser": the task that the softirq ran in raised it, on its own send or receive path;
+        - "packet": its packet was received, or else sent, by this task;
+        - "socket": data was announced on a socket whose announcements wake this task;
+        - "wake-up": this task was woken;
+        - "unknown"; and "no network" for softirqs other than NET_RX and NET_TX.
+
+    Raises
+    ------
+    MissingEventsError
+        Without softirqs.
+
+    Notes
+    -----
+    Source: softirqs and polls, events of packets, sockets and wake-ups as far as they were
+    recorded: raises and wake-ups by every profile but light, packets by anatomy. A softirq's time
+    is shared evenly over its packets; ns adds up to that of softirq_time(). Between CPUs whose
+    clocks disagree packets are not followed.
     """
     parts = traffic_parts(timeline)
     groups = parts.groupby(["tid", "comm", *OWNER, "is_network"], dropna=False)
@@ -61,13 +79,10 @@ def traffic_owners(timeline: Timeline) -> pd.DataFrame:
 
 
 class Owned(NamedTuple):
-    """The network's softirq time by how its owner is known.
-
-    known_by_share: by owner_known_by, of ns, those that are more than nothing. much_unknown: over
-    5 % of it has no known owner. foreign_ns: ran in the time of a task that it was not for;
-    foreign: the row with most of that, as dict, None where there is none.
-    """
-
+    # The network's softirq time by how its owner is known.
+    # known_by_share: by owner_known_by, of ns, those that are more than nothing. much_unknown: over
+    # 5 % of it has no known owner. foreign_ns: ran in the time of a task that it was not for;
+    # foreign: the row with most of that, as dict, None where there is none.
     ns: int
     known_by_share: dict[str, float]
     much_unknown: bool
@@ -76,7 +91,7 @@ class Owned(NamedTuple):
 
 
 def owned(owners: pd.DataFrame) -> Owned:
-    """Sums over traffic_owners()."""
+    # Sums over traffic_owners().
     network = owners[(owners["is_network"] == "yes").to_numpy()]
     ns = network.groupby("owner_known_by")["ns"].sum()
     foreign = network[(network["owner_tid"] != network["tid"]).fillna(False).to_numpy(dtype=bool)]

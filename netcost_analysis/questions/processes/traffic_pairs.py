@@ -25,11 +25,28 @@ if TYPE_CHECKING:
 def traffic_pairs(timeline: Timeline) -> pd.DataFrame:
     """Who sent to whom on this host: the softirqs whose sender and receiver are both known.
 
-    Returns a row per sender_tid, sender_comm, receiver_tid, receiver_comm, falling by units:
-    units (packets where net:netif_receive_skb was recorded, else softirqs), softirqs, ns
-    (of softirqs, shared evenly over their packets), by_packet_share (of units, those whose
-    receiver the packet itself names). The sender raised the softirq, or queued the packet. A reply,
-    such as TCP's acknowledgements, is a pair the other way round. Raises as traffic_owners.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+
+    Returns
+    -------
+    DataFrame
+        A row per sender_tid, sender_comm, receiver_tid, receiver_comm, falling by units: units
+        (packets where net:netif_receive_skb was recorded, else softirqs), softirqs, ns (of
+        softirqs, shared evenly over their packets), by_packet_share (of units, those whose receiver
+        the packet itself names).
+
+    Raises
+    ------
+    MissingEventsError
+        Without softirqs.
+
+    Notes
+    -----
+    Source: as traffic_owners(). The sender raised the softirq, or queued the packet. A reply, such
+    as TCP's acknowledgements, is a pair the other way round.
     """
     return pairs_of(traffic_parts(timeline))
 

@@ -15,12 +15,10 @@ ENDPOINTS = ("sender_tid", "sender_comm", "receiver_tid", "receiver_comm", "rece
 
 @once
 def traffic_parts(timeline: Timeline) -> pd.DataFrame:
-    """Every softirq in parts, a part for each packet, with all that is known of whose it is.
-
-    Returns columns softirq (number of the row in softirqs, those of NAPI threads' polls after it),
-    tid, comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's
-    endpoints: sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
-    """
+    # Every softirq in parts, a part for each packet, with all that is known of whose it is. Returns
+    # columns softirq (number of the row in softirqs, those of NAPI threads' polls after it), tid,
+    # comm, is_network, ns, owner_tid, owner_comm, owner_known_by, and the packet's endpoints:
+    # sender_tid, sender_comm, receiver_tid, receiver_comm, receiver_known_by.
     softirqs, polls = rows(timeline, "softirqs", "polls")
     capture = timeline.capture
     received = r.recorded(capture, r.RECEIVED)

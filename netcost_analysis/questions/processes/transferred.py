@@ -8,12 +8,10 @@ if TYPE_CHECKING:
 
 
 def iperf3_sent(text: str) -> tuple[int | None, int | None]:
-    """Bytes and packets that `iperf3 --json` sent in all its intervals; None for other text.
-
-    The intervals hold the seconds of --omit as well, which its sums leave out; packets are None for
-    TCP. Source: iperf_api.c of iperf 3 (iperf_print_intermediate). Of a run that was interrupted
-    they are what it had sent by then.
-    """
+    # Bytes and packets that `iperf3 --json` sent in all its intervals; None for other text. The
+    # intervals hold the seconds of --omit as well, which its sums leave out; packets are None for
+    # TCP. Source: iperf_api.c of iperf 3 (iperf_print_intermediate). Of a run that was interrupted
+    # they are what it had sent by then.
     place = text.find("{")
     if place < 0:
         return None, None
@@ -35,11 +33,9 @@ def _total(sums: list[dict[str, Any]], name: str) -> int | None:
 
 
 def sent_of(timeline: "Timeline") -> tuple[int | None, int | None]:
-    """Bytes and packets that the bundle's load sent while it was recorded; None where unknown.
-
-    netcost-record starts the load after the recording, and ends it before: all of the load is in
-    it. Of a part of the recording, or some of its CPUs, nobody knows.
-    """
+    # Bytes and packets that the bundle's load sent while it was recorded; None where unknown.
+    # netcost-record starts the load after the recording, and ends it before: all of the load is in
+    # it. Of a part of the recording, or some of its CPUs, nobody knows.
     bundle = timeline.capture.bundle
     part = timeline.start_s is not None or timeline.end_s is not None
     if (

@@ -32,37 +32,48 @@ _QUEUES, _BARS = 4, 9
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
     """Victim x thief, the thief down to device and queue.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). victim: only this one, by comm or tid (not
-    by CPU). Returns columns: the victim's keys, thief
-    (as in the ledger), context, device (None where it has none), queue, irq (Int64, of a hardirq or
-    of the queue's line), napi (UInt64, NA but for polls), is_network, stolen_ns, stolen_max_ns
-    (int64: for certain, and with what may have been the victim's own), segments (stretches of it),
-    stolen_share, stolen_max_share (of the victim's time on CPU, NaN without sched_switch).
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid", "cpu"}
+        What tells victims apart; "device" is as "comm".
+    victim : int or str, optional
+        Only this task, by tid or comm; not by CPU. None: every task.
 
-    A row for each that took time; victims by falling loss, and so the thieves of each. An interrupt
-    line is a queue; a NAPI instance belongs to the line that raises the softirqs it is polled in
-    (queues); the backlog, which has no device, is a queue for each CPU. queue is None where none of
-    that holds. Per victim stolen_max_ns adds up to that of stolen(). Raises ValueError for another
-    by, AbsentError for a victim that did not run, CaptureError as the timeline does. Source: the
-    timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those of a stretch
-    from its middle.
+    Returns
+    -------
+    DataFrame
+        A row per victim and thief that took time; victims by falling loss, and so the thieves of
+        each. The victim's keys, thief (as in the ledger), context, device (None where it has none),
+        queue, irq (Int64, of a hardirq or of the queue's line), napi (UInt64, NA but for polls),
+        is_network, stolen_ns and stolen_max_ns (int64: for certain, and with what may have been the
+        victim's own), segments (how many), stolen_share, stolen_max_share (of the victim's time on
+        CPU, NaN without sched_switch).
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: the timeline's sums; for queues softirqs, hardirqs and polls, of a large capture those
+    of a part from its middle. An interrupt line is a queue. A NAPI instance belongs to the line
+    that raises the softirqs it is polled in (queues). The backlog, which has no device, is a queue
+    for each CPU. queue is None where none of that holds. Per victim stolen_max_ns adds up to that
+    of stolen().
     """
     check_by(by)
     if victim is not None and by == "cpu":
         raise ArgumentError("by='cpu' has no victim; choose comm or tid")
     require_task(timeline, victim)
-    lines = queues(timeline)
+    keys, lines = victim_keys(by), queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
-    return thieves_from(taken, lines, victim_keys(by), not timeline.missing["on_cpu"])
-
-
-def thieves_from(
-    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], on_cpu_known: bool
-) -> pd.DataFrame:
-    # thieves() on what tally() returns, with napi beside it. lines: as queues() returns it.
-    tasks = of_tasks(rows)
+    tasks = of_tasks(rows_of(timeline.tally(by).assign(napi=napi), victim))
     taken = tasks[tasks["context"].isin(INTERRUPT_CONTEXTS) & tasks["cost_class"].isin(_STOLEN)]
     line_of = lines.astype({"napi": object}).set_index("napi")
     napi = taken["napi"].astype(object)
@@ -89,9 +100,10 @@ def thieves_from(
     for text in ("device", "queue"):
         frame[text] = frame[text].astype(object).where(frame[text].notna(), None)
     on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
+    known = not timeline.missing["on_cpu"]
     whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
     for share, ns in (("stolen_share", "stolen_ns"), ("stolen_max_share", "stolen_max_ns")):
-        frame[share] = frame[ns] / whole.where((whole > 0) & on_cpu_known)
+        frame[share] = frame[ns] / whole.where((whole > 0) & known)
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index
@@ -99,11 +111,9 @@ def thieves_from(
 
 
 def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
-    """A victim's thieves whatever their queue, most first.
-
-    rows: of thieves(), its own. Returns a row per thief: thief, kind (of kinds_of), device,
-    is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
-    """
+    # A victim's thieves whatever their queue, most first.
+    # rows: of thieves(), its own. Returns a row per thief: thief, kind (of kinds_of), device,
+    # is_network, stolen_ns, stolen_max_ns, segments, stolen_share, stolen_max_share.
     keys = ["thief", "kind", "device", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments", "stolen_share", "stolen_max_share"]
     own = rows.assign(kind=kinds_of(rows))
@@ -113,19 +123,16 @@ def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 class ByQueue(NamedTuple):
-    """Of a victim stolen_max_ns that may be network's, most first.
-
-    queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
-    known, by device.
-    """
-
+    # Of a victim stolen_max_ns that may be network's, most first.
+    # queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
+    # known, by device.
     queues: "pd.Series[int]"
     with_polls: bool
     nobodys: "pd.Series[int]"
 
 
 def by_queue(rows: pd.DataFrame) -> ByQueue:
-    """A victim's queues. rows: of thieves(), its own."""
+    # A victim's queues. rows: of thieves(), its own.
     network = rows[rows["is_network"] != "no"]
     ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
     polls = network[network["context"] == "poll"]
@@ -180,14 +187,25 @@ def _bars(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
 def queues(timeline: Timeline) -> pd.DataFrame:
     """Which interrupt line each NAPI instance is polled for.
 
-    Returns a row per NAPI instance whose line is known: napi, device, irq, name (of the line),
-    softirqs (int64, how many show it). A NET_RX shows it where a hardirq raised it (where no raise
-    was recorded: where it began within 10 us of a hardirq's exit) and it polled that instance
-    alone. A line and an instance belong together where each is the other's in more than half of
-    these, and 5 % of the NET_RX that polled the instance alone show it; a line that several
-    instances share, or an instance that several lines raise, is left out. Empty where no interrupt
-    raised a softirq that polled. Source: softirqs, hardirqs and polls, of a large capture those of
-    a stretch from its middle.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+
+    Returns
+    -------
+    DataFrame
+        A row per NAPI instance whose line is known: napi, device, irq, name (of the line), softirqs
+        (int64, how many show it). Empty where no interrupt raised a softirq that polled.
+
+    Notes
+    -----
+    Source: softirqs, hardirqs and polls, of a large capture those of a part from its middle. A
+    NET_RX shows a line where a hardirq raised it (where no raise was recorded: where it began
+    within 10 us of a hardirq's exit) and it polled one instance alone. A line and an instance
+    belong together where each is the other's in more than half of these, and 5 % of the NET_RX that
+    polled the instance alone show it. A line that several instances share, or an instance that
+    several lines raise, is left out.
     """
     return lines_of(*rows(timeline.excerpt, "softirqs", "hardirqs", "polls"))
 

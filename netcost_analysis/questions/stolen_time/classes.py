@@ -26,35 +26,44 @@ CLASSES = (
 def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """Where all CPU time went, by victim, cost class and whether it was network.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns columns: the victim's keys,
-    cost_class (also "own" for an ordinary task's own time, "idle", "unknown", and "displaced", what
-    it waited off CPU for scheduled network work), is_network (yes, no, unknown; None for own, idle
-    and unknown, of which nobody says), ns (int64), on_cpu_share (ns over the victim's time on CPU;
-    NaN for idle CPUs, for displaced time and without sched_switch).
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid", "cpu"}
+        What tells victims apart; "device" is as "comm".
 
-    A row for each that occurs; victims by falling time, classes in the order above. The idle tasks
-    and time whose task is unknown are victims here, named "(idle)" and "(unknown)" and without tid:
-    but for displaced, ns adds up to CPUs x window, and per victim to its on_cpu_ns. displaced has
-    no rows without sched_switch or where the CPUs' clocks disagree. Raises ValueError for another
-    by, CaptureError as the timeline does. Source: the timeline's sums and displaced.
+    Returns
+    -------
+    DataFrame
+        A row per victim, cost_class and is_network that occurs; victims by falling time, classes in
+        the order of CLASSES. cost_class is also "own" (an ordinary task's own time), "idle",
+        "unknown", and "displaced" (what it waited off CPU for scheduled network work). is_network:
+        yes, no or unknown; None for own, idle and unknown. ns (int64). on_cpu_share: of the
+        victim's time on CPU; NaN for idle CPUs, for displaced time and without sched_switch.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+
+    Notes
+    -----
+    Source: the timeline's sums, and displaced. The idle tasks and time whose task is unknown are
+    victims here, "(idle)" and "(unknown)", without tid. So ns adds up to CPUs x window but for
+    displaced, and per victim to its on_cpu_ns. displaced has no rows where waits are not known:
+    without sched_switch, or where the CPUs' clocks disagree.
     """
     check_by(by)
     displaced = None if timeline.missing["displaced"] else rows(timeline, "displaced")[0]
-    switches = not timeline.missing["on_cpu"]
-    return classes_from(timeline.tally(by), displaced, victim_keys(by), switches)
-
-
-def classes_from(
-    rows: pd.DataFrame, displaced: pd.DataFrame | None, keys: list[str], on_cpu_known: bool
-) -> pd.DataFrame:
-    # cost_classes() on what tally() returns. displaced: None where it is not known.
-    idle = (rows["tid"] == 0).fillna(False).astype(bool)
-    kept = rows[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
-    kept["cost_class"] = rows["cost_class"].where(rows["cost_class"] != "", "own")
-    kept.loc[idle & (rows["context"] == "idle"), "cost_class"] = "idle"
-    kept.loc[rows["context"] == "unknown", "cost_class"] = "unknown"
-    charged = rows["context"].isin(INTERRUPT_CONTEXTS) | (kept["cost_class"] == "scheduled")
-    kept["is_network"] = rows["is_network"].where(charged, None)
+    sums, keys = timeline.tally(by), victim_keys(by)
+    idle = (sums["tid"] == 0).fillna(False).astype(bool)
+    kept = sums[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
+    kept["cost_class"] = sums["cost_class"].where(sums["cost_class"] != "", "own")
+    kept.loc[idle & (sums["context"] == "idle"), "cost_class"] = "idle"
+    kept.loc[sums["context"] == "unknown", "cost_class"] = "unknown"
+    charged = sums["context"].isin(INTERRUPT_CONTEXTS) | (kept["cost_class"] == "scheduled")
+    kept["is_network"] = sums["is_network"].where(charged, None)
     if "cpu" not in keys:
         kept.loc[idle, "comm"] = "(idle)"
         kept.loc[idle, "tid"] = pd.NA
@@ -70,8 +79,9 @@ def classes_from(
     network = frame["is_network"].astype(object)
     frame["is_network"] = network.where(network.notna(), None)
     nobodys = frame["cost_class"].isin(["idle", "from_idle", "displaced"])
+    known = not timeline.missing["on_cpu"]
     whole = frame.pop("on_cpu").astype("float64")
-    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & on_cpu_known)
+    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & known)
     order = frame["cost_class"].map({name: place for place, name in enumerate(CLASSES)})
     total = frame.groupby(keys, dropna=False)["ns"].transform("sum")
     frame = frame.assign(total=-total, order=order)

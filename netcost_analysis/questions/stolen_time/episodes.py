@@ -1,4 +1,4 @@
-"""The longest stretches in which a victim did not get to run for interrupts on top of it."""
+"""The longest episodes of interrupts on top of a task, in which it did not run."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,8 +29,15 @@ _BARS, _PARTS = 8, 3
 class Episodes:
     """The longest episodes; columns: docs/columns.md.
 
-    episodes: a row per episode, the longest first. parts: a row per episode and thief, the largest
-    first, with the episode's number in the index of episodes. total: how many there were.
+    Attributes
+    ----------
+    episodes : DataFrame
+        A row per episode, the longest first.
+    parts : DataFrame
+        A row per episode and thief, the largest first, with the episode's number in the index of
+        episodes.
+    total : int
+        How many there were.
     """
 
     episodes: pd.DataFrame
@@ -46,18 +53,40 @@ class Episodes:
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
-    """The longest stretches of interrupts on top of one task that did not run in between.
+    """The longest episodes of interrupts on top of one task, in which it did not run.
 
-    victim: only this one, by comm or tid; None for every task. most: how many of them. gap_ns: an
-    episode is a maximal stretch of one CPU made of stolen or stolen_or_synchronous time on top of
-    one task, and of those stretches of the task's own between two of them that are no longer than
-    this and end at the entry of a softirq that had been raised before they began (or whose raise is
-    not known). From an interrupt's exit to the softirq's entry, and from one softirq to the next,
-    no event tells the kernel from the task; 0 for none of that.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        Only this task, by tid or comm. None: every task.
+    most : int
+        How many of them.
+    gap_ns : int
+        So much of the task's own time between two interrupts may be part of an episode; 0 for none.
 
-    Raises ValueError for a negative gap_ns or most, CaptureError where no interrupt of any kind was
-    recorded and as the timeline does. Source: segments, softirqs and polls; what would not fit into
-    memory is gone through in several passes.
+    Returns
+    -------
+    Episodes
+        episodes, a row for each, and parts, a row per episode and thief.
+
+    Raises
+    ------
+    ArgumentError
+        For a negative gap_ns or most.
+    AbsentError
+        For a victim that did not run.
+    MissingEventsError
+        Where no interrupt of any kind was recorded.
+
+    Notes
+    -----
+    Source: segments, softirqs and polls; of a large capture window by window. An episode is as much
+    of one CPU's time, without a break, as is stolen or stolen_or_synchronous on top of one task, or
+    that task's own, no longer than gap_ns, between two of these, up to the entry of a softirq that
+    had been raised before (or whose raise is not known). From an interrupt's exit to the softirq's
+    entry, and from one softirq to the next, no event tells the kernel from the task.
     """
     if gap_ns < 0 or most < 0:
         raise ArgumentError("most and gap_ns are not negative")
@@ -135,7 +164,7 @@ def _any(answer: "Answer[Episodes]") -> list[dict[str, Any]]:
 
 
 @episodes.plot(
-    title="The longest stretches without running",
+    title="The longest episodes, in which a task did not run",
     height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
     panels=_any,
 )

@@ -40,11 +40,27 @@ _TABLES = {
 class Example:
     """One interrupt and a short window around it; columns: docs/columns.md.
 
-    segments, softirqs, polls: of the window, on all CPUs, as the timeline has them. cpu: the
-    interrupt's; start_ns, end_ns: the window; first_ns, last_ns: from the interrupt that began it
-    to the softirq's exit. others: CPUs shown beside it, busiest with interrupts first. example_of:
-    which interrupt this is, in words. cpu and times are None, and tables empty, where no interrupt
-    was seen from its entry to its exit.
+    cpu and times are None, and tables empty, where no interrupt was seen from its entry to its
+    exit.
+
+    Attributes
+    ----------
+    segments, softirqs, polls : DataFrame
+        Of the window, on all CPUs, as the timeline has them.
+    cpu : int or None
+        The interrupt's.
+    start_ns, end_ns : int or None
+        The window.
+    first_ns, last_ns : int or None
+        From the interrupt that began it to the softirq's exit.
+    others : tuple of int
+        CPUs shown beside it, busiest with interrupts first.
+    example_of : str
+        Which softirq this is: "stolen" (a NET_RX with a poll, on top of the victim), "its own" (of
+        another class), "another's" (of another task), "without poll" (a NET_RX), "no NET_RX" (of
+        another kind), or "interrupt", no softirq at all.
+    comm : str or None
+        The task that it ran on top of.
     """
 
     segments: pd.DataFrame
@@ -57,6 +73,7 @@ class Example:
     last_ns: int | None = None
     others: tuple[int, ...] = ()
     example_of: str = ""
+    comm: str | None = None
 
     @property
     def within(self) -> pd.DataFrame:
@@ -74,17 +91,34 @@ class Example:
 def example(timeline: Timeline, victim: Task | None = None) -> Example:
     """One typical interrupt of a victim, with everything around it.
 
-    victim: by comm or tid, None for the timeline's (Timeline.victim). Of the victim's stolen NET_RX
-    softirqs with a poll the one of median length, in mid-capture among equals; where there is none
-    the next best, and example_of says which; where no softirq was recorded a hardirq or vector.
-    Raises AbsentError for a victim that did not run. Source: softirqs and hardirqs, of a large
-    capture those of a stretch from its middle; one more pass for the window's segments.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+
+    Returns
+    -------
+    Example
+        The interrupt, and the tables of a short window around it.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: softirqs and hardirqs, of a large capture those of a part from its middle; one more pass
+    for the window's tables. Of the victim's stolen NET_RX softirqs with a poll it is the one of
+    median length, in mid-capture among equals; where there is none the next best, and example_of
+    says which; where no softirq was recorded a hardirq or vector.
     """
     victim = asked_or_chosen(timeline, victim)
-    called = label_of(timeline, victim)
     part = timeline.excerpt
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
-    chosen = choose(softirqs, victim, called)
+    chosen = choose(softirqs, victim)
     if chosen:
         row, what = chosen
         first = _began(hardirqs, row, int(row["entry_ns"]))
@@ -96,14 +130,12 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
             )
             return Example(segments, softirqs, polls)
         own = irqs[:0] if victim is None else rows_of(irqs, victim)
-        row, what = typical(own if len(own) else irqs), "an interrupt, as no softirq was seen,"
+        row, what = typical(own if len(own) else irqs), "interrupt"
         first = int(row["entry_ns"])
-    return _around(part, int(row["cpu"]), first, int(row["exit_ns"]), what)
+    return _around(part, row, first, what)
 
 
-def choose(
-    softirqs: pd.DataFrame, victim: Task | None, called: str | None
-) -> tuple["pd.Series[Any]", str] | None:
+def choose(softirqs: pd.DataFrame, victim: Task | None) -> tuple["pd.Series[Any]", str] | None:
     # A typical network softirq, of median length among those like it: stolen from the victim with a
     # poll, else any with a poll, else any network softirq, else any. Returns its row and which of
     # these it is, None where no softirq was seen from entry to exit.
@@ -111,20 +143,14 @@ def choose(
     network = whole[whole["action"].astype(object) == "NET_RX"]
     polled = network[network["polls"] > 0]
     own = polled[:0] if victim is None else rows_of(polled, victim)
-    other = f", as {called} had none with a poll," if victim is not None else ""
     wanted = (
-        (own[own["cost_class"] == "stolen"], f"a network softirq on top of {called}"),
-        (own, f"a network softirq in the context of {called}"),
-        (polled, f"a network softirq in the context of {{task}}{other}"),
-        (network, "a network softirq without a poll, in the context of {task}"),
-        (whole, "a softirq, as no network softirq was seen,"),
+        (own[own["cost_class"] == "stolen"], "stolen"),
+        (own, "its own"),
+        (polled, "another's"),
+        (network, "without poll"),
+        (whole, "no NET_RX"),
     )
-    for some, what in wanted:
-        if len(some):
-            row = typical(some)
-            task = "an unnamed task" if pd.isna(row["comm"]) else row["comm"]
-            return row, what.replace("{task}", task)
-    return None
+    return next(((typical(some), what) for some, what in wanted if len(some)), None)
 
 
 def typical(irqs: pd.DataFrame) -> "pd.Series[Any]":
@@ -149,7 +175,9 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
     return int(near["entry_ns"].min()) if len(near) else entry
 
 
-def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> Example:
+def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) -> Example:
+    cpu, last = int(row["cpu"]), int(row["exit_ns"])
+    comm = None if pd.isna(row["comm"]) else str(row["comm"])
     origin = timeline.capture.start_ns
     margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
     start = max(first - margin, int(timeline.summary["start_ns"]))
@@ -163,7 +191,7 @@ def _around(timeline: Timeline, cpu: int, first: int, last: int, what: str) -> E
     order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
     order = order.sort_values(ascending=False, kind="stable")
     others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
-    return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what)
+    return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what, comm)
 
 
 @example.figures
@@ -175,6 +203,8 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     figures: dict[str, Any] = {
         "cpu": found.cpu,
         "example_of": found.example_of,
+        "comm": found.comm or "an unnamed task",
+        "victim": label_of(timeline, asked_or_chosen(timeline, answer.options.get("victim"))),
         "unseen": unrecorded(timeline.capture, *_SOFTIRQS),
         "silent": [one for one in _SOFTIRQS if not timeline.capture.info["events"].get(one)],
         "looked_at_ns": None if part is timeline else part.duration_ns,
@@ -204,8 +234,8 @@ def _seen(answer: "Answer[Example]") -> list[dict[str, Any]]:
 
 @example.plot(
     title=lambda answer: (
-        f"Interrupts, polls, softirqs and task on CPU {answer.result.cpu}: "
-        f"{answer.result.example_of}"
+        f"Interrupts, polls, softirqs and task on CPU {answer.result.cpu}, on top of "
+        f"{answer.figures['comm']}"
     ),
     height=lambda answer: 3.1 + 0.55 * len(answer.result.others),
     panels=_seen,

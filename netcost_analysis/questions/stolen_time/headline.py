@@ -40,12 +40,30 @@ _DEVICES = 3
 def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of a victim's time on CPU packet processing took, and which devices did.
 
-    victim: by comm or tid, None for the timeline's (Timeline.victim). Returns a row per part of its
-    time on CPU, a partition of it: part (own, stolen_network, stolen_maybe_network, stolen_other,
-    stolen_or_synchronous, synchronous, scheduled, unknown, in that order, those that occur), ns
-    (int64, adding up to the victim's on_cpu_ns of stolen(), where that is known), share (of them
-    all; NaN without sched_switch). Empty where no task was seen. Raises AbsentError for a victim
-    that did not run. Source: the timeline's sums.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+
+    Returns
+    -------
+    DataFrame
+        A row per part of its time on CPU, a partition of it: part (own, stolen_network,
+        stolen_maybe_network, stolen_other, stolen_or_synchronous, synchronous, scheduled, unknown,
+        in that order, those that occur), ns (int64), share (of them all; NaN without sched_switch).
+        Empty where no task was seen.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: the timeline's sums. ns adds up to the victim's on_cpu_ns of stolen(), where that is
+    known.
     """
     return parts_of(timeline, asked_or_chosen(timeline, victim))
 
@@ -71,15 +89,12 @@ def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Beyond:
-    """What the headline says of a victim beyond its row of stolen().
-
-    shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
-    without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
-    what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
-    little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
-    overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
-    """
-
+    # What the headline says of a victim beyond its row of stolen().
+    # shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
+    # without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
+    # what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
+    # little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
+    # overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
     shares: dict[str, float]
     devices: dict[str, int]
     backlog_ns: int
@@ -91,7 +106,7 @@ class Beyond:
 
 
 def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
-    """row: of stolen(), the victim's. taken: of by_thief()."""
+    # row: of stolen(), the victim's. taken: of by_thief().
     device = taken["device"]
     by_device = taken[device.notna() & (device != "(no_device)")].groupby("device")
     devices = by_device["stolen_max_ns"].sum().sort_values(ascending=False)

@@ -13,7 +13,7 @@ from ..losses import loss_of
 from ..question import question
 from .episodes import counted_if
 from .lives import away_of, names_then
-from .threads import Gathered, stays_of, stretches_of
+from .threads import Gathered, handovers_of, stays_of
 from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
 
 if TYPE_CHECKING:
@@ -28,12 +28,9 @@ _LEAST_WAIT_NS = 100_000
 
 
 class Totals(NamedTuple):
-    """Sums over hand-overs, and of one victim's waits in them.
-
-    polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
-    waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
-    """
-
+    # Sums over hand-overs, and of one victim's waits in them.
+    # polls, packets: None where of any they are unknown. waits: in how many it waited; waited_ns,
+    # waited_most_ns: in all, and in one; behind_others_ns: behind threads that were handed nothing.
     network_ns: int
     polls: int | None
     packets: int | None
@@ -45,11 +42,16 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True)
 class Handovers:
-    """Stretches in which a kernel thread had network work; columns: docs/columns.md.
+    """When kernel threads had network work, and who waited meanwhile; columns: docs/columns.md.
 
-    handovers: a row per stretch, in order of time. displaced: a row per stretch and task that
-    waited, runnable, on that CPU meanwhile, with the stretch's number in the index of handovers;
-    empty where nobody did, and where the CPUs' clocks disagree.
+    Attributes
+    ----------
+    handovers : DataFrame
+        A row per hand-over, in order of time.
+    displaced : DataFrame
+        A row per hand-over and task that waited, runnable, on that CPU meanwhile, with the number
+        of the hand-over in the index of handovers. Empty where nobody did, and where the CPUs'
+        clocks disagree.
     """
 
     handovers: pd.DataFrame
@@ -79,19 +81,35 @@ class Handovers:
 @question(
     needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=_TABLES,
-    main_columns=("handover", "comm", "start_ns", "network_ns", "displaced_ns", "why", "packets"),
+    main_columns=(
+        *("handover", "comm", "start_ns", "network_ns", "displaced_ns", "wake_reason", "packets"),
+    ),
 )
 def handovers(timeline: Timeline) -> Handovers:
-    """Each stretch in which ksoftirqd, or a thread of NAPI's, had network work.
+    """Each time ksoftirqd, or a thread of NAPI's, had network work.
 
-    A stretch begins when such a thread is woken and ends when it goes back to sleep: all its stays
-    on the CPU in between, those after a preemption too. Left out are those without network work.
-    NAPI's own threads (threaded NAPI, backlog threads) are there as well: all their work is handed
-    over from the start, and why says so.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
 
-    Raises CaptureError where neither softirqs nor polls were recorded, and as the timeline does.
-    Source: slices, segments, softirqs, polls, migrations; what would not fit into memory is gone
-    through in several passes.
+    Returns
+    -------
+    Handovers
+        handovers, a row per hand-over, and displaced, a row per hand-over and task that waited.
+
+    Raises
+    ------
+    MissingEventsError
+        Without sched_switch, and where neither softirqs nor polls were recorded.
+
+    Notes
+    -----
+    Source: slices, segments, softirqs, hardirqs, polls, migrations; of a large capture window by
+    window. A hand-over begins when such a thread is woken and ends when it goes back to sleep: all
+    its stays on the CPU in between, those after a preemption too. Those without network work are
+    left out. All work of NAPI's own threads (threaded NAPI, backlog threads) is handed over from
+    the start, and wake_reason says so.
     """
     across = not timeline.missing["clocks"]
     # Who waited for one of some CPUs may have come back on another.
@@ -125,7 +143,7 @@ def handovers(timeline: Timeline) -> Handovers:
             newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
-    stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
+    stays, frame = handovers_of(threads, sums, kernel_limits(timeline.capture))
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]
@@ -159,19 +177,20 @@ def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
 
 @handovers.figures
 def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
-    # longest: the longest one's row, None where there is none; why: how often for each reason.
+    # longest: the longest one's row, None where there is none; wake_reasons: how often each.
     found: Handovers = answer.result
     frame, victim = found.handovers, answer.timeline.victim
     waited_ns = None
     if victim is not None:
         waited_ns = loss_of(answer.timeline, victim)["displaced_ns"]
     total = found.totals(victim, waited_ns)
+    reasons = frame["wake_reason"].value_counts()
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
     return {
         "victim": label_of(answer.timeline, victim),
         "handovers": len(frame),
         "threads": list(frame["comm"].value_counts().index[:_THREADS]),
-        "why": {str(why): int(many) for why, many in frame["why"].value_counts().items()},
+        "wake_reasons": {str(one): int(many) for one, many in reasons.items()},
         "longest": longest,
         "waits_known": bool(frame["displaced_ns"].notna().all()),
         "total": total,

@@ -32,10 +32,30 @@ def over_time(
 ) -> pd.DataFrame:
     """What a victim's time on CPU went to while the capture went on, in bins beside each other.
 
-    victim: by comm or tid, None for the timeline's (Timeline.victim). bin_ns: the width of a bin,
-    None for a round one of which the timeline has about 120. Returns rolling_stolen() for windows
-    of one bin: a row per bin, whose parts add up to on_cpu_ns. Raises AbsentError for a victim that
-    did not run, and as rolling_stolen. Source: sums(bin_ns).
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    victim : int or str, optional
+        A task by tid or comm. None: the timeline's (Timeline.victim).
+    bin_ns : int, optional
+        The width of a bin. None: a round one of which the timeline has about 120.
+
+    Returns
+    -------
+    DataFrame
+        rolling_stolen() for windows of one bin: a row per bin, whose parts add up to on_cpu_ns.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+    ArgumentError
+        For a bin that holds no time.
+
+    Notes
+    -----
+    Source: sums(bin_ns), and lives.
     """
     chosen = asked_or_chosen(timeline, victim)
     width = _width(timeline, bin_ns)

@@ -33,10 +33,8 @@ _PARTS = (
 
 
 def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
-    """Draw each victim's time by cost class, what it waited off CPU beside it.
-
-    rows: as cost_classes returns it by comm. most: victims with most time on a CPU and waiting.
-    """
+    # Draw each victim's time by cost class, what it waited off CPU beside it.
+    # rows: as cost_classes returns it by comm. most: victims with most time on a CPU and waiting.
     tasks = rows[~rows["comm"].isin(["(idle)", "(unknown)"])]
     order = tasks.groupby("comm")["ns"].sum().sort_values(ascending=False, kind="stable")
     names = list(order.index[:most])
@@ -75,11 +73,8 @@ def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
 
 
 def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
-    """Draw what a monitor shows of the busiest tasks, and what they had.
-
-    frame: as effective_share returns it by comm. Where no monitor's figure is known, the time on a
-    CPU stands in its place.
-    """
+    # Draw what a monitor shows of the busiest tasks, and what they had. frame: as effective_share
+    # returns it by comm. Where no monitor's figure is known, the time on a CPU stands in its place.
     known = frame["monitor_share"].notna().any()
     shown = frame["monitor_share"] if known else frame["on_cpu_ns"].astype("float64")
     top = frame.loc[shown.sort_values(ascending=False, kind="stable").index[:most]]
@@ -112,10 +107,8 @@ def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
 
 
 def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> None:
-    """Draw the longest episodes, each by what ran in it.
-
-    frame: episodes of episodes(). origin_ns: what times count from.
-    """
+    # Draw the longest episodes, each by what ran in it.
+    # frame: episodes of episodes(). origin_ns: what times count from.
     rows = frame.head(most)
     divisor, unit = time_unit(int(rows["wall_ns"].max()) if len(rows) else 1)
     left = np.zeros(len(rows))
@@ -156,11 +149,8 @@ def _packets(packets: Any) -> str:
 
 
 def when(ax: Axes, frame: pd.DataFrame, window: tuple[int, int], origin_ns: int) -> None:
-    """Draw when threads had network work, a lane for each.
-
-    frame: handovers of handovers(). window: from when to when, ns. origin_ns: what the axis counts
-    from.
-    """
+    # Draw when threads had network work, a lane for each. frame: handovers of handovers(). window:
+    # from when to when, ns. origin_ns: what the axis counts from.
     start_ns, end_ns = window
     divisor, unit = time_unit(max(abs(start_ns - origin_ns), abs(end_ns - origin_ns)))
     busiest = frame.groupby("comm")["network_ns"].sum().sort_values(ascending=False)
@@ -181,10 +171,8 @@ def when(ax: Axes, frame: pd.DataFrame, window: tuple[int, int], origin_ns: int)
 
 
 def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
-    """Draw who waited while they had it.
-
-    displaced: of handovers().
-    """
+    # Draw who waited while they had it.
+    # displaced: of handovers().
     by_task = displaced.groupby("comm")["ns"].sum().sort_values(ascending=False, kind="stable")
     top, rest = by_task.iloc[:most], by_task.iloc[most:]
     names = [short(name, _NAME_LENGTH) for name in top.index]

@@ -46,22 +46,48 @@ def rolling_stolen(
 ) -> pd.DataFrame:
     """What was stolen in windows that roll over the timeline.
 
-    window_ns: width of a window, a multiple of step_ns; None for five steps. step_ns: from one
-    window's start to the next one's; None for a round width of which the timeline has about 120.
-    Windows begin on multiples of step_ns on the capture's clock; the first and the last are cut
-    where the timeline is. by: None for all tasks together, else a row per window and victim of
-    those that were on a CPU in it. victim: only this one, by comm or tid.
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    window_ns : int, optional
+        Width of a window, a multiple of step_ns. None: five steps.
+    step_ns : int, optional
+        From one window's start to the next one's. None: a round width of which the timeline has
+        about 120.
+    by : {"comm", "tid", "cpu"}, optional
+        None: all tasks together; else a row per window and victim of those that were on a CPU in
+        it.
+    victim : int or str, optional
+        Only this task, by tid or comm. None: every task.
 
-    Returns a row per window: start_ns, end_ns, the victim's keys (for by), on_cpu_ns, task_ns,
-    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
-    scheduled_ns, unknown_ns, hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns,
-    other_softirq_ns, nmi_ns (parts of stolen_max_ns; all int64, the first two Int64, NA without
-    sched_switch), stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share,
-    stolen_cpu_max_share (of the window, one CPU being 1), unknown_cpu_share (of the window's
-    CPU time, what has no known owner), lived_ns (Int64: how much of it the victim surely was
-    there, of a group the sum over its tasks; NA of all tasks together and without
-    sched_switch). Raises ValueError for widths that do not fit, CaptureError as the timeline
-    does. Source: sums(step_ns), the steps of a window added up; lives.
+    Returns
+    -------
+    DataFrame
+        A row per window: start_ns, end_ns, the victim's keys (for by), and
+
+        - on_cpu_ns, task_ns (Int64, NA without sched_switch), stolen_ns, stolen_max_ns,
+          stolen_network_ns, stolen_network_max_ns, synchronous_ns, scheduled_ns, unknown_ns
+          (int64);
+        - hardirq_ns, vector_ns, poll_ns, network_outside_polls_ns, other_softirq_ns, nmi_ns: parts
+          of stolen_max_ns;
+        - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
+          the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
+          known owner);
+        - lived_ns (Int64): how much of it the victim surely was there, of a group the sum over its
+          tasks; NA of all tasks together and without sched_switch.
+
+    Raises
+    ------
+    ArgumentError
+        For widths that do not fit, and for another by.
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    Source: sums(step_ns), the steps of a window added up; lives. Windows begin on multiples of
+    step_ns on the capture's clock; the first and the last are cut where the timeline is.
     """
     require_task(timeline, victim)
     step, window = _widths(timeline, window_ns, step_ns)
@@ -177,11 +203,9 @@ def rolled(
 
 
 def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
-    """The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
-
-    frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
-    None where no window begins at the end of another.
-    """
+    # The two windows, one beginning where the other ends, whose stolen_cpu_share differs most.
+    # frame: of rolling_stolen, of one victim or of all. Returns the earlier one and the later one,
+    # None where no window begins at the end of another.
     pairs = frame.merge(
         frame[["start_ns", "stolen_cpu_share"]],
         left_on="end_ns",
@@ -200,11 +224,9 @@ def largest_change(frame: pd.DataFrame) -> "tuple[pd.Series, pd.Series] | None":
 
 
 def usual(frame: pd.DataFrame) -> pd.DataFrame:
-    """The windows that can be compared: the victim was there throughout, and most is known.
-
-    frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
-    half of its usual time; all, where nobody knows how long it was on a CPU.
-    """
+    # The windows that can be compared: the victim was there throughout, and most is known.
+    # frame: of rolling_stolen, of one victim or of all. Of these the ones in which it had at least
+    # half of its usual time; all, where nobody knows how long it was on a CPU.
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
     width = frame["end_ns"] - frame["start_ns"]
@@ -214,21 +236,15 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[known & (ran >= ran[ran > 0].median() / 2)]
 
 
-def width_of(frame: pd.DataFrame) -> int:
-    """How wide windows are, in the median, ns."""
-    return int((frame["end_ns"] - frame["start_ns"]).median())
-
-
 class Spread(NamedTuple):
-    """stolen_max_share over usual windows: its 10th and 90th percentile, and the most."""
-
+    # stolen_max_share over usual windows: its 10th and 90th percentile, and the most.
     low_share: float
     high_share: float
     most_share: float
 
 
 def spread(frame: pd.DataFrame) -> Spread | None:
-    """How much the share taken varies from window to window; None for few, or where nothing was."""
+    # How much the share taken varies from window to window; None for few, or where nothing was.
     shares = usual(frame)["stolen_max_share"].dropna()
     if len(shares) < 5 or not shares.max():
         return None
@@ -253,7 +269,7 @@ def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return figures | {
         "most": rows.iloc[int(rows["stolen_cpu_share"].argmax())].to_dict(),
         "least": rows.iloc[int(rows["stolen_cpu_share"].argmin())].to_dict(),
-        "width_ns": width_of(rows),
+        "width_ns": int((rows["end_ns"] - rows["start_ns"]).median()),
         "before": before,
         "after": after,
         "origin_ns": answer.start_ns,

@@ -6,15 +6,14 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...display.tables import plain
-from ...timeline.aggregate import known_if, of_tasks, per_victim
+from ...timeline.aggregate import known_if, of_its_own, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
-from ..losses import stolen
+from ..losses import by_victim, stolen
 from ..question import question
 from .lives import lived_by, twice_of
-from .settling import of_its_own
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,28 +37,44 @@ _TICK = "irq_vectors:local_timer_entry"
 def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """The share of a CPU that each victim effectively had, against what a monitor shows.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, indexed as
-    stolen() is and in its order; times are ns, shares are of its lifetime as lifetimes() has it (of
-    a CPU: of the window), one CPU being 1. A share's _max_ is its upper end:
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+    by : {"comm", "tid", "cpu"}
+        What tells victims apart; "device" is as "comm".
 
-    - on_cpu_ns, task_ns, monitor_ns (Int64): as in stolen(); lifetime_ns, lifetime_max_ns (Int64):
-      as in lifetimes().
-    - monitor_share, monitor_max_share: what `top` shows as %CPU. Of the bundle's victim, over all
-      of the capture, what the kernel itself counted (accounts: task_stat), and monitor_from is
-      counted; of others monitor_ns, and it is traced. None where monitor_share is NaN.
-      monitor_of_ns (Int64): what these two are of: counted, the wall time of its run, of which the
-      recording may be a part; else its lifetime.
-    - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
-      sending and receiving, and of ksoftirqd and its like the network work that they are for; the
-      second adds what may have been that. overcharged_share, overcharged_max_share: what it is
-      charged for and did not have, of its lifetime; below 0 where its own softirqs are not charged.
-      NaN where unknown.
-    - ticks, softirq_ticks (Int64): timer interrupts that found it current, and those of them that
-      interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of the former.
-      NA and NaN where local_timer was not recorded.
+    Returns
+    -------
+    DataFrame
+        A row per victim, indexed and ordered as stolen() is. Times are ns (Int64); shares are of
+        its lifetime as lifetimes() has it (of a CPU: of the window), one CPU being 1, NaN where
+        unknown. A share's _max_ is its upper end.
 
-    Raises ValueError for another by, CaptureError as the timeline does. Source: stolen(), the sums
-    and lives; hardirqs and softirqs for the ticks.
+        - on_cpu_ns, task_ns, monitor_ns: as in stolen(); lifetime_ns, lifetime_max_ns: as in
+          lifetimes().
+        - monitor_share, monitor_max_share: what `top` shows as %CPU. monitor_from: "counted", of
+          the bundle's victim over all of the capture, by the kernel itself (accounts: task_stat);
+          else "traced", from monitor_ns; None where the share is NaN. monitor_of_ns: what these
+          shares are of: counted, the wall time of its run, of which the recording may be a part;
+          else its lifetime.
+        - effective_share, effective_max_share: what the task itself ran, with softirqs of its own
+          sending and receiving, and of ksoftirqd and its like the network work that they are for;
+          the second adds what may have been that.
+        - overcharged_share, overcharged_max_share: what it is charged for and did not have, of its
+          lifetime; below 0 where its own softirqs are not charged.
+        - ticks, softirq_ticks: timer interrupts that found it current, and those of them that
+          interrupted a softirq: what the kernel's sampling sees; softirq_ticks_share: of ticks. NA
+          and NaN where local_timer was not recorded.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+
+    Notes
+    -----
+    Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """
     losses, keys = stolen(timeline, by), victim_keys(by)
     frame = losses[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
@@ -67,14 +82,15 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
     # Nobody has two CPUs at once.
     rows = of_tasks(timeline.tally(by))
-    twice = _twice(timeline, lived, rows, keys)
+    twice = _twice(timeline, lived, keys)
     shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
     shortest, longest = shortest.where(shortest > 0), longest.where(longest > 0)
     unseen = losses["unknown_max_ns"] - losses["unknown_ns"]
     monitor = _float(frame["monitor_ns"]) - twice
     surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
     perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
-    ran = per_victim(rows[of_its_own(rows)], keys, frame.index) - twice
+    own = by_victim(filter(of_its_own, timeline.owned_by(by)), by)
+    ran = pd.Series([own.get(one, 0) for one in frame.index], index=frame.index) - twice
     # What nobody recorded is of what it ran itself: no more than that.
     taken = losses["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
@@ -118,9 +134,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     return frame
 
 
-def _twice(
-    timeline: Timeline, lived: pd.DataFrame, rows: pd.DataFrame, keys: list[str]
-) -> "pd.Series[int]":
+def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
     # What of its time on the timeline's CPUs each victim of lived_by() had on another at once.
     if timeline.cpus is None or "cpu" in keys or timeline.missing["on_cpu"]:
         return lived["twice_ns"].fillna(0).astype("int64")
@@ -128,8 +142,8 @@ def _twice(
     stays = twice_of(timeline)
     there = stays[stays["cpu"].isin(timeline.cpus)].groupby(of_task)["twice_ns"].sum()
     # As in a life: before its first event on a CPU a task is said to have run itself.
-    own = rows[of_its_own(rows)].astype({"tid": "int64"}).groupby(of_task)["ns"].sum()
-    there = there.clip(upper=own.reindex(there.index, fill_value=0))
+    own = by_victim(filter(of_its_own, timeline.owned_by()), "tid")
+    there = there.clip(upper=pd.Series([own.get(one, 0) for one in there.index], there.index))
     return there.groupby(keys).sum().reindex(lived.index, fill_value=0).astype("int64")
 
 

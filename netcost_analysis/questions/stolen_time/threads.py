@@ -96,7 +96,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame
     return found[["cpu", "tid", "wake_ns", "call_ns", "rounds", "on_comm", "raised_ns"]]
 
 
-def stretches_of(
+def handovers_of(
     threads: Gathered, held: Held, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
@@ -146,14 +146,14 @@ def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> 
     asked = frame[["comm", "wake_ns"]].join(came[["call_ns", "raised_ns"]])
     rounds, call_ns = came["rounds"].fillna(0), came["call_ns"].fillna(0)
     asked["limit"] = stopped_by(rounds, call_ns, limits)
-    frame["why"] = [_why(*row) for row in asked.itertuples(index=False)]
+    frame["wake_reason"] = [_wake_reason(*row) for row in asked.itertuples(index=False)]
     for name in ("rounds", "call_ns"):
         frame[name] = came[name].astype("Int64")
     frame["on_comm"] = came["on_comm"].astype(object).where(came["on_comm"].notna(), None)
     return frame
 
 
-def _why(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: str) -> str:
+def _wake_reason(comm: str, wake_ns: Any, call_ns: Any, raised_ns: Any, limit: str) -> str:
     if not comm.startswith("ksoftirqd/"):
         return "napi_schedule"
     if pd.isna(wake_ns):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
-    """Timeline.victim. wanted: the one that was asked for, None to choose."""
+    # Timeline.victim. wanted: the one that was asked for, None to choose.
     if wanted is not None:
         require_task(timeline, wanted)
         return wanted
@@ -19,16 +19,14 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
 
 
 def asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
-    """The victim that a question was given, for None the timeline's; AbsentError for no task."""
+    # The victim that a question was given, for None the timeline's; AbsentError for no task.
     require_task(timeline, victim)
     return timeline.victim if victim is None else victim
 
 
 def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:
-    """The bundle's victim by comm, None where there is none or it did not run in the window.
-
-    names: of the tasks that did.
-    """
+    # The bundle's victim by comm, None where there is none or it did not run in the window.
+    # names: of the tasks that did.
     bundle = timeline.capture.bundle
     if bundle is None or bundle.victim is None:
         return None

@@ -12,20 +12,20 @@ Times = npt.NDArray[np.int64]
 
 
 def runnable(prev_state: "pd.Series[int]") -> "pd.Series[bool]":
-    """Whether a task that left its CPU still wanted it; False where that was not recorded."""
+    # Whether a task that left its CPU still wanted it; False where that was not recorded.
     state = prev_state.astype("Int64")
     return ((state & _ASLEEP) == 0).fillna(False).astype(bool)
 
 
 def held_of(segments: pd.DataFrame) -> pd.DataFrame:
-    """Stretches in which scheduled network work had a CPU: cpu, tid, start_ns, end_ns (int64)."""
+    # Stretches in which scheduled network work had a CPU: cpu, tid, start_ns, end_ns (int64).
     work = segments["context"].isin(["task", "softirq", "poll"])
     work &= (segments["cost_class"] == "scheduled") & (segments["is_network"] == "yes")
     return segments[work][["cpu", "tid", "start_ns", "end_ns"]].astype("int64")
 
 
 def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
-    """A row per wait that ended: cpu (where it then ran), tid, comm, start_ns, end_ns."""
+    # A row per wait that ended: cpu (where it then ran), tid, comm, start_ns, end_ns.
     waited = slices[slices["wait_ns"].notna() & slices["tid"].notna() & (slices["tid"] != 0)]
     waited = waited[waited["wait_ns"] > 0]
     end = waited["in_ns"].astype("int64")
@@ -41,7 +41,7 @@ def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
 
 
 def moved(waits: pd.DataFrame, migrations: pd.DataFrame) -> pd.DataFrame:
-    """The waits, cut where the task was moved: each part on the CPU that it waited for."""
+    # The waits, cut where the task was moved: each part on the CPU that it waited for.
     moves = migrations[migrations["tid"].isin(waits["tid"])]
     moves = moves[["tid", "time_ns", "orig_cpu"]].astype("int64")
     numbered = waits.rename_axis("wait").reset_index()
@@ -61,8 +61,7 @@ def moved(waits: pd.DataFrame, migrations: pd.DataFrame) -> pd.DataFrame:
 
 
 class Held:
-    """Running sums of the stretches of held_of, by CPU."""
-
+    # Running sums of the stretches of held_of, by CPU.
     def __init__(self, held: pd.DataFrame) -> None:
         self._by_cpu: dict[int, tuple[Times, Times, Times]] = {}
         for number, rows in held.sort_values("start_ns", kind="stable").groupby("cpu"):
@@ -74,7 +73,7 @@ class Held:
             )
 
     def between(self, spans: pd.DataFrame) -> "pd.Series[int]":
-        """How much of each span (cpu, start_ns, end_ns) was held on its CPU, ns."""
+        # How much of each span (cpu, start_ns, end_ns) was held on its CPU, ns.
         result = np.zeros(len(spans), dtype="int64")
         cpus = spans["cpu"].to_numpy()
         start, end = spans["start_ns"].to_numpy("int64"), spans["end_ns"].to_numpy("int64")
@@ -92,11 +91,9 @@ class Held:
 
 
 def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Held) -> pd.DataFrame:
-    """Each wait against each stay that it overlaps.
-
-    stays: cpu, in_ns, out_ns, and handover (a number), of a CPU in order and disjoint.
-    Returns handover, tid, comm, ns: how much of the stay's held time lies in the wait, above 0.
-    """
+    # Each wait against each stay that it overlaps.
+    # stays: cpu, in_ns, out_ns, and handover (a number), of a CPU in order and disjoint.
+    # Returns handover, tid, comm, ns: how much of the stay's held time lies in the wait, above 0.
     parts = []
     for cpu, some in waits.groupby("cpu"):
         on = stays[stays["cpu"] == cpu].sort_values("in_ns", kind="stable")

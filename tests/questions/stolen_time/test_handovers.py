@@ -69,7 +69,7 @@ def test_one_hand_over(tmp_path: Path) -> None:
     assert (row["softirq_ns"], row["polls"], row["packets"], row["stays"]) == (500, 1, 10, 1)
     assert row["wait_ns"] == row["start_ns"] - row["wake_ns"] == 80
     # 990 ns of softirq in one round: the kernel may have run out of its jiffy, or somebody was due.
-    assert (row["why"], row["call_ns"], row["rounds"]) == ("time or need_resched", 990, 1)
+    assert (row["wake_reason"], row["call_ns"], row["rounds"]) == ("time or need_resched", 990, 1)
     assert (row["on_comm"], row["cut"]) == ("openssl", False)
     assert (row["displaced_ns"], row["displaced_tasks"]) == (500, 1)
     assert got.displaced.to_dict("records") == [
@@ -99,7 +99,7 @@ def test_a_preemption_does_not_end_it(tmp_path: Path) -> None:
     row = got.handovers.iloc[0]
     assert len(got.handovers) == 1
     assert (row["stays"], row["packets"], row["wall_ns"] - row["on_cpu_ns"]) == (2, 7, 400)
-    assert (row["why"], row["cut"]) == ("unknown", False)
+    assert (row["wake_reason"], row["cut"]) == ("unknown", False)
 
 
 def test_a_thread_of_napis(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_thread_of_napis(tmp_path: Path) -> None:
         ),
     )
     row = got.handovers.iloc[0]
-    assert (row["why"], row["polls"], row["packets"]) == ("napi_schedule", 1, 5)
+    assert (row["wake_reason"], row["polls"], row["packets"]) == ("napi_schedule", 1, 5)
     # All of a NAPI thread's time is network work.
     assert (row["network_ns"], row["displaced_ns"]) == (600, 600)
 
@@ -220,7 +220,9 @@ def test_the_wakers_context_agrees() -> None:
     rows = handovers(capture.timeline()).handovers
     waking = capture.events("sched:sched_wakeup")
     waking = waking[waking["comm"].astype(str) == "ksoftirqd/1"].set_index("time_ns")
-    limits = rows[rows["why"].isin(["rounds", "time", "time or need_resched", "need_resched"])]
+    limits = rows[
+        rows["wake_reason"].isin(["rounds", "time", "time or need_resched", "need_resched"])
+    ]
     assert len(limits) > 20
     assert set(limits["wake_ns"]) <= set(waking.index)
     assert (waking.loc[limits["wake_ns"].astype("int64"), "common_flags"] & 0x10).all()

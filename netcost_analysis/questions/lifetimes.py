@@ -1,0 +1,152 @@
+"""How long each victim was there, and where all of that time went."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+from ..timeline.aggregate import PerVictim, lives_by, of_its_own
+from ..timeline.by import By, check_by
+from ..timeline.task import comm_of
+from ..timeline.timeline import Timeline
+from .lives import everywhere
+from .losses import by_victim, losses
+from .question import question
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .answer import Answer
+
+# What a life is made of, but for what is unknown.
+KNOWN = (
+    *("own_ns", "stolen_unrecorded_ns", "stolen_ns", "stolen_or_synchronous_ns"),
+    *("synchronous_ns", "scheduled_ns", "displaced_ns", "waited_others_ns", "asleep_ns"),
+)
+NAMES = {
+    "own_ns": "ran itself",
+    "stolen_unrecorded_ns": "ran itself or stolen, not recorded",
+    "stolen_ns": "stolen",
+    "stolen_or_synchronous_ns": "stolen or its own traffic",
+    "synchronous_ns": "its own traffic",
+    "scheduled_ns": "scheduled work of kernel threads",
+    "displaced_ns": "waited for network work",
+    "waited_others_ns": "waited for others",
+    "asleep_ns": "asleep",
+    "unknown_ns": "unknown",
+}
+# In their order.
+_COLUMNS = (
+    *("tasks", "lifetime_ns", "lifetime_max_ns", "absent_ns", "stolen_unrecorded_ns", "own_ns"),
+    *("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns", "displaced_ns"),
+    *("waited_others_ns", "asleep_ns", "unknown_ns"),
+)
+_TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns")
+
+
+@question(
+    topic="stolen_time",
+    needs=("sched:sched_switch",),
+    inputs=("slices",),
+    main_columns=(
+        *("comm", "tasks", "lifetime_ns", "own_ns", "stolen_ns", "displaced_ns"),
+        *("waited_others_ns", "asleep_ns"),
+    ),
+    rows=5,
+)
+def lifetimes(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
+    """How long each victim lived within the window, and what it did with that time.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked; the answer is of all recorded CPUs, whatever it chose.
+    by : {"comm", "tid"}
+        What tells victims apart; "device" is as "comm".
+
+    Returns
+    -------
+    DataFrame
+        A row per victim that had a CPU, indexed and ordered as stolen() is; all int64, ns but
+        tasks. tasks: how many had the name; figures are sums over them. lifetime_ns,
+        lifetime_max_ns: the window, cut where a task was seen to begin and to end; two values where
+        something that may have been its begin or end was not recorded. absent_ns: the rest of the
+        window, tasks times. The others add up to lifetime_max_ns: own_ns, stolen_unrecorded_ns
+        (what it ran itself, or interrupts took that no event shows), stolen_ns,
+        stolen_or_synchronous_ns, synchronous_ns, scheduled_ns; displaced_ns and waited_others_ns:
+        it waited, runnable, while scheduled network work had its CPU, and for all others;
+        asleep_ns; unknown_ns.
+
+    Raises
+    ------
+    ArgumentError
+        For another by: a CPU has no life.
+    MissingEventsError
+        Without sched_switch.
+
+    Notes
+    -----
+    Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
+    of its victim. What a task is shown on two CPUs at once is once in own_ns.
+    """
+    return lived(timeline, by).frame
+
+
+def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
+    """lifetimes() without pandas."""
+    check_by(by)
+    if by == "cpu":
+        raise ArgumentError("by='cpu': a CPU has no life; one of comm, tid")
+    whole = everywhere(timeline)
+    lives, window_ns = whole.columns("lives"), whole.duration_ns
+    own = by_victim(filter(of_its_own, whole.owned_by(by)), by)
+    names = ("tasks", "lifetime_ns", "lifetime_max_ns", "twice_ns", "waited_ns", "asleep_ns")
+    of = {name: lives_by(lives, by, name) for name in names}
+    victims, rows = [], []
+    for victim, lost in losses(whole, by).rows().items():
+        if victim in of["tasks"]:
+            life = {name: by_name[victim] for name, by_name in of.items()}
+            victims.append(victim)
+            rows.append(closed(life, lost, own.get(victim, 0), window_ns))
+    columns = {name: [row[name] for row in rows] for name in _COLUMNS}
+    return PerVictim(by, victims, columns)
+
+
+def closed(
+    life: Mapping[str, int], lost: Mapping[str, Any], own_ns: int, window_ns: int
+) -> dict[str, int]:
+    # A row of lifetimes(). life: of the table lives; lost: of stolen(); own_ns: what it ran itself.
+    ran = own_ns - life["twice_ns"]
+    row = {name: life[name] for name in ("tasks", "lifetime_ns", "lifetime_max_ns")}
+    row["absent_ns"] = row["tasks"] * window_ns - row["lifetime_max_ns"]
+    row["stolen_unrecorded_ns"] = min(lost["stolen_unrecorded_ns"], ran)
+    row["own_ns"] = ran - row["stolen_unrecorded_ns"]
+    row |= {name: lost[name] for name in _TAKEN}
+    # Where the CPUs' clocks disagree neither it nor any other wait is known.
+    row["displaced_ns"] = lost["displaced_ns"] or 0
+    row["waited_others_ns"] = max(life["waited_ns"] - row["displaced_ns"], 0)
+    row["asleep_ns"] = life["asleep_ns"]
+    row["unknown_ns"] = row["lifetime_max_ns"] - sum(row[name] for name in KNOWN)
+    return row
+
+
+def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
+    # A victim's life as a partition: in words, ns, share (of lifetime_max_ns). row: of lifetimes().
+    # Parts that did not occur are left out; shares add up to 1.
+    parts = ((words, int(row[name])) for name, words in NAMES.items())
+    return [(words, ns, ns / int(row["lifetime_max_ns"])) for words, ns in parts if ns > 0]
+
+
+@lifetimes.figures
+def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # row: the timeline's victim's, None where it is not known, or not asked for by name.
+    timeline, lived = answer.timeline, answer.frame
+    victim = comm_of(timeline, timeline.victim)
+    if lived.index.names != ["comm"] or victim not in lived.index:
+        return {"row": None}
+    row = lived.loc[[str(victim)]].iloc[0]
+    return {
+        "victim": victim,
+        "row": row.to_dict(),
+        "window_ns": timeline.duration_ns,
+        "parts": [(part, share) for part, _, share in parts_of_life(row.to_dict())],
+    }
