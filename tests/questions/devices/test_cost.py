@@ -217,7 +217,7 @@ def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None
     assert eth0["ns_per_work"] == 50
     eth0 = answer.figures["counted"][0]
     assert (eth0["more"], eth0["fewer"], eth0["explained"]) == (10, 0, False)
-    assert "10 more; what a packet costs is known of the polled ones alone." in answer.words
+    assert "10 more; what a packet costs is known only of those polled." in answer.words
 
 
 # The same, but the readings took a third of the stretch: what lies beside them explains ten.
