@@ -19,15 +19,17 @@ pub struct Wait {
 
 /// A stay of anybody: CPU, from when to when, and the name.
 pub type Held = (i64, i64, i64, u32);
+/// A waiting task, its name, and who had the CPU.
+pub type Waiter = (i64, u32, Option<u32>);
 
 /// Time by waiting task, its name, and who had the CPU; `None` where nobody is known to have had it.
-pub fn holders(waits: Vec<Wait>, moves: &[(i64, i64, i64)], stays: &[Held]) -> FxHashMap<(i64, u32, Option<u32>), i64> {
+pub fn holders(waits: Vec<Wait>, moves: &[(i64, i64, i64)], stays: &[Held]) -> FxHashMap<Waiter, i64> {
     let mut on: FxHashMap<i64, Vec<Held>> = FxHashMap::default();
     for &stay in stays {
         on.entry(stay.0).or_default().push(stay);
     }
     on.values_mut().for_each(|stays| stays.sort_by_key(|stay| stay.1));
-    let mut found: FxHashMap<(i64, u32, Option<u32>), i64> = FxHashMap::default();
+    let mut found: FxHashMap<Waiter, i64> = FxHashMap::default();
     for wait in cut(waits, moves) {
         let mut rest = wait.end_ns - wait.start_ns;
         let held = on.get(&wait.cpu).map_or(&[][..], Vec::as_slice);

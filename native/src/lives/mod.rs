@@ -90,7 +90,11 @@ pub struct Away {
 }
 
 /// By number and name.
-type Lives = FxHashMap<(i64, u32), Life>;
+/// A task's number, and its name.
+pub type Named = (i64, u32);
+/// A row of the table lives.
+pub type LifeOf = (Named, Life);
+type Lives = FxHashMap<Named, Life>;
 
 /// In order of task and of when they ended, each once: what lies across the edge of two pieces of a
 /// timeline is in both.
@@ -181,12 +185,10 @@ impl Teller<'_> {
         let (facts, known) = (self.facts, self.facts.known);
         // Its first sign of life.
         let seen = facts.inside(stay.in_ns - stay.wait_ns.unwrap_or(0));
-        let told = known.of_bundle.filter(|told| told.0 == stay.tid && birth.is_none() && told.1 <= seen);
+        let victim = known.of_bundle.filter(|run| run.0 == stay.tid && birth.is_none() && run.1 <= seen);
         let at = birth.map_or(known.window.0, |birth| facts.born.start(birth));
-        let earliest = facts.inside(told.map_or(at, |told| told.1)).min(seen);
-        let sure = birth.is_some()
-            || told.is_some()
-            || (known.born.is_some() && facts.is_all_owned(earliest, seen));
+        let earliest = facts.inside(victim.map_or(at, |run| run.1)).min(seen);
+        let sure = birth.is_some() || victim.is_some() || (known.born.is_some() && facts.is_all_owned(earliest, seen));
         (earliest, if sure { earliest } else { seen })
     }
 
@@ -279,7 +281,11 @@ impl Teller<'_> {
         let following = if again {
             let births = facts.born.places(last.tid);
             let next = birth.map_or(births.start, |birth| birth + 1);
-            if births.contains(&next) { facts.born.start(next) } else { end }
+            if births.contains(&next) {
+                facts.born.start(next)
+            } else {
+                end
+            }
         } else {
             end
         };
@@ -290,17 +296,15 @@ impl Teller<'_> {
         let latest = if dead { out } else { exited.map_or(end, |exited| exited.max(out)) };
         let mut latest = latest.min(following.max(out));
         let mut gone = exited.is_some();
-        if let Some(told) = known.of_bundle.filter(|told| told.0 == last.tid && !gone && !dead && told.2 >= out) {
-            (latest, gone) = (told.2.clamp(out, end), true);
+        if let Some(victim) = known.of_bundle.filter(|run| run.0 == last.tid && !gone && !dead && run.2 >= out) {
+            (latest, gone) = (victim.2.clamp(out, end), true);
         }
         // Whoever ends must run to do so: who has left a CPU alive and came to none since is there.
         let alive = last.asleep || last.runnable;
         let sure = dead
             || gone
             || last.out_ns >= end
-            || (!again
-                && (known.died.is_some() || (alive && known.all_cpus))
-                && facts.is_all_owned(out, latest));
+            || (!again && (known.died.is_some() || (alive && known.all_cpus)) && facts.is_all_owned(out, latest));
         // Whoever ended unseen may have executed a program before.
         (latest, if sure { facts.lost_within(out, latest).0 } else { out })
     }
@@ -337,7 +341,7 @@ impl Teller<'_> {
 /// Tasks of which a stay has more than one name, as the sums have them: those whose stays under a name
 /// do not add up to its time on CPU.
 pub fn of_several_names(stays: &[Stay], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
-    let mut rest: FxHashMap<(i64, u32), i64> = FxHashMap::default();
+    let mut rest: FxHashMap<Named, i64> = FxHashMap::default();
     for sum in sums {
         *rest.entry((sum.tid, sum.comm)).or_default() += sum.ns;
     }
@@ -349,12 +353,12 @@ pub fn of_several_names(stays: &[Stay], sums: &[Sum], facts: &Facts) -> FxHashSe
 
 /// The lives of tasks that had a CPU, by number and name, and what each did before its stays, which
 /// are returned as they are numbered there.
-pub fn told(
+pub fn of_stays(
     stays: Vec<Stay>,
     sums: &[Sum],
     known: &Known,
     names: &Interner,
-) -> (Vec<((i64, u32), Life)>, Vec<Stay>, Vec<Away>) {
+) -> (Vec<LifeOf>, Vec<Stay>, Vec<Away>) {
     let mut stays = ordered(stays);
     forget_left(&mut stays, known);
     let facts = Facts::of(known, &stays);

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::Interner;
-use crate::lives::Life;
+use crate::lives::{Life, LifeOf, Named};
 
 /// Time on CPU of a task under a name.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +20,8 @@ pub struct Sum {
 }
 
 /// In order of number and name.
-pub fn settled(lives: FxHashMap<(i64, u32), Life>, sums: &[Sum], names: &Interner) -> Vec<((i64, u32), Life)> {
-    let mut on_cpu: FxHashMap<(i64, u32), (i64, i64)> = FxHashMap::default();
+pub fn settled(lives: FxHashMap<Named, Life>, sums: &[Sum], names: &Interner) -> Vec<LifeOf> {
+    let mut on_cpu: FxHashMap<Named, (i64, i64)> = FxHashMap::default();
     for sum in sums {
         let of = on_cpu.entry((sum.tid, sum.comm)).or_default();
         (of.0, of.1) = (of.0 + sum.ns, of.1 + if sum.own { sum.ns } else { 0 });
@@ -30,7 +30,7 @@ pub fn settled(lives: FxHashMap<(i64, u32), Life>, sums: &[Sum], names: &Interne
     for &key in on_cpu.keys() {
         every.entry(key).or_default();
     }
-    let mut rows: Vec<((i64, u32), Life)> = every.into_iter().collect();
+    let mut rows: Vec<LifeOf> = every.into_iter().collect();
     rows.sort_by_key(|&((tid, comm), _)| (tid, names.get(comm)));
     for names_of_one in rows.chunk_by_mut(|one, other| one.0 .0 == other.0 .0) {
         settle(names_of_one, &on_cpu);
@@ -38,8 +38,8 @@ pub fn settled(lives: FxHashMap<(i64, u32), Life>, sums: &[Sum], names: &Interne
     rows
 }
 
-fn settle(rows: &mut [((i64, u32), Life)], on_cpu: &FxHashMap<(i64, u32), (i64, i64)>) {
-    let of = |key: &(i64, u32)| on_cpu.get(key).copied().unwrap_or_default();
+fn settle(rows: &mut [LifeOf], on_cpu: &FxHashMap<Named, (i64, i64)>) {
+    let of = |key: &Named| on_cpu.get(key).copied().unwrap_or_default();
     let other: Vec<i64> = rows.iter().map(|(key, life)| of(key).0 - life.on_cpu).collect();
     // What of a task's time on CPU goes from one of its names to another. Where events contradict
     // each other the sums can have more of a task, or less, than its stays: its life is as long.
@@ -73,7 +73,7 @@ fn hold(life: &mut Life) {
 
 /// Where something of a task was lost that had several names, it may have had any of them at any time
 /// at which it is not known under which it was.
-fn pool(rows: &mut [((i64, u32), Life)]) {
+fn pool(rows: &mut [LifeOf]) {
     let sum = |of: fn(&Life) -> i64| rows.iter().map(|(_, life)| of(life)).sum::<i64>();
     if rows.len() < 2 || sum(|life| life.lost) == 0 {
         return;

@@ -5,11 +5,12 @@ use arrow::datatypes::Int64Type;
 
 use crate::error::Result;
 use crate::intern::{Interner, Labels};
-use crate::lives::{Away, Life, Stay};
+use crate::lives::holders::Waiter;
+use crate::lives::{Away, Life, LifeOf, Stay};
 use crate::tables::{optional, plain, Plan};
 
 /// A row per task's number and name.
-pub fn lives(rows: &[((i64, u32), Life)], names: &Interner) -> Result<RecordBatch> {
+pub fn lives(rows: &[LifeOf], names: &Interner) -> Result<RecordBatch> {
     let labels = Labels::new(names.values());
     let number = |value: fn(&Life) -> i64| move || plain::<Int64Type>(rows.iter().map(|(_, life)| value(life)));
     let mut plan = Plan::new();
@@ -47,7 +48,7 @@ pub fn away(stays: &[Stay], rows: &[Away], names: &Interner) -> Result<RecordBat
 }
 
 /// A row per waiting task, its name, and who had the CPU.
-pub fn holders(rows: &[((i64, u32, Option<u32>), i64)], names: &Interner) -> Result<RecordBatch> {
+pub fn holders(rows: &[(Waiter, i64)], names: &Interner) -> Result<RecordBatch> {
     let labels = Labels::new(names.values());
     let mut plan = Plan::new();
     plan.add("tid", || plain::<Int64Type>(rows.iter().map(|((tid, ..), _)| *tid)))
