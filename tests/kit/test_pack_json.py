@@ -3,9 +3,9 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,17 @@ values = st.recursive(
 )
 
 
+# Of processor time: how long it takes by the clock is up to what else runs.
+def in_seconds() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+
+
 def said_of(awk: str, data: bytes, key: str = "") -> tuple[bool, str]:
     command = [*AWKS[awk], "-f", str(CHECK)]
     env = {**os.environ, "LC_ALL": "C", "netcost_key": key}
-    done = subprocess.run(command, input=data, capture_output=True, env=env, timeout=60)
+    done = subprocess.run(
+        command, input=data, capture_output=True, env=env, timeout=600, preexec_fn=in_seconds
+    )
     assert done.stderr == b""
     said = done.stdout.decode(errors="replace")
     assert said.count("\n") == done.returncode
@@ -114,9 +121,7 @@ def test_a_large_one_takes_seconds(awk: str, shape: str) -> None:
         "quotes": json.dumps('"' * 500_000),
         "numbers": json.dumps([1] * 300_000),
     }[shape]
-    began = time.monotonic()
     assert said_of(awk, text.encode()) == (True, "")
-    assert time.monotonic() - began < 30
 
 
 # A decimal comma, as an awk wrote it in a locale that has one; cut short; not of netcost-record.
