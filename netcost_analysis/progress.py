@@ -2,9 +2,12 @@
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+
+_PATIENCE_S = 1.0
 
 
 def _watched() -> bool:
@@ -24,19 +27,21 @@ def progress(label: str) -> Iterator[Callable[[float], None] | None]:
     if not _watched():
         yield None
         return
+    started = time.monotonic()
     bar: Any = None
 
     def advance(fraction: float) -> None:
         nonlocal bar
         if bar is None:
-            # Its import would be felt by those who wait for little.
+            if time.monotonic() - started < _PATIENCE_S:
+                return
+            # tqdm(delay=) would wait as well, once it is imported: a first answer has no time for it.
             from tqdm.auto import tqdm
 
             bar = tqdm(
                 total=100,
                 desc=label,
                 leave=False,
-                delay=1,
                 bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}",
             )
         bar.update(100 * fraction - bar.n)
