@@ -30,7 +30,21 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-@click.command("ask", short_help="Ask any question of the package: netcost ask --list.")
+class _Asking(click.Command):
+    # `netcost ask QUESTION --help` is about the question.
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if {"-h", "--help"} & set(args):
+            from ..questions.ask import questions
+
+            for name in set(args) & set(questions()):
+                print(f"netcost ask {name} PATH: {questions()[name].documentation}")
+                ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "ask", cls=_Asking, short_help="Ask any question of the package: netcost ask --list."
+)
 @click.argument("question")
 @capture_arguments
 @click.option(

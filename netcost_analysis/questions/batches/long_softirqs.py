@@ -52,6 +52,10 @@ def long_softirqs(
     ------
     MissingEventsError
         Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirq_chains.
     """
     chains = softirq_chains(timeline)
     return outliers_from(chains, longer_ns, fewer_packets, longest)
