@@ -31,7 +31,7 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 class _Asked(click.Command):
-    # Its options are the command's and those of the question that is asked.
+    # Its options are the command's and those of the question that is asked, which --help is about.
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         from ..questions.ask import questions
@@ -43,6 +43,12 @@ class _Asked(click.Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = options(ctx.obj) if ctx.obj is not None else []
         return [*own, *super().get_params(ctx)]
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if ctx.obj is None:
+            super().format_help_text(ctx, formatter)
+        else:
+            formatter.write(f"\n{ctx.obj.name}: {ctx.obj.documentation}\n")
 
 
 @click.command("ask", cls=_Asked, short_help="Ask any question of the package: netcost ask --list.")

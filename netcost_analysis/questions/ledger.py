@@ -78,21 +78,28 @@ class Own(NamedTuple):
 class Ledger:
     """The victim x thief matrix of one timeline.
 
-    by: what victims are told apart by. ns: int64, a row per victim (falling by what it lost), a
-    column per thief (falling by what it took): time the thief ran on top of the victim in cost
-    class stolen. max_ns: the same with stolen_or_synchronous added, time that may have been the
-    victim's own, and, last, a column "NET_RX, not recorded" for each softirq vector and interrupt
-    of which the kernel counted some that no event shows; the truth lies between. on_cpu_ns: Int64
-    per victim, its time on CPU whoever used it, NA where sched_switch was not recorded. task_ns:
-    Int64, the part in which it ran itself, and task_min_ns what of it surely was its own, without
-    the columns "..., not recorded". elsewhere: int64, a row per other cost class (from_idle,
-    scheduled, synchronous), a column per thief. window_ns, cpus, recorded_share, owned_share (of
-    the CPUs' window what was recorded without loss, and of that what has a known owner), notes: of
-    the timeline.
+    Its frames are made on first use, from what they show as plain integers.
 
-    The frames are made on first use, from what they show as plain integers: victims (a comm, a
-    (tid, comm), or a CPU), thieves, least and most (rows of ns and max_ns), own (per victim, None
-    where that is not known) and others (by cost class, then by thief).
+    Attributes
+    ----------
+    by : str
+        What victims are told apart by.
+    victims : tuple
+        Each a comm, a (tid, comm), or a CPU; falling by what it lost.
+    thieves : tuple of str
+        What ran, falling by what it took.
+    least, most : tuple
+        The rows of ns and max_ns.
+    own : tuple or None
+        Per victim on_cpu_ns, task_min_ns and task_ns; None where they are not known.
+    others : dict
+        By cost class, then by thief, ns of no victim.
+    window_ns, cpus : int, list of int
+        How long the timeline is, and of which CPUs.
+    recorded_share, owned_share : float or None
+        Of the CPUs' window what was recorded without loss, and of that what has a known owner.
+    notes : list of str
+        Those of the timeline.
     """
 
     by: By
@@ -114,32 +121,44 @@ class Ledger:
 
     @cached_property
     def ns(self) -> "pd.DataFrame":
-        """What was stolen from each victim, by thief."""
+        """What was stolen from each victim, by thief, ns (int64).
+
+        Time the thief ran on top of the victim in cost class stolen: a row per victim, a column per
+        thief.
+        """
         return self._matrix(self.least)
 
     @cached_property
     def max_ns(self) -> "pd.DataFrame":
-        """The same at most."""
+        """The same at most.
+
+        With stolen_or_synchronous added, time that may have been the victim's own, and, last, a
+        column "NET_RX, not recorded" for each softirq vector and interrupt of which the kernel
+        counted some that no event shows; the truth lies between.
+        """
         return self._matrix(self.most)
 
     @cached_property
     def on_cpu_ns(self) -> "pd.Series[int]":
-        """Each victim's time on CPU."""
+        """Each victim's time on CPU, whoever used it (Int64, NA without sched_switch)."""
         return self._per_victim("on_cpu_ns", "ns")
 
     @cached_property
     def task_min_ns(self) -> "pd.Series[int]":
-        """What of it the victim surely ran itself."""
+        """What of it the victim surely ran itself, without what was not recorded (Int64)."""
         return self._per_victim("task_min_ns", "task_min_ns")
 
     @cached_property
     def task_ns(self) -> "pd.Series[int]":
-        """What of it the victim ran itself, as far as was recorded."""
+        """What of it the victim ran itself, as far as was recorded (Int64)."""
         return self._per_victim("task_ns", "ns")
 
     @cached_property
     def elsewhere(self) -> "pd.DataFrame":
-        """What was stolen from no task, by cost class and thief."""
+        """What was stolen from no task, ns (int64).
+
+        A row per other cost class (from_idle, scheduled, synchronous), a column per thief.
+        """
         import pandas as pd
 
         rows = [list(taken.values()) for taken in self.others.values()]
@@ -194,7 +213,20 @@ class Ledger:
         return _share(self.max_ns, self.on_cpu_ns)
 
     def gathered(self, victims: int, thieves: int | None = None) -> "Gathered":
-        """The first so many victims and thieves (None: all); the others in one more, one as is."""
+        """The first victims and thieves; the others in one more, one as is.
+
+        Parameters
+        ----------
+        victims : int
+            How many.
+        thieves : int, optional
+            How many; all unless given.
+
+        Returns
+        -------
+        Gathered
+            The smaller matrix.
+        """
         many = len(self.thieves)
         kinds = _groups(many, many if thieves is None else thieves)
         names = [self.thieves[one[0]] if len(one) == 1 else f"{len(one)} others" for one in kinds]
@@ -244,11 +276,32 @@ def _share(ns: "pd.DataFrame", on_cpu_ns: "pd.Series[int]") -> "pd.DataFrame":
 def ledger(timeline: Timeline, by: By = "comm") -> Ledger:
     """The victim x thief matrix of a timeline.
 
-    by: "comm" (victims by command), "tid" (by task), "cpu" (all tasks of a CPU), "device" (victims
-    by command, and everything a device did gathered in one thief). Raises ValueError for another
-    by, CaptureError as the timeline does. Source: the timeline's sums, that is its segments summed
-    by owner; idle time is nobody's, so the idle task is no victim and what ran on top of it is in
-    elsewhere as from_idle.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    by : {"comm", "tid", "cpu", "device"}
+        Victims by command, by task, or all tasks of a CPU; "device" is as "comm", with everything a
+        device did gathered in one thief.
+
+    Returns
+    -------
+    Ledger
+        The matrix, in ns, and what belongs to no victim.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    CaptureError
+        As the timeline does.
+
+    Notes
+    -----
+    Idle time is nobody's: the idle task is no victim, and what ran on top of it is in elsewhere as
+    from_idle.
+
+    Source: the timeline's sums, that is its segments summed by owner.
     """
     check_by(by)
     rows = timeline.owned_by(by)

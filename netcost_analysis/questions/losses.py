@@ -51,39 +51,62 @@ _OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """Per victim, where its time on CPU went.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). Returns a row per victim, falling by what it
-    lost; all columns int64 ns except on_cpu_ns, task_min_ns, task_ns, displaced_ns, monitor_ns
-    (Int64, NA where unknown) and the shares (float, NaN where unknown):
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    by : {"comm", "tid", "cpu", "device"}
+        What victims are told apart by; "device" is as "comm".
 
-    - on_cpu_ns: from switch-in to switch-out, whoever used it; task_ns: the part in which the task
-      itself ran; task_min_ns: without stolen_unrecorded_ns.
-    - stolen_ns: interrupt-context time on top of it that came from an interrupt; stolen_max_ns adds
-      stolen_or_synchronous_ns, which may have been its own, and stolen_unrecorded_ns: of the time
-      that it is said to have run, what interrupts and softirqs may have had that the kernel counted
-      and no event shows (0 where no count proves any missing). stolen_share, stolen_max_share: of
-      on_cpu_ns.
-    - stolen_hardirq_ns, stolen_vector_ns, stolen_nmi_ns and one stolen_softirq_<VEC>_ns per softirq
-      (NET_RX with its polls): with stolen_unrecorded_ns these add up to stolen_max_ns.
-      stolen_device_<device>_ns: what can be laid at a device, its hardirqs and polls.
-    - stolen_network_ns: of stolen_ns what is network; stolen_network_max_ns: of stolen_max_ns what
-      may be; stolen_network_share, stolen_network_max_share: of on_cpu_ns.
-    - stolen_own_ns: of stolen_network_ns what softirqs worked on the victim's own packets, as their
-      sockets or the packets name the owner; stolen_own_max_ns: all of its softirqs that may have,
-      but for another's for certain. NA where neither was recorded.
-    - synchronous_ns: softirqs it raised itself, on its own send or receive path. scheduled_ns:
-      network work it did as a kthread, with the interrupts on top. displaced_ns: time it waited,
-      runnable, while such a kthread had its CPU; NA without sched_switch
-      or where the CPUs' clocks disagree.
-    - unknown_ns: it was current, what ran is unknown. unknown_max_ns adds what it may have been on
-      a CPU that nobody is known to have had, between its stays and while it was there; by name all
-      of that where events were lost, for tasks of that name may have lived there unseen: each
-      victim's upper bound by itself, they do not add up.
-    - monitor_ns: what utime + stime would say under the accounting of the bundle's kernel
-      configuration, NA without one. Where interrupts are not charged and unknown_ns is not 0, it is
-      an upper bound.
+    Returns
+    -------
+    pandas.DataFrame
+        A row per victim, falling by what it lost; all columns int64 ns except on_cpu_ns,
+        task_min_ns, task_ns, displaced_ns, monitor_ns, stolen_own_ns, stolen_own_max_ns (Int64, NA
+        where unknown) and the shares (float, of on_cpu_ns, NaN where unknown). Notes says what each
+        is.
 
-    Raises ValueError for another by, CaptureError as the timeline does. Source: the timeline's
-    sums; the counters beside the trace.
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    CaptureError
+        As the timeline does.
+
+    Notes
+    -----
+    on_cpu_ns is from switch-in to switch-out, whoever used it; task_ns the part in which the task
+    itself ran; task_min_ns that without stolen_unrecorded_ns.
+
+    stolen_ns is interrupt-context time on top of it that came from an interrupt; stolen_max_ns adds
+    stolen_or_synchronous_ns, which may have been its own, and stolen_unrecorded_ns: of the time
+    that it is said to have run, what interrupts and softirqs may have had that the kernel counted
+    and no event shows (0 where no count proves any missing).
+
+    stolen_hardirq_ns, stolen_vector_ns, stolen_nmi_ns and one stolen_softirq_<VEC>_ns per softirq
+    (NET_RX with its polls) add up, with stolen_unrecorded_ns, to stolen_max_ns.
+    stolen_device_<device>_ns is what can be laid at a device, its hardirqs and polls.
+
+    stolen_network_ns is of stolen_ns what is network, stolen_network_max_ns of stolen_max_ns what
+    may be. stolen_own_ns is of stolen_network_ns what softirqs worked on the victim's own packets,
+    as their sockets or the packets name the owner; stolen_own_max_ns all of its softirqs that may
+    have, but for another's for certain. Both are NA where neither was recorded.
+
+    synchronous_ns are softirqs it raised itself, on its own send or receive path; scheduled_ns
+    network work it did as a kthread, with the interrupts on top. displaced_ns is time it waited,
+    runnable, while such a kthread had its CPU; NA without sched_switch or where the CPUs' clocks
+    disagree.
+
+    unknown_ns is time in which it was current and what ran is unknown. unknown_max_ns adds what it
+    may have been on a CPU that nobody is known to have had, between its stays and while it was
+    there; by name all of that where events were lost, for tasks of that name may have lived there
+    unseen: each victim's upper bound by itself, they do not add up.
+
+    monitor_ns is what utime + stime would say under the accounting of the bundle's kernel
+    configuration, NA without one. Where interrupts are not charged and unknown_ns is not 0, it is
+    an upper bound.
+
+    Source: the timeline's sums; the counters beside the trace.
     """
     return losses(timeline, by).frame
 

@@ -119,6 +119,14 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
     assert [row["got_share"] for row in told] == list(rows["got_share"])
 
 
+def test_help_on_a_question_is_about_the_question(netcost: Netcost) -> None:
+    told = netcost("ask", "stolen", "--help").out
+    assert told.startswith("netcost ask stolen PATH: Per victim, where its time on CPU went.")
+    assert 'by : {"comm", "tid", "cpu", "device"}' in told
+    assert "timeline :" not in told
+    assert netcost("ask", "--help").out.startswith("Usage: netcost ask [OPTIONS] QUESTION PATH")
+
+
 def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
     assert "note: irq_vectors were not recorded" in netcost("ask", "stolen", NIC).out
 

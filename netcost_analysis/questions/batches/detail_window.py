@@ -10,7 +10,15 @@ if TYPE_CHECKING:
 
 
 class DetailWindow(NamedTuple):
-    """The window of Timeline.excerpt: whether it is only a part, where it begins, its length."""
+    """The window of Timeline.excerpt.
+
+    Attributes
+    ----------
+    is_part : bool
+        Whether it is only a part.
+    offset_ns, duration_ns : int
+        Where it begins, from the capture's start, and its length.
+    """
 
     is_part: bool
     offset_ns: int

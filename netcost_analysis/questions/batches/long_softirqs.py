@@ -52,6 +52,10 @@ def long_softirqs(
     ------
     MissingEventsError
         Without one of the events it needs.
+
+    Notes
+    -----
+    Source: softirq_chains.
     """
     chains = softirq_chains(timeline)
     few = (chains["packets"] < fewer_packets).fillna(False).astype(bool)

@@ -82,6 +82,8 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
     as small as in the curve's slowest step; marginal_share is what of expected_share batches
     cannot lower. packet_part_ns and poll_part_ns are a packet's own cost through all devices, and
     that of the polls, softirq and interrupt around a batch of device.
+
+    Source: each step's polls and sums, and the costs of poll_costs.
     """
     steps = experiment.steps
     if "bundle" not in steps:

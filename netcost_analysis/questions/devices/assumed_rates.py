@@ -57,6 +57,10 @@ def assumed_rates(
         As device_traffic does.
     ArgumentError
         For an interval of no length.
+
+    Notes
+    -----
+    Source: device_traffic.
     """
     if not interval_s > 0 or not np.isfinite(interval_s):
         raise ArgumentError(f"an interval of {interval_s} s has no rate")

@@ -61,6 +61,8 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     -----
     A count of 0 is a counter that was read and did not grow; a layer without rows was not
     recorded.
+
+    Source: before/ and after/ of net_dev, ethtool -S, tc and softnet_stat.
     """
     return tidy(_read(bundle))
 

@@ -58,6 +58,10 @@ def device_summary(timeline: "Timeline") -> DeviceSummary:
     ------
     MissingEventsError
         Where neither interrupts nor polls were recorded.
+
+    Notes
+    -----
+    Source: device_cost, device_flags.
     """
     costs, flags = device_cost(timeline), None
     # What is damaged of a bundle device_flags says.

@@ -51,6 +51,10 @@ def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True)
     ------
     CaptureError
         Where net/dev was not read twice at known times.
+
+    Notes
+    -----
+    Source: device_traffic.
     """
     rows = carried(bundle, folder, sides, whole=True)
     for side in ("rx", "tx"):

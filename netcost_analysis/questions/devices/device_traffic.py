@@ -86,6 +86,10 @@ def device_traffic(bundle: "Bundle", folder: str = "samples", sides: bool = True
     ------
     CaptureError
         Where net/dev was not read twice at known times.
+
+    Notes
+    -----
+    Source: net/dev in samples/, before/ and after/; speeds as interfaces tells them.
     """
     return carried(bundle, folder, sides)
 

@@ -58,7 +58,20 @@ class Handovers:
     displaced: pd.DataFrame
 
     def totals(self, victim: Task | None, displaced_ns: int | None = None) -> Totals:
-        """Sums, and the victim's. displaced_ns: its waits for any kernel thread's network work."""
+        """What all hand-overs come to, and the victim's part.
+
+        Parameters
+        ----------
+        victim : int or str, optional
+            By comm or tid.
+        displaced_ns : int, optional
+            Its waits for any kernel thread's network work.
+
+        Returns
+        -------
+        Totals
+            Sums.
+        """
         frame = self.handovers
         known = frame[["polls", "packets"]].notna().all()
         polls, packets = (
