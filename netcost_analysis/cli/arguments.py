@@ -16,8 +16,15 @@ else:
     # Older ones of click's take no type of their own.
     Type = click.ParamType
 
+
 # Counts and lengths. Times have 64 bits, and are added to others.
-_COUNT = click.IntRange(0, 2**62)
+class _Count(click.IntRange):
+    # What 64 bits hold is no reader's business.
+    def _describe_range(self) -> str:
+        return "x>=0"
+
+
+_COUNT = _Count(0, 2**62)
 # "nan" is in no range that has an end.
 _AMOUNT = click.FloatRange(0, float("inf"), max_open=True)
 

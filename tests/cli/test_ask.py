@@ -40,7 +40,7 @@ def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
         (("migration_verdict", "--victim", "7"), {"victim": 7}),
         (("migration_verdict", "--victim", "7z"), {"victim": "7z"}),
         (("rolling_stolen", "--by", "tid"), {"by": "tid"}),
-        (("episodes", "--victim", "7"), {"victim": "7"}),
+        (("episodes", "--victim", "7"), {"victim": 7}),
         (("stolen",), {}),
     ],
 )
@@ -121,7 +121,8 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
 
 def test_help_on_a_question_is_about_the_question(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", "--help").out
-    assert told.startswith("netcost ask stolen PATH: Per victim, where its time on CPU went.")
+    assert "\nstolen: Per victim, where its time on CPU went." in told
+    assert "--by [comm|tid|cpu|device]" in told
     assert 'by : {"comm", "tid", "cpu", "device"}' in told
     assert "timeline :" not in told
     assert netcost("ask", "--help").out.startswith("Usage: netcost ask [OPTIONS] QUESTION PATH")
@@ -144,7 +145,7 @@ def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
         (("accounts", NIC, "--calibration", NIC), "is no experiment: it is a single bundle"),
         (("rolling_stolen", NIC, "--victim", "opensl"), "no task 'opensl' in the window; there"),
         (("migration_verdict", NIC, "--victim", "99"), "no task 99 in the window; there are"),
-        (("stolen", SWEEP), "is an experiment, and stolen is asked of a recording"),
+        (("stolen", SWEEP), "stolen is asked of a recording, and "),
         (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
         (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),
         (("ledger", NIC, "-o", "x.csv"), "-o takes one table: choose it with --table"),
