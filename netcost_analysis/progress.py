@@ -35,7 +35,7 @@ def progress(label: str) -> Iterator[Callable[[float], None] | None]:
         if bar is None:
             if time.monotonic() - started < _PATIENCE_S:
                 return
-            # tqdm(delay=) waits as well, once it is imported: a first answer has no time for it.
+            # tqdm(delay=) would wait as well, once imported: a first answer has no time for that.
             from tqdm.auto import tqdm
 
             bar = tqdm(

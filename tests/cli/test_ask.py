@@ -41,6 +41,7 @@ def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
         (("migration_verdict", "--victim", "7z"), {"victim": "7z"}),
         (("rolling_stolen", "--by", "tid"), {"by": "tid"}),
         (("episodes", "--victim", "7"), {"victim": 7}),
+        (("device_totals", "--folder", "7"), {"folder": "7"}),
         (("stolen",), {}),
     ],
 )
