@@ -184,9 +184,7 @@ impl Teller<'_> {
         let told = known.of_bundle.filter(|told| told.0 == stay.tid && birth.is_none() && told.1 <= seen);
         let at = birth.map_or(known.window.0, |birth| facts.born.start(birth));
         let earliest = facts.inside(told.map_or(at, |told| told.1)).min(seen);
-        let sure = birth.is_some()
-            || told.is_some()
-            || (known.born.is_some() && facts.is_all_owned(earliest, seen));
+        let sure = birth.is_some() || told.is_some() || (known.born.is_some() && facts.is_all_owned(earliest, seen));
         (earliest, if sure { earliest } else { seen })
     }
 
@@ -279,7 +277,11 @@ impl Teller<'_> {
         let following = if again {
             let births = facts.born.places(last.tid);
             let next = birth.map_or(births.start, |birth| birth + 1);
-            if births.contains(&next) { facts.born.start(next) } else { end }
+            if births.contains(&next) {
+                facts.born.start(next)
+            } else {
+                end
+            }
         } else {
             end
         };
@@ -298,9 +300,7 @@ impl Teller<'_> {
         let sure = dead
             || gone
             || last.out_ns >= end
-            || (!again
-                && (known.died.is_some() || (alive && known.all_cpus))
-                && facts.is_all_owned(out, latest));
+            || (!again && (known.died.is_some() || (alive && known.all_cpus)) && facts.is_all_owned(out, latest));
         // Whoever ended unseen may have executed a program before.
         (latest, if sure { facts.lost_within(out, latest).0 } else { out })
     }

@@ -84,12 +84,7 @@ fn sums(batch: &RecordBatch, strings: &mut Interner) -> crate::error::Result<Vec
 /// When each task was there, as the tables lives and away. `slices`: the table in one piece or
 /// several, of all CPUs.
 #[pyfunction]
-pub fn lives<'py>(
-    py: Python<'py>,
-    slices: Vec<PyTable>,
-    sums: PyTable,
-    facts: Facts,
-) -> PyResult<Bound<'py, PyDict>> {
+pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: Facts) -> PyResult<Bound<'py, PyDict>> {
     let (lives, away) = py.detach(|| -> crate::error::Result<_> {
         let mut strings = Interner::default();
         let mut stays: Vec<Stay> = Vec::new();
@@ -153,8 +148,7 @@ pub fn waited_for(
         let idle = strings.code(idle.as_bytes());
         let mut stays = Vec::new();
         for batch in slices.batches() {
-            let [cpu, tid, begins, ends] =
-                ["cpu", "tid", "in_ns", "out_ns"].map(|name| read::numbers(batch, name));
+            let [cpu, tid, begins, ends] = ["cpu", "tid", "in_ns", "out_ns"].map(|name| read::numbers(batch, name));
             let (cpu, tid, begins, ends) = (cpu?, tid?, begins?, ends?);
             let comm = read::comms(batch, "comm", &mut strings)?;
             let name = |row: usize| if tid.is_valid(row) && tid.value(row) == 0 { idle } else { comm[row] };
