@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .._native import ArrowTable
     from ..timeline.timeline import Timeline
 
 State = TypeVar("State")
@@ -129,6 +130,16 @@ def windows(timeline: "Timeline") -> "Iterator[Timeline]":
         first = start_ns <= int(summary["start_ns"])
         start_s = timeline.start_s if first else (start_ns - origin) / 1e9
         yield capture.timeline(start_s, end_s, timeline.cpus)
+
+
+def arrow(timeline: "Timeline", table: str) -> "ArrowTable":
+    """A table as native has it, for what native pairs."""
+    return timeline.load(table).table(table)
+
+
+def arrows(timeline: "Timeline", table: str) -> "list[ArrowTable]":
+    """The same of each of windows()."""
+    return [arrow(window, table) for window in windows(timeline)]
 
 
 def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:

@@ -7,7 +7,7 @@ from .. import _native
 from ..capture.manifest import Victim
 from ..capture.requires import unrecorded
 from ..progress import progress
-from .inputs import windows
+from .inputs import arrows
 
 if TYPE_CHECKING:
     from .._native import ArrowTable
@@ -80,8 +80,7 @@ def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
     """
     whole = everywhere(timeline)
     facts = facts_of(whole)
-    slices = [window.table("slices") for window in windows(whole)]
-    return _native.lives(slices, whole.table("sums"), facts)
+    return _native.lives(arrows(whole, "slices"), whole.table("sums"), facts)
 
 
 def facts_of(whole: "Timeline") -> Facts:

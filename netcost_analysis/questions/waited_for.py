@@ -8,6 +8,7 @@ from ..timeline.aggregate import lives_by, summed
 from ..timeline.by import By, check_by, victim_keys
 from ..timeline.task import comm_of
 from ..timeline.timeline import Timeline
+from . import inputs
 from .losses import share_of
 from .question import question
 
@@ -70,10 +71,11 @@ def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
     check_by(by)
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
-    timeline.load("slices", "migrations")
+    inputs.preload(timeline, ("slices", "migrations"))
     cpus = list(timeline.summary["cpus"])
-    away, slices, migrations = map(timeline.table, ("away", "slices", "migrations"))
-    found = _native.columns(_native.waited_for(away, slices, migrations, cpus, _IDLE))
+    slices, migrations = (inputs.arrow(timeline, name) for name in ("slices", "migrations"))
+    waits = _native.waited_for(timeline.table("away"), slices, migrations, cpus, _IDLE)
+    found = _native.columns(waits)
     keys = [found[key] for key in victim_keys(by)]
     pairs = zip(zip(*keys, strict=True), found["holder_comm"], strict=True)
     ns_of = summed(zip(pairs, found["ns"], strict=True))
