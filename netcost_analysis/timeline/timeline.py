@@ -180,7 +180,18 @@ class Timeline:
         return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
 
     def table(self, name: str) -> "ArrowTable":
-        """A table as Arrow, without pandas: what columns() names."""
+        """A table as Arrow, without pandas.
+
+        Parameters
+        ----------
+        name : str
+            As columns() takes it.
+
+        Returns
+        -------
+        ArrowTable
+            With the columns of the DataFrame of that name.
+        """
         self.load(*({name} & set(TABLES)))
         if name in _LIVES and name not in self._tables:
             from ..questions.lives import lives_of

@@ -37,7 +37,11 @@ def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("kept", "sentence", "pictures"),
     [
-        ((*t.IRQ_FORMATS, t.NAPI_POLL), "without sched:sched_switch nobody knows", 9),
+        (
+            (*t.IRQ_FORMATS, t.NAPI_POLL),
+            "The share of its time on CPU is not known: sched:sched_switch",
+            9,
+        ),
         (
             tuple(one for one in t.FORMATS if one is not t.NAPI_POLL),
             "napi:napi_poll was not recorded",
