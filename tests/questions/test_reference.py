@@ -34,5 +34,5 @@ def test_the_stub_is_what_is_declared(reference: ModuleType) -> None:
 def test_every_question_is_in_both(reference: ModuleType) -> None:
     page, stub = reference.page(), reference.stub()
     for name in questions():
-        assert f"| `{name}` |" in page
+        assert f"| [`{name}`](" in page
         assert f"    def {name}(self" in stub
