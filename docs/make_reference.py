@@ -28,8 +28,9 @@ _PAGE_HEAD = """# Questions
 
 `capture.ask.TOPIC.QUESTION()`, the same of a timeline and of an experiment, and
 `netcost ask QUESTION PATH`. What each column means: [columns.md](columns.md). A capture
-that lacks what a question needs gets an answer that says what is missing. Written by
-`make reference` from the declarations in `netcost_analysis/questions/`.
+that lacks what a question needs gets an answer that says what is missing. A question's name leads
+to the file that computes it. Written by `make reference` from the declarations in
+`netcost_analysis/questions/`.
 """
 _TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|---|---|---|"
 _COLUMNS_HEAD = """# Columns and figures
@@ -74,13 +75,18 @@ def _about(topic: str) -> str:
 
 def _row(one: Question[Any, Any]) -> str:
     cells = [
-        f"`{one.name}`",
+        f"[`{one.name}`](../{_file(one)})",
         one.summary,
         " and ".join(_ASKED_OF[kind] for kind in one.sources),
         ", ".join(map(_group, one.groups)),
         ", ".join(f"`{name}={value!r}`" for name, value in one.options.items()),
     ]
     return "| " + " | ".join(cells).replace("  ", " ") + " |"
+
+
+def _file(one: Question[Any, Any]) -> str:
+    # Where it is computed.
+    return f"{one.function.__module__.replace('.', '/')}.py"
 
 
 def _group(group: Group) -> str:

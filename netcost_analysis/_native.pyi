@@ -28,7 +28,9 @@ class Capture:
     def events(
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...
-    def all_events(self, progress: Progress | None = None) -> dict[str, ArrowTable]: ...
+    def all_events(
+        self, progress: Progress | None = None, names: Sequence[str] | None = None
+    ) -> dict[str, ArrowTable]: ...
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...
@@ -75,6 +77,18 @@ class Meaning(Protocol):
 
 def columns(table: ArrowTable) -> dict[str, list[Any]]:
     """A table's columns as lists of int, bool, str and None, for answers without pandas."""
+
+def lives(slices: Sequence[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
+    """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts."""
+
+def waited_for(
+    away: ArrowTable, slices: ArrowTable, migrations: ArrowTable, cpus: Sequence[int], idle: str
+) -> ArrowTable:
+    """Who had the CPU that tasks waited for: tid, comm, holder_comm, ns.
+
+    away: of lives(); slices, migrations: of cpus; idle: the name of the idle task. holder_comm is
+    null where nobody is known to have had the CPU.
+    """
 
 def mask_recording(path: str, out: str, meaning: Meaning) -> dict[str, int]: ...
 def pack_file(path: str, out: str, packing: str) -> None: ...

@@ -2,12 +2,9 @@
 
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-
-_PATIENCE_S = 1.0
 
 
 def _watched() -> bool:
@@ -27,20 +24,19 @@ def progress(label: str) -> Iterator[Callable[[float], None] | None]:
     if not _watched():
         yield None
         return
-    started = time.monotonic()
     bar: Any = None
 
     def advance(fraction: float) -> None:
         nonlocal bar
         if bar is None:
-            if time.monotonic() - started < _PATIENCE_S:
-                return
+            # Its import would be felt by those who wait for little.
             from tqdm.auto import tqdm
 
             bar = tqdm(
                 total=100,
                 desc=label,
                 leave=False,
+                delay=1,
                 bar_format="{desc} {percentage:3.0f} %|{bar}| {elapsed}",
             )
         bar.update(100 * fraction - bar.n)

@@ -141,6 +141,14 @@ check_manifests() {
 	done <"$workspace/texts"
 }
 
+# link_into FOLDER FILE...: links to the files, by their names.
+link_into() {
+	[ $# -gt 1 ] || return 0
+	link_into_folder=$1
+	shift
+	ln -s "$@" "$link_into_folder/" 2>/dev/null || no_room
+}
+
 # stage_files: workspace/stage/NAME as it is to be packed, links to the files themselves, SHA256SUMS among them.
 stage_files() {
 	stage=$workspace/stage/$name
@@ -150,11 +158,24 @@ stage_files() {
 	cut -f 3 "$workspace/paths" | sed 's,/[^/]*$,,; t; d' | sort -u | while IFS= read -r stage_files_folder; do
 		mkdir -p "$stage/$stage_files_folder" 2>/dev/null || exit 1
 	done || no_room
+	# Files that keep their names are linked many at a time: a process for each would take seconds.
+	stage_files_into='' && set --
 	while IFS='	' read -r stage_files_number stage_files_path stage_files_shown; do
+		if [ "$stage_files_number$stage_files_path" = "0$stage_files_shown" ]; then
+			stage_files_folder=
+			case $stage_files_path in */*) stage_files_folder=${stage_files_path%/*} ;; esac
+			if [ "$stage_files_folder" != "$stage_files_into" ] || [ $# -ge 200 ]; then
+				link_into "$stage/$stage_files_into" "$@"
+				stage_files_into=$stage_files_folder && set --
+			fi
+			set -- "$@" "$bundle/$stage_files_path"
+			continue
+		fi
 		stage_files_from=$workspace/masked/$stage_files_number
 		[ "$stage_files_number" != 0 ] || stage_files_from=$bundle/$stage_files_path
 		ln -s "$stage_files_from" "$stage/$stage_files_shown" 2>/dev/null || no_room
 	done <"$workspace/paths"
+	link_into "$stage/$stage_files_into" "$@"
 	(cd "$stage" && find -L . -type f -exec sha256sum {} +) | sed 's,  \./,  ,' | sort -k 2 2>/dev/null >"$workspace/sums" || no_room
 	[ "$(wc -l <"$workspace/sums")" -eq "$(wc -l <"$workspace/paths")" ] || die "cannot read all of $bundle"
 	cp "$workspace/sums" "$stage/SHA256SUMS" 2>/dev/null || no_room

@@ -18,6 +18,7 @@ pub mod host;
 pub mod input;
 pub mod intern;
 pub mod ledger;
+pub mod lives;
 pub mod maps;
 pub mod mask;
 pub mod names;

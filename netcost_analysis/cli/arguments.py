@@ -1,64 +1,79 @@
-# What --with NAME=VALUE gives a question: values of the types that its parameters have.
+# The options that `netcost ask QUESTION` has: the parameters of the question's declaration.
 
-import ast
-import re
-from collections.abc import Callable
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
 if TYPE_CHECKING:
+    from inspect import Parameter
+
     from ..questions.question import Question
 
+    Type = click.ParamType[Any]
+else:
+    # Older ones of click's take no type of their own.
+    Type = click.ParamType
 
-def arguments(question: "Question[Any, Any]", given: tuple[str, ...]) -> dict[str, Any]:
-    """The values of a question's parameters, each of its type; click's UsageError for others."""
-    values = {}
-    for one in given:
-        name, equals, text = one.partition("=")
-        if not equals or name not in question.options:
-            known = ", ".join(f"{key}={value}" for key, value in question.options.items())
-            raise click.UsageError(
-                f"--with {one!r}: {question.name} takes {known or 'nothing'} (NAME=VALUE)"
-            )
-        values[name] = _value(one, text, str(question.parameters[name].annotation))
-    return values
+# Counts and lengths. Times have 64 bits, and are added to others.
+_COUNT = click.IntRange(0, 2**62)
+# "nan" is in no range that has an end.
+_AMOUNT = click.FloatRange(0, float("inf"), max_open=True)
 
 
-def _value(given: str, text: str, kind: str) -> Any:
-    # A value of the parameter's type, as its annotation has it: "int | None", "float", "By".
-    if text == "None" and "None" in kind:
-        return None
-    try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        value = text
-    if many := _MANY.search(kind):
-        one, rest = many.groups()
-        length = None if rest in (None, "...") else 1 + rest.count(one)
-        values = tuple(value) if isinstance(value, list | tuple) else (value,)
-        fits = all(_TAKES[one](each) for each in values)
-        if values and fits and len(values) == (length or len(values)):
-            return values
-    elif any(name in kind and takes(value) for name, takes in _TAKES.items() if name != "str"):
-        return float(value) if "float" in kind else value
-    elif "str" in kind or "Literal" in kind:
-        return value if isinstance(value, str) else text
-    raise click.UsageError(f"--with {given!r}: it takes {_said(kind)}")
+class _Task(Type):
+    name = "tid or comm"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return _COUNT.convert(value, param, ctx) if str(value).isdigit() else value
 
 
-# "tuple[int, ...]", "tuple[int, int]", "collections.abc.Sequence[int]".
-_MANY = re.compile(r"(?:tuple|Sequence)\[(\w+)(?:, (.*?))?\]")
-_TAKES: dict[str, Callable[[Any], bool]] = {
-    "bool": lambda value: isinstance(value, bool),
-    # Counts and lengths. Times have 64 bits, and are added to others.
-    "int": lambda value: type(value) is int and 0 <= value < 2**62,
-    "float": lambda value: type(value) in (int, float) and isfinite(value) and value >= 0,
-    "str": lambda value: isinstance(value, str),
-}
+class _Path(Type):
+    name = "experiment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        from ..capture.experiment import open_experiment
+
+        return open_experiment(value)
 
 
-def _said(kind: str) -> str:
-    plain = re.sub(r"<class '(\w+)'>", r"\1", kind).removeprefix("collections.abc.")
-    return plain + (" (0 or more)" if re.search("int|float", plain) else "")
+class _Many(Type):
+    # "1,2,4".
+
+    def __init__(self, of: Type) -> None:
+        self.of, self.name = of, f"{of.name},..."
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return tuple(self.of.convert(one, param, ctx) for one in str(value).split(","))
+
+
+def options(question: "Question[Any, Any]") -> list[click.Option]:
+    """An option for each parameter that a shell can set; what is not given is None."""
+    return [_option(one) for name, one in question.parameters.items() if name in question.options]
+
+
+def _option(one: "Parameter") -> click.Option:
+    name, kind = f"--{one.name.replace('_', '-')}", _type(one.annotation)
+    default = ",".join(map(str, one.default)) if isinstance(one.default, tuple) else one.default
+    help_text = "" if default in (None, "") else f"{default} unless given."
+    if kind is click.BOOL:
+        return click.Option([f"{name}/--no-{name[2:]}"], default=None, help=help_text)
+    return click.Option([name], type=kind, help=help_text)
+
+
+def _type(annotation: Any) -> Type:
+    if isinstance(annotation, str):
+        return _Path()
+    kinds = {annotation}
+    if get_origin(annotation) in (Union, UnionType):
+        kinds = set(get_args(annotation)) - {NoneType}
+    if kinds == {int, str}:
+        return _Task()
+    [kind] = kinds
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    if get_origin(kind) in (tuple, Sequence):
+        return _Many(_type(get_args(kind)[0]))
+    known: dict[type, Type] = {int: _COUNT, float: _AMOUNT, bool: click.BOOL, str: click.STRING}
+    return known[kind]

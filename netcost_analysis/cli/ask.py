@@ -1,12 +1,13 @@
 # netcost ask: any question of the package from the shell, as text, JSON, CSV or Parquet.
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..units import plural, printable
-from .arguments import arguments
+from .arguments import options
 from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
 from .table import by_importance, columns_option, left_out, say, show, wide_option, with_columns
 
@@ -30,30 +31,30 @@ def _listed(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-class _Asking(click.Command):
-    # `netcost ask QUESTION --help` is about the question.
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if {"-h", "--help"} & set(args):
-            from ..questions.ask import questions
+class _Asked(click.Command):
+    # Its options are the command's and those of the question that is asked.
 
-            for name in set(args) & set(questions()):
-                print(f"netcost ask {name} PATH: {questions()[name].documentation}")
-                ctx.exit()
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        from ..questions.ask import questions
+
+        known = questions()
+        ctx.obj = next((known[word] for word in args if word in known), None)
         return super().parse_args(ctx, args)
 
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        own = options(ctx.obj) if ctx.obj is not None else []
+        return [*own, *super().get_params(ctx)]
 
-@click.command(
-    "ask", cls=_Asking, short_help="Ask any question of the package: netcost ask --list."
-)
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if ctx.obj is None:
+            super().format_help_text(ctx, formatter)
+        else:
+            formatter.write(f"\n{textwrap.indent(ctx.obj.documentation, '  ')}\n")
+
+
+@click.command("ask", cls=_Asked, short_help="Ask any question of the package: netcost ask --list.")
 @click.argument("question")
 @capture_arguments
-@click.option(
-    "--with",
-    "options",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="An argument of the question's function; may be repeated.",
-)
 @output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option("--table", metavar="NAME", help="Of an answer with several tables, this one.")
 @columns_option
@@ -67,7 +68,6 @@ class _Asking(click.Command):
 def command(
     question: str,
     path: str,
-    options: tuple[str, ...],
     output: str | None,
     table: str | None,
     columns: tuple[str, ...] | None,
@@ -76,15 +76,16 @@ def command(
     end: float | None,
     cpus: tuple[int, ...],
     as_json: bool,
+    **given: Any,
 ) -> None:
-    """Ask a question of the package: QUESTION is one of its functions, `--list` has them all.
+    """Ask a question of the package; `--list` has them all.
 
-    Columns and their meaning: docs/columns.md.
+    QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..capture.experiment import is_experiment, open_experiment
 
     one = _question(question)
-    given = arguments(one, options)
+    given = {name: value for name, value in given.items() if value is not None}
     if is_experiment(path):
         answer = open_experiment(path).ask(question, **given)
     else:

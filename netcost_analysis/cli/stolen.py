@@ -8,6 +8,7 @@ from ..errors import AbsentError, no_task
 from ..units import absent, duration, plural, printable, share
 from .ledger import victim_fields, window_fields
 from .main import capture_arguments, json_option, opened, print_json, window_options
+from .stolen_json import beside_victims, waits_of
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ def command(
     from ..questions.completeness.words import quick_verdict
     from ..questions.losses import losses
     from ..questions.network import network_cost, network_words
-    from .stolen_json import beside_victims
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
@@ -102,38 +102,28 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 def _show_life(timeline: "Timeline", victim: str) -> None:
     from ..display.tables import Table, between
-    from ..questions.stolen_time.lifetimes import lifetimes, parts_of_life
+    from ..questions.lifetimes import lived, parts_of_life
 
-    lived = lifetimes(timeline)
-    if victim not in lived.index:
+    row = lived(timeline).rows().get(victim)
+    if row is None:
         return
-    row = lived.loc[[victim]].iloc[0]
     there = between(row["lifetime_ns"], row["lifetime_max_ns"])
     tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
     # Of many tasks that come and go, what they were absent for says nothing.
     absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
     every = "" if timeline.cpus is None else ", on all recorded CPUs"
     print(f"\nIts lifetime{tasks}{every}: {there}{absent_for}\n")
-    parts = parts_of_life(row).itertuples()
-    rows = [[str(one.part), duration(one.ns), share(one.share)] for one in parts]
-    rows += _holders(timeline, victim)
-    show(Table(["", "time", "of its lifetime"], rows))
-
-
-def _holders(timeline: "Timeline", victim: str) -> list[list[str]]:
-    from ..capture.requires import MissingEventsError
-    from ..questions.stolen_time.holders import waited_for
-    from ..questions.stolen_time.stays import everywhere
-
-    try:
-        waits = waited_for(everywhere(timeline))
-    except MissingEventsError:
-        return []
-    rows = waits[waits["comm"] == victim].head(_HOLDERS).itertuples()
-    return [
-        [f"of its waits: for {one.holder_comm}", duration(one.ns), share(one.lifetime_share)]
-        for one in rows
+    rows = [[part, duration(ns), share(of)] for part, ns, of in parts_of_life(row)]
+    waits = waits_of(timeline, victim) or []
+    rows += [
+        [
+            f"of its waits: for {one['holder_comm']}",
+            duration(one["ns"]),
+            share(one["lifetime_share"]),
+        ]
+        for one in waits[:_HOLDERS]
     ]
+    show(Table(["", "time", "of its lifetime"], rows))
 
 
 def _overview(victims: dict[Any, dict[str, Any]], nobodys_ns: int) -> "Table":

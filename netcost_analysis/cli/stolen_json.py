@@ -1,11 +1,8 @@
 # netcost stolen --json: what the text says beside the table of victims.
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..timeline.timeline import Timeline
 
 
@@ -14,17 +11,34 @@ def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
 
     victim: only this one's rows. A question that the capture cannot answer is None.
     """
-    from ..capture.requires import MissingEventsError
-    from ..questions.stolen_time.holders import waited_for
-    from ..questions.stolen_time.lifetimes import lifetimes
-    from ..questions.stolen_time.stays import everywhere
+    from ..questions.lifetimes import lived
+    from .ledger import victim_fields
 
-    lived = waited = None
+    lives = None
     if not timeline.missing["on_cpu"]:
-        lived = _rows(lifetimes(timeline).reset_index(), victim)
-        with suppress(MissingEventsError):
-            waited = _rows(waited_for(everywhere(timeline)), victim)
-    return {"network_cost": _network(timeline), "lifetimes": lived, "waited_for": waited}
+        rows = lived(timeline).rows().items()
+        lives = [
+            {**victim_fields(one, "comm"), **row} for one, row in rows if victim in (None, one)
+        ]
+    waits = waits_of(timeline, victim)
+    return {"network_cost": _network(timeline), "lifetimes": lives, "waited_for": waits}
+
+
+def waits_of(timeline: "Timeline", victim: str | None) -> list[dict[str, Any]] | None:
+    """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
+    from ..capture.requires import MissingEventsError
+    from ..display.tables import plain
+    from ..questions.lives import everywhere
+    from ..questions.waited_for import holders, waited_for
+
+    try:
+        waited_for.require(timeline)
+    except MissingEventsError:
+        return None
+    columns = holders(everywhere(timeline))
+    rows = zip(*columns.values(), strict=True)
+    named = (dict(zip(columns, map(plain, row), strict=True)) for row in rows)
+    return [row for row in named if victim in (None, row["comm"])]
 
 
 def _network(timeline: "Timeline") -> dict[str, Any]:
@@ -38,9 +52,3 @@ def _network(timeline: "Timeline") -> dict[str, Any]:
         "not_recorded": list(cost.not_recorded),
         "of_cpus": [{name: plain(value) for name, value in row.items()} for row in cpus],
     }
-
-
-def _rows(frame: "pd.DataFrame", victim: str | None) -> list[dict[str, Any]]:
-    from ..display.export import rows
-
-    return rows(frame if victim is None else frame[frame["comm"] == victim])

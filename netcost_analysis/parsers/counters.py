@@ -129,29 +129,37 @@ def deltas(counted: pd.DataFrame) -> pd.DataFrame:
     """
     key = str(counted.columns[3])
     values = list(counted.columns[4:])
-    parts = []
-    for name, rows in counted.groupby(key, sort=False):
-        rows = rows.sort_values("at_ns", kind="stable")
-        try:
-            grown = rows[values].astype("Int64").diff().iloc[1:]
-        except OverflowError:
-            raise CaptureError(f"a counter of {name} is larger than any counter can be") from None
-        half = (rows["end_ns"] - rows["begin_ns"]) / 2
-        parts.append(
-            pd.DataFrame(
-                {
-                    "start_ns": rows["at_ns"].to_numpy()[:-1],
-                    "end_ns": rows["at_ns"].to_numpy()[1:],
-                    "interval_ns": rows["at_ns"].diff().to_numpy()[1:].astype("int64"),
-                    "interval_error_ns": ((half + half.shift()).iloc[1:])
-                    .to_numpy()
-                    .astype("int64"),
-                    key: name,
-                }
-            ).join(grown.mask(grown < 0).reset_index(drop=True))
-        )
-    if not parts:
+    if counted.empty:
         columns = ["start_ns", "end_ns", "interval_ns", "interval_error_ns", key, *values]
         return pd.DataFrame({column: pd.Series(dtype="int64") for column in columns})
-    frame = pd.concat(parts, ignore_index=True)
+    rows = counted.sort_values("at_ns", kind="stable", ignore_index=True)
+    exact, of_key = _exact(rows, key, values), rows.groupby(key, sort=False)
+    grown = exact - exact.groupby(rows[key], sort=False).shift()
+    half = (rows["end_ns"] - rows["begin_ns"]) / 2
+    start_ns = of_key["at_ns"].shift(fill_value=0)
+    frame = pd.DataFrame(
+        {
+            "start_ns": start_ns,
+            "end_ns": rows["at_ns"],
+            "interval_ns": rows["at_ns"] - start_ns,
+            "interval_error_ns": half + half.groupby(rows[key], sort=False).shift(fill_value=0),
+            key: rows[key],
+        }
+    ).join(grown.mask(grown < 0))
+    # The first reading of each has none before it.
+    frame = frame[of_key.cumcount() > 0].astype({"interval_error_ns": "int64"})
     return frame.sort_values(["start_ns", key], kind="stable", ignore_index=True)
+
+
+def _exact(rows: pd.DataFrame, key: str, values: list[str]) -> pd.DataFrame:
+    try:
+        return rows[values].astype("Int64")
+    except OverflowError:
+        for name, own in rows.groupby(key, sort=False):
+            try:
+                own[values].astype("Int64")
+            except OverflowError:
+                raise CaptureError(
+                    f"a counter of {name} is larger than any counter can be"
+                ) from None
+        raise

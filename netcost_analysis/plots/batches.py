@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from .marks import limit
-from .palette import INK, KIND
+from .palette import INK, KIND, time_unit
 
 # Budgets and rings are powers of two; so are the marks: 16, 32, 48, 64.
 _STEPS = (1, 1.6, 2, 4, 5, 8, 10)
@@ -47,13 +47,11 @@ def cost_per_packet(ax: Axes, polls: pd.DataFrame) -> None:
     groups = each.groupby(known["work"].astype("int64"))
     table = groups.quantile(np.array([0.25, 0.5, 0.75])).unstack()
     table = table[groups.size() >= min(5, max(groups.size().max(), 1))] if len(table) else table
+    scale, unit = time_unit(float(table[0.5].max()) if len(table) else 0)
     if len(table):
-        scale, unit = (1e3, "µs") if float(table[0.5].max()) >= 2000 else (1.0, "ns")
         x = table.index.to_numpy()
         ax.vlines(x, table[0.25] / scale, table[0.75] / scale, color=KIND["poll"], linewidth=2.5)
         ax.plot(x, table[0.5] / scale, "o", color=INK, markersize=3)
-    else:
-        unit = "ns"
     ax.set_ylim(bottom=0)
     ax.set_xlim(left=0)
     ax.set_xlabel("packets in the poll")
@@ -85,7 +83,7 @@ def _count_axes(ax: Axes, x: str, y: str) -> None:
         ax.set_yscale("log")
         ax.set_ylim(0.7, max(heights) * 2)
         ax.yaxis.set_major_locator(LogLocator(10))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{count:,.0f}"))
+        ax.yaxis.set_major_formatter("{x:,.0f}")
         ax.yaxis.set_minor_formatter(NullFormatter())
         y += " (log scale)"
     ax.set_xlabel(x)

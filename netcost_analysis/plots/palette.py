@@ -136,7 +136,7 @@ def printable(name: object) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in str(name))
 
 
-def time_unit(span_ns: int) -> tuple[float, str]:
+def time_unit(span_ns: float) -> tuple[float, str]:
     """The divisor and unit in which a span of nanoseconds has a readable axis."""
     for divisor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if span_ns >= 2 * divisor:

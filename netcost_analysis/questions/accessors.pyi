@@ -54,7 +54,7 @@ class RecordingStolenTime:
         """The share of a CPU that each victim effectively had, against what a monitor shows."""
 
     def episodes(self, *, victim: int | str | None = ..., most: int = ..., gap_ns: int = ...) -> Answer[Episodes]:
-        """The longest times for which interrupts on top of one task kept it from running."""
+        """The longest episodes of interrupts on top of one task, in which it did not run."""
 
     def example(self, *, victim: int | str | None = ...) -> Answer[Example]:
         """One typical interrupt of a victim, with everything around it."""
@@ -68,7 +68,7 @@ class RecordingStolenTime:
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
         """The victim x thief matrix of a timeline."""
 
-    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """How long each victim lived within the window, and what it did with that time."""
 
     def network_cost(self) -> Answer[NetworkCost]:
@@ -89,7 +89,7 @@ class RecordingStolenTime:
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
-    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
         """Who had the CPU that each victim waited for, runnable."""
 
 

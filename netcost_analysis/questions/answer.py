@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _NOTES = "notes"
+_NO_WINDOW = "> Of the whole capture: this question takes no window and no choice of CPUs.\n\n"
 # Of a page; pictures are drawn at twice its pixels.
 _WIDTH_INCHES = 10.0
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -149,7 +150,14 @@ class Answer(Generic[Result]):
         if self.refusal is not None:
             return f"> {escaped(str(self.refusal))}.\n"
         template = self.question.template
-        return render(template, self.figures) if template.is_file() else ""
+        if not template.is_file():
+            return ""
+        return ("" if self._in_window else _NO_WINDOW) + render(template, self.figures)
+
+    @property
+    def _in_window(self) -> bool:
+        # Whether it is of what was asked: some questions are of a whole capture.
+        return "Timeline" in self.sources or not self.ask.has_window
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
         """Draw the question's picture.
@@ -230,18 +238,19 @@ class Answer(Generic[Result]):
         return _shown(as_html(self.words)) + self._table_html()
 
     def _ipython_display_(self) -> None:
-        from IPython.display import HTML, display
+        from IPython.display import display
 
-        def show(html: str) -> None:
+        def show(html: str, text: str) -> None:
             if html:
-                display(HTML(_shown(html)))  # type: ignore[no-untyped-call]
+                found = {"text/html": _shown(html), "text/plain": text}
+                display(found, raw=True)  # type: ignore[no-untyped-call]
 
-        show(as_html(self.words))
+        show(as_html(self.words), as_text(self.words))
         if self.refusal is None:
             for picture in self.question.pictures.values():
                 for panel in picture.panels(self):
                     self._show(picture, dict(panel))
-        show(self._table_html())
+        show(self._table_html(), "" if self.refusal else str(self.frame))
 
     def _show(self, picture: "Picture", panel: dict[str, Any]) -> None:
         import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 """Asking: ``capture.ask``, ``timeline.ask``, ``experiment.ask``, each with topics of questions."""
 
 import inspect
-from functools import cache, cached_property
+from functools import cache, cached_property, update_wrapper
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..capture.capture import Capture
+    from ..display.tables import Table
     from ..timeline.timeline import Timeline
 
 # In reading order, with their headings.
@@ -79,6 +80,11 @@ class Ask:
         """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
         timeline: Timeline = self._source if self._kind == "Timeline" else self._source.timeline()
         return timeline
+
+    @property
+    def has_window(self) -> bool:
+        """Whether a part of a capture is asked: a window, or some CPUs."""
+        return self._kind == "Timeline" and not self._source.is_whole
 
     def __call__(self, name: str, **options: Any) -> Answer[Any]:
         """The answer to the question of that name, whatever its topic.
@@ -161,10 +167,12 @@ class Ask:
             raise CaptureError(
                 f"{asked.name} is asked of an experiment: netcost.open_experiment(FOLDER).ask"
                 if of_experiment
-                else f"{self._source.path} is an experiment, and {asked.name} is asked of a "
-                f"recording: {self._source.step_to_name}"
+                else f"{asked.name} is asked of a recording, and {self._source.path} is an "
+                f"experiment: {self._source.step_to_name}"
             )
         if of_experiment:
+            if asked.check:
+                asked.check(self._source)
             return {"Experiment": self._source}
         capture = self.capture
         if "Bundle" in asked.sources and capture.bundle is None:
@@ -178,7 +186,10 @@ class Ask:
             "Bundle": lambda: capture.bundle,
             "Timeline": lambda: self._timeline(asked),
         }
-        return {kind: given[kind]() for kind in asked.sources}
+        sources = {kind: given[kind]() for kind in asked.sources}
+        if asked.check:
+            asked.check(sources[asked.sources[0]])
+        return sources
 
     def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
@@ -187,15 +198,18 @@ class Ask:
             return self.capture.victim_timeline()
         return self.whole
 
-    def __repr__(self) -> str:
+    def _shown(self) -> "Table":
         from ..display.tables import questions_table
 
-        return questions_table(self.table, TOPICS).text()
+        # Of a recording what it can be asked, of an experiment likewise.
+        rows = self.table
+        return questions_table(rows[rows["of_experiment"] == (self._kind == "Experiment")], TOPICS)
+
+    def __repr__(self) -> str:
+        return self._shown().text()
 
     def _repr_html_(self) -> str:
-        from ..display.tables import questions_table
-
-        return questions_table(self.table, TOPICS).html()
+        return self._shown().html()
 
 
 class Topic:
@@ -215,12 +229,15 @@ class Topic:
         def method(**options: Any) -> Answer[Any]:
             return self._ask._answer(asked, options)
 
-        method.__name__, method.__doc__ = asked.name, asked.documentation
+        # So that help and an editor find the code that computes it.
+        update_wrapper(method, asked.function)
+        method.__doc__ = asked.documentation
         method.__signature__ = asked.signature.replace(  # type: ignore[attr-defined]
             parameters=[
                 one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
                 for one in asked.parameters.values()
-            ]
+            ],
+            return_annotation=Answer,
         )
         return method
 

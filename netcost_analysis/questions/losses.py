@@ -2,21 +2,21 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..capture.accounting import Accounting, accounting
 from ..timeline.aggregate import (
     INTERRUPT_CONTEXTS,
     Owned,
+    PerVictim,
     Victim,
     by_total,
     is_device,
+    lives_by,
     summed,
-    victim_index,
     victim_of,
 )
-from ..timeline.by import By, check_by, victim_keys
+from ..timeline.by import By, check_by
 from ..timeline.task import Task
 from ..timeline.timeline import Timeline
 from ..units import absent
@@ -111,39 +111,14 @@ def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     return losses(timeline, by).frame
 
 
-class Losses:
-    """What stolen() returns, as plain columns.
+class Losses(PerVictim):
+    """What stolen() returns, as plain columns."""
 
-    victims: in its order; columns: its columns, by name, a value per victim: int, None where it is
-    unknown, and float for shares, NaN where they are unknown.
-    """
-
-    def __init__(self, by: By, victims: list[Victim], columns: dict[str, list[Any]]) -> None:
-        self.by, self.victims, self.columns = by, victims, columns
-
-    @cached_property
-    def frame(self) -> "pd.DataFrame":
-        """A row per victim."""
-        import pandas as pd
-
-        def column(name: str) -> Any:
-            kind = "Int64" if name in _MASKED else "float64" if "share" in name else "int64"
-            return pd.array(self.columns[name], dtype=kind)  # type: ignore[call-overload]
-
-        index = victim_index(self.victims, self.by)
-        return pd.DataFrame({name: column(name) for name in self.columns}, index=index)
-
-    def rows(self) -> dict[Victim, dict[str, Any]]:
-        """The columns by name, of one victim after the other."""
-        rows = zip(*self.columns.values(), strict=True)
-        return {
-            victim: dict(zip(self.columns, row, strict=True))
-            for victim, row in zip(self.victims, rows, strict=True)
-        }
+    masked = _MASKED
 
 
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
-    """stolen() without pandas, but where packets name owners, or nobody knows who had some time."""
+    """stolen() without pandas, but where packets name owners."""
     check_by(by)
     # Waiting is followed only when it is asked for; the same pass brings the sums.
     displaced = timeline.columns("displaced") if not timeline.missing["displaced"] else None
@@ -195,13 +170,14 @@ def shares_of(row: "Mapping[str, Any] | pd.Series[Any]") -> dict[str, float]:
     row: by column. Returns them under the columns' names without "_ns".
     """
     return {
-        name.removesuffix("_ns"): _share(ns, row["on_cpu_ns"])
+        name.removesuffix("_ns"): share_of(ns, row["on_cpu_ns"])
         for name, ns in ((str(name), ns) for name, ns in row.items())
         if name.endswith("_ns")
     }
 
 
-def _share(ns: int | None, whole_ns: int | None) -> float:
+def share_of(ns: int | None, whole_ns: int | None) -> float:
+    """NaN where either is not known, or the whole is nothing."""
     if ns is None or whole_ns is None or absent(ns) or absent(whole_ns) or whole_ns <= 0:
         return float("nan")
     return float(ns) / float(whole_ns)
@@ -250,12 +226,12 @@ def _unseen(timeline: Timeline, by: By) -> dict[Victim, int]:
     if timeline.missing["on_cpu"] or not whole:
         return {}
     # Only here: it takes the table of stays, and most captures lost nothing.
-    unseen = timeline.lives.groupby(victim_keys(by))["unseen_ns"].sum()
+    unseen = lives_by(timeline.columns("lives"), by, "unseen_ns")
     if by != "tid" and timeline.recorded not in (None, 1):
         # Tasks of any name may have lived within what was lost.
-        return dict.fromkeys(unseen.index.tolist(), whole)
+        return dict.fromkeys(unseen, whole)
     # The sum over the tasks of a name can be more than was lost at all.
-    return dict(zip(unseen.index.tolist(), unseen.clip(upper=whole).tolist(), strict=True))
+    return {victim: min(ns, whole) for victim, ns in unseen.items()}
 
 
 def losses_of(
@@ -271,21 +247,21 @@ def losses_of(
     tasks = [row for row in rows if row.of_task]
     interrupts = [row for row in rows if row.context in INTERRUPT_CONTEXTS]
     taken = [row for row in interrupts if row.cost_class in _STOLEN]
-    on_cpu, seen = _by_victim(tasks, by), _by_victim(taken, by)
+    on_cpu, seen = by_victim(tasks, by), by_victim(taken, by)
     everyone = dict.fromkeys([*on_cpu, *seen, *(displaced or ())])
     # By what was seen: what may be missing is laid on each in turn.
     victims = sorted(everyone, key=lambda one: (-seen.get(one, 0), -on_cpu.get(one, 0)))
     unrecorded = [missing.of(victim) for victim in victims]
 
     def total(part: Iterable[Owned]) -> list[int]:
-        ns = _by_victim(part, by)
+        ns = by_victim(part, by)
         return [ns.get(victim, 0) for victim in victims]
 
     def known_if(known: bool, ns: list[int]) -> list[int | None]:
         return list(ns) if known else [None] * len(ns)
 
     def share(name: str) -> list[float]:
-        return list(map(_share, columns[name], columns["on_cpu_ns"]))
+        return list(map(share_of, columns[name], columns["on_cpu_ns"]))
 
     surely = [row for row in taken if row.cost_class == "stolen"]
     own = total(row for row in tasks if row.context == "task")
@@ -325,7 +301,8 @@ def losses_of(
     return Losses(by, victims, columns)
 
 
-def _by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:
+def by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:
+    """ns of rows of the sums, by victim."""
     return summed((victim_of(row, by), row.ns) for row in rows)
 
 

@@ -41,19 +41,32 @@ class CpuCost:
 
 @dataclass(frozen=True)
 class NetworkCost:
-    """What networking cost.
+    """What networking cost. Shares are of the CPUs' time, 0 to 1, NaN for an empty window.
 
-    network_cpu_ns, network_cpu_max_ns: CPU time of hardirqs, softirqs, polls and kernel threads
-    that is network, and with what may be (shared and inter-processor interrupts); the second is
-    None, of a CPU NA, and its share NaN, where nothing was recorded or has a known owner.
-    network_cpu_share, network_cpu_max_share: of the time of all CPUs. unknown_cpu_share: of it,
-    what has no known owner; where that is not 0 the others are lower bounds. cpu_ns: CPUs x
-    window. recorded_share, owned_share: as in coverages(). softirqs_missing: network softirqs that
-    the kernel counted on these CPUs and the recording has not, interrupts_missing: interrupts that
-    are network or may be: no figure has their time.
-    not_recorded: events of interrupts, softirqs and switches that were not; without softirqs nobody
-    knows the cost. by_cpu: the first five and cpu_ns of each CPU, most network_cpu_ns first;
-    of_cpus: the same, a row per CPU (index cpu). Shares are NaN for an empty window.
+    Attributes
+    ----------
+    network_cpu_ns, network_cpu_max_ns : int, int or None
+        CPU time of hardirqs, softirqs, polls and kernel threads that is network, and with what may
+        be (shared and inter-processor interrupts). The second is None, of a CPU NA, and its share
+        NaN, where nothing was recorded or has a known owner.
+    network_cpu_share, network_cpu_max_share : float
+        The same of the time of all CPUs.
+    unknown_cpu_share : float
+        What has no known owner; where that is not 0 the others are lower bounds.
+    cpu_ns : int
+        CPUs x window.
+    recorded_share, owned_share : float or None
+        As in coverages().
+    softirqs_missing, interrupts_missing : int
+        Network softirqs, and interrupts that are network or may be, that the kernel counted on
+        these CPUs and the recording has not: no figure has their time.
+    not_recorded : tuple of str
+        Events of interrupts, softirqs and switches that were not; without softirqs nobody knows the
+        cost.
+    by_cpu : dict of int to CpuCost
+        The first six figures of each CPU, most network_cpu_ns first.
+    of_cpus : pandas.DataFrame
+        The same, a row per CPU (index cpu).
     """
 
     network_cpu_ns: int
@@ -87,7 +100,19 @@ class NetworkCost:
 def network_cost(timeline: Timeline) -> NetworkCost:
     """What networking cost in all, and each CPU: whoever was current, and idle CPUs too.
 
-    Source: the timeline's sums.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    NetworkCost
+        Times in ns and shares of CPU time, in all and by CPU.
+
+    Notes
+    -----
+    Source: the timeline's sums, and completeness().
     """
     rows = timeline.owned_by()
     busy = [

@@ -59,7 +59,8 @@ class Question(Generic[Given, Result]):
     """A question; calling it computes the answer's tables.
 
     name; topic: the folder of its module; function; needs: the tracepoints and facts
-    (timeline/facts.py) without which it has no answer, within a tuple any of them; inputs: the
+    (timeline/facts.py) without which it has no answer, within a tuple any of them; check: raises
+    CaptureError where its first argument lacks what only its files show, and is quick; inputs: the
     tables whose rows it reads (inputs.py); main_columns: those that a narrow table keeps, the most
     important first; shares: columns that are shares and not called so; main: the name of the part
     that is an answer's frame, None for its first table; rows: how many of the frame a page shows;
@@ -72,6 +73,7 @@ class Question(Generic[Given, Result]):
         *,
         topic: str | None,
         needs: tuple[Need, ...],
+        check: Callable[[Any], object] | None,
         inputs: tuple[str, ...],
         main_columns: tuple[str, ...],
         shares: tuple[str, ...],
@@ -82,7 +84,7 @@ class Question(Generic[Given, Result]):
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.needs, self.inputs = needs, inputs
+        self.needs, self.check, self.inputs = needs, check, inputs
         self.main_columns, self.shares = main_columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
@@ -193,6 +195,7 @@ def question(
     *,
     topic: str | None = None,
     needs: tuple[Need, ...] = (),
+    check: Callable[[Any], object] | None = None,
     inputs: tuple[str, ...] = (),
     main_columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
@@ -206,6 +209,7 @@ def question(
             function,
             topic=topic,
             needs=needs,
+            check=check,
             inputs=inputs,
             main_columns=main_columns,
             shares=shares,

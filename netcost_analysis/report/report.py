@@ -5,7 +5,6 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,48 +15,6 @@ from ..files import replacing
 from ..progress import progress
 
 _CELL_TIMEOUT_S = 1800
-
-# Readable on paper and screen without a style sheet from elsewhere.
-_STYLE = """
-:root { color-scheme: light; }
-body {
-  font: 16px/1.5 system-ui, sans-serif;
-  color: #1a1a1a;
-  margin: 2rem auto;
-  max-width: 66rem;
-  padding: 0 1rem;
-}
-h1, h2, h3 { line-height: 1.2; margin: 1.8em 0 .5em; }
-h1 { margin-top: 0; }
-p, li { max-width: 46rem; }
-table {
-  border-collapse: collapse;
-  font-size: .9rem;
-  font-variant-numeric: tabular-nums;
-  margin: 1rem 0;
-}
-th, td { padding: .25rem .75rem; text-align: right; border: 0; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-thead th { border-bottom: 1px solid #888; }
-tbody tr:nth-child(even) { background: #f4f5f6; }
-pre, code { font: .88rem/1.45 ui-monospace, monospace; }
-.rendered_html, .output { overflow-x: auto; }
-img { max-width: 100%; height: auto; }
-table.facts th, table.facts td { text-align: left; white-space: normal; vertical-align: top; }
-table.facts th { font-weight: 600; white-space: nowrap; }
-table.ledger { font-size: .84rem; }
-table.ledger th, table.ledger td { padding: .2rem .5rem; }
-table.ledger th { text-align: center; }
-table.ledger tbody tr { background: none; border-bottom: 1px solid #eceef0; }
-table.ledger tr.total td { font-weight: 600; border-top: 1px solid #888; }
-.answer { font-size: 1.4rem; line-height: 1.35; max-width: 60rem; }
-h4 { font-size: 1.4rem; font-weight: normal; line-height: 1.35; max-width: 60rem; margin: 1em 0; }
-blockquote { color: #555; border-left: 3px solid #bbb; margin: 1rem 0; padding-left: .75rem; }
-.missing { color: #555; border-left: 3px solid #bbb; padding-left: .75rem; }
-pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #f4f5f6; padding: .75rem; }
-.anchor-link, .prompt { display: none; }
-footer { margin-top: 3rem; border-top: 1px solid #ccc; color: #555; font-size: .85rem; }
-"""
 
 
 class NotebookError(Exception):
@@ -240,17 +197,12 @@ def _page(book: Any, title: str, command: str, with_code: bool) -> str:
     except PackageNotFoundError:
         release = "(not installed)"
     exporter = HTMLExporter(
-        template_name="basic",
+        extra_template_basedirs=[str(Path(__file__).parent)],
+        template_name="page",
         exclude_input=not with_code,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
         embed_images=True,
     )
-    body, _ = exporter.from_notebook_node(book)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>\n{body}\n"
-        f"<footer>netcost {escape(release)}: {escape(command)}</footer>"
-        "</body></html>\n"
-    )
+    words = {"title": title, "release": release, "command": command}
+    return str(exporter.from_notebook_node(book, words)[0])

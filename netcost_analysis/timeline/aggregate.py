@@ -2,6 +2,7 @@
 # frames. Only the latter need pandas, and it is imported where one is made.
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..units import absent
@@ -65,6 +66,11 @@ def owned(sums: Mapping[str, Sequence[Any]], by: By) -> list[Owned]:
     return rows
 
 
+def of_its_own(row: Owned) -> bool:
+    """Whether a task ran itself, but for network work that it is for."""
+    return row.of_task and row.context == "task" and row.cost_class != "scheduled"
+
+
 def victim_of(row: Owned, by: By) -> Victim:
     """Whose time a row is."""
     if by == "tid":
@@ -95,6 +101,47 @@ def victim_index(victims: Sequence[Victim], by: By) -> "pd.Index":
     tids = pd.array([tid for tid, _ in victims], dtype="Int32")
     comms = pd.Index([comm for _, comm in victims], dtype=object)
     return pd.MultiIndex.from_arrays([tids, comms], names=names)
+
+
+class PerVictim:
+    """A value per victim in each of several columns, without pandas.
+
+    victims: in their order; columns: by name, a list of int, of float where "share" is in the name
+    (NaN where it is not known), and None where a column of masked is not known.
+    """
+
+    masked: tuple[str, ...] = ()
+
+    def __init__(self, by: By, victims: list[Victim], columns: dict[str, list[Any]]) -> None:
+        self.by, self.victims, self.columns = by, victims, columns
+
+    @cached_property
+    def frame(self) -> "pd.DataFrame":
+        """A row per victim; the columns of masked as Int64."""
+        import pandas as pd
+
+        def column(name: str) -> Any:
+            kind = "Int64" if name in self.masked else "float64" if "share" in name else "int64"
+            return pd.array(self.columns[name], dtype=kind)  # type: ignore[call-overload]
+
+        index = victim_index(self.victims, self.by)
+        return pd.DataFrame({name: column(name) for name in self.columns}, index=index)
+
+    def rows(self) -> dict[Victim, dict[str, Any]]:
+        """The columns by name, of one victim after the other."""
+        rows = zip(*self.columns.values(), strict=True)
+        return {
+            victim: dict(zip(self.columns, row, strict=True))
+            for victim, row in zip(self.victims, rows, strict=True)
+        }
+
+
+def lives_by(lives: Mapping[str, list[Any]], by: By, name: str) -> dict[Victim, int]:
+    """A column of the lives (Timeline.columns), summed by victim."""
+    keys: Iterable[Any] = lives["comm"]
+    if by == "tid":
+        keys = zip(lives["tid"], lives["comm"], strict=True)
+    return summed(zip(keys, lives[name], strict=True))
 
 
 def tally(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":

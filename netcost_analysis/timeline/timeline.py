@@ -29,6 +29,12 @@ TABLES = (
 )
 # Every pass returns these, whatever else it was asked for.
 _ALWAYS = ("sums", "irqs", "longest")
+# When tasks were there, of all recorded CPUs.
+_LIVES = ("lives", "away")
+# What questions about waiting read, be it of the sums alone.
+_WAITS = ("displaced", "slices")
+# So many events.
+_SMALL = 1_000_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # Softirqs, hardirqs and polls of so many take some 400 MB.
@@ -74,6 +80,7 @@ class Timeline:
         self.end_s = end_s
         self.cpus = cpus
         self._wanted = victim
+        self.require_inside()
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
         self._tallies: dict[str, pd.DataFrame] = {}
@@ -103,7 +110,7 @@ class Timeline:
             raise ArgumentError(
                 f"no table {', '.join(sorted(unknown))}; there are {', '.join(TABLES)}"
             )
-        missing = [table for table in tables if table not in self._tables]
+        missing = [table for table in self._together(tables) if table not in self._tables]
         if missing or self._summary is None:
             result = self._pass(missing)
             # Those of a pass before stay: frames may have been made of them.
@@ -116,6 +123,12 @@ class Timeline:
             if self._summary is None or result["summary"]["across_cpus"] is not None:
                 self._summary = result["summary"]
         return self
+
+    def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
+        # Of a small capture more tables take less time than another pass.
+        if not tables or self.capture.event_count > _SMALL:
+            return tables
+        return _WAITS if set(tables) <= set(_WAITS) else TABLES
 
     def require_inside(self) -> None:
         """Raises CaptureError for a window that lies before or after the capture."""
@@ -166,15 +179,31 @@ class Timeline:
         since = round(min(max(seconds, -_FAR_S), _FAR_S) * 1e9)
         return min(max(self.capture.start_ns + since, -_LAST_NS), _LAST_NS)
 
-    def _table(self, name: str) -> "ArrowTable":
+    def table(self, name: str) -> "ArrowTable":
+        """A table as Arrow, without pandas.
+
+        Parameters
+        ----------
+        name : str
+            As columns() takes it.
+
+        Returns
+        -------
+        object
+            An Arrow table, by the Arrow PyCapsule interface.
+        """
         self.load(*({name} & set(TABLES)))
+        if name in _LIVES and name not in self._tables:
+            from ..questions.lives import lives_of
+
+            self._tables |= lives_of(self)
         return self._tables[name]
 
     def _frame(self, name: str) -> "pd.DataFrame":
         if name not in self._frames:
             from ..frames import to_frame
 
-            self._frames[name] = to_frame(self._table(name))
+            self._frames[name] = to_frame(self.table(name))
         return self._frames[name]
 
     def columns(self, name: str) -> dict[str, list[Any]]:
@@ -183,15 +212,15 @@ class Timeline:
         Parameters
         ----------
         name : str
-            One of load()'s, "sums", "irqs", or "longest": by CPU and interrupt or softirq the own
-            time of the longest, whatever the window.
+            One of load()'s, "sums", "irqs", "lives" or "away" (questions/lives.py), or "longest":
+            by CPU and interrupt or softirq the own time of the longest, whatever the window.
 
         Returns
         -------
         dict
             Column name to its values: int, bool, str and None.
         """
-        return _native.columns(self._table(name))
+        return _native.columns(self.table(name))
 
     @property
     def segments(self) -> "pd.DataFrame":
@@ -389,10 +418,8 @@ class Timeline:
 
     @cached_property
     def lives(self) -> "pd.DataFrame":
-        """A row per task and name: when it was there, and what it did; stolen_time/lives.py."""
-        from ..questions.stolen_time.lives import lives_of
-
-        return lives_of(self)
+        """A row per task and name: when it was there, and what it did; columns: lives.py."""
+        return self._frame("lives").astype({"comm": "str"})
 
     @cached_property
     def victim(self) -> "Task | None":

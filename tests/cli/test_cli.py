@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.display.tables import between
-from netcost_analysis.questions.stolen_time.lifetimes import KNOWN
+from netcost_analysis.questions.lifetimes import KNOWN
 from netcost_analysis.schema import column
 from netcost_analysis.units import duration
 from support.host import ROOT

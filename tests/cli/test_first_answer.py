@@ -36,6 +36,12 @@ def test_the_ledger_needs_no_pandas(sample: str, form: tuple[str, ...], by: str 
     assert not loaded("ledger", str(ROOT / "sample-data" / sample), *told, *form)
 
 
-@pytest.mark.parametrize("words", [(), ("--start", "0.2", "--end", "0.6", "--cpu", "0")])
-def test_what_each_task_lost_needs_no_pandas(words: tuple[str, ...]) -> None:
-    assert not loaded("stolen", str(ROOT / "sample-data" / "nic-stolen-time"), *words)
+@pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])
+@pytest.mark.parametrize("form", [(), ("--json",)])
+@pytest.mark.parametrize(
+    "words", [(), ("--victim", "openssl"), ("--start", "0.2", "--end", "0.6", "--cpu", "0")]
+)
+def test_what_each_task_lost_needs_no_pandas(
+    sample: str, form: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    assert not loaded("stolen", str(ROOT / "sample-data" / sample), *words, *form)

@@ -132,10 +132,15 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(
-    "where", ["manifest.json", "baseline/manifest.json", "e/one/manifest.json"]
+    ("where", "kind", "mask"),
+    [
+        *(("manifest.json", kind, False) for kind in BROKEN),
+        ("baseline/manifest.json", "comma", False),
+        ("e/one/manifest.json", "comma", False),
+        ("manifest.json", "comma", True),
+        ("e/one/manifest.json", "cut", True),
+    ],
 )
-@pytest.mark.parametrize("kind", BROKEN)
-@pytest.mark.parametrize("mask", [False, True])
 def test_a_broken_manifest_is_refused(
     where: str, kind: str, mask: bool, tmp_path: Path, temporary: dict[str, str]
 ) -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 import netcost_analysis
+from netcost_analysis.questions.lifetimes import NAMES
 from netcost_analysis.questions.stolen_time import lifetimes, waited_for
-from netcost_analysis.questions.stolen_time.lifetimes import NAMES
 from support.host import Fresh
 from support.narrator import recordings
 from support.native_tables import Answer

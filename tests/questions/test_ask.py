@@ -1,5 +1,6 @@
 # What was opened is asked: an answer has tables, words and pictures, or says what is missing.
 
+import inspect
 import re
 from pathlib import Path
 
@@ -102,11 +103,19 @@ def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
     assert "asked of an experiment" in repr(kept(NIC).ask.batches.rate_curve())
     experiment = kept_experiment(SWEEP)
     refused = repr(experiment.ask.stolen_time.stolen())
-    assert "is an experiment, and stolen is asked of a recording: name one of its steps" in refused
+    assert "stolen is asked of a recording" in refused
+    assert "is an experiment: name one of its steps" in refused
+    # Shown, it has what an experiment can be asked.
+    assert "stolen" not in repr(experiment.ask)
     table = experiment.ask.table
     asked = set(table.loc[table["missing"] == "", "question"])
-    assert asked == {name for name in ALL if questions()[name].sources == ("Experiment",)}
-    assert {"rate_curve", "hidden_cost"} <= asked
+    assert (
+        {"rate_curve"}
+        <= asked
+        <= {name for name in ALL if questions()[name].sources == ("Experiment",)}
+    )
+    # It is a sweep, no calibration.
+    assert "hidden_cost" not in asked
 
 
 def test_topics_and_questions_are_completed() -> None:
@@ -163,3 +172,33 @@ def test_the_checksum_is_the_files(tmp_path: Path) -> None:
     found = netcost.open_capture(path).ask.completeness.provenance()
     assert found.result.sha256 == hashlib.sha256(Path(path).read_bytes()).hexdigest()
     assert found.result.sha256 in found.words
+
+
+# What depends on what happened, and not on what was recorded.
+HAPPENED = {"client_and_server", "migration_effect"}
+
+
+@pytest.mark.parametrize("bundle", [NIC, "quiet-interface.netcost.tar.zst"])
+def test_what_misses_nothing_has_an_answer(bundle: str) -> None:
+    capture = kept(bundle)
+    answerable = [name for name in ALL if not capture.ask.missing(questions()[name])]
+    refused = {name for name in answerable if capture.ask(name).refusal}
+    assert refused <= HAPPENED
+    assert {"device_traffic", "accounts"} & set(ALL) - set(answerable)
+
+
+# Of a window some answers are of all of the capture, and say so.
+def test_what_takes_no_window_says_so() -> None:
+    capture = kept(NIC)
+    window = capture.timeline(start_s=0.2, end_s=0.6)
+    assert "takes no window" in window.ask.accounting.accounts().words
+    assert "takes no window" not in window.ask.stolen_time.headline().words
+    assert "takes no window" not in capture.ask.accounting.accounts().words
+    with pytest.raises(netcost.CaptureError, match="the capture is over after"):
+        capture.timeline(start_s=5)
+
+
+def test_help_is_of_the_question() -> None:
+    method = kept(NIC).ask.stolen_time.stolen
+    assert inspect.signature(method).return_annotation is netcost.Answer
+    assert str(inspect.getsourcefile(inspect.unwrap(method))).endswith("losses.py")

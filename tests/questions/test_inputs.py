@@ -76,11 +76,6 @@ def dealt(timeline: netcost.Timeline, *tables: str) -> Iterator[tuple[pd.DataFra
         yield tuple(frame[places[name] == number] for name, frame in frames.items())
 
 
-# Not kept: what was read for one question another would not read again.
-def opened() -> netcost.Capture:
-    return netcost.open_capture(ROOT / "sample-data" / "nic-stolen-time")
-
-
 @pytest.mark.parametrize("name", OWN)
 def test_batches_change_no_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = _told(fresh().ask(name))
@@ -113,3 +108,19 @@ def _told(answer: netcost.Answer[Any]) -> dict[str, str]:
 
 def _plain(parts: dict[str, Any]) -> dict[str, Any]:
     return {name: part for name, part in parts.items() if not hasattr(part, "to_csv")}
+
+
+# What would not fit into memory is read window by window, and never whole.
+@pytest.mark.parametrize("name", ["episodes", "handovers", "lifetimes"])
+def test_a_large_timeline_is_not_read_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeline, read, load = fresh(), set[str](), netcost.Timeline.load
+
+    def noted(of: netcost.Timeline, *tables: str) -> netcost.Timeline:
+        if of is timeline:
+            read.update(tables)
+        return load(of, *tables)
+
+    monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 2_000)
+    monkeypatch.setattr(netcost.Timeline, "load", noted)
+    assert timeline.ask(name).refusal is None
+    assert read <= {"displaced"}

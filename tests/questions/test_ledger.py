@@ -16,6 +16,7 @@ COLUMNS = (
     "episodes",
 )
 DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
+LIVES = {"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}
 
 STOLEN, DOUBTFUL = "stolen", "stolen_or_synchronous"
 SSL, SSHD, KSOFTIRQD = (100, "openssl"), (200, "sshd"), (15, "ksoftirqd/0")
@@ -70,13 +71,12 @@ def timeline(
     sums = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
     return SimpleNamespace(
         owned_by=lambda by: owned(sums, by),
-        columns={"displaced": DISPLACED}.__getitem__,
+        columns={"displaced": DISPLACED, "lives": LIVES}.__getitem__,
         summary={"cpus": [0, 1]},
         missing=dict.fromkeys(("on_cpu", "displaced"), "" if switches else "not recorded"),
         duration_ns=800,
         recorded=1.0,
         owned=0.98,
-        lives=pd.DataFrame({"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}),
         notes=["a note"],
         capture=Recorded(config),
     )

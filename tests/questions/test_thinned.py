@@ -25,7 +25,6 @@ SAMPLES = {
     )
 }
 REMOVED = {
-    "nothing": lambda rows: rows,
     "a CPU": lambda rows: without(rows, cpu=0),
     "a CPU's raises": lambda rows: without(rows, "softirq_raise", cpu=1),
     "raises": lambda rows: without(rows, "softirq_raise"),
@@ -56,8 +55,11 @@ def of_recordings() -> list[Any]:
 def test_conservation_holds_and_every_question_answers(
     tmp_path: Path, name: str, removed: str
 ) -> None:
-    rows = REMOVED[removed](rows_of(name))
-    assert removed == "nothing" or rows != rows_of(name)
+    whole = rows_of(name)
+    # Of the longer one a quarter from the middle, in which is all that questions need.
+    whole = whole if len(whole) < 50_000 else whole[len(whole) // 2 : len(whole) * 3 // 4]
+    rows = REMOVED[removed](whole)
+    assert rows != whole
     path = thinned.written(SAMPLES[name], rows, tmp_path / "bundle")
     capture = Kept(path)
     timeline = capture.timeline()

@@ -30,7 +30,7 @@ def test_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "12 polls (50.0 %) received nothing" in told.text
     assert "estimates needs what netcost-record keeps beside a trace" in told.text
     assert len(told.pictures) == 9
-    assert "12 stretches on top of openssl" in told.text
+    assert "12 episodes of interrupts on top of openssl" in told.text
     assert "<p>Nothing was handed over" in told.text
 
 
@@ -61,6 +61,17 @@ def test_events_that_were_not_recorded(
     told = tell(written(tmp_path, robbed(), formats=kept), monkeypatch)
     assert sentence in told.text
     assert len(told.pictures) == pictures
+
+
+def test_a_capture_of_hardirqs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    formats = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
+    told = tell(written(tmp_path, robbed(), formats=formats), monkeypatch)
+    for sentence in (
+        "irq:softirq_entry and irq:softirq_exit were not recorded",
+        "napi:napi_poll was not recorded",
+        "without sched:sched_switch nobody knows",
+    ):
+        assert sentence in told.text
 
 
 def test_without_any_interrupt_it_claims_nothing(
@@ -110,7 +121,7 @@ def test_many_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "CPUs 0,40,80,120" in told.text
 
 
-@pytest.mark.parametrize("name", ["<script>x", "$x_{1", "a\tb\nc", "网络", "%(x)s{0}", "\x1b[1m"])
+@pytest.mark.parametrize("name", ["<script>$x_{1%s", "a\tb\nc\x1b[1m网络"])
 def test_names_from_strangers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     told = tell(written(tmp_path, robbed(victim=h.Task(500, name), device=name)), monkeypatch)
     assert "<script" not in told.text

@@ -122,7 +122,7 @@ def test_what_was_not_recorded(
 
 # A letter that the font has not is nothing to warn a reader of.
 @pytest.mark.filterwarnings("error:Glyph")
-@pytest.mark.parametrize("name", ["<script>x", "$x_{1", "a\tb\nc", "网络", "%(x)s{0}"])
+@pytest.mark.parametrize("name", ["<script>$x_{1%s", "a\tb\nc网络"])
 def test_names_from_strangers(tmp_path: Path, told: object, name: str) -> None:
     shown: Told = told(written(tmp_path, robbed(victim=h.Task(500, name))))  # type: ignore[operator]
     assert "<script" not in shown.text

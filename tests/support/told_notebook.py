@@ -29,13 +29,14 @@ class Told:
         elif hasattr(what, "_repr_html_"):
             self.html.append(what._repr_html_())
 
-    def show(self, what: Any, metadata: Any = None) -> None:
+    def show(self, what: Any, metadata: Any = None, raw: bool = False) -> None:
         if isinstance(what, Figure):
             # Drawing is when matplotlib finds fault with a label; pixels are of no use here.
+            what.set_layout_engine("none")
             what.draw_without_rendering()
             self.pictures.append(metadata["image/png"]["alt"])
         else:
-            self.html.append(what.data)
+            self.html.append(what["text/html"] if raw else what.data)
 
 
 def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None) -> Told:

@@ -2,6 +2,7 @@
 
 mod columns;
 mod describe;
+mod lives;
 mod mask;
 mod packed;
 mod progress;
@@ -148,11 +149,17 @@ impl Capture {
         table(py, found.slice(0, rows))
     }
 
-    /// Every tracepoint's events, in one pass.
-    #[pyo3(signature = (progress=None))]
-    fn all_events<'py>(&self, py: Python<'py>, progress: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+    /// The events of these tracepoints, or of every one, in one pass.
+    #[pyo3(signature = (progress=None, names=None))]
+    fn all_events<'py>(
+        &self,
+        py: Python<'py>,
+        progress: Option<Py<PyAny>>,
+        names: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let found = PyDict::new(py);
-        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, None, None, progress))? {
+        let names = names.as_deref();
+        for (name, batch) in pass(py, progress, |progress| events::tables(&self.recording, names, None, progress))? {
             found.set_item(name, table(py, batch)?)?;
         }
         Ok(found)
@@ -284,6 +291,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(lives::lives, module)?)?;
+    module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
     module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
     module.add("CaptureError", module.py().get_type::<CaptureError>())?;

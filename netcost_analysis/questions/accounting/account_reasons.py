@@ -8,6 +8,7 @@ from ..question import question
 from .accounts import Price, accounts, price_for
 from .calibrations import first_bundle
 from .reasons import STEAL_LIMIT
+from .side_by_side import bundle_of
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -15,12 +16,33 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 
-@question(main_columns=("estimate", "resolution_share", "steal_share", "why"), rows=0)
+@question(
+    check=bundle_of, main_columns=("estimate", "resolution_share", "steal_share", "why"), rows=0
+)
 def account_reasons(capture: "Capture", calibration: "Experiment | None" = None) -> pd.DataFrame:
     """Why each account of what the victim got can be wrong, on the kernel that kept it.
 
-    capture, calibration: as for accounts. Returns its rows that say something, with
-    resolution_share, steal_share, source and why. Raises CaptureError as accounts does.
+    Parameters
+    ----------
+    capture : Capture
+        Of a bundle with a victim.
+    calibration : Experiment, optional
+        As for accounts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows of accounts() that have a share: resolution_share, steal_share (0 to 1), source,
+        why.
+
+    Raises
+    ------
+    CaptureError
+        For a recording without a victim.
+
+    Notes
+    -----
+    Source: accounts(), and the kernel's configuration beside the recording.
     """
     table = accounts(capture, calibration=calibration)
     known = table["got_share"].notna() | table["lost_share"].notna()

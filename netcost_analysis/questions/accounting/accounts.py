@@ -28,6 +28,7 @@ _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
 
 @question(
+    check=of.bundle_of,
     main_columns=(
         *("estimate", "got_share", "lost_share", "residual_share", "resolution_share"),
         "steal_share",
@@ -42,15 +43,36 @@ def accounts(
 ) -> pd.DataFrame:
     """Every estimate of the share of wall time that the bundle's victim got, and how each can err.
 
-    capture: of a bundle with a victim. hidden_ns: what each interrupt costs beyond traced time, as
-    hidden_cost estimates it, None for no such row; hidden_from: where that was measured, for the
-    text. calibration: an experiment of capture/lab/hidden-cost, whose price is taken instead where
-    it is of such a host. Returns a row per estimate (index: times, system, task_stat, schedstat,
-    cpu_stat, mpstat, traced, traced_and_hidden, work): got_share and lost_share of wall time (of
-    system, its system time, only the latter: that the task was charged for), residual_share
-    (got_share less that of work), resolution_share, steal_share, source and why. NaN where the
-    bundle cannot say; traced where its trace does not hold the run. Raises CaptureError for a
-    recording without a victim. Sources: reasons.py; docs/definitions.md.
+    Parameters
+    ----------
+    capture : Capture
+        Of a bundle with a victim.
+    hidden_ns : float, optional
+        What each interrupt costs beyond traced time, as hidden_cost estimates it. None: no row
+        traced_and_hidden.
+    hidden_from : str, optional
+        Where hidden_ns was measured, for the text.
+    calibration : Experiment, optional
+        Of capture/lab/hidden-cost. Its price is taken as hidden_ns where it is of such a host.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per estimate (index: times, system, task_stat, schedstat, cpu_stat, mpstat, traced,
+        traced_and_hidden, work). Shares of wall time, 0 to 1, NaN where the bundle cannot say:
+        got_share, lost_share (of system, its system time, only this: what the task was charged
+        for), residual_share (got_share less that of work), resolution_share, steal_share. source
+        and why: text.
+
+    Raises
+    ------
+    CaptureError
+        For a recording without a victim.
+
+    Notes
+    -----
+    Source: reasons.md names the kernel's files; docs/definitions.md. traced is NaN where the trace
+    does not hold the run.
     """
     if calibration is not None:
         applied = price_for(capture.bundle, calibration)

@@ -10,7 +10,7 @@ from ..question import question
 from .counts import NAN, counted
 from .hidden_cost_predictions import AIM_SHARE
 from .run_time import victim_cpu
-from .side_by_side import ran
+from .side_by_side import bundle_of, ran
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,17 +30,32 @@ _CONTEXTS = {
 }
 
 
-@question(main_columns=("account", *(f"{kind}_share" for kind in KINDS)))
+@question(check=bundle_of, main_columns=("account", *(f"{kind}_share" for kind in KINDS)))
 def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     """Where the time of the victim's CPU went by three accounts of the same run.
 
-    capture: of a bundle with a victim. Returns a row per account (index: cpu_stat, mpstat, traced)
-    and shares of its time: tasks_share (user, nice and system), irq_share, soft_share (softirqs),
-    idle_share (with iowait), steal_share, unknown_share (only the trace knows what it does not
-    know). cpu_stat is of the time between the snapshots before and after, mpstat of whole
+    Parameters
+    ----------
+    capture : Capture
+        Of a bundle with a victim.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per account (index: cpu_stat, mpstat, traced). Shares of its time, 0 to 1: tasks_share
+        (user, nice and system), irq_share, soft_share (softirqs), idle_share (with iowait),
+        steal_share, unknown_share (the trace's alone). NaN where the bundle cannot say, and for a
+        victim that was not pinned.
+
+    Raises
+    ------
+    CaptureError
+        For a recording without a victim.
+
+    Notes
+    -----
+    Source: cpu_stat is of the time between the snapshots before and after, mpstat of whole
     intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.
-    NaN where the bundle cannot say, and for a victim that was not pinned. Raises CaptureError for
-    a recording without a victim.
     """
     timeline, bundle, _ = ran(capture)
     ticks = counted(bundle, victim_cpu(bundle)).shares

@@ -29,20 +29,26 @@ if TYPE_CHECKING:
 def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     """Three estimates of the share of wall time that the bundle's victim got.
 
-    bundle: one whose victim is `openssl speed` (or any for which the manifest has user_s and
-    wall_s). timeline: over the victim's run on its CPU,
-    Capture.victim_timeline(). Returns rows ticks, work, traced; columns
-    got_share, lost_share (0 to 1), residual_share (got_share less that of work; NaN where the
-    bundle cannot say), source (text):
+    Parameters
+    ----------
+    bundle : Bundle
+        One whose victim is `openssl speed`, or any of which the manifest has user_s and wall_s.
+    timeline : Timeline
+        Of the victim's run on its CPU: Capture.victim_timeline().
 
-    - ticks: user time by times(2) over wall time; what the kernel's accounting says.
-    - work: blocks per second over blocks per second of the baseline; what the victim got done.
-    - traced: the victim's own segments over wall time; what interrupts on top of it and waiting
-      for its CPU left of the window.
+    Returns
+    -------
+    pandas.DataFrame
+        The rows ticks, work, traced: got_share, lost_share (0 to 1), residual_share (got_share less
+        that of work), all NaN where the bundle cannot say; source (text).
 
-    Work below traced is time that no pair of tracepoints brackets (hidden cost) and the slower pace
-    of a cold cache; ticks above traced is what the accounting charges the victim for. Tracing
-    itself slows the victim too. accounts has every estimate there is, with the reasons.
+    Notes
+    -----
+    ticks is user time by times(2) over wall time: the kernel's accounting. work is blocks per
+    second over those of the baseline: what the victim got done. traced is the victim's own segments
+    over wall time: what interrupts on top of it, and waiting for its CPU, left. Work below traced
+    is hidden cost, which no pair of tracepoints encloses, and the slower pace of cold caches.
+    Tracing slows the victim too. accounts() has every estimate there is, with the reasons.
     """
     rows = {
         "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),

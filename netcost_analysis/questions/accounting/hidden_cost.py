@@ -10,7 +10,7 @@ from ..._native import CaptureError
 from ..question import question
 from .calibrations import first_bundle
 from .fitting import by_rate, fit, intervals, wide
-from .runs import calibration_runs
+from .runs import calibration_runs, calibration_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,10 +26,17 @@ OTHERS_LIMIT = 0.03
 class HiddenCost:
     """What each interrupt of a calibration cost beyond what tracepoints enclose.
 
-    runs: as calibration_runs returns them. coefficients: a row per quantity (value, low, high):
-    hidden_ns, event_ns, traced_interrupt_ns, traced_packet_ns, events_per_interrupt,
-    events_per_packet. steal_max_share: the largest steal of any run. by_rate: as fitting.by_rate
-    returns it.
+    Attributes
+    ----------
+    runs : pandas.DataFrame
+        A row per run of the victim, as calibration_runs() returns them.
+    coefficients : pandas.DataFrame
+        A row per quantity (index: hidden_ns, event_ns, traced_interrupt_ns, traced_packet_ns,
+        events_per_interrupt, events_per_packet): value, low, high (the 95 % interval).
+    steal_max_share : float
+        The largest steal of any run, 0 to 1.
+    by_rate : pandas.DataFrame
+        hidden_ns fitted at each rate alone: a row per condition.
     """
 
     runs: pd.DataFrame
@@ -65,13 +72,34 @@ class HiddenCost:
         return min(low, high), max(low, high)
 
 
-@question(main="coefficients", main_columns=("quantity", "value", "low", "high"), rows=0)
+@question(
+    check=calibration_steps,
+    main="coefficients",
+    main_columns=("quantity", "value", "low", "high"),
+    rows=0,
+)
 def hidden_cost(experiment: "Experiment") -> HiddenCost:
     """What an interrupt costs beyond what tracepoints enclose.
 
-    experiment: of capture/lab/hidden-cost. Fits on all runs, with an interval by bootstrap over the
-    bundles; hidden_cost_predictions judges it. Raises CaptureError for an experiment without
-    calibrations, or whose traces cannot tell what the victim had.
+    Parameters
+    ----------
+    experiment : Experiment
+        Of capture/lab/hidden-cost.
+
+    Returns
+    -------
+    HiddenCost
+        runs, coefficients (ns and events, each with its 95 % interval), steal_max_share, by_rate.
+
+    Raises
+    ------
+    CaptureError
+        For an experiment without calibrations, or whose traces cannot tell what the victim had.
+
+    Notes
+    -----
+    Least squares without a constant on all runs; the interval is a bootstrap over the bundles.
+    hidden_cost_predictions() judges it.
     """
     runs = calibration_runs(experiment)
     hidden_price(experiment)

@@ -9,7 +9,7 @@ import pandas as pd
 from ...errors import ArgumentError
 from ..question import question
 from .fitting import fit, wide
-from .runs import Noise, calibration_runs, noise
+from .runs import Noise, calibration_runs, calibration_steps, noise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,19 +41,40 @@ class Predictions:
 
 
 @question(
+    check=calibration_steps,
     main_columns=(
         *("run", "predictor", "runs", "mean_error_share", "mean_absolute_error_share"),
         *("largest_error_share", "within_5_points_share"),
-    )
+    ),
 )
 def hidden_cost_predictions(
     experiment: "Experiment", held_out: Literal["rate", "repeat", "both"] = "both"
 ) -> Predictions:
     """Whether the hidden cost predicts what runs lost from which it was not learnt.
 
-    experiment: of capture/lab/hidden-cost. held_out: which runs a prediction may not know: those of
-    the same rate, of the same repeat, or both. For each run the costs are fitted anew on the
-    others. Raises ArgumentError for another held_out, CaptureError as hidden_cost.
+    Parameters
+    ----------
+    experiment : Experiment
+        Of capture/lab/hidden-cost.
+    held_out : {"rate", "repeat", "both"}, optional
+        Which runs a prediction may not know: those of the same rate, of the same repeat, or both.
+
+    Returns
+    -------
+    Predictions
+        error_table: a row per held_out, run and predictor, with errors as shares of wall time.
+        predicted: a row per run and predictor.
+
+    Raises
+    ------
+    ArgumentError
+        For another held_out.
+    CaptureError
+        As hidden_cost().
+
+    Notes
+    -----
+    For each run the costs are fitted anew on the others.
     """
     if held_out not in _LEFT_OUT:
         raise ArgumentError(f"held_out is {', '.join(_LEFT_OUT)}, not {held_out!r}")

@@ -60,13 +60,19 @@ def noise(runs: pd.DataFrame) -> Noise:
     return Noise(len(off), float(off.mean()), float(off.max()))
 
 
-def _read(experiment: "Experiment") -> pd.DataFrame:
+def calibration_steps(experiment: "Experiment") -> pd.DataFrame:
+    # Its table; raises CaptureError where it is of another kind of experiment.
     steps = experiment.steps
     if not {"bundle", "repeat", "offered_pps"} <= set(steps.columns):
         raise CaptureError(
             f"{experiment.path} is no calibration: capture/lab/hidden-cost makes one, a step for "
             "each rate and repeat"
         )
+    return steps
+
+
+def _read(experiment: "Experiment") -> pd.DataFrame:
+    steps = calibration_steps(experiment)
     rows: list[dict[str, Any]] = []
     for step in steps.to_dict("records"):
         sent = step.get("burst", 1)

@@ -23,11 +23,17 @@ USER_HZ = 100
 _DISTURBED = 0.03
 
 
-def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
-    # The timeline of the victim's run, or why there is none: the other accounts need no trace.
+def bundle_of(capture: "Capture") -> "Bundle":
+    # One with a victim.
     bundle = capture.bundle
     if bundle is None or bundle.victim is None:
         raise CaptureError(f"{capture.path} has no victim: record one with --victim")
+    return bundle
+
+
+def ran(capture: "Capture") -> tuple["Timeline | None", "Bundle", str]:
+    # The timeline of the victim's run, or why there is none: the other accounts need no trace.
+    bundle = bundle_of(capture)
     try:
         timeline = capture.victim_timeline()
         _ = timeline.summary

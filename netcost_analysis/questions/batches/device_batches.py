@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
-# Of so many the page tells one by one.
+# So many are shown one by one.
 _DEVICES = 3
 _TYPES: dict[str, Any] = {
     "device": object,

@@ -141,8 +141,8 @@ def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
     sysctls = bundle.manifest.host.sysctls
     if sysctls is None:
         return {}, "none recorded"
-    told = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
-    return {name: value for name, value in told.items() if value}, "manifest.json, host.sysctls"
+    known = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
+    return {name: value for name, value in known.items() if value}, "manifest.json, host.sysctls"
 
 
 def _parsed(text: str) -> dict[str, int]:

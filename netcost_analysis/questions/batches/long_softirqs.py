@@ -58,13 +58,6 @@ def long_softirqs(
     Source: softirq_chains.
     """
     chains = softirq_chains(timeline)
-    return outliers_from(chains, longer_ns, fewer_packets, longest)
-
-
-def outliers_from(
-    chains: pd.DataFrame, longer_ns: int, fewer_packets: int, longest: int
-) -> pd.DataFrame:
-    # long_softirqs() of softirq_chains().
     few = (chains["packets"] < fewer_packets).fillna(False).astype(bool)
     strange = (chains["ns"] >= longer_ns) & few
     regardless = chains["ns"].nlargest(max(longest, 0)).index

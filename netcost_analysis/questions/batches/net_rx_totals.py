@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-
 from ...capture.requires import unrecorded
 from ...timeline.timeline import Timeline
 from ..question import question
@@ -85,18 +83,13 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
     Source: sums of softirq_chains, and the costs of poll_costs.
     """
     chains = softirq_chains(timeline)
-    costs = None
-    if not unrecorded(timeline.capture, "napi:napi_poll"):
-        costs = costs_from(gathered(timeline))
-    return totals_from(chains, costs, timeline.duration_ns * len(timeline.summary["cpus"]))
-
-
-def totals_from(chains: pd.DataFrame, costs: pd.DataFrame | None, cpu_ns: int) -> NetRxTotals:
-    # net_rx_totals() of softirq_chains() and poll_costs(). cpu_ns: the window times its CPUs.
     polled = chains[(chains["polls"] > 0).fillna(False)]
     sent = chains[(chains["polls"] == 0).fillna(False)]
+    cpu_ns = timeline.duration_ns * len(timeline.summary["cpus"])
     own = int((polled["poll_ns"] + polled["outside_polls_ns"]).sum())
     device: dict[str, Any] = dict.fromkeys(NetRxTotals._fields[-6:])
+    recorded = not unrecorded(timeline.capture, "napi:napi_poll")
+    costs = costs_from(gathered(timeline)) if recorded else None
     if costs is not None and costs["batch_mean"].head(1).notna().any():
         first = costs.iloc[0]
         device |= {"device": first["device"], "batch_mean": float(first["batch_mean"])}

@@ -9,10 +9,10 @@ from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from ...plots.marks import legend_above, limit, short
-from ...plots.palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART
+from ...plots.palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART, time_unit
 from .kernel_limits import KernelLimits
 
 _PARTS = {
@@ -32,7 +32,7 @@ def anatomy(ax: Axes, parts: pd.DataFrame) -> None:
     # device, softirqs, and a mean in ns for each part.
     places = np.arange(len(parts))[::-1]
     left = np.zeros(len(parts))
-    scale, unit = axis_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
+    scale, unit = time_unit(float(parts[list(_PARTS)].sum(axis=1).max() or 0))
     handles = []
     for name, (color, label) in _PARTS.items():
         width = parts[name].astype("float64").fillna(0).to_numpy() / scale
@@ -81,7 +81,7 @@ def spreads(ax: Axes, rows: pd.DataFrame, labels: Sequence[str], what: str) -> N
     # Draw a median, the 90th and 99th percentile and the longest of several things, in a row each.
     # rows: with median_ns, p90_ns, p99_ns, longest_ns. labels: of the rows. what: the axis.
     known = rows[["median_ns", "p90_ns", "p99_ns", "longest_ns"]].astype("float64").clip(lower=1)
-    scale, unit = axis_unit(float(known["p90_ns"].median()))
+    scale, unit = time_unit(float(known["p90_ns"].median()))
     places = np.arange(len(known))[::-1]
     values = known / scale
     ax.hlines(places, values["median_ns"], values["longest_ns"], color=KIND["task"], linewidth=1.5)
@@ -121,7 +121,7 @@ def softirq_limits(
         some = known.iloc[:: -(-len(known) // _MOST_POINTS)].index
         known = known.loc[some.union(longest)]
     for scheduled, color, label in (
-        (False, KIND["softirq"], "on top of whoever ran"),
+        (False, KIND["softirq"], "on top of the running task"),
         (True, PART["scheduled"], "in ksoftirqd or another kernel thread"),
     ):
         part = known[known["in_kthread"] == scheduled]
@@ -202,7 +202,7 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     # Without raises nobody knows whether anything was pending.
     if runs["still_pending"].isna().any():
         kinds = (
-            (~runs["in_kthread"], KIND["poll"], "on top of whoever ran"),
+            (~runs["in_kthread"], KIND["poll"], "on top of the running task"),
             (runs["in_kthread"], PART["scheduled"], "in a kernel thread"),
         )
     rounds = np.arange(1, most + 1)
@@ -220,17 +220,10 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     legend_above(ax, None, 4)
 
 
-def axis_unit(ns: float) -> tuple[float, str]:
-    for factor, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
-        if ns >= 2 * factor:
-            return factor, unit
-    return 1.0, "ns"
-
-
 def plain_log(axis: Axis) -> None:
     # Over less than two decades powers of ten alone would be one mark or none. Limits first.
     low, high = sorted(axis.get_view_interval())
     marks = (1.0, 2.0, 5.0) if low > 0 and high / low < 150 else (1.0,)
     axis.set_major_locator(LogLocator(10, subs=marks))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_major_formatter("{x:,.10g}")
     axis.set_minor_formatter(NullFormatter())

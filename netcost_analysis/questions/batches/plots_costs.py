@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from ...plots.marks import legend_above, short
-from ...plots.palette import FAINT, INK, KIND, PART
-from .plots import LONGEST_LABEL, axis_unit, plain_log
+from ...plots.palette import FAINT, INK, KIND, PART, time_unit
+from .plots import LONGEST_LABEL, plain_log
 
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"
@@ -26,7 +26,7 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
     table = groups.quantile(np.array([0.25, 0.75])).unstack()
     # The line is laid through means, and sums of them are what a CPU pays.
     mean = groups.mean().to_numpy()
-    scale, unit = axis_unit(float(mean.max()) if len(table) else 0)
+    scale, unit = time_unit(float(mean.max()) if len(table) else 0)
     few = (groups.size() < 5).to_numpy()
     works = table.index.to_numpy()
     ax.vlines(
@@ -63,7 +63,7 @@ def poll_cost(ax: Axes, polls: pd.DataFrame, cost: "pd.Series[Any]") -> None:
 def packet_cost(ax: Axes, costs: pd.DataFrame) -> None:
     # Draw what a packet costs by the size of its batch. costs: of one device, as packet_costs
     # returns it.
-    scale, unit = axis_unit(float(costs["packet_ns"].max()))
+    scale, unit = time_unit(float(costs["packet_ns"].max()))
     batch = costs["batch"].to_numpy(dtype="float64")
     low, high = (costs[f"packet_{side}_ns"].to_numpy() / scale for side in ("low", "high"))
     ax.fill_between(batch, low, high, color=KIND["poll"], alpha=0.35, linewidth=0, label="95 %")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
-# So many devices are told of and drawn, those with most packets.
+# So many devices are shown and drawn, those with most packets.
 _DEVICES = 3
 # Where one of these is not met there is no line: docs/definitions.md says why these.
 MIN_POLLS, MIN_WORKS, MIN_SPREAD = 200, 5, 0.2

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...display.figures import figures
 from ...timeline.timeline import Timeline
 from ..inputs import added, fold
 from ..question import question
@@ -177,6 +178,16 @@ def _trap(work: "pd.Series[int]", budget: "pd.Series[int]") -> "pd.Series[str]":
     }
     trap = np.select(list(choices.values()), list(choices), default="")
     return pd.Series(trap, index=work.index, dtype=object).where(lambda text: text != "", None)
+
+
+@poll_sizes.table
+def _most(answer: "Answer[pd.DataFrame]") -> str:
+    # The sizes that occurred most, in their order.
+    shown = answer.question.rows
+    most = answer.frame.nlargest(shown, "polls", keep="first").sort_index()
+    more = len(answer.frame) - len(most)
+    text = figures(most[list(answer.question.main_columns)], answer.start_ns, shown).html()
+    return text + (f"<p>{more:,} more sizes, which fewer polls had.</p>" if more else "")
 
 
 @poll_sizes.figures

@@ -189,7 +189,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     table["scheduled_share"] = table["scheduled_ns"] / table["cpu_ns"]
     table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
     table = table.reset_index(drop=True)
-    said = {name: [float("nan")] * len(table) for name in _PREDICTED}
+    predictions = {name: [float("nan")] * len(table) for name in _PREDICTED}
     for _, curve in table.groupby("curve"):
         slowest = rows[rows["bundle"] == curve["bundle"].iloc[0]].set_index("device")
         least = slowest["packets"] / slowest["polls"]
@@ -197,8 +197,8 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
             others = rows[rows["bundle"].isin(set(curve["bundle"]) - {bundle})]
             own = rows[rows["bundle"] == bundle]
             for name, value in predicted(own, others, least).items():
-                said[name][place] = value
-    table = table.assign(**said)
+                predictions[name][place] = value
+    table = table.assign(**predictions)
     groups = table.groupby("curve")
     for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch")):
         table[f"{name}_growth"] = table[of] / groups[of].shift()
@@ -262,11 +262,11 @@ def predicted(
 
 @rate_curve.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    asked: Experiment = answer.sources["Experiment"]
+    experiment: Experiment = answer.sources["Experiment"]
     found = bend(answer.frame)
     return {
-        "name": asked.path.name,
-        **{key: getattr(asked.experiment, key) for key in ("command", "kernel", "started")},
+        "name": experiment.path.name,
+        **{key: getattr(experiment.experiment, key) for key in ("command", "kernel", "started")},
         "bend": found,
         "condition": condition(found.steps) if found else None,
         "curves": curves_of(answer.frame),

@@ -32,7 +32,7 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     pandas.DataFrame
         A row per CPU: net_rx (all of its NET_RX), net_rx_max (with those that the kernel counted
         and no event shows), dispatches (those without a poll), dispatch_share (of net_rx), ns
-        (their own time), median_ns, longest_ns, received_rps (how often another CPU told it of
+        (their own time), median_ns, longest_ns, received_rps (how often another CPU handed it
         packets, by softnet_stat between its readings in the window; NA without them).
 
     Raises
@@ -55,8 +55,8 @@ def rps_dispatch(timeline: Timeline) -> pd.DataFrame:
     table["median_ns"] = sent.median().reindex(index).round().astype("Int64")
     table["longest_ns"] = sent.max().reindex(index).astype("Int64")
     counted, _ = readings_of(timeline)
-    told = pd.Series(dtype="Int64") if counted is None else counted["received_rps"]
-    table["received_rps"] = told.reindex(index).astype("Int64")
+    received = pd.Series(dtype="Int64") if counted is None else counted["received_rps"]
+    table["received_rps"] = received.reindex(index).astype("Int64")
     return with_missing(table.reset_index(), proved_softirqs(timeline.capture))
 
 

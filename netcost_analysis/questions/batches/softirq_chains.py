@@ -219,14 +219,10 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _some(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    return [{}] if len(answer.frame) else []
-
-
 @softirq_chains.plot(
     title="Where the time of a NET_RX goes, by device",
     height=lambda answer: 1.3 + 0.42 * len(parts_of(answer.frame)),
-    panels=_some,
+    panels=lambda answer: [{}] if len(answer.frame) else [],
 )
 def _anatomy(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import anatomy

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
-# So many CPUs are told of.
+# So many CPUs are named.
 _CPUS = 12
 
 

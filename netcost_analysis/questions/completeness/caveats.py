@@ -35,6 +35,18 @@ class Caveats(NamedTuple):
 def caveats(timeline: "Timeline") -> Caveats:
     """What a reader has to know before using the figures: what is missing, doubtful, estimated.
 
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    Caveats
+        notes, state, verdict, reason, lost_events, recorder_notes, record_command.
+
+    Notes
+    -----
     Source: the notes of ledger, capture and recorder, and the recording's verdict.
     """
     capture = timeline.capture

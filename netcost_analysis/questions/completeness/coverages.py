@@ -15,13 +15,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Coverages:
-    """How much of a timeline is known.
+    """How much of a timeline is known: three shares, 0 to 1, None where there is nothing to share.
 
-    recorded_share: the share of the CPUs' window without loss. owned_share: of that, with a known
-    owner. timed_share: of the packets of its polls, those of polls whose time is known. 0 to 1,
-    None where there is nothing to be a share of (or, of the last, polls were not recorded).
-    of_cpus: a row per CPU (index cpu): window_ns, lost_ns, unknown_ns (int64; the last holds the
-    one before), packets, timed_packets (Int64, NA without polls).
+    Attributes
+    ----------
+    recorded_share : float or None
+        Of the CPUs' window, what is without loss.
+    owned_share : float or None
+        Of what was recorded, what has a known owner.
+    timed_share : float or None
+        Of the packets of polls, those of polls whose time is known; None also without polls.
+    of_cpus : pandas.DataFrame
+        A row per CPU (index cpu): window_ns, lost_ns, unknown_ns (int64; the last holds the one
+        before), packets, timed_packets (Int64, NA without polls).
     """
 
     recorded_share: float | None
@@ -34,7 +40,20 @@ class Coverages:
 def coverages(timeline: "Timeline") -> Coverages:
     """How much of the timeline was recorded, has a known owner, and how many packets were timed.
 
-    Source: the losses of Capture.info, the timeline's sums, its polls.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    Coverages
+        recorded_share, owned_share, timed_share (0 to 1), of_cpus.
+
+    Notes
+    -----
+    Source: the losses of Capture.info, the timeline's sums, its polls. Gaps that overlap count
+    once.
     """
     import pandas as pd
 

@@ -46,13 +46,23 @@ class Said(NamedTuple):
 class Completeness:
     """Whether a recording has all that its host counted.
 
-    verdict: one line: "complete", "lost 86,172 events", "misses 48 % of NET_RX on CPU 1", or
-    "unknown: " with the reason. state: "complete", "incomplete" or "unknown". reason: why nothing
-    could be compared, else None. lost_events: those that the recorder knows it lost, None where
-    nobody counted. listed: the counts compared, most missing first. rows: the same, a row per
-    count: what ("softirq", "irq", "vector", "packets", "switches"), counter (as the kernel names
-    it), cpu (Int64, NA for the host's), then int64 counted, recorded, recorded_inside,
-    missing_least, missing_most.
+    Attributes
+    ----------
+    verdict : str
+        One line: "complete", "lost 86,172 events", "misses 48 % of NET_RX on CPU 1", or "unknown: "
+        with the reason.
+    state : str
+        "complete", "incomplete" or "unknown".
+    reason : str or None
+        Why nothing could be compared.
+    lost_events : int or None
+        Those that the recorder knows it lost, None where nobody counted.
+    listed : tuple of Row
+        The counts compared, most missing first.
+    rows : pandas.DataFrame
+        The same, a row per count: what ("softirq", "irq", "vector", "packets", "switches"), counter
+        (as the kernel names it), cpu (Int64, NA for the host's), then int64 counted, recorded,
+        recorded_inside, missing_least, missing_most.
     """
 
     verdict: str

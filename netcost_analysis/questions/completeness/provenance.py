@@ -31,7 +31,18 @@ class Provenance(NamedTuple):
 
 @question(rows=0)
 def provenance(capture: "Capture") -> Provenance:
-    """What these figures are of, and what made them: a checksum, and versions."""
+    """What these figures are of, and what made them: a checksum, and versions.
+
+    Parameters
+    ----------
+    capture : Capture
+        The recording.
+
+    Returns
+    -------
+    Provenance
+        path, sha256, netcost, python, libraries.
+    """
     from importlib.metadata import version
 
     return Provenance(

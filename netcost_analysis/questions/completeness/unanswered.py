@@ -16,8 +16,20 @@ if TYPE_CHECKING:
 def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     """Which questions this capture cannot answer, and what is missing for each.
 
-    Returns a row per question: topic, question, answers (what it would say), missing. Questions of
-    experiments are in it only where nothing else is asked. Source: what each question declares.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per question: topic, question, answers (what it would say), missing. Questions of
+        experiments are in it only where nothing else is asked.
+
+    Notes
+    -----
+    Source: what each question declares.
     """
     frame = timeline.ask.table
     return frame[(frame["missing"] != "") & ~frame["of_experiment"]].drop(columns="of_experiment")

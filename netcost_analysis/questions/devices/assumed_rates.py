@@ -7,7 +7,7 @@ import pandas as pd
 
 from ...errors import ArgumentError
 from ..question import question
-from .device_traffic import device_traffic, moved
+from .device_traffic import carried, device_traffic, with_traffic
 from .parts import of_device
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 @question(
+    check=lambda bundle: carried(bundle),
     main_columns=(
         "device",
         "start_ns",
@@ -70,16 +71,16 @@ def assumed_rates(
     factor = (frame["interval_ns"] / (interval_s * 1e9)).astype("Float64")
     kept = ["namespace", "device", "start_ns", "end_ns", "interval_ns"]
     shown = ["rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"]
-    told = frame[[*kept, *shown]].copy()
+    table = frame[[*kept, *shown]].copy()
     for name in shown:
-        told[f"assumed_{name}"] = told[name] * factor
-    told["overstated_share"] = factor - 1
-    return told
+        table[f"assumed_{name}"] = table[name] * factor
+    table["overstated_share"] = factor - 1
+    return table
 
 
 def _worst(rows: pd.DataFrame) -> "pd.Series[Any] | None":
     # Of the rows in which anything was carried the one whose rates are most wrong.
-    busy = moved(rows, "bytes_per_s")
+    busy = with_traffic(rows, "bytes_per_s")
     if not len(busy):
         return None
     return busy.iloc[int(busy["overstated_share"].abs().to_numpy(dtype=float).argmax())]

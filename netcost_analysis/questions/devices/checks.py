@@ -36,7 +36,7 @@ ENOUGH_PACKETS = 100
 # How near two counts are that are taken for counts of the same packets.
 _ALIKE_SHARE = 0.005
 # Losses of more than one packet in a thousand are no accident.
-_LOSSES_SHARE = 0.001
+LOSSES_SHARE = 0.001
 # Switches, whose own address is nobody's business.
 _SWITCHES = ("bridge", "bond", "team", "openvswitch", "vrf")
 # Interfaces of a program, of a CAN bus, or for queueing: what they carry has no address here.
@@ -102,9 +102,9 @@ def without_use(row: Row, rows: list[Row]) -> Iterator[Flag]:
     taken = _taken(row)
     if taken is None:
         return
-    unseen = not taken["ns"] and taken["rx_packets"] >= ENOUGH_PACKETS
-    grave = (row.get("cpu_share") or 0) >= _WORTH_SHARE or unseen
-    severity = "warning" if grave else "note"
+    unpolled = not taken["ns"] and taken["rx_packets"] >= ENOUGH_PACKETS
+    severe = (row.get("cpu_share") or 0) >= _WORTH_SHARE or unpolled
+    severity = "warning" if severe else "note"
     if row.get("up") is False:
         yield flagged(row, "down", severity, **taken)
     elif row.get("carrier") is False:
@@ -156,7 +156,7 @@ def for_others(row: Row, rows: list[Row]) -> Iterator[Flag]:
         return
     received = number(row, "all_rx_packets")
     dropped_share = dropped / received if received else None
-    many = dropped_share is None or dropped_share >= _LOSSES_SHARE
+    many = dropped_share is None or dropped_share >= LOSSES_SHARE
     yield flagged(
         row,
         "not-for-us",
@@ -204,12 +204,12 @@ def same_mac(rows: list[Row]) -> Iterator[Flag]:
             continue
         alone = sorted(below.values(), key=lambda row: str(row["device"]))
         # Who sees frames of another has most likely nothing to say to them.
-        deaf = [row for row in alone if number(row, "rx_packets") and not _answers(row)]
+        silent = [row for row in alone if number(row, "rx_packets") and not _answers(row)]
         both = all(number(row, "rx_packets") for row in alone)
         yield flagged(
-            (deaf or alone)[0],
+            (silent or alone)[0],
             "same-mac",
-            "warning" if deaf and both else "clue",
+            "warning" if silent and both else "clue",
             devices=[str(row["device"]) for row in alone],
             mac=mac,
         )

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from .checks import ENOUGH_PACKETS, Flag, Row, flagged, number
+from .checks import ENOUGH_PACKETS, LOSSES_SHARE, Flag, Row, flagged, number
 
-# Losses of more than one packet in a thousand are no accident.
-_LOSSES_SHARE = 0.001
 _SATURATED_SHARE = 0.9
 # So many counters are named.
 _MOST_NAMED = 4
@@ -48,7 +46,7 @@ def dropped(row: Row, saturation: pd.DataFrame) -> Iterator[Flag]:
     packets = number(row, "all_rx_packets") + number(row, "all_tx_packets")
     total = sum(grew for _, grew in grown)
     dropped_share = total / packets if packets else None
-    many = dropped_share is None or dropped_share >= _LOSSES_SHARE
+    many = dropped_share is None or dropped_share >= LOSSES_SHARE
     yield flagged(
         row,
         "drops",
@@ -90,19 +88,19 @@ def uneven(row: Row, queues: pd.DataFrame) -> Iterator[Flag]:
         return
     packets = queues.loc[queues["device"] == row["device"], "packets"]
     known = row.get("rx_queues")
-    lanes = known or len(packets)
+    count = known or len(packets)
     total = int(packets.sum())
     # More than it has are those of a namesake in another namespace, or of what it was before.
-    if lanes < max(2, len(packets)) or total < 10 * ENOUGH_PACKETS:
+    if count < max(2, len(packets)) or total < 10 * ENOUGH_PACKETS:
         return
-    most_share, even_share = float(packets.max() / total), 1 / lanes
+    most_share, even_share = float(packets.max() / total), 1 / count
     if most_share < 1.5 * even_share or most_share - even_share < 0.2:
         return
     yield flagged(
         row,
         "uneven-queues",
         "note",
-        queues=lanes,
+        queues=count,
         packets=total,
         most_share=most_share,
         even_share=even_share,

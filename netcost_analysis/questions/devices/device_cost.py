@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
     from ..answer import Answer
 
-_LACKING = Path(__file__).with_name("device_cost_lacking.md")
+_LACKING = Path(__file__).with_name("why_no_traffic.md")
 _TIMES = ["hardirq_ns", "hardirq_max_ns", "poll_ns", "ns"]
 _COUNTS = ["interrupts", "polls", "packets", "timed_packets"]
 _TRAFFIC = [
@@ -203,9 +203,9 @@ def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     frame["ns_per_work"] = ns / timed.mask(timed <= 0)
     # Packets of which the time is not in ns would make the others cheap.
     part = not_all(timed, worked)
-    # So would packets of which no poll was seen, but for those beside the readings.
-    beside = (frame["window_error_ns"].astype("Float64") / window).fillna(0)
-    part |= not_all(worked, received, beside)
+    # So would packets of which no poll was seen, but for those tolerance the readings.
+    tolerance = (frame["window_error_ns"].astype("Float64") / window).fillna(0)
+    part |= not_all(worked, received, tolerance)
     # So would handlers that were counted and not seen.
     most = ns + (frame["hardirq_max_ns"] - frame["hardirq_ns"]).astype("Float64")
     part |= not_all(ns, most)
@@ -229,7 +229,7 @@ def _traffic(timeline: "Timeline", bundle: "Bundle") -> pd.DataFrame | None:
     return carried(bundle, whole=True, within=within)
 
 
-def lacking(timeline: "Timeline") -> str | None:
+def why_no_traffic(timeline: "Timeline") -> str | None:
     # Why device_cost has no traffic for this timeline, as a sentence; None where it has.
     bundle, capture = timeline.capture.bundle, timeline.capture
     found: dict[str, Any] = {"reason": None}
@@ -262,7 +262,7 @@ def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "counted": [_counted(row) for _, row in cost[cost["work_share"].notna()].iterrows()],
         "backlog": bool((cost["device"] == NO_DEVICE).any()),
         "unpolled": list(map(str, unpolled)),
-        "unknown": lacking(answer.timeline),
+        "unknown": why_no_traffic(answer.timeline),
     }
 
 
@@ -271,14 +271,14 @@ def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
     # whether the readings' own time explains as many. partly: only polled ones have a price.
     off = int(row["rx_packets"]) - int(row["packets"])
     window_ns = max(1, int(row["end_ns"]) - int(row["start_ns"]))
-    beside = int(row["rx_packets"]) / window_ns * int(row["window_error_ns"])
+    tolerance = int(row["rx_packets"]) / window_ns * int(row["window_error_ns"])
     return {
         "device": row["device"],
         "packets": int(row["packets"]),
         "rx_packets": int(row["rx_packets"]),
         "more": max(off, 0),
         "fewer": max(-off, 0),
-        "explained": abs(off) <= beside,
+        "explained": abs(off) <= tolerance,
         "partly": absent(row["ns_per_packet"]) and not absent(row["ns_per_work"]),
     }
 

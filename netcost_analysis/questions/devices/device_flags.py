@@ -12,7 +12,7 @@ from ..inputs import added, fold, once
 from ..question import question
 from .checks import Flag, for_others, no_replies, promiscuous, same_mac, unlisted, without_use
 from .checks_load import dropped, full, saturated, softnet, uneven
-from .device_cost import device_cost, lacking
+from .device_cost import device_cost, why_no_traffic
 from .device_saturation import device_saturation
 from .device_traffic import carried, comparable
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ["namespace", "device", "flag", "severity", "why"]
 _SEVERITIES = ["warning", "clue", "note"]
-# Alike flags that are told in full.
+# Alike flags that are shown in full.
 _MOST_ALIKE = 4
 
 
@@ -97,7 +97,7 @@ def gathered(timeline: "Timeline") -> Facts:
     )
 
 
-def unseen(timeline: "Timeline") -> list[str]:
+def not_recorded(timeline: "Timeline") -> list[str]:
     # What of the interfaces was not recorded, so that nothing about it can look wrong: of state,
     # addresses, traffic.
     bundle = timeline.capture.bundle
@@ -107,35 +107,35 @@ def unseen(timeline: "Timeline") -> list[str]:
         found.append("state")
     if not known["addresses"].notna().any():
         found.append("addresses")
-    if lacking(timeline) is not None:
+    if why_no_traffic(timeline) is not None:
         found.append("traffic")
     return found
 
 
 @device_flags.figures
 def _words(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # unseen: what was not recorded.
+    # not_recorded: what was not recorded.
     flags = answer.frame
     return {
         "kinds": listed(flags),
         "severities": [one for one in _SEVERITIES if (flags["severity"] == one).any()],
-        "unseen": unseen(answer.timeline),
+        "not_recorded": not_recorded(answer.timeline),
     }
 
 
 def listed(flags: pd.DataFrame) -> list[dict[str, Any]]:
-    # Flags of one severity and kind together: flag, severity, told (why of the first), and of the
+    # Flags of one severity and kind together: flag, severity, whys (of the first), and of the
     # others how many (more) and which devices.
     kinds = []
     for (severity, flag), alike in flags.groupby(["severity", "flag"], sort=False):
-        # One more is told as well.
-        told = len(alike) if len(alike) <= _MOST_ALIKE + 1 else _MOST_ALIKE
-        others = alike[told:]
+        # One more is shown as well.
+        shown = len(alike) if len(alike) <= _MOST_ALIKE + 1 else _MOST_ALIKE
+        others = alike[shown:]
         kinds.append(
             {
                 "flag": flag,
                 "severity": severity,
-                "told": list(alike["why"][:told]),
+                "whys": list(alike["why"][:shown]),
                 "more": len(others),
                 "devices": list(map(str, others["device"].dropna())),
             }
@@ -179,8 +179,8 @@ def _with_whole(frame: pd.DataFrame, whole: pd.DataFrame | None, placed: bool) -
     if whole is None:
         frame["all_rx_packets"] = frame["all_tx_packets"] = pd.NA
         return frame
-    told = whole[[*_KEYS, *names]].rename(columns={name: f"all_{name}" for name in names})
-    frame = frame.merge(told, on=_KEYS, how="left")
+    totals = whole[[*_KEYS, *names]].rename(columns={name: f"all_{name}" for name in names})
+    frame = frame.merge(totals, on=_KEYS, how="left")
     unplaced = frame["rx_packets"].isna() & (frame["has_namesake"] | (not placed))
     for name in names:
         frame[name] = frame[name].mask(unplaced, frame[f"all_{name}"])

@@ -70,17 +70,17 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
         ],
         ignore_index=True,
     )
-    led = evidence(numbered(hardirqs, split), softirqs, polls)
+    raisers = evidence(numbered(hardirqs, split), softirqs, polls)
     labels, addresses = _of_bundle(timeline)
-    told = _by_most(mapped(lines, led, _devices(timeline, polls), labels, addresses), led)
-    told = told.merge(
+    table = _by_most(mapped(lines, raisers, _devices(timeline, polls), labels, addresses), raisers)
+    table = table.merge(
         numbered(counted, split).groupby("irq", as_index=False)["interrupts"].sum(),
         on="irq",
         how="left",
     )
-    told["irq"] = told["irq"].replace({key: irq for (irq, _), key in split.items()})
+    table["irq"] = table["irq"].replace({key: irq for (irq, _), key in split.items()})
     columns = ["irq", "name", "device", "known_by", "is_network", "interrupts", "raised", "polled"]
-    return told.sort_values("irq", kind="stable", ignore_index=True)[columns]
+    return table.sort_values("irq", kind="stable", ignore_index=True)[columns]
 
 
 @device_lines.figures
@@ -120,9 +120,9 @@ def numbered(rows: pd.DataFrame, split: Mapping[tuple[int, str], int]) -> pd.Dat
     return frame
 
 
-def _by_most(lines: pd.DataFrame, led: pd.DataFrame) -> pd.DataFrame:
+def _by_most(lines: pd.DataFrame, raisers: pd.DataFrame) -> pd.DataFrame:
     # A handler on a shared line that is not named for its device: what most of its softirqs polled.
-    most = led[led["polled"] * 2 > led["raised"]].sort_values("polled", kind="stable")
+    most = raisers[raisers["polled"] * 2 > raisers["raised"]].sort_values("polled", kind="stable")
     for irq, device, polled in zip(most["irq"], most["device"], most["polled"], strict=True):
         row = (lines["irq"] == irq) & (irq < 0) & lines["device"].isna() & (device != "(no_device)")
         lines.loc[row, ["device", "known_by", "polled", "is_network"]] = [
@@ -145,19 +145,19 @@ def _of_bundle(timeline: "Timeline") -> tuple[dict[str, str], dict[str, str]]:
 
 def mapped(
     lines: pd.DataFrame,
-    led: pd.DataFrame,
+    raisers: pd.DataFrame,
     devices: Iterable[str],
     labels: Mapping[str, str] | None = None,
     addresses: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     # Lines with device and known_by, from what their interrupts led to and from their names. lines:
-    # irq, name, device, is_network and, if there, known_by (as the ledger has them). led: as
+    # irq, name, device, is_network and, if there, known_by (as the ledger has them). raisers: as
     # evidence returns it. devices: the names of interfaces. labels: what /proc/interrupts says of a
     # line, by its number. addresses: interfaces by bus address. Polls go before names, which are
     # only what a driver says.
     frame = lines.copy()
-    counts = led.set_index(["irq", "device"])["polled"].to_dict()
-    raised = led.groupby("irq")["raised"].max().to_dict()
+    counts = raisers.set_index(["irq", "device"])["polled"].to_dict()
+    raised = raisers.groupby("irq")["raised"].max().to_dict()
     rows = []
     ways = frame.get("known_by", pd.Series(None, index=frame.index, dtype=object))
     seen = zip(frame["irq"], frame["name"], frame["device"], ways, strict=True)
@@ -178,9 +178,13 @@ def mapped(
             device = device if isinstance(device, str) else None
             known_by = "name" if device else None
         rows.append((device, known_by, raised.get(irq, 0), counts.get((irq, device), 0)))
-    told = pd.DataFrame(rows, columns=["device", "known_by", "raised", "polled"], index=frame.index)
-    told = told.astype({"device": object, "known_by": object, "raised": "int64", "polled": "int64"})
-    frame[told.columns] = told.where(told.notna(), None)
+    found = pd.DataFrame(
+        rows, columns=["device", "known_by", "raised", "polled"], index=frame.index
+    )
+    found = found.astype(
+        {"device": object, "known_by": object, "raised": "int64", "polled": "int64"}
+    )
+    frame[found.columns] = found.where(found.notna(), None)
     frame["is_network"] = frame["is_network"].astype(object)
     # The ledger goes by polls: of a line whose packets are sent it sees none.
     frame.loc[frame["known_by"].isin(["name", "bus"]), "is_network"] = "yes"
@@ -203,7 +207,7 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
     # them in which the device was polled. A softirq is the line's whose handler ran on that CPU
     # when it was raised.
     net_rx = softirqs[(softirqs["action"] == "NET_RX") & softirqs["raise_ns"].notna()]
-    asked = pd.DataFrame(
+    raises = pd.DataFrame(
         {
             "cpu": net_rx["cpu"].to_numpy(),
             "at_ns": net_rx["raise_ns"].astype("int64").to_numpy(),
@@ -225,7 +229,7 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
         }
     )
     found = pd.merge_asof(
-        asked.sort_values("at_ns", kind="stable"),
+        raises.sort_values("at_ns", kind="stable"),
         handlers.sort_values("at_ns", kind="stable"),
         on="at_ns",
         by="cpu",
@@ -240,8 +244,8 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
         }
     ).drop_duplicates()
     raised = found.groupby("irq").size().rename("raised").reset_index()
-    led = found.merge(seen, on=["cpu", "ordinal"]).groupby(["irq", "device"]).size()
-    pairs = led.rename("polled").reset_index()
+    raisers = found.merge(seen, on=["cpu", "ordinal"]).groupby(["irq", "device"]).size()
+    pairs = raisers.rename("polled").reset_index()
     return (
         raised.merge(pairs, on="irq", how="left").fillna({"polled": 0}).astype({"polled": "int64"})
     )

@@ -31,7 +31,11 @@ _DRIVER = re.compile(
 _STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 
 
-@question(main_columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"), rows=0)
+@question(
+    check=lambda bundle: _read(bundle),
+    main_columns=("device", "counter", "cpu", "count", "per_s", "layer", "namespace"),
+    rows=0,
+)
 def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     """Every counter that says packets found no room, from before the load to after it.
 
@@ -60,6 +64,10 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
 
     Source: before/ and after/ of net_dev, ethtool -S, tc and softnet_stat.
     """
+    return tidy(_read(bundle))
+
+
+def _read(bundle: "Bundle") -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for namespace, ending in bundle.network_namespaces.items():
         for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
@@ -70,7 +78,7 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
             "the bundle has no counters of before and after, so whether queues were full is "
             "unknown: netcost-record keeps them"
         )
-    return tidy(rows)
+    return rows
 
 
 @device_saturation.figures

@@ -8,8 +8,8 @@ import pandas as pd
 from ..._native import CaptureError
 from ...units import absent
 from ..question import question
-from .device_cost import device_cost, lacking
-from .device_flags import device_flags, unseen
+from .device_cost import device_cost, why_no_traffic
+from .device_flags import device_flags, not_recorded
 from .parts import NO_DEVICE
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def device_summary(timeline: "Timeline") -> DeviceSummary:
 @device_summary.figures
 def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
     # first: the row of the device with most time; others: the next; backlog: the row of the polls
-    # without a device; gravest: the first warning about a device; each None where there is none.
+    # without a device; worst_flag: the first warning about a device; each None where there is none.
     # unknown: why there is no traffic, None where there is.
     costs, flags, timeline = answer.result.costs, answer.result.flags, answer.timeline
     timed = costs[(costs["ns"] > 0).fillna(False)]
@@ -81,9 +81,9 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
     backlog = timed[timed["device"] == NO_DEVICE].to_dict("records")
     rows = devices[: 1 + _OTHERS].to_dict("records")
     first = rows[0] if rows else None
-    grave = None
+    warnings = None
     if flags is not None:
-        grave = flags.loc[(flags["severity"] == "warning") & flags["device"].notna(), "why"]
+        warnings = flags.loc[(flags["severity"] == "warning") & flags["device"].notna(), "why"]
     return {
         "first": first and _first(first),
         "others": rows[1:],
@@ -93,9 +93,9 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
         "time_unknown": bool(costs["ns"].isna().any()),
         "polled": bool((costs["polls"] > 0).fillna(False).any()),
         "flags_known": flags is not None,
-        "gravest": grave.iloc[0] if grave is not None and len(grave) else None,
-        "state_known": flags is not None and "state" not in unseen(timeline),
-        "unknown": lacking(timeline),
+        "worst_flag": warnings.iloc[0] if warnings is not None and len(warnings) else None,
+        "state_known": flags is not None and "state" not in not_recorded(timeline),
+        "unknown": why_no_traffic(timeline),
     }
 
 

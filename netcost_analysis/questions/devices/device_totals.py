@@ -8,7 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.links import empty, known_interfaces
 from ..question import question
-from .device_traffic import carried, moved
+from .device_traffic import carried, with_traffic
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 @question(
+    check=lambda bundle: carried(bundle),
     main_columns=(
         "device",
         "rx_packets_per_s",
@@ -64,10 +65,12 @@ def device_totals(bundle: "Bundle", folder: str = "samples", sides: bool = True)
 @device_totals.figures
 def _nominal(answer: "Answer[pd.DataFrame]") -> dict[str, list[str]]:
     # nominal: interfaces that carried something, and whose speed is only what a driver says.
-    of, known = moved(answer.frame), empty()
+    of, known = with_traffic(answer.frame), empty()
     with suppress(CaptureError):
         # Of damaged files of ip's device_flags says so.
         known = known_interfaces(answer.sources["Bundle"])
-    said = known.loc[known["speed_is_nominal"].fillna(False).astype(bool), ["namespace", "device"]]
-    both = of.merge(said, on=["namespace", "device"])
+    nominal = known.loc[
+        known["speed_is_nominal"].fillna(False).astype(bool), ["namespace", "device"]
+    ]
+    both = of.merge(nominal, on=["namespace", "device"])
     return {"nominal": [str(device) for device in both["device"]]}

@@ -52,6 +52,7 @@ def comparable(capture: "Capture") -> bool:
 
 
 @question(
+    check=lambda bundle: carried(bundle),
     main_columns=(
         "device",
         "start_ns",
@@ -138,10 +139,10 @@ def summed(grown: pd.DataFrame) -> pd.DataFrame:
     ends["interval_error_ns"] = both.where(ends["rows"] > 1, ends["first_ns"])
     values = [name for name in GROWN if name in grown]
     sums = frame[values].sum(min_count=1)
-    lacking = grown[values].isna().groupby([grown[key] for key in keys]).any()
+    unknown = grown[values].isna().groupby([grown[key] for key in keys]).any()
     ends = ends.merge(sums, on=keys)
     index = pd.MultiIndex.from_frame(ends[keys])
-    ends[values] = ends[values].astype("Int64").mask(lacking.loc[index].to_numpy())
+    ends[values] = ends[values].astype("Int64").mask(unknown.loc[index].to_numpy())
     return ends
 
 
@@ -183,12 +184,12 @@ def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
             for side in ("before", "after")
         ]
         for device in {name for side in sides for name in side}:
-            said = {side[device].get("speed_bits_per_s") for side in sides if device in side}
-            found[namespace, device] = said.pop() if len(said) == 1 else None
+            known = {side[device].get("speed_bits_per_s") for side in sides if device in side}
+            found[namespace, device] = known.pop() if len(known) == 1 else None
     return found
 
 
-def moved(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
+def with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
     # Those rows of device_traffic() or assumed_rates() in which anything was carried.
     return rows[(rows[f"rx_{what}"] + rows[f"tx_{what}"] > 0).fillna(False)]
 

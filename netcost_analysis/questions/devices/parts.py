@@ -8,7 +8,7 @@ import pandas as pd
 from ...errors import AbsentError
 from ...timeline.aggregate import thief_label
 from ..inputs import added, fold
-from .device_lines import numbered
+from .device_lines import numbered, shared_lines
 
 NO_DEVICE = "(no_device)"
 # How many polls have a known length: with none, a time is not 0 but unknown.
@@ -45,13 +45,7 @@ def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -
         .reset_index()
     )
     # A line's handlers are told apart by name only where there are several.
-    split = {
-        (int(irq), str(name)): -place
-        for place, (irq, name) in enumerate(
-            lines.loc[lines["irq"].duplicated(keep=False), ["irq", "name"]].itertuples(index=False),
-            1,
-        )
-    }
+    split = shared_lines(lines)
     ns, interrupts, lines = (numbered(one, split) for one in (ns, interrupts, lines))
     sums_of = [
         one.groupby(["irq", "cpu"], as_index=False)[name].sum()
@@ -69,8 +63,8 @@ def by_line(sums: pd.DataFrame, lines: pd.DataFrame, interrupts: pd.DataFrame) -
         thief_label("hardirq", irq, name, device, "device")
         for irq, name, device in zip(frame["irq"], frame["name"], frame["device"], strict=True)
     ]
-    told: pd.DataFrame = frame.drop(columns=["irq", "name"])
-    return told
+    charged: pd.DataFrame = frame.drop(columns=["irq", "name"])
+    return charged
 
 
 def by_poll(sums: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:

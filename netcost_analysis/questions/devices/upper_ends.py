@@ -26,10 +26,12 @@ _POLLING_THREADS = ("napi/", "backlog_napi/")
 _missed: "WeakKeyDictionary[Capture, bool]" = WeakKeyDictionary()
 
 
-def not_all(part: "pd.Series[float]", whole: "pd.Series[float]", beside: object = 0.0) -> pd.Series:
+def not_all(
+    part: "pd.Series[float]", whole: "pd.Series[float]", tolerance: object = 0.0
+) -> pd.Series:
     # Where a count is less than another by more than a poll or two: False where one is unknown.
-    # beside: the share that may lie beside the readings.
-    return (part < (_TIMED_SHARE - beside) * whole).fillna(False).astype(bool)  # type: ignore[operator]
+    # tolerance: the share that may lie before or after the readings.
+    return (part < (_TIMED_SHARE - tolerance) * whole).fillna(False).astype(bool)  # type: ignore[operator]
 
 
 def polls_missed(timeline: "Timeline") -> bool:

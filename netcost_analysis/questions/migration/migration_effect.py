@@ -48,31 +48,50 @@ def migration_effect(
 ) -> pd.DataFrame:
     """What migrations did to those who were migrated: an event study.
 
-    victim: a task by tid, or all tasks of a name; None for all tasks together. widths_ns: lengths
-    of the windows before and after each migration. by_cause: a row per cause beside that of all.
-    Returns a row per cause, width_ns and measure ("run": share of the window in which the task
-    itself ran; "wait": in which it was runnable without a CPU; "softirq": share of its time on CPU
-    that softirqs took; "ipc": instructions per cycle, where both were sampled):
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    victim : int or str, optional
+        A task by tid, or all tasks of a name. None: all tasks together.
+    widths_ns : sequence of int, optional
+        Lengths of the windows before and after each migration.
+    by_cause : bool, optional
+        Whether to add a row for each cause to those of all.
 
-    - migrations, studied, and why the others are not: left_out_edge (a window reaches beyond the
-      recording or the task's life), left_out_gap (over 1 % of a window is unknown),
-      left_out_overlap (another migration of the task from two widths before to one after),
-      left_out_unmatched (the task has no
-      moment to compare with);
-    - before, after, change: the means over those studied; control_change: the same at the moments
-      they are compared with; effect: change minus control_change; effect_low, effect_high: its 95 %
-      bootstrap interval over blocks of time, and over tasks, whichever is wider. NaN where fewer
-      than 10 were studied, or they or those moments lie in fewer than 10 blocks: a fortieth of
-      the window, or four widths.
+    Returns
+    -------
+    pandas.DataFrame
+        A row per cause, width_ns and measure ("run": share of the window in which the task itself
+        ran; "wait": in which it was runnable without a CPU; "softirq": share of its time on CPU
+        that softirqs took; "ipc": instructions per cycle, where both were sampled). migrations,
+        studied, and why the others are not: left_out_edge (a window reaches beyond the recording or
+        the task's life), left_out_gap (over 1 % of a window is unknown), left_out_overlap (another
+        migration of the task from two widths before to one after), left_out_unmatched (no moment to
+        compare with). before, after, change: means over those studied. control_change: the same at
+        the moments they are compared with. effect: change minus control_change. effect_low,
+        effect_high: its 95 % interval. NaN where fewer than 10 were studied, or they or those
+        moments lie in fewer than 10 blocks of time.
 
-    Moments to compare with are of the same task in the same state, as long after it began: against
-    a wake-up that moved the task its wake-ups that did not, against a task that was moved while it
-    waited its waits of at least that length, 8 of them each, drawn with a fixed seed. Without them
-    every wake-up would look like a gain: before it the task sleeps. Of more than 5,000 migrations a
-    sample is studied. A task that was never migrated has rows that say 0. Raises as migrations(),
-    AbsentError for a victim that did not run, and CaptureError for a timeline without a CPU to or
-    from which it was moved, or with CPUs whose clocks disagree.
-    Source: the tables migrations, slices, segments, coverage.
+    Raises
+    ------
+    MissingEventsError
+        As migrations().
+    AbsentError
+        For a victim that did not run.
+    CaptureError
+        For a timeline without a CPU to or from which it was moved, or with CPUs whose clocks
+        disagree.
+
+    Notes
+    -----
+    Moments to compare with are of the same task in the same state, as long after it began: for a
+    wake-up that moved the task its wake-ups that did not, for a task that was moved while it waited
+    its waits of at least that length, 8 of them each, drawn with a fixed seed. Without them every
+    wake-up would look like a gain, for before it the task sleeps. The interval is a bootstrap over
+    blocks of time (a fortieth of the window, or four widths), and over tasks, whichever is wider.
+    Of more than 5,000 migrations a sample is studied. A task that was never migrated has rows that
+    say 0. Source: the tables migrations, slices, segments, coverage.
     """
     everyone = migrations(timeline)
     require_task(timeline, victim)

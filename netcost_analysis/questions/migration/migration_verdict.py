@@ -54,7 +54,7 @@ class MigrationVerdict(NamedTuple):
     """Returned by migration_verdict().
 
     verdicts: a row per task. effects: migration_effect() of all causes, of the one of them that was
-    migrated most; of all tasks where none was.
+    migrated most, of the victim that was asked for, or of all tasks.
     """
 
     verdicts: pd.DataFrame
@@ -76,30 +76,42 @@ def migration_verdict(
 ) -> MigrationVerdict:
     """Whether migrations explain anything of what a task got: yes, no, or cannot tell.
 
-    victim: a task by tid, or all tasks of a name; None for client and server where two tasks talk
-    to each other, else the task that a report is about, and in either case all tasks together.
-    horizon_ns: how long a migration is taken to act. Returns verdicts, a row per task:
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    victim : int or str, optional
+        A task by tid, or all tasks of a name. None: client and server where two tasks talk to each
+        other, else the task that a report is about; in either case all tasks together as well.
+    horizon_ns : int, optional
+        How long a migration is taken to act.
 
-    - side ("client", "server"), tid (Int64), comm; all NA for all tasks together, tid also for a
-      name;
-    - explains: "no" where even the loss of all time within the horizon, or the effect's whole
-      interval, comes to less than 1 % of the task's time; "yes" where all of the interval comes to
-      more, on one side of 0; "cannot tell" otherwise, and where fewer than 10 or less than half
-      could be studied. Of several tasks together the effect never says "yes": time that those who
-      were moved gained others may have lost;
-    - reason: "not migrated", "too seldom", "incomparable", "too few studied", "too close in time",
-      "under half studied", "too small", "uncertain", "others' time", "effect"; why: a sentence with
-      the figures;
-    - migrations, migrations_per_s, studied: how many, over the window, and of how many the effect
-      is known; horizon_ns;
-    - reach_share: of the time that the task wanted a CPU (on CPU or waiting), how much lies within
-      the horizon after a migration, at most;
-    - effect, effect_low, effect_high: of a migration on the share of time the task ran, in that
-      window (NaN where migration_effect() has NaN); at_stake_low_share, at_stake_high_share: what
-      that came to, of the time the task ran in all: lost where negative;
+    Returns
+    -------
+    MigrationVerdict
+        verdicts: a row per task: side ("client", "server"), tid (Int64), comm (all NA for all tasks
+        together, tid also for a name); explains ("yes", "no", "cannot tell"), reason (the rule that
+        decided, a code), why (a sentence with the figures); migrations, migrations_per_s, studied,
+        horizon_ns; reach_share (of the time that the task wanted a CPU, how much lies within the
+        horizon after a migration, at most); effect, effect_low, effect_high (of a migration on the
+        share of time the task ran in that window, NaN as in migration_effect());
+        at_stake_low_share, at_stake_high_share (what that came to, of the time the task ran in all:
+        lost where negative). effects: the event study of the one that was migrated most.
 
-    and effects, the event study of the one that was migrated most. Raises as migrations(), and
-    AbsentError for a victim that did not run.
+    Raises
+    ------
+    MissingEventsError
+        As migrations().
+    AbsentError
+        For a victim that did not run.
+
+    Notes
+    -----
+    "no" where even the loss of all time within the horizon, or the effect's whole interval, comes
+    to less than 1 % of the task's time. "yes" where all of the interval comes to more, on one side
+    of 0. "cannot tell" otherwise, and where fewer than 10 or less than half could be studied. Of
+    several tasks together the effect never says "yes": time that those who were moved gained others
+    may have lost. Source: migrations(), migration_effect().
     """
     everyone = migrations(timeline)
     if victim is not None:
@@ -123,7 +135,8 @@ def migration_verdict(
     for name in ("side", "comm"):
         verdicts[name] = verdicts[name].where(verdicts[name].notna(), None)
     named = verdicts[verdicts["comm"].notna().to_numpy()]
-    studied = None
+    # Of a victim that was asked for, only of that one.
+    studied = victim
     if named["migrations"].any():
         studied = subjects[int(named["migrations"].to_numpy().argmax())][1]
     if incomparable(timeline, rows_of(everyone, studied)) is not None:

@@ -31,13 +31,29 @@ _MOST_ROWS = 11
 def migrations(timeline: Timeline) -> pd.DataFrame:
     """Every migration, with its cause, who held either CPU, and how long the task then waited.
 
-    Returns a row per sched_migrate_task in order of time: time_ns, tid, comm, orig_cpu, dest_cpu,
-    cause ("wake-up", "balance", "stopper", "stopper: exec"), orig_holder_tid, orig_holder_comm,
-    dest_holder_tid, dest_holder_comm (who ran on either CPU then), dest_idle (whether that was the
-    idle task; NA where unknown), until_run_ns (Int64, until the task next began to run, NA where it
-    did not, or the CPUs' clocks disagree), ran_on_dest (whether that was on dest_cpu). Raises
-    MissingEventsError without sched_migrate_task or sched_switch. Source: the tables migrations and
-    slices.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per sched_migrate_task in order of time: time_ns (instant), tid, comm, orig_cpu,
+        dest_cpu, cause ("wake-up", "balance", "stopper", "stopper: exec"), orig_holder_tid,
+        orig_holder_comm, dest_holder_tid, dest_holder_comm (who ran on either CPU then), dest_idle
+        (whether that was the idle task; NA where unknown), until_run_ns (Int64, until the task next
+        began to run, NA where it did not, or the CPUs' clocks disagree), ran_on_dest (whether that
+        was on dest_cpu).
+
+    Raises
+    ------
+    MissingEventsError
+        Without sched_migrate_task or sched_switch.
+
+    Notes
+    -----
+    Source: the tables migrations and slices.
     """
     (moved,) = rows(timeline, "migrations")
     frame = moved[in_window(moved["time_ns"], timeline)].copy()

@@ -52,8 +52,16 @@ def context_switches(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     """
     keys = task_keys(by)
     counted = switch_kinds(*rows(timeline, "slices"))
-    inside = in_window(counted["out_ns"], timeline)
-    return context_switches_from(counted[inside], keys, timeline.duration_ns)
+    counted = counted[in_window(counted["out_ns"], timeline)]
+    frame = counted.groupby(keys, dropna=False).size().rename("switches").to_frame()
+    for kind in ("voluntary", "involuntary", "undecided"):
+        of_kind = counted[counted["kind"] == kind].groupby(keys, dropna=False).size()
+        frame[kind] = of_kind.reindex(frame.index, fill_value=0).astype("int64")
+    seconds = timeline.duration_ns / 1e9 or float("nan")
+    for name in ("switches", "voluntary", "involuntary"):
+        frame[f"{name}_per_s"] = frame[name] / seconds
+    frame = frame.reset_index()
+    return frame.sort_values("switches", ascending=False, kind="stable", ignore_index=True)
 
 
 def switch_kinds(slices: pd.DataFrame) -> pd.DataFrame:
@@ -95,19 +103,6 @@ def _preempted_states(
     for name, chosen in (("voluntary", known & woken), ("involuntary", known & ~woken)):
         decided |= dict.fromkeys(map(int, state[chosen.to_numpy()].unique()), name)
     return decided
-
-
-def context_switches_from(counted: pd.DataFrame, keys: list[str], duration_ns: int) -> pd.DataFrame:
-    # context_switches() on what switch_kinds() returns.
-    frame = counted.groupby(keys, dropna=False).size().rename("switches").to_frame()
-    for kind in ("voluntary", "involuntary", "undecided"):
-        of_kind = counted[counted["kind"] == kind].groupby(keys, dropna=False).size()
-        frame[kind] = of_kind.reindex(frame.index, fill_value=0).astype("int64")
-    seconds = duration_ns / 1e9 if duration_ns else float("nan")
-    for name in ("switches", "voluntary", "involuntary"):
-        frame[f"{name}_per_s"] = frame[name] / seconds
-    frame = frame.reset_index()
-    return frame.sort_values("switches", ascending=False, kind="stable", ignore_index=True)
 
 
 @context_switches.figures

@@ -19,7 +19,6 @@ _FEW = 10
 
 def endpoints(timeline: Timeline) -> tuple[int, ...]:
     # The tids of client and server, as client_and_server() chooses them; () where none are seen.
-    # Raises CaptureError as the timeline does.
     if unmet(timeline.capture, groups(NEEDS)):
         return ()
     pair = chosen_endpoints(traffic_parts(timeline))

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
 
 from ...plots.marks import legend_above, short
 from ...plots.palette import FAINT, INK, KIND, PART, PART_NAMES, TASK_STATE, time_unit
@@ -148,7 +147,7 @@ def waits(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_major_formatter("{x:g}")
     ax.set_ylim(top=130)
     ax.set_xlabel("waited for a CPU, µs (log scale)")
     ax.set_ylabel("waits as long or longer, %")

@@ -56,12 +56,15 @@ def softirq_time(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     Source: softirqs and polls. The idle task has rows too, so ns adds up to all softirq time of the
     timeline.
     """
-    keys = task_keys(by)
     sums, polled = _summed(timeline)
     rows = sums.reset_index()
     if not polled:
         rows["action"] = rows["action"].replace(RPS_DISPATCH, "NET_RX")
-    return softirq_time_from(rows, keys)
+    groups = rows.groupby([*task_keys(by), "action", "cost_class"], dropna=False)
+    frame = groups[["softirqs", "polls", "packets", "ns", "poll_ns"]].sum().reset_index()
+    whole = int(frame["ns"].sum())
+    frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
+    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
 
 
 class _Sums(NamedTuple):
@@ -120,15 +123,6 @@ def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> p
     return pd.concat([inside, outside], ignore_index=True)
 
 
-def softirq_time_from(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    # softirq_time() on what softirq_rows() returns.
-    groups = rows.groupby([*keys, "action", "cost_class"], dropna=False)
-    frame = groups[["softirqs", "polls", "packets", "ns", "poll_ns"]].sum().reset_index()
-    whole = int(frame["ns"].sum())
-    frame["softirq_share"] = frame["ns"] / whole if whole else float("nan")
-    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
-
-
 class InContext(NamedTuple):
     # Softirq time in all, and who had most of the network's in its time.
     # cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
@@ -142,8 +136,10 @@ class InContext(NamedTuple):
     most_share: float = 0.0
 
 
-def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
-    # Sums over softirq_time(). span_ns: CPUs times window.
+@softirq_time.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> InContext:
+    rows, timeline = answer.frame, answer.timeline
+    span_ns = timeline.duration_ns * len(timeline.summary["cpus"])
     whole = int(rows["ns"].sum())
     network = rows[rows["action"].isin(NETWORK).to_numpy()]
     ns = int(network["ns"].sum())
@@ -160,12 +156,6 @@ def softirqs_of(rows: pd.DataFrame, span_ns: int) -> InContext:
         most_ns=int(most),
         most_share=int(most) / ns,
     )
-
-
-@softirq_time.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> InContext:
-    timeline = answer.timeline
-    return softirqs_of(answer.frame, timeline.duration_ns * len(timeline.summary["cpus"]))
 
 
 def _of_tasks(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:

@@ -1,22 +1,22 @@
-"""Stolen time: whose CPU time it was, who took it, when, and how long at a stretch.
+"""Stolen time: whose CPU time it was, who took it, when, and for how long.
 
 Document 000's question, beyond the sums of stolen() and ledger(): over time (rolling_stolen), by
-cost class (cost_classes), down to device and queue (thieves, queues), the longest stretches
+cost class (cost_classes), down to device and queue (thieves, queues), the longest episodes of it
 (episodes), against what a monitor shows (effective_share), what ksoftirqd and NAPI's threads took
 over (handovers), and how long each task was there (lifetimes).
 """
 
+from ..lifetimes import lifetimes
 from ..losses import stolen
 from ..network import NetworkCost, network_cost
+from ..waited_for import waited_for
 from .by_queue import queues, thieves
 from .classes import cost_classes
 from .episodes import Episodes, episodes
 from .example import Example, example
 from .headline import headline
-from .holders import waited_for
 from .ksoftirqd import Handovers, handovers
 from .ledger_table import ledger
-from .lifetimes import lifetimes
 from .over_time import over_time
 from .rolling import rolling_stolen
 from .shares import effective_share

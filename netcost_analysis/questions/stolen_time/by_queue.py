@@ -70,18 +70,10 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     if victim is not None and by == "cpu":
         raise ArgumentError("by='cpu' has no victim; choose comm or tid")
     require_task(timeline, victim)
-    lines = queues(timeline)
+    keys, lines = victim_keys(by), queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    taken = rows_of(timeline.tally(by).assign(napi=napi), victim)
-    return thieves_from(taken, lines, victim_keys(by), not timeline.missing["on_cpu"])
-
-
-def thieves_from(
-    rows: pd.DataFrame, lines: pd.DataFrame, keys: list[str], on_cpu_known: bool
-) -> pd.DataFrame:
-    # thieves() on what tally() returns, with napi beside it. lines: as queues() returns it.
-    tasks = of_tasks(rows)
+    tasks = of_tasks(rows_of(timeline.tally(by).assign(napi=napi), victim))
     taken = tasks[tasks["context"].isin(INTERRUPT_CONTEXTS) & tasks["cost_class"].isin(_STOLEN)]
     line_of = lines.astype({"napi": object}).set_index("napi")
     napi = taken["napi"].astype(object)
@@ -108,9 +100,10 @@ def thieves_from(
     for text in ("device", "queue"):
         frame[text] = frame[text].astype(object).where(frame[text].notna(), None)
     on_cpu = tasks.groupby(keys, dropna=False)["ns"].sum().rename("on_cpu").reset_index()
+    known = not timeline.missing["on_cpu"]
     whole = frame[keys].merge(on_cpu, "left", on=keys)["on_cpu"].astype("float64")
     for share, ns in (("stolen_share", "stolen_ns"), ("stolen_max_share", "stolen_max_ns")):
-        frame[share] = frame[ns] / whole.where((whole > 0) & on_cpu_known)
+        frame[share] = frame[ns] / whole.where((whole > 0) & known)
     loss = -frame.groupby(keys, dropna=False)["stolen_max_ns"].transform("sum")
     order = frame.assign(loss=loss, most=-frame["stolen_max_ns"])
     index = order.sort_values(["loss", *keys, "most"], kind="stable").index

@@ -56,21 +56,14 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """
     check_by(by)
     displaced = None if timeline.missing["displaced"] else rows(timeline, "displaced")[0]
-    switches = not timeline.missing["on_cpu"]
-    return classes_from(timeline.tally(by), displaced, victim_keys(by), switches)
-
-
-def classes_from(
-    rows: pd.DataFrame, displaced: pd.DataFrame | None, keys: list[str], on_cpu_known: bool
-) -> pd.DataFrame:
-    # cost_classes() on what tally() returns. displaced: None where it is not known.
-    idle = (rows["tid"] == 0).fillna(False).astype(bool)
-    kept = rows[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
-    kept["cost_class"] = rows["cost_class"].where(rows["cost_class"] != "", "own")
-    kept.loc[idle & (rows["context"] == "idle"), "cost_class"] = "idle"
-    kept.loc[rows["context"] == "unknown", "cost_class"] = "unknown"
-    charged = rows["context"].isin(INTERRUPT_CONTEXTS) | (kept["cost_class"] == "scheduled")
-    kept["is_network"] = rows["is_network"].where(charged, None)
+    sums, keys = timeline.tally(by), victim_keys(by)
+    idle = (sums["tid"] == 0).fillna(False).astype(bool)
+    kept = sums[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
+    kept["cost_class"] = sums["cost_class"].where(sums["cost_class"] != "", "own")
+    kept.loc[idle & (sums["context"] == "idle"), "cost_class"] = "idle"
+    kept.loc[sums["context"] == "unknown", "cost_class"] = "unknown"
+    charged = sums["context"].isin(INTERRUPT_CONTEXTS) | (kept["cost_class"] == "scheduled")
+    kept["is_network"] = sums["is_network"].where(charged, None)
     if "cpu" not in keys:
         kept.loc[idle, "comm"] = "(idle)"
         kept.loc[idle, "tid"] = pd.NA
@@ -86,8 +79,9 @@ def classes_from(
     network = frame["is_network"].astype(object)
     frame["is_network"] = network.where(network.notna(), None)
     nobodys = frame["cost_class"].isin(["idle", "from_idle", "displaced"])
+    known = not timeline.missing["on_cpu"]
     whole = frame.pop("on_cpu").astype("float64")
-    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & on_cpu_known)
+    frame["on_cpu_share"] = (frame["ns"] / whole).where(~nobodys & (whole > 0) & known)
     order = frame["cost_class"].map({name: place for place, name in enumerate(CLASSES)})
     total = frame.groupby(keys, dropna=False)["ns"].transform("sum")
     frame = frame.assign(total=-total, order=order)

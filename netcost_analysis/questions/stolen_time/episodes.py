@@ -1,4 +1,4 @@
-"""The longest stretches in which a victim did not get to run for interrupts on top of it."""
+"""The longest episodes of interrupts on top of a task, in which it did not run."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,7 @@ class Episodes:
 def episodes(
     timeline: Timeline, victim: Task | None = None, most: int = 20, gap_ns: int = GAP_NS
 ) -> Episodes:
-    """The longest times for which interrupts on top of one task kept it from running.
+    """The longest episodes of interrupts on top of one task, in which it did not run.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _any(answer: "Answer[Episodes]") -> list[dict[str, Any]]:
 
 
 @episodes.plot(
-    title="The longest stretches without running",
+    title="The longest episodes, in which a task did not run",
     height=lambda answer: 1.2 + 0.28 * min(len(answer.frame), _BARS),
     panels=_any,
 )

@@ -13,7 +13,7 @@ from ..losses import loss_of
 from ..question import question
 from .episodes import counted_if
 from .lives import away_of, names_then
-from .threads import Gathered, stays_of, stretches_of
+from .threads import Gathered, handovers_of, stays_of
 from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def handovers(timeline: Timeline) -> Handovers:
     Raises
     ------
     MissingEventsError
-        Without sched_switch, or where softirqs were not recorded and NAPI's threads had no polls.
+        Without sched_switch, and where neither softirqs nor polls were recorded.
 
     Notes
     -----
@@ -156,7 +156,7 @@ def handovers(timeline: Timeline) -> Handovers:
             newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
             last = [newest.drop_duplicates("tid", keep="last")]
     sums = Held(pd.concat(held))
-    stays, frame = stretches_of(threads, sums, kernel_limits(timeline.capture))
+    stays, frame = handovers_of(threads, sums, kernel_limits(timeline.capture))
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
     frame["displaced_tasks"] = frame["displaced_ns"]

@@ -236,11 +236,6 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[known & (ran >= ran[ran > 0].median() / 2)]
 
 
-def width_of(frame: pd.DataFrame) -> int:
-    # How wide windows are, in the median, ns.
-    return int((frame["end_ns"] - frame["start_ns"]).median())
-
-
 class Spread(NamedTuple):
     # stolen_max_share over usual windows: its 10th and 90th percentile, and the most.
     low_share: float
@@ -274,7 +269,7 @@ def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return figures | {
         "most": rows.iloc[int(rows["stolen_cpu_share"].argmax())].to_dict(),
         "least": rows.iloc[int(rows["stolen_cpu_share"].argmin())].to_dict(),
-        "width_ns": width_of(rows),
+        "width_ns": int((rows["end_ns"] - rows["start_ns"]).median()),
         "before": before,
         "after": after,
         "origin_ns": answer.start_ns,

@@ -6,15 +6,14 @@ import pandas as pd
 
 from ...capture.requires import unrecorded
 from ...display.tables import plain
-from ...timeline.aggregate import known_if, of_tasks, per_victim
+from ...timeline.aggregate import known_if, of_its_own, of_tasks, per_victim
 from ...timeline.by import By, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
-from ..losses import stolen
+from ..losses import by_victim, stolen
 from ..question import question
 from .lives import lived_by, twice_of
-from .settling import of_its_own
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,14 +82,15 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
     # Nobody has two CPUs at once.
     rows = of_tasks(timeline.tally(by))
-    twice = _twice(timeline, lived, rows, keys)
+    twice = _twice(timeline, lived, keys)
     shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
     shortest, longest = shortest.where(shortest > 0), longest.where(longest > 0)
     unseen = losses["unknown_max_ns"] - losses["unknown_ns"]
     monitor = _float(frame["monitor_ns"]) - twice
     surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
     perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
-    ran = per_victim(rows[of_its_own(rows)], keys, frame.index) - twice
+    own = by_victim(filter(of_its_own, timeline.owned_by(by)), by)
+    ran = pd.Series([own.get(one, 0) for one in frame.index], index=frame.index) - twice
     # What nobody recorded is of what it ran itself: no more than that.
     taken = losses["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
@@ -134,9 +134,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     return frame
 
 
-def _twice(
-    timeline: Timeline, lived: pd.DataFrame, rows: pd.DataFrame, keys: list[str]
-) -> "pd.Series[int]":
+def _twice(timeline: Timeline, lived: pd.DataFrame, keys: list[str]) -> "pd.Series[int]":
     # What of its time on the timeline's CPUs each victim of lived_by() had on another at once.
     if timeline.cpus is None or "cpu" in keys or timeline.missing["on_cpu"]:
         return lived["twice_ns"].fillna(0).astype("int64")
@@ -144,8 +142,8 @@ def _twice(
     stays = twice_of(timeline)
     there = stays[stays["cpu"].isin(timeline.cpus)].groupby(of_task)["twice_ns"].sum()
     # As in a life: before its first event on a CPU a task is said to have run itself.
-    own = rows[of_its_own(rows)].astype({"tid": "int64"}).groupby(of_task)["ns"].sum()
-    there = there.clip(upper=own.reindex(there.index, fill_value=0))
+    own = by_victim(filter(of_its_own, timeline.owned_by()), "tid")
+    there = there.clip(upper=pd.Series([own.get(one, 0) for one in there.index], there.index))
     return there.groupby(keys).sum().reindex(lived.index, fill_value=0).astype("int64")
 
 

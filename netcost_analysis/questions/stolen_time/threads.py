@@ -96,7 +96,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame
     return found[["cpu", "tid", "wake_ns", "call_ns", "rounds", "on_comm", "raised_ns"]]
 
 
-def stretches_of(
+def handovers_of(
     threads: Gathered, held: Held, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those

@@ -47,20 +47,40 @@ def corrected_stolen(
 ) -> pd.DataFrame:
     """The figures of stolen() beside what they would be without the cost of tracing.
 
-    by: "comm", "tid" or "cpu" ("device" is as "comm"). victim: a comm, or a tid, which makes by
-    "tid"; None for every task. Returns a row per victim and figure, victims
-    falling by time on CPU: the victim's keys, figure (a column of stolen(): on_cpu_ns, task_ns,
-    stolen_ns, stolen_max_ns, stolen_network_ns, stolen_network_max_ns, synchronous_ns,
-    scheduled_ns), ns (as there), events (int64, in that time), cost_share, cost_low_share,
-    cost_high_share (of ns), corrected_ns, corrected_low_ns, corrected_high_ns (Int64: ns less the
-    events' cost, never below 0; low where an event costs most; NA where the cost is a range only),
-    doubtful (whether tracing is more than 5 % of the figure: "yes" at the low end of the cost
-    already, "perhaps" at its high end, else "no"), source (of event_cost).
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    by : {"comm", "tid", "cpu", "device"}, optional
+        How victims are told apart ("device" is as "comm").
+    victim : str or int, optional
+        A comm, or a tid, which makes by "tid". None: every task.
 
+    Returns
+    -------
+    pandas.DataFrame
+        A row per victim and figure, victims falling by time on CPU: the victim's keys, figure (a
+        column of stolen(): on_cpu_ns, task_ns, stolen_ns, stolen_max_ns, stolen_network_ns,
+        stolen_network_max_ns, synchronous_ns, scheduled_ns), ns (as there), events (int64, in that
+        time), cost_share, cost_low_share, cost_high_share (of ns), corrected_ns, corrected_low_ns,
+        corrected_high_ns (Int64: ns less the events' cost, never below 0; low where an event costs
+        most; NA where the cost is a range only), doubtful (whether tracing is more than 5 % of the
+        figure: "yes" at the low end of the cost already, "perhaps" at its high end, else "no"),
+        source (of event_cost). Without sched_switch on_cpu_ns and task_ns have no rows.
+
+    Raises
+    ------
+    ArgumentError
+        For another by.
+    AbsentError
+        For a victim that did not run.
+    CaptureError
+        As the timeline does.
+
+    Notes
+    -----
     A softirq's traced time holds the cost of the events within it, so each context's own events are
-    taken from it. Without sched_switch on_cpu_ns and task_ns have no rows. Raises ValueError for
-    another by, AbsentError for a victim that did not run, CaptureError as the timeline does.
-    Source: as tracing_cost.
+    taken from it. Source: as tracing_cost().
     """
     if not isinstance(victim, str | None):
         by = "tid"

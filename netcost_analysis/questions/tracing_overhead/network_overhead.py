@@ -23,9 +23,29 @@ _NETWORK = ("stolen_network_ns", "stolen_network_max_ns")
 def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     """How much of the time that packet processing took from a victim is tracing itself.
 
-    victim: by comm or tid, None for every task. Returns the rows of corrected_stolen of
-    stolen_network_ns, for a victim without any of stolen_network_max_ns: one for each victim.
-    Raises AbsentError for a victim that did not run, CaptureError as the timeline does.
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+    victim : str or int, optional
+        A comm or a tid. None: every task.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per victim: that of corrected_stolen() of stolen_network_ns, for a victim without any
+        of stolen_network_max_ns.
+
+    Raises
+    ------
+    AbsentError
+        For a victim that did not run.
+    CaptureError
+        As the timeline does.
+
+    Notes
+    -----
+    Source: corrected_stolen().
     """
     rows = corrected_stolen(timeline, victim=victim)
     rows = rows[rows["figure"].isin(_NETWORK)]

@@ -49,7 +49,7 @@ def test_what_is_wrong_with_a_mutant_is_noticed(reader: str, says: str) -> None:
     assert says in tally.findings[3]
     assert tally.read in (6, 7)
     assert str(mutant(3)) in told(tally)
-    assert "mutation_worker.py 3" in told(tally)
+    assert "support.mutation_worker 3" in told(tally)
 
 
 def test_mutants_are_the_same_each_time() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.devices import device_cost, device_flags, device_time_series
-from netcost_analysis.questions.devices.device_cost import joined, lacking
+from netcost_analysis.questions.devices.device_cost import joined, why_no_traffic
 from support.device_bundles import bundle, net_dev, opened
 from support.host import SAMPLES
 from support.perfdata import Cpu, cpu
@@ -60,7 +60,7 @@ def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
     veth0 = rows.loc["veth0"]
     assert veth0["rx_packets"] == 30
     assert veth0[["ns", "ns_per_packet", "polls"]].isna().all()
-    assert lacking(timeline) is None
+    assert why_no_traffic(timeline) is None
 
 
 def test_only_readings_in_the_window_count(tmp_path: Path) -> None:
@@ -94,14 +94,14 @@ def test_without_counters_of_its_time_traffic_is_unknown(
     assert (row["device"], row["ns"], row["packets"]) == ("eth0", 5000, 100)
     assert row[["rx_packets", "ns_per_packet", "work_share", "utilisation_share"]].isna().all()
     assert row["ns_per_work"] == 50
-    assert pd.Series([lacking(timeline)]).str.contains(why).all()
+    assert pd.Series([why_no_traffic(timeline)]).str.contains(why).all()
 
 
 def test_a_bare_recording_has_time_and_says_what_it_lacks(tmp_path: Path) -> None:
     told = bundle(tmp_path, {}, rounds())
     timeline = netcost.open_capture(told.path / "trace.perf.data").timeline()
     assert device_cost(timeline)["ns"].tolist() == [5000]
-    assert "bare recording" in str(lacking(timeline))
+    assert "bare recording" in str(why_no_traffic(timeline))
 
 
 def test_a_name_of_two_namespaces_has_no_traffic() -> None:
@@ -217,7 +217,7 @@ def test_packets_whose_polls_were_not_seen_have_no_price(tmp_path: Path) -> None
     assert eth0["ns_per_work"] == 50
     eth0 = answer.figures["counted"][0]
     assert (eth0["more"], eth0["fewer"], eth0["explained"]) == (10, 0, False)
-    assert "10 more; what a packet costs is known of the polled ones alone." in answer.words
+    assert "10 more; what a packet costs is known only of those polled." in answer.words
 
 
 # The same, but the readings took a third of the stretch: what lies beside them explains ten.

@@ -128,9 +128,9 @@ def test_of_many_alike_the_costly_come_first() -> None:
     flags = suspicions(facts(*rows, grave))
     assert flags["device"].tolist()[:4] == ["bad0", "eth29", "eth28", "eth27"]
     assert flags["severity"].tolist() == ["warning"] + ["clue"] * 30
-    (grave_one, alike) = listed(flags)
-    assert grave_one["told"] == flags["why"][:1].tolist()
-    assert alike["told"] == flags["why"][1:5].tolist()
+    (first, alike) = listed(flags)
+    assert first["whys"] == flags["why"][:1].tolist()
+    assert alike["whys"] == flags["why"][1:5].tolist()
     assert alike["more"] == 26
     assert alike["devices"][:2] == ["eth25", "eth24"]
     # One more than are told is told as well.

@@ -5,18 +5,17 @@ import re
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import netcost_analysis
+from netcost_analysis import _native
 from netcost_analysis.questions.accounting import accounts
+from netcost_analysis.questions.lifetimes import KNOWN, parts_of_life
+from netcost_analysis.questions.lives import facts_of
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.processes import run_queue
 from netcost_analysis.questions.stolen_time import effective_share, lifetimes, waited_for
-from netcost_analysis.questions.stolen_time.births import witnessed
-from netcost_analysis.questions.stolen_time.facts import Facts
-from netcost_analysis.questions.stolen_time.lifetimes import KNOWN, parts_of_life
-from netcost_analysis.questions.stolen_time.lives import lives_from
-from netcost_analysis.questions.stolen_time.stays import ownerless, stays_of
 from support.doctored import doctored
 from support.host import SAMPLES
 from support.kept import kept
@@ -216,16 +215,16 @@ def test_a_number_that_is_used_again(tmp_path: Path) -> None:
 # same, and was there from then on.
 def test_a_stay_that_begins_before_its_task(tmp_path: Path) -> None:
     line = timeline(tmp_path, cpu(0, *lived(), task=MAKE))
-    stays = stays_of(line)
+    stays = line.slices.copy()
     early = (stays["tid"] == 500) & (stays["in_ns"] == stays["in_ns"].min() + 200)
     assert early.sum() == 1
     stays.loc[early, "in_ns"] -= 150
-    stays.loc[early, "wait_ns"] = -1
-    window = (line.summary["start_ns"], line.summary["end_ns"])
-    facts = Facts(window, ownerless(stays, [0], window), witnessed(line.capture))
-    lives = lives_from(stays[stays["tid"] != 0].reset_index(drop=True), facts)
-    row = lives.set_index("comm").loc["openssl"]
-    assert row[["tasks", "lifetime_ns", "lifetime_max_ns"]].tolist() == [1, 1_950, 1_950]
+    stays.loc[early, "wait_ns"] = pd.NA
+    lives = _native.lives([pa.Table.from_pandas(stays)], line.table("sums"), facts_of(line))
+    found = _native.columns(lives["lives"])
+    place = found["comm"].index("openssl")
+    row = [found[name][place] for name in ("tasks", "lifetime_ns", "lifetime_max_ns")]
+    assert row == [1, 1_950, 1_950]
 
 
 # CPU 0  openssl|udpsink
@@ -269,7 +268,7 @@ def test_a_life_closes(name: str, by: str) -> None:
     assert (got["lifetime_ns"] >= losses["on_cpu_ns"] - twice).all()
     assert (losses["unknown_max_ns"] >= losses["unknown_ns"]).all()
     for _, row in got.iterrows():
-        assert parts_of_life(row)["share"].sum() == pytest.approx(1)
+        assert sum(share for *_, share in parts_of_life(row)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("name", ALL)

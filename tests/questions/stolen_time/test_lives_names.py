@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 import netcost_analysis
+from netcost_analysis import _native
+from netcost_analysis.questions.lives import facts_of
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.processes import run_queue
 from netcost_analysis.questions.stolen_time import handovers, lifetimes, waited_for
-from netcost_analysis.questions.stolen_time.facts import facts_of
-from netcost_analysis.questions.stolen_time.lives import lives_from
-from netcost_analysis.questions.stolen_time.stays import stays_of
 from support.host import SAMPLES
 from support.samples import ALL
 
@@ -146,11 +145,11 @@ def test_a_wake_up_and_a_stay_that_were_lost(tmp_path: Path, name: str) -> None:
 def test_who_ended_unseen_may_have_had_another_name(tmp_path: Path) -> None:
     ends = [to_make(300, "sh", "S"), nothing(400), "CPU:0 [LOST 2 EVENTS]\n", nothing(500)]
     line = of_text(tmp_path, nothing(0), *forked(100), to_sh(200), *ends, nothing(2_000))
-    stays = stays_of(line)
-    facts = facts_of(line, stays)
-    facts = replace(facts, events=replace(facts.events, of_bundle=(5, 1_100, 1_600)))
-    lives = lives_from(stays[stays["tid"] != 0].reset_index(drop=True), facts).set_index("comm")
-    assert lives.loc["sh", ["lifetime_ns", "lifetime_max_ns"]].tolist() == [300, 500]
+    facts = replace(facts_of(line), of_bundle=(5, 1_100, 1_600))
+    lives = _native.lives([line.table("slices")], line.table("sums"), facts)["lives"]
+    found = _native.columns(lives)
+    place = found["comm"].index("sh")
+    assert [found[name][place] for name in ("lifetime_ns", "lifetime_max_ns")] == [300, 500]
 
 
 # Tasks of any name may have lived within a loss; a task's own number says when it did not.

@@ -2,20 +2,19 @@
 
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from ...errors import ArgumentError
-from ...timeline.aggregate import plain_names
-from ...timeline.by import By, check_by, victim_keys
-from ...timeline.task import comm_of
-from ...timeline.timeline import Timeline
-from ..inputs import rows
-from ..question import question
-from .lives import away_of, lived_by
-from .waiting import Held, displaced_in, moved
+from .. import _native
+from ..errors import ArgumentError
+from ..timeline.aggregate import lives_by, summed
+from ..timeline.by import By, check_by, victim_keys
+from ..timeline.task import comm_of
+from ..timeline.timeline import Timeline
+from .losses import share_of
+from .question import question
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    import pandas as pd
+
+    from .answer import Answer
 
 # Who has a CPU that is idle, or of which nobody is known to have it.
 _IDLE, _NOBODY = "(idle)", "(unknown)"
@@ -23,12 +22,13 @@ _HOLDERS, _WORTH_NAMING = 3, 0.001
 
 
 @question(
+    topic="stolen_time",
     needs=("sched:sched_switch", "sched:sched_migrate_task"),
     inputs=("slices", "migrations"),
     main_columns=("comm", "holder_comm", "ns", "lifetime_share"),
     rows=5,
 )
-def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+def waited_for(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """Who had the CPU that each victim waited for, runnable.
 
     Parameters
@@ -58,30 +58,41 @@ def waited_for(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     Source: slices and migrations. What a victim waited for network work in kernel threads is in it,
     under their names. Waits that had not ended are not.
     """
+    import pandas as pd
+
+    kinds = {"tid": "int64", "ns": "int64", "lifetime_share": "float64"}
+    columns = holders(timeline, by).items()
+    return pd.DataFrame({name: pd.Series(of, dtype=kinds.get(name, "str")) for name, of in columns})
+
+
+def holders(timeline: Timeline, by: By = "comm") -> dict[str, list[Any]]:
+    """waited_for() as plain columns, without pandas."""
     check_by(by)
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU waits for nobody; one of comm, tid")
-    away = away_of(timeline)
-    waits = away[(away["waited_ns"] > 0) & away["cpu"].isin(timeline.summary["cpus"])]
-    waits = waits[["cpu", "tid", "comm", "start_ns", "end_ns"]].reset_index(drop=True)
-    stays, migrations = rows(timeline, "slices", "migrations")
-    waits = moved(waits, migrations).astype({"comm": object})
-    names = plain_names(stays["comm"]).where((stays["tid"] != 0).fillna(True), _IDLE)
-    codes, found = pd.factorize(names)
-    stays = stays[["cpu", "in_ns", "out_ns"]].assign(handover=codes)
-    held = Held(stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"}))
-    pairs = displaced_in(stays, waits, held)
-    pairs["holder_comm"] = pd.Series(found, dtype=object).reindex(pairs["handover"]).to_numpy()
-    keys = victim_keys(by)
-    known = pairs.groupby([*keys, "holder_comm"])["ns"].sum()
-    whole = (waits["end_ns"] - waits["start_ns"]).groupby([waits[key] for key in keys]).sum()
-    rest = (whole - known.groupby(keys).sum().reindex(whole.index, fill_value=0)).rename("ns")
-    unknown = rest[rest > 0].reset_index().assign(holder_comm=_NOBODY)
-    frame = pd.concat([known.reset_index(), unknown], ignore_index=True).astype({"ns": "int64"})
-    lived = lived_by(timeline, by)["lifetime_max_ns"].astype("float64")
-    index = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
-    frame["lifetime_share"] = frame["ns"] / lived.reindex(index).to_numpy()
-    return frame.sort_values("ns", ascending=False, kind="stable", ignore_index=True)
+    timeline.load("slices", "migrations")
+    cpus = list(timeline.summary["cpus"])
+    away, slices, migrations = map(timeline.table, ("away", "slices", "migrations"))
+    found = _native.columns(_native.waited_for(away, slices, migrations, cpus, _IDLE))
+    keys = [found[key] for key in victim_keys(by)]
+    pairs = zip(zip(*keys, strict=True), found["holder_comm"], strict=True)
+    ns_of = summed(zip(pairs, found["ns"], strict=True))
+    # What nobody is known to have had comes behind, where it is as much.
+    order = sorted(ns_of, key=lambda one: (-ns_of[one], one[1] is None, one[0], one[1] or ""))
+    lived = lives_by(timeline.columns("lives"), by, "lifetime_max_ns")
+    victims = [victim if by == "tid" else victim[0] for victim, _ in order]
+    columns = {
+        key: [victim[place] for victim, _ in order] for place, key in enumerate(victim_keys(by))
+    }
+    return {
+        **columns,
+        "holder_comm": [_NOBODY if holder is None else holder for _, holder in order],
+        "ns": [ns_of[one] for one in order],
+        "lifetime_share": [
+            share_of(ns_of[one], lived.get(victim))
+            for one, victim in zip(order, victims, strict=True)
+        ],
+    }
 
 
 @waited_for.figures

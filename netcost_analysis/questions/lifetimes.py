@@ -1,21 +1,21 @@
 """How long each victim was there, and where all of that time went."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from ...errors import ArgumentError
-from ...timeline.aggregate import of_tasks, per_victim
-from ...timeline.by import By, check_by, victim_keys
-from ...timeline.task import comm_of
-from ...timeline.timeline import Timeline
-from ..losses import stolen
-from ..question import question
-from .settling import COLUMNS, of_its_own
-from .stays import everywhere
+from ..errors import ArgumentError
+from ..timeline.aggregate import PerVictim, lives_by, of_its_own
+from ..timeline.by import By, check_by
+from ..timeline.task import comm_of
+from ..timeline.timeline import Timeline
+from .lives import everywhere
+from .losses import by_victim, losses
+from .question import question
 
 if TYPE_CHECKING:
-    from ..answer import Answer
+    import pandas as pd
+
+    from .answer import Answer
 
 # What a life is made of, but for what is unknown.
 KNOWN = (
@@ -34,10 +34,17 @@ NAMES = {
     "asleep_ns": "asleep",
     "unknown_ns": "unknown",
 }
+# In their order.
+_COLUMNS = (
+    *("tasks", "lifetime_ns", "lifetime_max_ns", "absent_ns", "stolen_unrecorded_ns", "own_ns"),
+    *("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns", "displaced_ns"),
+    *("waited_others_ns", "asleep_ns", "unknown_ns"),
+)
 _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns")
 
 
 @question(
+    topic="stolen_time",
     needs=("sched:sched_switch",),
     inputs=("slices",),
     main_columns=(
@@ -46,7 +53,7 @@ _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_
     ),
     rows=5,
 )
-def lifetimes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
+def lifetimes(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     """How long each victim lived within the window, and what it did with that time.
 
     Parameters
@@ -81,48 +88,52 @@ def lifetimes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     Source: the sums, slices and displaced, events of tasks that begin and end, what the bundle says
     of its victim. What a task is shown on two CPUs at once is once in own_ns.
     """
+    return lived(timeline, by).frame
+
+
+def lived(timeline: Timeline, by: By = "comm") -> PerVictim:
+    """lifetimes() without pandas."""
     check_by(by)
     if by == "cpu":
         raise ArgumentError("by='cpu': a CPU has no life; one of comm, tid")
-    whole, keys = everywhere(timeline), victim_keys(by)
-    rows = of_tasks(whole.tally(by))
-    return closed(stolen(whole, by), rows, whole.lives, keys, whole.duration_ns)
+    whole = everywhere(timeline)
+    lives, window_ns = whole.columns("lives"), whole.duration_ns
+    own = by_victim(filter(of_its_own, whole.owned_by(by)), by)
+    names = ("tasks", "lifetime_ns", "lifetime_max_ns", "twice_ns", "waited_ns", "asleep_ns")
+    of = {name: lives_by(lives, by, name) for name in names}
+    victims, rows = [], []
+    for victim, lost in losses(whole, by).rows().items():
+        if victim in of["tasks"]:
+            life = {name: by_name[victim] for name, by_name in of.items()}
+            victims.append(victim)
+            rows.append(closed(life, lost, own.get(victim, 0), window_ns))
+    columns = {name: [row[name] for row in rows] for name in _COLUMNS}
+    return PerVictim(by, victims, columns)
 
 
 def closed(
-    losses: pd.DataFrame,
-    rows: pd.DataFrame,
-    lives: pd.DataFrame,
-    keys: list[str],
-    window_ns: int,
-) -> pd.DataFrame:
-    # lifetimes() on what stolen(), tally() and Timeline.lives return.
-    lived = lives.groupby(keys)[list(COLUMNS)].sum()
-    index = losses.index[losses.index.isin(lived.index)]
-    lived, losses = lived.reindex(index), losses.loc[index]
-    frame = lived[["tasks", "lifetime_ns", "lifetime_max_ns"]].copy()
-    frame["absent_ns"] = frame["tasks"] * window_ns - lived["lifetime_max_ns"]
-    ran = per_victim(rows[of_its_own(rows)], keys, index) - lived["twice_ns"]
-    frame["stolen_unrecorded_ns"] = losses["stolen_unrecorded_ns"].clip(upper=ran)
-    frame["own_ns"] = ran - frame["stolen_unrecorded_ns"]
-    for name in _TAKEN:
-        frame[name] = losses[name]
+    life: Mapping[str, int], lost: Mapping[str, Any], own_ns: int, window_ns: int
+) -> dict[str, int]:
+    # A row of lifetimes(). life: of the table lives; lost: of stolen(); own_ns: what it ran itself.
+    ran = own_ns - life["twice_ns"]
+    row = {name: life[name] for name in ("tasks", "lifetime_ns", "lifetime_max_ns")}
+    row["absent_ns"] = row["tasks"] * window_ns - row["lifetime_max_ns"]
+    row["stolen_unrecorded_ns"] = min(lost["stolen_unrecorded_ns"], ran)
+    row["own_ns"] = ran - row["stolen_unrecorded_ns"]
+    row |= {name: lost[name] for name in _TAKEN}
     # Where the CPUs' clocks disagree neither it nor any other wait is known.
-    frame["displaced_ns"] = losses["displaced_ns"].fillna(0)
-    frame["waited_others_ns"] = (lived["waited_ns"] - frame["displaced_ns"]).clip(lower=0)
-    frame["asleep_ns"] = lived["asleep_ns"]
-    frame["unknown_ns"] = frame["lifetime_max_ns"] - frame[list(KNOWN)].sum(axis=1)
-    return frame.astype("int64")
+    row["displaced_ns"] = lost["displaced_ns"] or 0
+    row["waited_others_ns"] = max(life["waited_ns"] - row["displaced_ns"], 0)
+    row["asleep_ns"] = life["asleep_ns"]
+    row["unknown_ns"] = row["lifetime_max_ns"] - sum(row[name] for name in KNOWN)
+    return row
 
 
-def parts_of_life(row: "pd.Series[int]") -> pd.DataFrame:
-    # A victim's life as a partition: columns part (in words), ns, share (of lifetime_max_ns).
-    # row: of lifetimes(). Parts that did not occur are left out; shares add up to 1.
-    parts = row[list(NAMES)]
-    parts = parts[parts > 0]
-    whole = float(row["lifetime_max_ns"])
-    names = [NAMES[str(name)] for name in parts.index]
-    return pd.DataFrame({"part": names, "ns": parts.to_numpy(), "share": parts.to_numpy() / whole})
+def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
+    # A victim's life as a partition: in words, ns, share (of lifetime_max_ns). row: of lifetimes().
+    # Parts that did not occur are left out; shares add up to 1.
+    parts = ((words, int(row[name])) for name, words in NAMES.items())
+    return [(words, ns, ns / int(row["lifetime_max_ns"])) for words, ns in parts if ns > 0]
 
 
 @lifetimes.figures
@@ -133,10 +144,9 @@ def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     if lived.index.names != ["comm"] or victim not in lived.index:
         return {"row": None}
     row = lived.loc[[str(victim)]].iloc[0]
-    parts = parts_of_life(row)
     return {
         "victim": victim,
         "row": row.to_dict(),
         "window_ns": timeline.duration_ns,
-        "parts": list(zip(parts["part"], parts["share"], strict=True)),
+        "parts": [(part, share) for part, _, share in parts_of_life(row.to_dict())],
     }

@@ -1,0 +1,155 @@
+//! What lives are cut by: the window, who was seen to begin and to end, and when nobody is known to
+//! have had a CPU.
+
+use rustc_hash::FxHashMap;
+
+use crate::lives::read::Events;
+use crate::lives::spans::Spans;
+use crate::lives::Stay;
+
+/// In `Facts::holes`: of any CPU.
+const ANY_CPU: i64 = -1;
+
+/// What is known beside the stays.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Start and end.
+    pub window: (i64, i64),
+    /// Those that were recorded.
+    pub cpus: Vec<i64>,
+    /// Who began and who ended, by events; `None` where such were not recorded.
+    pub born: Option<Events>,
+    /// See `born`.
+    pub died: Option<Events>,
+    /// Who was woken.
+    pub woken: Option<Events>,
+    /// Who was woken or moved, and where to; nothing where all CPUs were recorded.
+    pub moved: Vec<Events>,
+    /// The victim's tid, from when to when the bundle says that it was there.
+    pub of_bundle: Option<(i64, i64, i64)>,
+    /// None of the host's CPUs was left out.
+    pub all_cpus: bool,
+    /// All migrations were recorded.
+    pub moves_known: bool,
+    /// Events were lost.
+    pub lost: bool,
+}
+
+/// The same, ready to be asked.
+#[derive(Debug)]
+pub struct Facts<'k> {
+    /// What it is made of.
+    pub known: &'k Known,
+    /// When nobody is known to have had a CPU.
+    holes: Spans,
+    /// Births and deaths.
+    pub born: Spans,
+    /// See `born`.
+    pub died: Spans,
+    wakes: FxHashMap<i64, i64>,
+}
+
+fn moments(events: Option<&Events>) -> Spans {
+    let rows = events.map_or(&[][..], |events| &events.rows);
+    Spans::new(&rows.iter().map(|&(tid, at, ..)| (tid, at, at)).collect::<Vec<_>>())
+}
+
+impl<'k> Facts<'k> {
+    /// Of stays in any order, the idle tasks' too.
+    pub fn of(known: &'k Known, stays: &[Stay]) -> Facts<'k> {
+        let mut wakes = FxHashMap::default();
+        for &(tid, at, ..) in known.woken.iter().flat_map(|woken| &woken.rows) {
+            if at <= known.window.1 {
+                let last = wakes.entry(tid).or_insert(at);
+                *last = at.max(*last);
+            }
+        }
+        let (born, died) = (moments(known.born.as_ref()), moments(known.died.as_ref()));
+        Facts { known, holes: ownerless(known, stays), born, died, wakes }
+    }
+
+    /// A time, held within the window.
+    pub fn inside(&self, time: i64) -> i64 {
+        time.clamp(self.known.window.0, self.known.window.1)
+    }
+
+    /// When a task was last woken.
+    pub fn woken(&self, tid: i64) -> Option<i64> {
+        self.wakes.get(&tid).copied()
+    }
+
+    /// The name that a task was born with, where that was in the window.
+    pub fn born_name(&self, birth: Option<usize>) -> Option<u32> {
+        let place = birth.filter(|&place| self.born.start(place) >= self.known.window.0)?;
+        self.known.born.as_ref()?.rows[self.born.given(place)].2
+    }
+
+    /// Whether somebody is known to have had each CPU all the time.
+    pub fn is_all_owned(&self, start: i64, end: i64) -> bool {
+        self.holes.within(ANY_CPU, start, end) == 0
+    }
+
+    /// From when to when of a stretch something may have happened to a task that was lost: from the
+    /// first time in it that nobody is known to have had a CPU to the last, for a wake-up may be among
+    /// what was lost first and the stay after it among what was lost last. Both are the stretch's end
+    /// where no events were lost in it.
+    pub fn lost_within(&self, start: i64, end: i64) -> (i64, i64) {
+        let end = end.max(start);
+        let holes = self.holes.of(ANY_CPU);
+        if !self.known.lost || holes.is_empty() {
+            return (end, end);
+        }
+        let first = holes.partition_point(|hole| hole.1 <= start);
+        let after = holes.partition_point(|hole| hole.0 < end);
+        if first >= after {
+            return (end, end);
+        }
+        (holes[first].0.max(start), holes[after - 1].1.min(end))
+    }
+
+    /// Of a stretch between a stay on one CPU and one on another, what nobody had. Without migrations
+    /// the CPUs in between are not known: then of any.
+    pub fn unseen(&self, first: i64, second: i64, start: i64, end: i64) -> i64 {
+        let end = end.max(start);
+        if !self.known.moves_known {
+            return self.holes.within(ANY_CPU, start, end);
+        }
+        let other = if first == second { 0 } else { self.holes.within(second, start, end) };
+        (self.holes.within(first, start, end) + other).min(end - start)
+    }
+}
+
+/// When nobody is known to have had a CPU: by CPU; and of any, joined, as `ANY_CPU`.
+fn ownerless(known: &Known, stays: &[Stay]) -> Spans {
+    let (start, end) = known.window;
+    let inside = |at: i64| at.clamp(start, end);
+    let mut of_cpu: FxHashMap<i64, Vec<(i64, i64)>> = known.cpus.iter().map(|&cpu| (cpu, Vec::new())).collect();
+    for stay in stays {
+        if let Some(on) = of_cpu.get_mut(&stay.cpu) {
+            on.push((stay.in_ns, stay.out_ns));
+        }
+    }
+    let mut found: Vec<(i64, i64, i64)> = Vec::new();
+    for &cpu in &known.cpus {
+        let mut on = of_cpu.remove(&cpu).unwrap_or_default();
+        on.sort_by_key(|stay| stay.0);
+        let mut until = start;
+        for (begin, left) in on.into_iter().chain([(end, end)]) {
+            if inside(begin) > inside(until) {
+                found.push((cpu, inside(until), inside(begin)));
+            }
+            until = until.max(left);
+        }
+    }
+    let mut every: Vec<(i64, i64)> = found.iter().map(|&(_, start, end)| (start, end)).collect();
+    every.sort_unstable();
+    let mut joined: Vec<(i64, i64, i64)> = Vec::new();
+    for (start, end) in every {
+        match joined.last_mut() {
+            Some(last) if start <= last.2 => last.2 = last.2.max(end),
+            _ => joined.push((ANY_CPU, start, end)),
+        }
+    }
+    found.extend(joined);
+    Spans::new(&found)
+}

@@ -1,0 +1,365 @@
+//! When each task was there, and what it did while it had no CPU. A task under a name is a life: one
+//! that executes a program goes on as another.
+//!
+//! ```text
+//!   born         |  stay  |   away: asleep, then waiting   |  stay  |  its tail: until it ended, or the window
+//!   ..its first away......|................................|........|..............................
+//! ```
+
+pub mod facts;
+pub mod holders;
+pub mod read;
+mod settle;
+mod spans;
+pub mod tables;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::intern::Interner;
+use facts::{Facts, Known};
+pub use settle::{settled, Sum};
+
+/// The name of whom nobody knows.
+pub const NOBODY: &[u8] = b"(unknown)";
+
+/// A stay of a task on a CPU, whole, also beyond the window.
+#[derive(Debug, Clone, Copy)]
+pub struct Stay {
+    /// Where.
+    pub cpu: i64,
+    /// Who; 0 of the idle tasks.
+    pub tid: i64,
+    /// Its name as it ended.
+    pub comm: u32,
+    /// From when.
+    pub in_ns: i64,
+    /// Until when.
+    pub out_ns: i64,
+    /// For how long it was runnable before.
+    pub wait_ns: Option<i64>,
+    /// How it left: it still wanted the CPU.
+    pub runnable: bool,
+    /// It ended.
+    pub dead: bool,
+    /// It waits for something else. None of them where that was not recorded.
+    pub asleep: bool,
+}
+
+/// What a task under a name had, in ns; docs of the columns: `lives_of` in Python.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Life {
+    /// Without the ends at which nobody knows whether it was there.
+    pub lifetime: i64,
+    /// With them.
+    pub lifetime_max: i64,
+    /// As the sums have it.
+    pub on_cpu: i64,
+    /// Runnable without a CPU.
+    pub waited: i64,
+    /// Neither.
+    pub asleep: i64,
+    /// What it may have been on a CPU that nobody is known to have had.
+    pub unseen: i64,
+    /// What it is shown on two CPUs at once.
+    pub twice: i64,
+    /// How many tasks had the number and the name.
+    pub tasks: i64,
+    /// From when to when it surely was there.
+    pub ends: Option<(i64, i64)>,
+    /// Under any name: its longest life, and what of it was within or between losses.
+    whole: i64,
+    lost: i64,
+    last_task: Option<usize>,
+}
+
+/// What a task did before a stay.
+#[derive(Debug, Clone, Copy)]
+pub struct Away {
+    /// The place of the stay.
+    pub stay: usize,
+    /// Its name then.
+    pub comm: u32,
+    /// From when to when it waited, within the window, where `waited` is not 0.
+    pub start_ns: i64,
+    /// See `start_ns`.
+    pub end_ns: i64,
+    /// How long it waited.
+    pub waited: i64,
+    /// Of the stay, what its task is shown elsewhere at the same time.
+    pub twice: i64,
+}
+
+/// By number and name.
+type Lives = FxHashMap<(i64, u32), Life>;
+
+/// In order of task and of when they ended, each once: what lies across the edge of two pieces of a
+/// timeline is in both.
+pub fn ordered(mut stays: Vec<Stay>) -> Vec<Stay> {
+    let mut seen = FxHashSet::default();
+    stays.reverse();
+    stays.retain(|stay| seen.insert((stay.cpu, stay.tid, stay.in_ns)));
+    stays.reverse();
+    stays.sort_by_key(|stay| (stay.tid, stay.out_ns, stay.in_ns));
+    stays
+}
+
+/// Who came to a CPU that was not recorded may have run there: how its last stay ended says no more.
+pub fn forget_left(stays: &mut [Stay], known: &Known) {
+    let mut away: FxHashMap<i64, i64> = FxHashMap::default();
+    for &(tid, at, _, cpu) in known.moved.iter().flat_map(|events| &events.rows) {
+        if at <= known.window.1 && cpu.is_none_or(|cpu| !known.cpus.contains(&cpu)) {
+            let last = away.entry(tid).or_insert(at);
+            *last = at.max(*last);
+        }
+    }
+    for place in 0..stays.len() {
+        let is_last = stays.get(place + 1).is_none_or(|next| next.tid != stays[place].tid);
+        let stay = &mut stays[place];
+        if is_last && away.get(&stay.tid).is_some_and(|&at| at >= stay.out_ns) {
+            (stay.runnable, stay.asleep) = (false, false);
+        }
+    }
+}
+
+/// The lives before they are settled, and what each task did before each of its stays. `stays`:
+/// ordered, without the idle tasks; `mixed`: tasks of which a stay has more than one name.
+pub fn lived(stays: &[Stay], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives, Vec<Away>) {
+    let mut teller = Teller { facts, mixed, lives: Lives::default(), away: Vec::with_capacity(stays.len()) };
+    let mut task = 0;
+    let mut before: Option<(Stay, Option<usize>)> = None;
+    let mut begun = (0, 0);
+    for (place, stay) in stays.iter().enumerate() {
+        // Where a switch was not recorded, a stay can begin before its own task did.
+        let birth = facts.born.last_begun(stay.tid, stay.out_ns);
+        let same = before.filter(|(last, of)| last.tid == stay.tid && *of == birth).map(|(last, _)| last);
+        if same.is_none() {
+            if let Some((last, of)) = before {
+                teller.tail(&last, of, task);
+                task += 1;
+            }
+            begun = teller.begun(stay, birth);
+        }
+        teller.stay(place, stay, same.as_ref(), birth, task, begun);
+        before = Some((*stay, birth));
+    }
+    if let Some((last, of)) = before {
+        teller.tail(&last, of, task);
+    }
+    (teller.lives, teller.away)
+}
+
+struct Teller<'f> {
+    facts: &'f Facts<'f>,
+    mixed: &'f FxHashSet<i64>,
+    lives: Lives,
+    away: Vec<Away>,
+}
+
+impl Teller<'_> {
+    fn add(&mut self, tid: i64, comm: u32, task: usize, part: Life) {
+        let life = self.lives.entry((tid, comm)).or_default();
+        life.lifetime += part.lifetime;
+        life.lifetime_max += part.lifetime_max;
+        life.on_cpu += part.on_cpu;
+        life.waited += part.waited;
+        life.asleep += part.asleep;
+        life.unseen += part.unseen;
+        life.twice += part.twice;
+        life.whole += part.whole;
+        life.lost += part.lost;
+        life.ends = match (life.ends, part.ends) {
+            (Some(known), Some(ends)) => Some((known.0.min(ends.0), known.1.max(ends.1))),
+            (known, ends) => known.or(ends),
+        };
+        if life.last_task != Some(task) {
+            (life.tasks, life.last_task) = (life.tasks + 1, Some(task));
+        }
+    }
+
+    /// When a task may have begun, at the earliest and at the latest. `stay`: its first.
+    fn begun(&self, stay: &Stay, birth: Option<usize>) -> (i64, i64) {
+        let (facts, known) = (self.facts, self.facts.known);
+        // Its first sign of life.
+        let seen = facts.inside(stay.in_ns - stay.wait_ns.unwrap_or(0));
+        let told = known.of_bundle.filter(|told| told.0 == stay.tid && birth.is_none() && told.1 <= seen);
+        let at = birth.map_or(known.window.0, |birth| facts.born.start(birth));
+        let earliest = facts.inside(told.map_or(at, |told| told.1)).min(seen);
+        let sure = birth.is_some()
+            || told.is_some()
+            || (known.born.is_some() && facts.is_all_owned(earliest, seen));
+        (earliest, if sure { earliest } else { seen })
+    }
+
+    /// A stay, and what its task did before it. `before`: the stay before, `None` of its first; `begun`:
+    /// when the task may have begun.
+    fn stay(
+        &mut self,
+        place: usize,
+        stay: &Stay,
+        before: Option<&Stay>,
+        birth: Option<usize>,
+        task: usize,
+        begun: (i64, i64),
+    ) {
+        let facts = self.facts;
+        let waited_from = facts.inside(stay.in_ns - stay.wait_ns.unwrap_or(0));
+        let (begins, ends) = (facts.inside(stay.in_ns), facts.inside(stay.out_ns));
+        let left_ns = before.map(|before| facts.inside(before.out_ns));
+        // Since when it is its task's only one: not before the end of the one before.
+        let entered = left_ns.map_or(begins, |left| left.max(begins));
+        // Since its task had a CPU last, or since it is there.
+        let (since, surely_since) = left_ns.map_or(begun, |left| (left, left));
+        let asleep_until = waited_from.max(since);
+        let came_from = before.map_or(stay.cpu, |before| before.cpu);
+        let unseen = facts.unseen(came_from, stay.cpu, since, asleep_until);
+        let (lost_from, lost_until) = facts.lost_within(since, asleep_until);
+        let lost = lost_from < asleep_until;
+        let mut known = stay.wait_ns.is_some();
+        let slept_first = known && lost && before.is_some_and(|before| before.asleep);
+        let slept_before = if slept_first { (lost_from - since).max(0) } else { 0 };
+        // Who was not there yet did not sleep.
+        let slept_from = surely_since.max(if lost { lost_until } else { since + unseen });
+        let mut slept_last = if known { (asleep_until - slept_from).max(0) } else { 0 };
+        let name = before.map_or_else(|| facts.born_name(birth), |before| Some(before.comm));
+        let renamed = lost && name != Some(stay.comm);
+        let other = name.filter(|_| renamed);
+        let mut sure_since = if renamed { surely_since.max(lost_until) } else { surely_since };
+        // Where stays have several names, its last is not the one that it came back with.
+        if renamed && self.mixed.contains(&stay.tid) {
+            (known, slept_last, sure_since) = (false, 0, entered);
+        }
+        let comm = if renamed { stay.comm } else { name.unwrap_or(stay.comm) };
+        let waited = if known { entered - asleep_until } else { 0 };
+        let away = Life {
+            lifetime: (entered - sure_since).max(0),
+            lifetime_max: (entered - if other.is_some() { lost_from } else { since }).max(0),
+            waited: waited.max(0),
+            asleep: slept_last + if other.is_some() { 0 } else { slept_before },
+            unseen,
+            whole: (entered - since).max(0),
+            lost: (asleep_until - lost_from).max(0),
+            ends: Some((sure_since.min(entered), entered)),
+            ..Life::default()
+        };
+        self.add(stay.tid, comm, task, away);
+        if let Some(other) = other {
+            // What of that was under another name, where it executed a program unseen.
+            let part = Life {
+                lifetime: (lost_from - surely_since).max(0),
+                lifetime_max: (lost_until - since).max(0),
+                asleep: slept_before,
+                ends: Some((surely_since.min(lost_from), lost_from)),
+                ..Life::default()
+            };
+            self.add(stay.tid, other, task, part);
+        }
+        let on_cpu = ends - begins;
+        let twice = entered - begins;
+        let on = Life {
+            lifetime: on_cpu,
+            lifetime_max: on_cpu,
+            on_cpu,
+            twice,
+            whole: on_cpu - twice,
+            ends: Some((entered, ends)),
+            ..Life::default()
+        };
+        self.add(stay.tid, stay.comm, task, on);
+        let row = Away { stay: place, comm, start_ns: asleep_until, end_ns: entered, waited: away.waited, twice };
+        self.away.push(row);
+    }
+
+    /// When a task may have ended, at the latest and at the earliest. `last`: its last stay.
+    fn done(&self, last: &Stay, birth: Option<usize>) -> (i64, i64) {
+        let (facts, known) = (self.facts, self.facts.known);
+        let end = known.window.1;
+        let out = facts.inside(last.out_ns);
+        // A number is given away again only after its task has ended.
+        let again = facts.born.last_begun(last.tid, end) != birth;
+        let following = if again {
+            let births = facts.born.places(last.tid);
+            let next = birth.map_or(births.start, |birth| birth + 1);
+            if births.contains(&next) { facts.born.start(next) } else { end }
+        } else {
+            end
+        };
+        let exited = facts.died.last_begun(last.tid, following).map(|place| facts.died.start(place));
+        // The event comes before its last switch-out, so a stay begun before it is its last.
+        let exited = exited.filter(|&exited| exited >= last.in_ns);
+        let dead = last.dead && last.out_ns <= end;
+        let latest = if dead { out } else { exited.map_or(end, |exited| exited.max(out)) };
+        let mut latest = latest.min(following.max(out));
+        let mut gone = exited.is_some();
+        if let Some(told) = known.of_bundle.filter(|told| told.0 == last.tid && !gone && !dead && told.2 >= out) {
+            (latest, gone) = (told.2.clamp(out, end), true);
+        }
+        // Whoever ends must run to do so: who has left a CPU alive and came to none since is there.
+        let alive = last.asleep || last.runnable;
+        let sure = dead
+            || gone
+            || last.out_ns >= end
+            || (!again
+                && (known.died.is_some() || (alive && known.all_cpus))
+                && facts.is_all_owned(out, latest));
+        // Whoever ended unseen may have executed a program before.
+        (latest, if sure { facts.lost_within(out, latest).0 } else { out })
+    }
+
+    /// What a task did after its last stay, until its end or the window's.
+    fn tail(&mut self, last: &Stay, birth: Option<usize>, task: usize) {
+        let facts = self.facts;
+        let out = facts.inside(last.out_ns);
+        let (done, surely_done) = self.done(last, birth);
+        let unseen = facts.unseen(last.cpu, last.cpu, out, done);
+        let sure = unseen == 0 && done == surely_done;
+        let woken = facts.woken(last.tid).filter(|&at| at > out && at < done).unwrap_or(done);
+        let slept = if sure && last.asleep && facts.known.woken.is_some() { woken - out } else { 0 };
+        let waited = match (sure && last.runnable, slept > 0) {
+            (true, _) => done - out,
+            (false, true) => done - woken,
+            (false, false) => 0,
+        };
+        let tail = Life {
+            lifetime: (surely_done - out).max(0),
+            lifetime_max: (done - out).max(0),
+            waited,
+            asleep: slept,
+            unseen,
+            whole: (done - out).max(0),
+            lost: (done - facts.lost_within(out, done).0).max(0),
+            ends: Some((out, surely_done.max(out))),
+            ..Life::default()
+        };
+        self.add(last.tid, last.comm, task, tail);
+    }
+}
+
+/// Tasks of which a stay has more than one name, as the sums have them: those whose stays under a name
+/// do not add up to its time on CPU.
+pub fn of_several_names(stays: &[Stay], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
+    let mut rest: FxHashMap<(i64, u32), i64> = FxHashMap::default();
+    for sum in sums {
+        *rest.entry((sum.tid, sum.comm)).or_default() += sum.ns;
+    }
+    for stay in stays {
+        *rest.entry((stay.tid, stay.comm)).or_default() -= facts.inside(stay.out_ns) - facts.inside(stay.in_ns);
+    }
+    rest.into_iter().filter(|&(_, ns)| ns != 0).map(|((tid, _), _)| tid).collect()
+}
+
+/// The lives of tasks that had a CPU, by number and name, and what each did before its stays, which
+/// are returned as they are numbered there.
+pub fn told(
+    stays: Vec<Stay>,
+    sums: &[Sum],
+    known: &Known,
+    names: &Interner,
+) -> (Vec<((i64, u32), Life)>, Vec<Stay>, Vec<Away>) {
+    let mut stays = ordered(stays);
+    forget_left(&mut stays, known);
+    let facts = Facts::of(known, &stays);
+    stays.retain(|stay| stay.tid != 0);
+    let mixed = if known.lost { of_several_names(&stays, sums, &facts) } else { FxHashSet::default() };
+    let (lives, away) = lived(&stays, &facts, &mixed);
+    (settled(lives, sums, names), stays, away)
+}

@@ -1,0 +1,87 @@
+//! Lives under each name of a task, as the sums have its time on CPU: a stay has one name, its last,
+//! and the sums have what its task had of it under others.
+
+use rustc_hash::FxHashMap;
+
+use crate::intern::Interner;
+use crate::lives::Life;
+
+/// Time on CPU of a task under a name.
+#[derive(Debug, Clone, Copy)]
+pub struct Sum {
+    /// Who.
+    pub tid: i64,
+    /// Its name.
+    pub comm: u32,
+    /// How long.
+    pub ns: i64,
+    /// It ran itself, but for network work that it is for.
+    pub own: bool,
+}
+
+/// In order of number and name.
+pub fn settled(lives: FxHashMap<(i64, u32), Life>, sums: &[Sum], names: &Interner) -> Vec<((i64, u32), Life)> {
+    let mut on_cpu: FxHashMap<(i64, u32), (i64, i64)> = FxHashMap::default();
+    for sum in sums {
+        let of = on_cpu.entry((sum.tid, sum.comm)).or_default();
+        (of.0, of.1) = (of.0 + sum.ns, of.1 + if sum.own { sum.ns } else { 0 });
+    }
+    let mut every = lives;
+    for &key in on_cpu.keys() {
+        every.entry(key).or_default();
+    }
+    let mut rows: Vec<((i64, u32), Life)> = every.into_iter().collect();
+    rows.sort_by_key(|&((tid, comm), _)| (tid, names.get(comm)));
+    for names_of_one in rows.chunk_by_mut(|one, other| one.0 .0 == other.0 .0) {
+        settle(names_of_one, &on_cpu);
+    }
+    rows
+}
+
+fn settle(rows: &mut [((i64, u32), Life)], on_cpu: &FxHashMap<(i64, u32), (i64, i64)>) {
+    let of = |key: &(i64, u32)| on_cpu.get(key).copied().unwrap_or_default();
+    let other: Vec<i64> = rows.iter().map(|(key, life)| of(key).0 - life.on_cpu).collect();
+    // What of a task's time on CPU goes from one of its names to another. Where events contradict
+    // each other the sums can have more of a task, or less, than its stays: its life is as long.
+    let contradicted: i64 = other.iter().sum();
+    let most = other.iter().map(|ns| ns.abs()).max().unwrap_or(0);
+    let widest = other.iter().position(|ns| ns.abs() == most);
+    for (place, (key, life)) in rows.iter_mut().enumerate() {
+        let (ns, own) = of(key);
+        life.on_cpu = ns;
+        // Before its first event on a CPU a task is said to have run itself.
+        life.twice = life.twice.min(own);
+        let moved = other[place] - if widest == Some(place) { contradicted } else { 0 };
+        life.lifetime += moved - life.twice;
+        life.lifetime_max += moved - life.twice;
+        hold(life);
+        // A name that a task had for a part of a stay only.
+        life.tasks = life.tasks.max(1);
+    }
+    pool(rows);
+}
+
+/// No life is shorter than its parts.
+fn hold(life: &mut Life) {
+    let ran = life.on_cpu - life.twice;
+    let over = |life: &Life| (ran + life.asleep + life.waited - life.lifetime_max).max(0);
+    life.asleep -= over(life).min(life.asleep);
+    life.waited -= over(life).min(life.waited);
+    life.lifetime = life.lifetime.max(ran);
+    life.lifetime_max = life.lifetime_max.max(ran);
+}
+
+/// Where something of a task was lost that had several names, it may have had any of them at any time
+/// at which it is not known under which it was.
+fn pool(rows: &mut [((i64, u32), Life)]) {
+    let sum = |of: fn(&Life) -> i64| rows.iter().map(|(_, life)| of(life)).sum::<i64>();
+    if rows.len() < 2 || sum(|life| life.lost) == 0 {
+        return;
+    }
+    let free = (sum(|life| life.whole) - sum(|life| life.lifetime)).max(0);
+    let unseen = sum(|life| life.unseen);
+    for (_, life) in rows {
+        life.lifetime_max = life.lifetime + free;
+        life.unseen = unseen;
+    }
+}

@@ -1,0 +1,170 @@
+//! Lives and waits, of tables that a timeline has.
+
+use arrow::array::{Array, RecordBatch};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pyo3_arrow::PyTable;
+
+use super::table;
+use crate::intern::Interner;
+use crate::lives::facts::Known;
+use crate::lives::holders::{self, Wait};
+use crate::lives::read::{self, Events};
+use crate::lives::{tables, told, Stay, Sum};
+
+/// Events of one kind, and which of their fields tell whom, its name, and the CPU that it comes to.
+#[derive(FromPyObject)]
+struct Told {
+    table: Option<PyTable>,
+    tid: String,
+    comm: Option<String>,
+    cpu: Option<String>,
+}
+
+impl Told {
+    /// `None` where the table lacks the fields; none where it is not there.
+    fn events(&self, strings: &mut Interner) -> Option<Events> {
+        let mut found = Events::default();
+        for batch in self.table.iter().flat_map(|table| table.batches()) {
+            let more = Events::of(batch, &self.tid, self.comm.as_deref(), self.cpu.as_deref(), strings)?;
+            found.rows.extend(more.rows);
+        }
+        Some(found)
+    }
+}
+
+/// What is known beside stays and sums; each kind of events as those that may tell it, the best first.
+#[derive(FromPyObject)]
+pub struct Facts {
+    window: (i64, i64),
+    cpus: Vec<i64>,
+    born: Vec<Told>,
+    died: Vec<Told>,
+    woken: Vec<Told>,
+    moved: Vec<Told>,
+    of_bundle: Option<(i64, i64, i64)>,
+    all_cpus: bool,
+    moves_known: bool,
+    lost: bool,
+}
+
+impl Facts {
+    fn known(&self, strings: &mut Interner) -> Known {
+        let mut first = |kinds: &[Told]| kinds.iter().find_map(|told| told.events(strings));
+        let (born, died, woken) = (first(&self.born), first(&self.died), first(&self.woken));
+        Known {
+            window: self.window,
+            cpus: self.cpus.clone(),
+            born,
+            died,
+            woken,
+            moved: self.moved.iter().filter_map(|told| told.events(strings)).collect(),
+            of_bundle: self.of_bundle,
+            all_cpus: self.all_cpus,
+            moves_known: self.moves_known,
+            lost: self.lost,
+        }
+    }
+}
+
+fn sums(batch: &RecordBatch, strings: &mut Interner) -> crate::error::Result<Vec<Sum>> {
+    let (tid, ns) = (read::numbers(batch, "tid")?, read::numbers(batch, "ns")?);
+    let comm = read::comms(batch, "comm", strings)?;
+    let context = read::comms(batch, "context", strings)?;
+    let class = read::comms(batch, "cost_class", strings)?;
+    let (task, scheduled) = (strings.code(b"task"), strings.code(b"scheduled"));
+    let sum = |row: usize| {
+        let known = tid.is_valid(row) && tid.value(row) != 0;
+        let own = context[row] == task && class[row] != scheduled;
+        known.then(|| Sum { tid: tid.value(row), comm: comm[row], ns: ns.value(row), own })
+    };
+    Ok((0..batch.num_rows()).filter_map(sum).collect())
+}
+
+/// When each task was there, as the tables lives and away. `slices`: the table in one piece or
+/// several, of all CPUs.
+#[pyfunction]
+pub fn lives<'py>(
+    py: Python<'py>,
+    slices: Vec<PyTable>,
+    sums: PyTable,
+    facts: Facts,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (lives, away) = py.detach(|| -> crate::error::Result<_> {
+        let mut strings = Interner::default();
+        let mut stays: Vec<Stay> = Vec::new();
+        for batch in slices.iter().flat_map(|table| table.batches()) {
+            stays.extend(read::stays(batch, &mut strings)?);
+        }
+        let mut rows = Vec::new();
+        for batch in sums.batches() {
+            rows.extend(self::sums(batch, &mut strings)?);
+        }
+        let known = facts.known(&mut strings);
+        let (lives, stays, away) = told(stays, &rows, &known, &strings);
+        Ok((tables::lives(&lives, &strings)?, tables::away(&stays, &away, &strings)?))
+    })?;
+    let found = PyDict::new(py);
+    found.set_item("lives", table(py, lives)?)?;
+    found.set_item("away", table(py, away)?)?;
+    Ok(found)
+}
+
+/// Who had the CPU that tasks waited for: tid, comm, holder_comm (null where nobody is known to have
+/// had it), ns. `away`: as `lives` has it; `slices` and `migrations`: of `cpus`; `idle`: the holder's
+/// name where that is the idle task.
+#[pyfunction]
+pub fn waited_for(
+    py: Python<'_>,
+    away: PyTable,
+    slices: PyTable,
+    migrations: PyTable,
+    cpus: Vec<i64>,
+    idle: String,
+) -> PyResult<Py<PyTable>> {
+    let found = py.detach(|| -> crate::error::Result<RecordBatch> {
+        let mut strings = Interner::default();
+        let mut waits = Vec::new();
+        for batch in away.batches() {
+            let [cpu, tid, start, end, waited] =
+                ["cpu", "tid", "start_ns", "end_ns", "waited_ns"].map(|name| read::numbers(batch, name));
+            let (cpu, tid, start, end, waited) = (cpu?, tid?, start?, end?, waited?);
+            let comm = read::comms(batch, "comm", &mut strings)?;
+            let wait = |row: usize| {
+                let wanted = waited.value(row) > 0 && cpus.contains(&cpu.value(row));
+                wanted.then(|| Wait {
+                    cpu: cpu.value(row),
+                    tid: tid.value(row),
+                    comm: comm[row],
+                    start_ns: start.value(row),
+                    end_ns: end.value(row),
+                })
+            };
+            waits.extend((0..batch.num_rows()).filter_map(wait));
+        }
+        let mut moves = Vec::new();
+        for batch in migrations.batches() {
+            let (tid, at, from) =
+                (read::numbers(batch, "tid")?, read::numbers(batch, "time_ns")?, read::numbers(batch, "orig_cpu")?);
+            let known = |row: &usize| tid.is_valid(*row) && from.is_valid(*row);
+            let rows = (0..batch.num_rows()).filter(known);
+            moves.extend(rows.map(|row| (tid.value(row), at.value(row), from.value(row))));
+        }
+        let idle = strings.code(idle.as_bytes());
+        let mut stays = Vec::new();
+        for batch in slices.batches() {
+            let [cpu, tid, begins, ends] =
+                ["cpu", "tid", "in_ns", "out_ns"].map(|name| read::numbers(batch, name));
+            let (cpu, tid, begins, ends) = (cpu?, tid?, begins?, ends?);
+            let comm = read::comms(batch, "comm", &mut strings)?;
+            let name = |row: usize| if tid.is_valid(row) && tid.value(row) == 0 { idle } else { comm[row] };
+            let rows = 0..batch.num_rows();
+            stays.extend(rows.map(|row| (cpu.value(row), begins.value(row), ends.value(row), name(row))));
+        }
+        let mut found: Vec<_> = holders::holders(waits, &moves, &stays).into_iter().collect();
+        let order = |name: Option<u32>| name.map(|name| strings.get(name));
+        found.sort_by_key(|&((tid, comm, holder), _)| (tid, strings.get(comm), order(holder)));
+        tables::holders(&found, &strings)
+    })?;
+    table(py, found)
+}

@@ -1,0 +1,133 @@
+# When each task was there: what native cuts lives by, and its tables lives and away.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import _native
+from ..capture.manifest import Victim
+from ..capture.requires import unrecorded
+from ..progress import progress
+from .inputs import windows
+
+if TYPE_CHECKING:
+    from .._native import ArrowTable
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
+
+_FORK, _NEW = "sched:sched_process_fork", "sched:sched_wakeup_new"
+_EXIT, _MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
+_WAKES = ("sched:sched_wakeup", "sched:sched_waking")
+
+
+class Told(NamedTuple):
+    """Events that tell something of a task.
+
+    table: None where there were none; tid, comm, cpu: which fields say whom, its name there, and
+    the CPU that it comes to, where it matters.
+    """
+
+    table: "ArrowTable | None"
+    tid: str
+    comm: str | None = None
+    cpu: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What lives are cut by.
+
+    window; cpus: those recorded; born, died, woken: of events that were recorded, so that none of a
+    task means that it did not happen: the first that has its fields is taken; moved: who came to
+    other CPUs; of_bundle: the victim's tid, from when to when the bundle says that it was there;
+    all_cpus: none of the host's was left out; moves_known: all migrations were recorded; lost:
+    events were lost.
+    """
+
+    window: tuple[int, int]
+    cpus: list[int]
+    born: list[Told]
+    died: list[Told]
+    woken: list[Told]
+    moved: list[Told]
+    of_bundle: tuple[int, int, int] | None
+    all_cpus: bool
+    moves_known: bool
+    lost: bool
+
+
+def everywhere(timeline: "Timeline") -> "Timeline":
+    """The timeline with all recorded CPUs: a life is not of one CPU."""
+    if timeline.cpus is None:
+        return timeline
+    return timeline.capture.timeline(timeline.start_s, timeline.end_s)
+
+
+def lives_of(timeline: "Timeline") -> dict[str, "ArrowTable"]:
+    """The tables lives and away, of all recorded CPUs.
+
+    lives: a row per task's number and name that had a CPU in the window: tid, comm;
+    lifetime_max_ns: the window, cut where it surely began and ended; lifetime_ns: without the ends
+    at which nobody knows whether it was there; on_cpu_ns; waited_ns (runnable without a CPU) and
+    asleep_ns, as far as they are known; unseen_ns: of the rest what it may have been on a CPU that
+    nobody is known to have had; twice_ns: of on_cpu_ns what it is shown on two CPUs at once, which
+    is in no lifetime: a CPU's time before its first event goes to whom that shows, also where that
+    one was still elsewhere; tasks: how many tasks had that number and name; begun_ns, done_ns: from
+    when to when it surely was there; null of a name that a task had for a part of a stay only.
+
+    away: a row per stay of a task on a CPU: tid; cpu and in_ns of the stay; comm, its name before
+    it; stay_comm, its name as the stay ended; start_ns and end_ns: from when to when it waited,
+    within the window, where waited_ns is not 0; twice_ns: of the stay, while it is shown elsewhere.
+    """
+    whole = everywhere(timeline)
+    facts = facts_of(whole)
+    slices = [window.table("slices") for window in windows(whole)]
+    return _native.lives(slices, whole.table("sums"), facts)
+
+
+def facts_of(whole: "Timeline") -> Facts:
+    """The facts of a timeline of all recorded CPUs."""
+    capture, summary, lost = whole.capture, whole.summary, whole.recorded not in (None, 1)
+    all_cpus = capture.info.get("nr_cpus") == len(capture.info["cpus"])
+    born = _recorded(capture, Told(None, "child_pid", "child_comm"), _FORK)
+    born |= _recorded(capture, Told(None, "pid", "comm"), _NEW)
+    died = _recorded(capture, Told(None, "pid"), _EXIT)
+    woken = _recorded(capture, Told(None, "pid"), *_WAKES)
+    moved = {} if all_cpus else _recorded(capture, Told(None, "pid", cpu="target_cpu"), *_WAKES)
+    if not all_cpus:
+        moved |= _recorded(capture, Told(None, "pid", cpu="dest_cpu"), _MIGRATED)
+    woken = dict(list(woken.items())[:1])
+    wanted = dict.fromkeys([*born, *died, *woken, *moved])
+    seen = [name for name in wanted if capture.info["events"].get(name)]
+    with progress("decoding") as advance:
+        tables = capture.native.all_events(advance, seen) if seen else {}
+
+    def told(kinds: dict[str, Told]) -> list[Told]:
+        # What cannot be shown as a table tells nothing, not even that it did not happen.
+        known = ((name, one) for name, one in kinds.items() if name in tables or name not in seen)
+        return [one._replace(table=tables.get(name)) for name, one in known]
+
+    return Facts(
+        (int(summary["start_ns"]), int(summary["end_ns"])),
+        list(summary["cpus"]),
+        told(born),
+        told(died),
+        told(woken),
+        told(moved),
+        _of_bundle(capture),
+        all_cpus,
+        # A CPU that lost events may have lost the migrations that it would have told of.
+        moves_known=not lost and not unrecorded(capture, _MIGRATED),
+        lost=lost,
+    )
+
+
+def _recorded(capture: "Capture", told: Told, *events: str) -> dict[str, Told]:
+    return {event: told for event in events if not unrecorded(capture, event)}
+
+
+def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:
+    victim = (capture.bundle.victim if capture.bundle else None) or Victim()
+    pid, start, end = victim.pid, victim.start_ns, victim.end_ns
+    if pid is None or start is None or end is None:
+        return None
+    return (pid, start, end) if start < end else None
