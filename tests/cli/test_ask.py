@@ -144,7 +144,7 @@ def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
         (("accounts", NIC, "--calibration", NIC), "is no experiment: it is a single bundle"),
         (("rolling_stolen", NIC, "--victim", "opensl"), "no task 'opensl' in the window; there"),
         (("migration_verdict", NIC, "--victim", "99"), "no task 99 in the window; there are"),
-        (("stolen", SWEEP), "is an experiment, and stolen is asked of a recording"),
+        (("stolen", SWEEP), "stolen is asked of a recording, and "),
         (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
         (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),
         (("ledger", NIC, "-o", "x.csv"), "-o takes one table: choose it with --table"),
