@@ -22,29 +22,24 @@ _TEXT = {"GL06", "GL07", "SS03"}
 # Every parameter is there, in order, with a blank before its colon and a description, and so is
 # what is returned. Types are in the signature, capitals and full stops in ruff's hands.
 _CODES = _TEXT | {"PR01", "PR02", "PR03", "PR07", "PR10", "RT01", "RT03"}
-# Questions of these topics, and classes in these modules, are not converted yet.
-NOT_YET: tuple[str, ...] = (
-    *("accounting", "completeness", "migration", "tracing_overhead", "network"),
-)
 
 
 def problems() -> Iterator[str]:
     """A line per fault."""
     for name in sorted(netcost_analysis.__all__):
         public = getattr(netcost_analysis, name)
-        if _converted(public):
+        if _own(public):
             yield from _of_class(name, public) if inspect.isclass(public) else _of(name, public)
     for one in questions().values():
-        if _converted(one.function):
+        if _own(one.function):
             yield from _of(one.name, one.function)
             if not re.search(r"\bSources?\b", inspect.getdoc(one.function) or ""):
                 yield f"{one.name}: no source"
 
 
-def _converted(public: Any) -> bool:
+def _own(public: Any) -> bool:
     module = str(getattr(public, "__module__", ""))
-    own = module.startswith("netcost_analysis.") and "_native" not in module
-    return own and not any(f".questions.{name}" in module for name in NOT_YET)
+    return module.startswith("netcost_analysis.") and "_native" not in module
 
 
 def _of_class(name: str, public: type) -> Iterator[str]:

@@ -1,6 +1,7 @@
 # netcost ask: any question of the package from the shell, as text, JSON, CSV or Parquet.
 
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,7 +49,7 @@ class _Asked(click.Command):
         if ctx.obj is None:
             super().format_help_text(ctx, formatter)
         else:
-            formatter.write(f"\n{ctx.obj.name}: {ctx.obj.documentation}\n")
+            formatter.write(f"\n{textwrap.indent(ctx.obj.documentation, '  ')}\n")
 
 
 @click.command("ask", cls=_Asked, short_help="Ask any question of the package: netcost ask --list.")

@@ -89,6 +89,7 @@ class NetworkCost:
 
     @cached_property
     def of_cpus(self) -> "pd.DataFrame":
+        """By CPU what by_cpu has, as a table (index: cpu)."""
         import pandas as pd
 
         index = pd.Index(list(self.by_cpu), name="cpu", dtype="int64")

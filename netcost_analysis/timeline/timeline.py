@@ -189,8 +189,8 @@ class Timeline:
 
         Returns
         -------
-        ArrowTable
-            With the columns of the DataFrame of that name.
+        object
+            An Arrow table, by the Arrow PyCapsule interface.
         """
         self.load(*({name} & set(TABLES)))
         if name in _LIVES and name not in self._tables:

@@ -122,11 +122,10 @@ def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost)
 
 def test_help_on_a_question_is_about_the_question(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", "--help").out
-    assert "\nstolen: Per victim, where its time on CPU went." in told
-    assert "--by [comm|tid|cpu|device]" in told
-    assert 'by : {"comm", "tid", "cpu", "device"}' in told
+    assert "\n  Per victim, where its time on CPU went.\n" in told
+    assert '\n  by : {"comm", "tid", "cpu", "device"}\n' in told
     assert "timeline :" not in told
-    assert netcost("ask", "--help").out.startswith("Usage: netcost ask [OPTIONS] QUESTION PATH")
+    assert "--by" in told
 
 
 def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:

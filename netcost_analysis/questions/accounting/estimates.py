@@ -49,6 +49,8 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
     over wall time: what interrupts on top of it, and waiting for its CPU, left. Work below traced
     is hidden cost, which no pair of tracepoints encloses, and the slower pace of cold caches.
     Tracing slows the victim too. accounts() has every estimate there is, with the reasons.
+
+    Source: the victim's output and its baseline's, its times(2), the timeline's sums.
     """
     rows = {
         "ticks": (ticks_share(bundle), "user time over wall time, as times(2) has it"),

@@ -100,6 +100,8 @@ def hidden_cost(experiment: "Experiment") -> HiddenCost:
     -----
     Least squares without a constant on all runs; the interval is a bootstrap over the bundles.
     hidden_cost_predictions() judges it.
+
+    Source: the experiment's runs: the victim's work, the counters around it, the traces' sums.
     """
     runs = calibration_runs(experiment)
     hidden_price(experiment)

@@ -75,6 +75,8 @@ def hidden_cost_predictions(
     Notes
     -----
     For each run the costs are fitted anew on the others.
+
+    Source: hidden_cost of the other runs.
     """
     if held_out not in _LEFT_OUT:
         raise ArgumentError(f"held_out is {', '.join(_LEFT_OUT)}, not {held_out!r}")

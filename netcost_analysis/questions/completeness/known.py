@@ -79,6 +79,7 @@ class Completeness:
 
     @cached_property
     def rows(self) -> "pd.DataFrame":
+        """As a table: a row per count that was compared."""
         import pandas as pd
 
         listed = [(*row, row.missing_least, row.missing_most) for row in self.listed]

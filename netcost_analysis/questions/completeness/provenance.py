@@ -42,6 +42,10 @@ def provenance(capture: "Capture") -> Provenance:
     -------
     Provenance
         path, sha256, netcost, python, libraries.
+
+    Notes
+    -----
+    Source: the capture's files, and the installed versions.
     """
     from importlib.metadata import version
 

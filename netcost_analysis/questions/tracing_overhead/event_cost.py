@@ -43,6 +43,8 @@ def event_cost(capture: "Capture") -> pd.DataFrame:
     record measured on this host before it recorded, or what it assumes of its tool; that is of hot
     caches, so the published cost with cold ones is the upper end. published: the averages with hot
     and with cold caches in the help of the kernel's TRACEPOINT_BENCHMARK, on older hardware.
+
+    Source: the bundle's calibration runs and preflight; the kernel's help on TRACEPOINT_BENCHMARK.
     """
     rows = [*_calibration(capture), *_preflight(capture)]
     rows.append(
