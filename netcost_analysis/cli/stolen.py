@@ -41,7 +41,8 @@ def command(
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
     from ..questions.losses import losses
-    from ..questions.network import network_cost, network_words
+    from ..questions.network import network_cost
+    from ..questions.network_words import network_words
     from .stolen_json import beside_victims
 
     capture = opened(path)
