@@ -16,7 +16,7 @@ SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
 
 
 def network_words(cost: "NetworkCost") -> list[str]:
-    """A headline begins with them: how much is unknown where that is a lot, then the cost."""
+    """The first sentences of a headline: how much is unknown where that is a lot, then the cost."""
     lines = []
     known = cost.network_cpu_max_ns is not None
     if known and cost.unknown_cpu_share > WORTH_SAYING_FIRST:
