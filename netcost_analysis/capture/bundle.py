@@ -234,6 +234,11 @@ class Bundle:
         return self.manifest.victim
 
     @property
+    def victim_cpu(self) -> int | None:
+        """The CPU that the victim was pinned to, None where the manifest does not say."""
+        return self.victim.cpu if self.victim else None
+
+    @property
     def victim_comm(self) -> str | None:
         """The name the kernel gives the victim's task, from its command; None without one."""
         words = ((self.victim or Victim()).command or "").split()
@@ -262,10 +267,15 @@ class Bundle:
     @cached_property
     def baseline(self) -> "Bundle | None":
         """The same victim without the load, None where it was not run."""
-        if not self.manifest.baseline:
-            return None
-        path = self._inside(self.manifest.baseline)
-        return Bundle(path) if is_bundle(path) else None
+        return self.run(self.manifest.baseline)
+
+    def run(self, folder: str | None) -> "Bundle | None":
+        """Another run of the victim, a folder of the bundle; None where it is not there.
+
+        Raises CaptureError for a folder outside the bundle.
+        """
+        path = self._inside(folder) if folder else None
+        return Bundle(path) if path and is_bundle(path) else None
 
     @cached_property
     def kernel_config(self) -> dict[str, str]:

@@ -42,11 +42,11 @@ def command(
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
     from ..questions.losses import losses
-    from ..questions.network import network_cost, network_words
+    from ..questions.network import network_cost
+    from ..questions.network_words import network_words
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    lost = losses(timeline)
     if victim is not None and victim not in lost.victims:
         raise AbsentError(no_task(victim, lost.victims))
     rows = {one: row for one, row in lost.rows().items() if victim in (None, one)}

@@ -4,13 +4,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from ..capture.requires import few, unrecorded
-from ..coverage import WORTH_SAYING_FIRST, coverage_words
-from ..display.tables import between, share_between
+from ..capture.requires import unrecorded
 from ..timeline.aggregate import INTERRUPT_CONTEXTS, summed
 from ..timeline.timeline import Timeline
-from ..units import duration, plural, share, were
 from .completeness.unrecorded import missing
+from .network_words import SOFTIRQS, network_words
 from .question import question
 
 if TYPE_CHECKING:
@@ -18,10 +16,8 @@ if TYPE_CHECKING:
 
     from .answer import Answer
 
-_NAMED = 4
-_SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")
 _EVENTS = (
-    *(*_SOFTIRQS, "irq:irq_handler_entry", "irq:irq_handler_exit"),
+    *(*SOFTIRQS, "irq:irq_handler_entry", "irq:irq_handler_exit"),
     # Without it the time of kernel threads has no name.
     "sched:sched_switch",
 )
@@ -126,11 +122,11 @@ def network_cost(timeline: Timeline) -> NetworkCost:
     some = bool(timeline.recorded and timeline.owned)
 
     def cost(cpus: list[int]) -> CpuCost:
-        low, high, nobodys = (
+        low, high, unowned = (
             sum(part.get(cpu, 0) for cpu in cpus) for part in (least, most, unknown)
         )
         whole = len(cpus) * timeline.duration_ns
-        known = some and nobodys < whole
+        known = some and unowned < whole
         nan = float("nan")
         return CpuCost(
             low,
@@ -138,7 +134,7 @@ def network_cost(timeline: Timeline) -> NetworkCost:
             whole,
             low / whole if whole > 0 else nan,
             high / whole if known else nan,
-            nobodys / whole if whole > 0 else nan,
+            unowned / whole if whole > 0 else nan,
         )
 
     cpus = timeline.summary["cpus"]
@@ -154,69 +150,6 @@ def network_cost(timeline: Timeline) -> NetworkCost:
         not_recorded=tuple(unrecorded(timeline.capture, *_EVENTS)),
         by_cpu=dict(sorted(by_cpu.items(), key=lambda one: -one[1].network_cpu_ns)),
     )
-
-
-def network_words(cost: NetworkCost) -> list[str]:
-    """The first sentences of a headline: what is not known, where that is much; then the cost."""
-    lines = []
-    known = cost.network_cpu_max_ns is not None
-    if known and cost.unknown_cpu_share > WORTH_SAYING_FIRST:
-        lines.append(
-            f"Of {share(cost.unknown_cpu_share)} of CPU time nobody knows who had it: what is said "
-            "of the rest is a lower bound."
-        )
-    lacking = ""
-    if cost.not_recorded:
-        lacking = f"{few(cost.not_recorded)} {were(len(cost.not_recorded))} not recorded"
-    if set(_SOFTIRQS) & set(cost.not_recorded):
-        return [*lines, f"What networking cost in all this capture cannot say: {lacking}."]
-    whole = "all CPU time"
-    if len(cost.by_cpu) == 1:
-        whole = f"the time of CPU {next(iter(cost.by_cpu))}"
-    coverages, counted = coverage_words(cost.recorded_share, cost.owned_share), _missing(cost)
-    used = share_between(cost.network_cpu_share, cost.network_cpu_max_share) if known else ""
-    if not known or (counted and not used):
-        why = counted
-        if not cost.recorded_share:
-            why = ["nothing of it was recorded", *counted]
-        elif not known:
-            why = ["nothing of it has a known owner", *counted]
-        text = (
-            f"How much networking used of {whole} is not known: {', and '.join(why)} ({coverages})"
-        )
-        return [*lines, f"{text}."]
-    if not used and cost.unknown_cpu_share > 0:
-        whole += " that has a known owner"
-    text = f"Networking used {'at least ' if counted else ''}{used or 'nothing'} of {whole}"
-    times = between(cost.network_cpu_ns, cost.network_cpu_max_ns)
-    if times:
-        text += f", {times} of {duration(cost.cpu_ns)}"
-    rows = {cpu: one for cpu, one in cost.by_cpu.items() if one.network_cpu_max_ns}
-    if rows and len(cost.by_cpu) > 1:
-        listed = [
-            f"{share_between(one.network_cpu_share, one.network_cpu_max_share)} of CPU {cpu}"
-            for cpu, one in list(rows.items())[:_NAMED]
-        ]
-        more = [f"{len(rows) - _NAMED} more"] if len(rows) > _NAMED else []
-        text += f": {', '.join([*listed, *more])}"
-    text += f" ({'; '.join([coverages, *counted])})"
-    return [*lines, f"{text}{f', and more: {lacking}' if cost.not_recorded else ''}."]
-
-
-def _missing(cost: NetworkCost) -> list[str]:
-    # What the kernel counted and no figure has.
-    said = []
-    if cost.softirqs_missing:
-        missing = cost.softirqs_missing
-        said.append(
-            f"{plural(missing, 'network softirq')} {were(missing)} counted and not recorded"
-        )
-    if cost.interrupts_missing:
-        said.append(
-            f"{plural(cost.interrupts_missing, 'interrupt')} that may be network "
-            f"{were(cost.interrupts_missing)} counted and not recorded"
-        )
-    return said
 
 
 @network_cost.figures

@@ -13,7 +13,8 @@ from netcost_analysis.questions.devices import device_time
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.lifetimes import KNOWN
 from netcost_analysis.questions.losses import stolen
-from netcost_analysis.questions.network import network_cost, network_words
+from netcost_analysis.questions.network import network_cost
+from netcost_analysis.questions.network_words import network_words
 from netcost_analysis.questions.stolen_time import cost_classes, effective_share, lifetimes
 from support import retold, thinned
 from support.host import ROOT

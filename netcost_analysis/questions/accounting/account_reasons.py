@@ -7,7 +7,7 @@ import pandas as pd
 from ..question import question
 from .accounts import Price, accounts, price_for
 from .calibrations import first_bundle
-from .reasons import STEAL_LIMIT
+from .doubts import STEAL_LIMIT
 from .side_by_side import bundle_of
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from ..question import question
 from . import side_by_side as of
 from .calibrations import same_host
 from .counts import NAN, counted
+from .doubts import doubts_of, why
 from .hidden_cost import hidden_price
-from .reasons import doubts_of, why
-from .run_time import schedstat, victim_cpu
+from .run_time import schedstat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ...capture.experiment import Experiment
     from ..answer import Answer
 
+# In the first sentence.
+_NAMED = ("task_stat", "times", "traced")
 _COLUMNS = ("got_share", "resolution_share", "steal_share", "source", "why")
 
 
@@ -78,7 +80,7 @@ def accounts(
         applied = price_for(capture.bundle, calibration)
         hidden_ns, hidden_from = applied.hidden_ns, "as calibrated on such a host"
     timeline, bundle, untraced = of.ran(capture)
-    counts = counted(bundle, victim_cpu(bundle))
+    counts = counted(bundle)
     rows = {
         "times": of.times(bundle),
         "system": of.system(bundle),
@@ -138,7 +140,7 @@ class Account(NamedTuple):
 class Accounts(NamedTuple):
     """What the accounts say, shares of wall time; None where unknown.
 
-    any: whether there is an account. said: those that the first sentence names. system_share: the
+    any: whether there is an account. named: those that the first sentence names. system_share: the
     victim's system time, with_interrupts: whether the kernel counts those on top of it there.
     farthest: from work, with its residual_share. baseline_share: what a disturbed baseline had of
     its CPU, None for one that was not, and undisturbed_share: work against one that had all of it.
@@ -147,7 +149,7 @@ class Accounts(NamedTuple):
     victim: str
     any: bool
     work_share: float | None
-    said: list[Account]
+    named: list[Account]
     system_share: float | None
     with_interrupts: bool | None
     farthest: Account | None
@@ -168,7 +170,9 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
         victim=(bundle.victim_comm if bundle else None) or "the victim",
         any=bool(got),
         work_share=work,
-        said=[Account(name, got[name]) for name in ("task_stat", "times", "traced") if name in got],
+        named=[
+            Account(name, got[name]) for name in ("task_stat", "times", "traced") if name in got
+        ],
         system_share=None if absent(system) else float(system),
         with_interrupts=regime.softirq if regime else None,
         farthest=Account(worst, float(far[worst])) if worst else None,

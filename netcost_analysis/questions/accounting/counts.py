@@ -31,8 +31,9 @@ class Counted(NamedTuple):
         return self.shares.get("steal", NAN)
 
 
-def counted(bundle: "Bundle", cpu: int | None) -> Counted:
-    before, after = bundle.before, bundle.after
+def counted(bundle: "Bundle") -> Counted:
+    # Of the victim's CPU.
+    before, after, cpu = bundle.before, bundle.after, bundle.victim_cpu
     interrupts = _growth(_column(before.interrupts, cpu), _column(after.interrupts, cpu))
     packets = _growth(_cell(before, cpu), _cell(after, cpu))
     ticks = _stat(before, after, cpu)

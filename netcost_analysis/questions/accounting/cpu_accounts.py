@@ -9,7 +9,6 @@ from ...parsers.mpstat_times import intervals_within
 from ..question import question
 from .counts import NAN, counted
 from .hidden_cost_predictions import AIM_SHARE
-from .run_time import victim_cpu
 from .side_by_side import bundle_of, ran
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
     intervals within the run, traced of the run. A trace has no steal: whatever was paused has it.
     """
     timeline, bundle, _ = ran(capture)
-    ticks = counted(bundle, victim_cpu(bundle)).shares
+    ticks = counted(bundle).shares
     inside = intervals_within(bundle)
     seen = {kind: float(inside[f"{kind}_share"].mean()) for kind in PRINTED} if len(inside) else {}
     rows = {
@@ -68,7 +67,7 @@ def cpu_accounts(capture: "Capture") -> pd.DataFrame:
             ("usr", "nice", "sys", "guest", "gnice"),
             *("irq", "soft"),
         ),
-        "traced": _traced(timeline if victim_cpu(bundle) is not None else None),
+        "traced": _traced(timeline if bundle.victim_cpu is not None else None),
     }
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(KINDS), dtype=float)
     return frame.add_suffix("_share").rename_axis("account")

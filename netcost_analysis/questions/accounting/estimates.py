@@ -15,7 +15,6 @@ from ..stolen_time.victim import recorded_victim
 from .counts import counted
 from .fitting import hidden_ns
 from .got_shares import ticks_share, traced_share, work_share
-from .run_time import victim_cpu
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +83,7 @@ def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> G
 
     timeline: of the victim's run on its CPU. traced, work: got_share of estimates().
     """
-    per_s = counted(bundle, victim_cpu(bundle)).interrupts_per_s
+    per_s = counted(bundle).interrupts_per_s
     each = hidden_ns(np.array([traced - work]), np.array([per_s])).item()
     return Gap(traced - work, round((traced - work) * timeline.duration_ns), per_s, each)
 
@@ -129,7 +128,7 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         comm=bundle.victim_comm,
         command=victim.command,
         other=_other(answer),
-        cpu=victim_cpu(bundle),
+        cpu=bundle.victim_cpu,
         any=bool(got.notna().any()),
         trace_ns=None if has_window else timeline.duration_ns,
         wall_s=victim.wall_s,

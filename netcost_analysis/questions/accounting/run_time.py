@@ -25,11 +25,6 @@ class Row(NamedTuple):
     charged: float = NAN
 
 
-def victim_cpu(bundle: "Bundle") -> int | None:
-    """The CPU that the victim was pinned to, None where the manifest does not say."""
-    return bundle.victim.cpu if bundle.victim else None
-
-
 def schedstat(bundle: "Bundle") -> Row:
     """The scheduler's run time of the victim, by the last reading of its own while it ran."""
     # "PID schedstat RUN_NS WAIT_NS SLICES".
@@ -66,7 +61,7 @@ def _cpu_schedstat(bundle: "Bundle") -> Row:
             column = parse_schedstat(bundle.text(f"{side}/schedstat") or "")["run_ns"]
         except CaptureError:
             return Row(source=source)
-        run_ns.append(float(column.get(victim_cpu(bundle), NAN)))
+        run_ns.append(float(column.get(bundle.victim_cpu, NAN)))
     grown = run_ns[1] - run_ns[0]
     if not grown >= 0:
         return Row(source=source)

@@ -7,12 +7,11 @@ from weakref import WeakKeyDictionary
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.bundle import Bundle, is_bundle
+from ...capture.bundle import Bundle
 from ...capture.capture import Capture
 from ..tracing_overhead.counts import event_times
 from .counts import NAN, counted
 from .got_shares import ticks_share, traced_share, work_against
-from .run_time import victim_cpu
 from .side_by_side import wall_s
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
     if bundle is None or bundle.victim is None or bundle.baseline is None:
         raise CaptureError(f"{capture.path} has no victim with a baseline: --calibrate records one")
     yield _run("idle", bundle.baseline, None, bundle.baseline)
-    traced, load = (_part(bundle, f"calibration/{name}") for name in ("idle-traced", "load"))
+    traced, load = (bundle.run(f"calibration/{name}") for name in ("idle-traced", "load"))
     if traced is not None:
         yield _run("idle_traced", traced, Capture(traced.path), bundle.baseline)
     if load is not None:
@@ -100,15 +99,8 @@ def _runs(capture: Capture) -> Iterator[dict[str, Any]]:
     yield _run("load_traced", bundle, capture, bundle.baseline)
 
 
-def _part(bundle: Bundle, name: str) -> Bundle | None:
-    # text() refuses what leads out of the bundle.
-    if bundle.text(f"{name}/manifest.json") is None or not is_bundle(bundle.path / name):
-        return None
-    return Bundle(bundle.path / name)
-
-
 def _run(kind: str, run: Bundle, capture: Capture | None, idle: Bundle) -> dict[str, Any]:
-    counts = counted(run, victim_cpu(run))
+    counts = counted(run)
     work, ticks = work_against(run, idle), ticks_share(run)
     return {
         "run": kind,

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...capture.manifest import Manifest
 from ..question import question
-from .known import Said
 from .unrecorded import note_of
 from .words import verdict
 
@@ -51,16 +50,16 @@ def caveats(timeline: "Timeline") -> Caveats:
     """
     capture = timeline.capture
     manifest = capture.bundle.manifest if capture.bundle else Manifest()
-    said: Said | None = verdict(capture)
+    found = verdict(capture)
     notes = [*timeline.notes, *capture.info["notes"]]
-    if said is not None and said.state == "incomplete":
+    if found is not None and found.state == "incomplete":
         notes += note_of(timeline)
     command = manifest.record_command or " ".join(capture.info.get("cmdline") or ())
     return Caveats(
         tuple(dict.fromkeys(notes)),
-        said.state if said else None,
-        said.verdict if said else None,
-        said.reason if said else None,
+        found.state if found else None,
+        found.verdict if found else None,
+        found.reason if found else None,
         capture.info["lost_events"],
         tuple(manifest.notes),
         command or None,

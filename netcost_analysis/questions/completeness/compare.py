@@ -5,16 +5,18 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import astuple
+
 from ..question import question
 from . import counted
 from .counted import Counted
-from .known import Completeness, Row, judged, unknown
-from .manifest import told
+from .known import Completeness, Row, Verdict, judged, unknown, with_rows
 from .recorded import Seen, Wanted, seen
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
+    from ...capture.manifest import Verdict as Recorded
 
 # Clocks whose times are those of the counters' readings.
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
@@ -40,6 +42,8 @@ VECTORS = {
     "RES": ("irq_vectors:reschedule_entry",),
     "CAL": ("irq_vectors:call_function_entry", "irq_vectors:call_function_single_entry"),
 }
+# Of a line of a stranger's manifest.
+_LONGEST = 400
 _SOFTIRQ, _HANDLER = "irq:softirq_entry", "irq:irq_handler_entry"
 _POLL, _SWITCH = "napi:napi_poll", "sched:sched_switch"
 # By capture, all of it and interrupts alone: several figures of one page ask.
@@ -104,8 +108,16 @@ def written(capture: "Capture") -> Completeness | None:
 
     Counting a large trace takes longer on the host than here.
     """
-    found = told(capture.bundle.manifest) if capture.bundle else None
-    return None if found is None or found.state == "unknown" else found
+    record = capture.bundle.manifest.completeness if capture.bundle else None
+    if record is None or record.state == "unknown" or record.rows is None:
+        return None
+    return with_rows(verdict_of(record), [Row(*astuple(row)) for row in record.rows])
+
+
+def verdict_of(record: "Recorded") -> Verdict:
+    """The verdict in the manifest."""
+    reason = record.reason and record.reason[:_LONGEST]
+    return Verdict(record.verdict[:_LONGEST], record.state, reason, record.lost_events)
 
 
 def _compared(capture: "Capture", parts_of: "Callable[[Beside], list[_Part]]") -> Completeness:

@@ -34,7 +34,7 @@ class Row(NamedTuple):
         return max(0, self.counted - self.recorded_inside)
 
 
-class Said(NamedTuple):
+class Verdict(NamedTuple):
     # A Completeness without its rows, for which no pandas is needed.
     verdict: str
     state: str
@@ -70,12 +70,12 @@ class Completeness:
     reason: str | None
     lost_events: int | None
     listed: tuple[Row, ...]
-    part_names: ClassVar[tuple[str, ...]] = (*Said._fields, "rows")
+    part_names: ClassVar[tuple[str, ...]] = (*Verdict._fields, "rows")
 
     @property
-    def said(self) -> Said:
-        """Without its rows."""
-        return Said(self.verdict, self.state, self.reason, self.lost_events)
+    def without_rows(self) -> Verdict:
+        """The verdict alone."""
+        return Verdict(self.verdict, self.state, self.reason, self.lost_events)
 
     @cached_property
     def rows(self) -> "pd.DataFrame":
@@ -91,10 +91,10 @@ class Completeness:
 COLUMNS = (*Row._fields, "missing_least", "missing_most")
 
 
-def answered(said: Said, rows: list[Row]) -> Completeness:
-    """What was said with its rows, those that surely miss most first."""
+def with_rows(verdict: Verdict, rows: list[Row]) -> Completeness:
+    """A verdict with its rows, those that surely miss most first."""
     rows = sorted(rows, key=lambda row: (-row.missing_least, -row.missing_most))
-    return Completeness(*said, tuple(rows))
+    return Completeness(*verdict, tuple(rows))
 
 
 def unknown(reason: str, lost_events: int) -> Completeness:
@@ -106,9 +106,9 @@ def unknown(reason: str, lost_events: int) -> Completeness:
 
 def judged(rows: list[Row], lost_events: int, some_lost: bool = False) -> Completeness:
     """What rows and losses say. some_lost: whether events were lost that nobody counted."""
-    said = "; ".join([*_lost(lost_events, some_lost), *_missed(rows, lost_events)])
-    state = "incomplete" if said else "complete"
-    return answered(Said(said or "complete", state, None, lost_events), rows)
+    found = "; ".join([*_lost(lost_events, some_lost), *_missed(rows, lost_events)])
+    state = "incomplete" if found else "complete"
+    return with_rows(Verdict(found or "complete", state, None, lost_events), rows)
 
 
 def _lost(lost_events: int, some_lost: bool) -> list[str]:

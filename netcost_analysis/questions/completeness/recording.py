@@ -72,7 +72,7 @@ def recording(timeline: "Timeline") -> Recording:
     manifest = bundle.manifest if bundle else Manifest()
     host, notes = manifest.host, manifest.notes
     victim, load = manifest.victim or Victim(), manifest.load or Load()
-    said = verdict(capture)
+    found = verdict(capture)
     regime = accounting(bundle.kernel_config) if bundle else None
     return Recording(
         path=info["path"],
@@ -90,7 +90,7 @@ def recording(timeline: "Timeline") -> Recording:
         duration_ns=info["duration_ns"],
         event_count=capture.event_count,
         lost_events=info["lost_events"],
-        verdict=said.verdict if said else None,
+        verdict=found.verdict if found else None,
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,
         accounting=regime.text if regime else None,

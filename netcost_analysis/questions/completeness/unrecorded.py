@@ -198,18 +198,18 @@ def _own_on(timeline: "Timeline", cpu: int, by: By) -> dict[Victim, int]:
 def note_of(timeline: "Timeline") -> list[str]:
     """What a reader of the ranges has to know of interrupts that are missing; empty if none is."""
     return [
-        f"{said}; the upper ends of what a task lost take each for as long as the longest recorded "
-        "of its kind there, and all of them for being on top of that task"
-        for said in _counted(timeline)
+        f"{found}; the upper ends of what a task lost assume that each was as long as the longest "
+        "recorded of its kind on that CPU, and that all of them interrupted that task"
+        for found in _counted(timeline)
     ]
 
 
 def lower_ends_of(timeline: "Timeline") -> list[str]:
     """The same for a reader of figures that have no range."""
     return [
-        f"{said}; a time or count of interrupts, softirqs, polls or packets that has no upper end "
-        "is a lower end"
-        for said in _counted(timeline)
+        f"{found}; a time or count of interrupts, softirqs, polls or packets without an upper end "
+        "is a lower bound"
+        for found in _counted(timeline)
     ]
 
 

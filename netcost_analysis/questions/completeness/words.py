@@ -1,22 +1,23 @@
-# A recording's verdict as commands and pages show it.
+# A recording's verdict as commands and pages show it. No templates: `netcost ledger` and `stolen`
+# answer before Jinja2 could be imported.
 
 from typing import TYPE_CHECKING
 
-from .compare import completeness, of_interrupts, written
-from .known import Said
-from .manifest import told_line
+from .compare import completeness, of_interrupts, verdict_of, written
+from .known import Verdict
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
 
 
-def verdict(capture: "Capture") -> Said | None:
+def verdict(capture: "Capture") -> Verdict | None:
     """The verdict, computed where nobody wrote it down; None for a bare recording."""
     if capture.bundle is None:
         return None
-    said = told_line(capture.bundle.manifest)
-    known = said is not None and said.state != "unknown"
-    return said if known else completeness(capture).said
+    record = capture.bundle.manifest.completeness
+    if record is not None and record.state != "unknown":
+        return verdict_of(record)
+    return completeness(capture).without_rows
 
 
 def quick_verdict(capture: "Capture") -> str | None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...capture.bundle import Bundle, is_bundle
 from ...display.templates import as_text, render
 from .loads import Compared, compared, load_of
 
@@ -52,7 +51,7 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
     folders = bundle.manifest.calibration if bundle else None
     if bundle is None or folders is None:
         return []
-    runs = {name: run_of(bundle, getattr(folders, name)) for name in _RUNS}
+    runs = {name: bundle.run(getattr(folders, name)) for name in _RUNS}
     idle = runs["idle"]
     if idle is None or not idle.speed_runs:
         return []
@@ -64,7 +63,7 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
     if traced is not None and traced.speed_runs:
         lost["idle"] = shares_lost(full, full, rates(traced.speed_runs))
         counted["idle"] = events_on(open_capture(traced.path))
-    cpu = cpu_of(bundle)
+    cpu = bundle.victim_cpu
     if runs["load"] is not None and bundle.speed_runs:
         untraced = rates(runs["load"].speed_runs)
         lost["load"] = shares_lost(full, untraced, rates(bundle.speed_runs))
@@ -78,19 +77,6 @@ def calibrated(capture: "Capture") -> list[Calibrated]:
         for pair, beside in (("load", (noise, loads)), ("idle", (None, None)))
         if pair in lost and len(lost[pair]) and counted[pair][0]
     ]
-
-
-def cpu_of(bundle: Bundle) -> int | None:
-    # The CPU that the victim was pinned to.
-    return bundle.victim.cpu if bundle.victim else None
-
-
-def run_of(bundle: Bundle, name: str | None) -> Bundle | None:
-    # One of the runs, a folder of the bundle.
-    if not name or bundle.text(f"{name}/manifest.json") is None:
-        return None
-    path = bundle.path / name
-    return Bundle(path) if is_bundle(path) else None
 
 
 def rates(runs: "list[SpeedRun]") -> Rates:

@@ -80,7 +80,7 @@ def test_system_time_has_a_row_of_its_own(tmp_path: Path) -> None:
     [
         ("TICK_CPU_ACCOUNTING", "there, interrupts on top of it show"),
         ("IRQ_TIME_ACCOUNTING", "this kernel keeps interrupts out of it"),
-        ("NONE", "Its system time is 24.0 % of a CPU. A program"),
+        ("NONE", "Its system time is 24.0 % of a CPU. The work"),
     ],
 )
 def test_system_time_is_said(tmp_path: Path, config: str, sentence: str) -> None:
@@ -110,9 +110,7 @@ def test_steal_is_beside_every_account_and_said_with_it(tmp_path: Path) -> None:
     # mpstat has its own.
     assert steal.pop("mpstat") == 0
     assert steal == pytest.approx(dict.fromkeys(steal, 0.02))
-    assert (
-        "longest times and high percentiles are not to be believed" in rows(table)["traced"]["why"]
-    )
+    assert "longest times and high percentiles are not reliable" in rows(table)["traced"]["why"]
     assert "(steal)" in rows(table)["times"]["why"]
     assert "(steal)" not in rows(table)["mpstat"]["why"]
 

@@ -9,7 +9,8 @@ import pytest
 import netcost_analysis
 from netcost_analysis.questions.completeness import coverages
 from netcost_analysis.questions.devices import device_cost, device_time
-from netcost_analysis.questions.network import network_cost, network_words
+from netcost_analysis.questions.network import network_cost
+from netcost_analysis.questions.network_words import network_words
 from netcost_analysis.questions.stolen_time import cost_classes, rolling_stolen
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES
@@ -150,7 +151,7 @@ def test_what_networking_cost(tmp_path: Path) -> None:
     assert got.unknown_cpu_share == pytest.approx(0.2)
     assert got.of_cpus["network_cpu_ns"].to_dict() == {0: 300, 1: 0}
     assert network_words(got) == [
-        "Of 20.0 % of CPU time nobody knows who had it: what is said of the rest is a lower bound.",
+        "The owner of 20.0 % of CPU time is unknown: the figures of the rest are lower bounds.",
         "Networking used 15.0 % of all CPU time, 300 ns of 2.00 µs: 30.0 % of CPU 0 (80.0 % "
         "recorded, 100 % of that with a known owner).",
     ]
@@ -190,11 +191,11 @@ def test_a_headline_has_its_context(netcost: Netcost, tmp_path: Path) -> None:
     told += line.ask.stolen_time.headline(victim="udpsink").words
     places = [
         told.index(one)
-        for one in ("nobody knows who had it", "Networking used 15.0 %", "nothing** from udpsink")
+        for one in ("of CPU time is unknown", "Networking used 15.0 %", "nothing** from udpsink")
     ]
     assert places == sorted(places)
     assert "Up to 400 ns more may have been udpsink's time" in told
-    assert netcost("stolen", str(path)).out.startswith("Of 20.0 % of CPU time nobody knows")
+    assert netcost("stolen", str(path)).out.startswith("The owner of 20.0 % of CPU time")
 
 
 @pytest.mark.parametrize("name", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])

@@ -162,7 +162,7 @@ def test_what_has_no_range_says_that_it_is_a_lower_end(
     said = netcost("ask", question, str(sample)).out
     assert (
         said.count(
-            "; a time or count of interrupts, softirqs, polls or packets that has no upper end"
+            "; a time or count of interrupts, softirqs, polls or packets without an upper end"
         )
         == 1
     )

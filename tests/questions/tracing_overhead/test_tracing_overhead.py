@@ -264,7 +264,7 @@ def test_a_calibration_that_shows_nothing_is_not_used(tmp_path: Path) -> None:
     )
     costs = event_cost(capture)
     assert costs["usable"].tolist() == [False, False, True]
-    assert "not told from nothing" in costs["why"].iloc[0]
+    assert "which cannot be told from zero" in costs["why"].iloc[0]
     assert tracing_cost(capture.timeline())["source"].tolist() == ["published"]
 
 

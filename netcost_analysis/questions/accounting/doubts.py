@@ -1,5 +1,5 @@
 # Why each account of the victim's time can be wrong, under the configuration of the kernel that
-# kept it: what reasons.md says.
+# kept it: the figures of reasons.md.
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,25 +8,24 @@ from ...capture.accounting import accounting, tick_ms
 from ...capture.manifest import Victim
 from ...display.templates import as_text, render
 from .counts import Counted, counted
-from .run_time import victim_cpu
 from .side_by_side import baseline_got, wall_s
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...timeline.timeline import Timeline
 
-# The part of time that a hypervisor may take before it has to be said with every figure.
+# More steal than this share of time is mentioned with every figure.
 STEAL_LIMIT = 0.01
-# What of the trace's time nobody has, and how much longer than the run what is beside it took,
-# before it has to be said.
+# Mentioned from this share without a known owner on, and where something took so many times as long
+# as the run.
 _UNKNOWN, _LONGER = 0.005, 1.1
-_WORDS = Path(__file__).with_suffix(".md")
+_WORDS = Path(__file__).with_name("reasons.md")
 
 
 def doubts_of(
     bundle: "Bundle", timeline: "Timeline | None", counts: Counted, untraced: str
 ) -> dict[str, Any]:
-    # What there is to be said of the run, for every account; None for what is not worth saying.
+    # Of the run, for every account; None for what is not worth mentioning.
     victim, config = bundle.victim or Victim(), bundle.kernel_config
     regime, wall = accounting(config), wall_s(bundle)
     # openssl starts before it counts, and reads its clock after; on a slow host that is long.
@@ -35,7 +34,7 @@ def doubts_of(
     alone = steal = None
     if bundle.baseline is not None:
         alone = baseline_got(bundle)
-        steal = counted(bundle.baseline, victim_cpu(bundle.baseline)).steal_share
+        steal = counted(bundle.baseline).steal_share
     return {
         "regime": regime.regime if regime else "",
         "tick_ms": tick_ms(config),
