@@ -47,6 +47,7 @@ def command(
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
+    lost = losses(timeline)
     if victim is not None and victim not in lost.victims:
         raise AbsentError(no_task(victim, lost.victims))
     rows = {one: row for one, row in lost.rows().items() if victim in (None, one)}
