@@ -133,8 +133,9 @@ def _method(one: Question[Any, Any]) -> str:
 
 
 def _annotation(annotation: Any) -> str:
+    # A name that is imported for the type checker alone.
     if isinstance(annotation, str):
-        return "Any"
+        return annotation.replace("pd.", "pandas.") if annotation.startswith("pd.") else "Any"
     return (
         inspect.formatannotation(annotation)
         .replace("pandas.core.frame.", "pandas.")

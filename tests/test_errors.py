@@ -126,7 +126,7 @@ def test_a_victim_that_nobody_saw(netcost: Netcost, tmp_path: Path) -> None:
         netcost(*words).err
         for words in (
             ("stolen", NIC, "--victim", "opensl"),
-            ("ask", "rolling_stolen", NIC, "--with", "victim=opensl"),
+            ("ask", "rolling_stolen", NIC, "--victim", "opensl"),
             *(
                 ("report", NIC, "-o", page, "--notebook", name, "--victim", "opensl")
                 for name in ("stolen-time", "local-traffic-processes-and-migrations")
@@ -163,15 +163,18 @@ def test_arguments_that_do_not_fit(
     monkeypatch.setattr("netcost_analysis.cli.ask.opened", kept)
     for option in questions()[name].options:
         for value in WRONG:
-            run = netcost("ask", name, NIC, "--with", f"{option}={value}", "--json")
+            run = netcost("ask", name, NIC, f"--{option.replace('_', '-')}={value}", "--json")
             assert run.code in (0, 1, 2)
+            assert "No such option" not in run.err or isinstance(
+                questions()[name].options[option], bool
+            )
             assert "bug" not in run.err, (option, value)
             assert run.code != 1 or run.err.count("\n") == 1
 
 
 def test_a_width_beyond_any_window(netcost: Netcost) -> None:
     wide = str(2**61)
-    [row] = netcost("ask", "rolling_stolen", NIC, "--with", f"step_ns={wide}", "--json").json
+    [row] = netcost("ask", "rolling_stolen", NIC, "--step-ns", str(wide), "--json").json
     frame = open_capture(NIC).timeline()
     assert (row["start_ns"], row["end_ns"]) == (frame.summary["start_ns"], frame.summary["end_ns"])
 

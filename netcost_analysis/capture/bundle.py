@@ -270,9 +270,22 @@ class Bundle:
         return self.run(self.manifest.baseline)
 
     def run(self, folder: str | None) -> "Bundle | None":
-        """Another run of the victim, a folder of the bundle; None where it is not there.
+        """Another run of the victim, which is a bundle in this one.
 
-        Raises CaptureError for a folder outside the bundle.
+        Parameters
+        ----------
+        folder : str or None
+            Its folder within the bundle.
+
+        Returns
+        -------
+        Bundle or None
+            None where it is not there.
+
+        Raises
+        ------
+        CaptureError
+            For a folder outside the bundle.
         """
         path = self._inside(folder) if folder else None
         return Bundle(path) if path and is_bundle(path) else None

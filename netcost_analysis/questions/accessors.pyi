@@ -42,7 +42,7 @@ class RecordingCompleteness:
     def recording(self) -> Answer[Recording]:
         """Which recording this is: by whom, of what host, how long, and how much of it is known."""
 
-    def unanswered(self) -> Answer[Any]:
+    def unanswered(self) -> Answer[DataFrame]:
         """Which questions this capture cannot answer, and what is missing for each."""
 
 
@@ -68,7 +68,7 @@ class RecordingStolenTime:
     def ledger(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Ledger]:
         """The victim x thief matrix of a timeline."""
 
-    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
+    def lifetimes(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """How long each victim lived within the window, and what it did with that time."""
 
     def network_cost(self) -> Answer[NetworkCost]:
@@ -83,13 +83,13 @@ class RecordingStolenTime:
     def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
-    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """Per victim, where its time on CPU went."""
 
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """Victim x thief, the thief down to device and queue."""
 
-    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Any]:
+    def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """Who had the CPU that each victim waited for, runnable."""
 
 
@@ -208,7 +208,7 @@ class RecordingDevices:
     def device_traffic(self, *, folder: str = ..., sides: bool = ...) -> Answer[DataFrame]:
         """What each interface received and sent, over the true time between readings of net/dev."""
 
-    def interfaces(self) -> Answer[Any]:
+    def interfaces(self) -> Answer[DataFrame]:
         """What is known of each network interface of the recorded host, before and after recording."""
 
 

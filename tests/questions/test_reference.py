@@ -1,6 +1,7 @@
 # The reference of questions, and the stub by which editors complete them, are what is declared.
 
 import importlib.util
+import re
 from types import ModuleType
 
 import pytest
@@ -36,3 +37,13 @@ def test_every_question_is_in_both(reference: ModuleType) -> None:
     for name in questions():
         assert f"| [`{name}`](" in page
         assert f"    def {name}(self" in stub
+
+
+# README leads from figures that are often asked for to what computes them.
+def test_readme_names_what_computes_a_figure() -> None:
+    text = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| [^|]+ \| `(\w+)` \| `(\w+)` in \[[^]]+\]\(([^)]+)\)", text, re.M)
+    assert len(rows) == 8
+    for question, function, path in rows:
+        assert question in questions()
+        assert re.search(rf"\b(def|fn) {function}\(", (ROOT / path).read_text())
