@@ -52,6 +52,8 @@ def heading(name: str, start_ns: int | None = None) -> str:
     # "stolen_share" -> "stolen share": units stand in the cells.
     if is_instant(name) and start_ns is not None:
         return f"{name.removesuffix('_ns').replace('_', ' ')}, s"
+    if name == "ns":
+        return "time"
     return name.removesuffix("_ns").replace("_per_s", "/s").replace("_", " ")
 
 
