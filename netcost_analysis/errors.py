@@ -51,14 +51,15 @@ def _line(text: str) -> str:
     return printable(" ".join(named(text).split()))
 
 
-def no_task(task: int | str, known: Sequence[str]) -> str:
+def no_task(task: int | str, known: Sequence[str], near: Sequence[str] = ()) -> str:
     """The line about a task that nobody saw, with the names near it.
 
-    known: those there are, the most important first: a few of them where none is near.
+    known: those there are, the most important first: a few of them where none is near. near: those
+    to name, where they are not to be found by their letters.
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(str(task), known, n=3) or list(known[:5])
+    near = near[:3] or get_close_matches(str(task), known, n=3) or known[:5]
     more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
     return f"no task {task!r} in the window; there are {', '.join(near) or 'none'}{more}"
 

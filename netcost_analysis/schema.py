@@ -1,6 +1,5 @@
 """Every column and figure of an answer, once: columns.toml has type, unit and definition."""
 
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -15,10 +14,10 @@ if TYPE_CHECKING:
 class Column:
     """A column, or a figure of an answer.
 
-    name: with <VEC> and its like for one column of each of several things. type: pandas' dtype of
-    the column, None for what is no column. unit: what a value counts: ns, share (0 to 1), 1/s,
-    bytes, packets, id (a number that names something), address, ... or None. instant: of ns,
-    whether they are on the capture's clock and no duration. definition: Markdown.
+    name; type: pandas' dtype of the column, None for what is no column. unit: what a value counts:
+    ns, share (0 to 1), 1/s, bytes, packets, id (a number that names something), address, ... or
+    None. instant: of ns, whether they are on the capture's clock and no duration. definition:
+    Markdown.
     """
 
     name: str
@@ -35,21 +34,9 @@ def columns() -> dict[str, Column]:
     return {name: Column(name, **parts) for name, parts in tomllib.loads(text).items()}
 
 
-@cache
 def column(name: str) -> Column | None:
     """The column of that name; None where none is declared, as of a matrix named for things."""
-    if name in columns():
-        return columns()[name]
-    return next((one for one, pattern in _patterns() if pattern.fullmatch(name)), None)
-
-
-@cache
-def _patterns() -> list[tuple[Column, re.Pattern[str]]]:
-    return [
-        (one, re.compile(re.sub(r"<\w+>", ".+", name)))
-        for name, one in columns().items()
-        if "<" in name
-    ]
+    return columns().get(name)
 
 
 def unit_of(name: str) -> str | None:

@@ -21,7 +21,7 @@
 
 # %% tags=["parameters"]
 path = "../sample-data/nic-stolen-time"  # what netcost.open_capture takes
-victim = None  # a task by name; None: the one the bundle names, else the one that lost most
+victim = None  # a task by name or tid; None: the one the bundle names, else the one that lost most
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%

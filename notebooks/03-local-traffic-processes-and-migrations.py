@@ -21,7 +21,7 @@
 
 # %% tags=["parameters"]
 path = "../sample-data/local-migrations.netcost.tar.zst"  # what netcost.open_capture takes
-victim = None  # a task by name; None: client and server, where two tasks exchange packets
+victim = None  # a task by name or tid; None: client and server, where two tasks exchange packets
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%

@@ -100,9 +100,9 @@ def command(
             raise click.UsageError(f"{one.name} has no part {table!r}; it has {named}")
         answers = {table: answers[table]}
     if columns is not None:
-        answers = _chosen(answers, columns)
+        answers = _chosen(answers, columns, one.main)
     if output:
-        _write(answers, output)
+        _write(answers, output, one.main)
     elif as_json:
         print_json({name: _plain(part) for name, part in answers.items()} if "" not in answers
                    else _plain(answers[""]))  # fmt: skip
@@ -112,9 +112,9 @@ def command(
             say(f"note: {printable(note)}")
 
 
-def _chosen(answers: dict[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:
     # The answer with these columns of its one table.
-    name = _one_table(answers, "--columns")
+    name = _one_table(answers, "--columns", main)
     whole = answers[name]
     frame = with_columns(_with_index(whole).rename(columns=str), columns)
     # The unit of a matrix is that of all but its keys.
@@ -131,10 +131,12 @@ def _question(name: str) -> "Question[Any, Any]":
     return known[name]
 
 
-def _one_table(answers: dict[str, Any], option: str) -> str:
-    # The name of the only table among an answer's parts.
+def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
+    # The name of the main table among an answer's parts, or of the only one.
     import pandas as pd
 
+    if main in answers:
+        return main
     tables = [name for name, part in answers.items() if isinstance(part, pd.DataFrame)]
     if len(tables) != 1:
         named = ", ".join(tables) or "none"
@@ -142,11 +144,11 @@ def _one_table(answers: dict[str, Any], option: str) -> str:
     return tables[0]
 
 
-def _write(answers: dict[str, Any], output: str) -> None:
+def _write(answers: dict[str, Any], output: str, main: str | None) -> None:
     from ..display.export import write_csv, write_parquet
     from ..files import replacing
 
-    frame = _with_index(answers[_one_table(answers, "-o")])
+    frame = _with_index(answers[_one_table(answers, "-o", main)])
     with replacing(output) as draft:
         (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
     print(f"{plural(len(frame), 'row')} in {output}")

@@ -16,6 +16,7 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
+from netcost_analysis.questions.losses import Stolen
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
@@ -83,7 +84,7 @@ class RecordingStolenTime:
     def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
-    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Stolen]:
         """Per victim, where its time on CPU went."""
 
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:

@@ -1,6 +1,6 @@
 """How long each victim was there, and where all of that time went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
@@ -127,6 +127,11 @@ def closed(
     row["asleep_ns"] = life["asleep_ns"]
     row["unknown_ns"] = row["lifetime_max_ns"] - sum(row[name] for name in KNOWN)
     return row
+
+
+def lives_together(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    # Rows of lifetimes() as one, as those of a task that had several names.
+    return {name: sum(row[name] for row in rows) for name in rows[0]}
 
 
 def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:

@@ -59,7 +59,7 @@ def write_report(
     capture: str,
     output: str,
     with_code: bool = False,
-    parameters: Mapping[str, str | None] | None = None,
+    parameters: Mapping[str, int | str | None] | None = None,
 ) -> None:
     """Execute a notebook on a capture and export it.
 
@@ -73,13 +73,13 @@ def write_report(
     book = _read(notebook)
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
-    _set_parameters(book, {"path": capture} | chosen, notebook.name)
+    _set_parameters(book, {"path": capture, **chosen}, notebook.name)
     execute(book, os.getcwd(), ours=ours)
     short = notebook.stem.partition("-")[2] if ours else str(notebook)
     words = ["netcost", "report", capture]
     words += ["--notebook", short] if short != DEFAULT else []
     for name, value in chosen.items():
-        words += [f"--{name}", value]
+        words += [f"--{name}", str(value)]
     page = _page(book, title=_title(book, notebook), command=shlex.join(words), with_code=with_code)
     with replacing(output) as draft:
         draft.write_text(page, encoding="utf-8")
@@ -108,7 +108,7 @@ def _nbformat() -> Any:
     return nbformat
 
 
-def _set_parameters(book: Any, values: dict[str, str], notebook: str) -> None:
+def _set_parameters(book: Any, values: dict[str, int | str], notebook: str) -> None:
     # papermill's convention, so that papermill can run the same notebooks.
     from nbformat.v4 import new_code_cell
 

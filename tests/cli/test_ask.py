@@ -26,9 +26,12 @@ def test_the_list_has_every_question(netcost: Netcost) -> None:
 
 def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", NIC, "--by", "tid", "--json").json
-    frame = stolen(package.open_capture(NIC).timeline(), by="tid").reset_index()
-    assert [row["stolen_ns"] for row in told] == list(frame["stolen_ns"])
-    assert set(told[0]) == set(frame.columns)
+    found = stolen(package.open_capture(NIC).timeline(), by="tid")
+    assert set(told) == set(found._fields)
+    for name, frame in found._asdict().items():
+        frame = frame.reset_index(drop=name != "victims")
+        assert [row["stolen_ns"] for row in told[name]] == list(frame["stolen_ns"])
+        assert set(told[name][0]) == set(frame.columns)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,7 @@ def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
         (("device_traffic", "--no-sides", "--folder", "x"), {"sides": False, "folder": "x"}),
         (("migration_verdict", "--victim", "7"), {"victim": 7}),
         (("migration_verdict", "--victim", "7z"), {"victim": "7z"}),
+        (("migration_verdict", "--victim", "7²"), {"victim": "7²"}),
         (("rolling_stolen", "--by", "tid"), {"by": "tid"}),
         (("episodes", "--victim", "7"), {"victim": 7}),
         (("device_totals", "--folder", "7"), {"folder": "7"}),
@@ -71,8 +75,8 @@ def test_every_parameter_has_its_option(netcost: Netcost) -> None:
 def test_a_window_is_taken(netcost: Netcost) -> None:
     window = ("--start", "0.1", "--end", "0.2", "--cpu", "0")
     told = netcost("ask", "stolen", NIC, *window, "--json").json
-    frame = stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0]))
-    assert sum(row["on_cpu_ns"] for row in told) == frame["on_cpu_ns"].sum()
+    frame = stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0])).victims
+    assert sum(row["on_cpu_ns"] for row in told["victims"]) == frame["on_cpu_ns"].sum()
 
 
 def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
@@ -108,7 +112,7 @@ def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
         assert frame["comm"][0] == "openssl"
         assert frame["stolen_ns"][0] == stolen(
             package.open_capture(NIC).timeline()
-        )["stolen_ns"].iloc[0]  # fmt: skip
+        ).victims["stolen_ns"].iloc[0]  # fmt: skip
 
 
 def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost) -> None:

@@ -104,7 +104,9 @@ def test_stolen_json_has_the_documented_columns(netcost: Netcost, path: str) -> 
     (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
     assert {name for name in victim if column(name) is None} == set()
     assert {"on_cpu_ns", "task_ns", "stolen_ns", "displaced_ns", "unknown_max_ns"} <= set(victim)
-    assert victim["stolen_softirq_NET_RX_ns"] == 5_000
+    parts = {row["action"]: row["stolen_max_ns"] for row in victim["by_softirq"]}
+    assert parts["NET_RX"] == 5_000
+    assert {name for row in victim["by_softirq"] for name in row if column(name) is None} == set()
     assert victim["monitor_ns"] is None
     assert answer["accounting"] is None
 

@@ -256,7 +256,7 @@ def test_a_bundle_tells_of_its_clocksource(
     # A later pass that follows no waits does not forget what was found.
     timeline.load("polls")
     assert timeline.summary["across_cpus"] is known
-    lost = stolen(timeline)["displaced_ns"]
+    lost = stolen(timeline).victims["displaced_ns"]
     assert lost.isna().all() == (not known)
     assert lost.fillna(0).sum() == (ROUNDS * 1_000 if known else 0)
     run = netcost("stolen", str(tmp_path))

@@ -65,6 +65,9 @@ def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, param
     tid = tid_of(timeline, "openssl")
     with pytest.raises(AbsentError, match=rf"no task {tid}0 in the window; there are .*\b{tid}\b"):
         asked(timeline, name, parameter, int(tid) * 10)
+    # Whom nobody knows is no task.
+    with pytest.raises(AbsentError, match=r"no task '\(unknown\)' in the window; there are "):
+        asked(timeline, name, parameter, "(unknown)")
 
 
 # The words about who a report is of, whatever question they are of.

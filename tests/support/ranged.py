@@ -46,7 +46,7 @@ def _of_stolen(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     # What interrupts took that no event bounds is in the time that the task is said to have run.
     open_ = bool(lacking(line) & _BOUNDS)
-    for name, row in stolen(line, by).iterrows():
+    for name, row in stolen(line, by).victims.iterrows():
         unknown, own = row["unknown_max_ns"], row["task_ns"]
         either = row["stolen_or_synchronous_ns"] + unknown + row["stolen_unrecorded_ns"]
         either += own if open_ else 0
@@ -80,7 +80,7 @@ def _thief(name: str) -> str:
 
 
 def _of_ledger(line: Timeline, by: By) -> Ranges:
-    matrix, losses = ledger(line, by), stolen(line, by)
+    matrix, losses = ledger(line, by), stolen(line, by).victims
     without = lacking(line)
     least, most = (frame.T.groupby(_thief).sum().T for frame in (matrix.ns, matrix.max_ns))
     found: Ranges = {}
@@ -111,7 +111,7 @@ def _of_effective(line: Timeline, by: By) -> Ranges:
 def _of_lifetimes(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     without = lacking(line)
-    losses = stolen(line, by)
+    losses = stolen(line, by).victims
     # Time of softirqs that has no upper end is a lower bound; what is left of a wait, an upper one.
     proved = bool(note_of(line))
     for name, row in lifetimes(line, by).iterrows():

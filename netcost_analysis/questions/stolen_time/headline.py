@@ -146,7 +146,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
     if victim is None:
         return figures
-    row = loss_of(timeline, victim)
+    row = loss_of(timeline, victim).row
     found = beyond(row, by_thief(thieves(timeline, victim=victim)))
     devices = list(found.devices.items())
     return figures | {

@@ -195,7 +195,7 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
     frame, victim = found.handovers, answer.timeline.victim
     waited_ns = None
     if victim is not None:
-        waited_ns = loss_of(answer.timeline, victim)["displaced_ns"]
+        waited_ns = loss_of(answer.timeline, victim).row["displaced_ns"]
     total = found.totals(victim, waited_ns)
     reasons = frame["wake_reason"].value_counts()
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None

@@ -129,7 +129,7 @@ def test_parts_add_up(sample: str) -> None:
     timeline = kept(sample).timeline()
     got = episodes(timeline, "openssl", most=10**6)
     assert got.total == len(got.episodes)
-    losses = stolen(timeline).loc["openssl"]
+    losses = stolen(timeline).victims.loc["openssl"]
     assert got.episodes["stolen_ns"].sum() == losses["stolen_ns"]
     # What was not recorded is in no episode.
     seen = losses["stolen_max_ns"] - losses["stolen_unrecorded_ns"]

@@ -248,7 +248,7 @@ def test_what_was_not_recorded_is_not_nothing(tmp_path: Path) -> None:
     softirqs = (t.SOFTIRQ_ENTRY, t.SOFTIRQ_EXIT)
     with pytest.raises(netcost.CaptureError, match="handovers needs sched:sched_switch"):
         handovers(line(*softirqs, t.NAPI_POLL))
-    assert stolen(line(*softirqs, t.NAPI_POLL))["displaced_ns"].isna().all()
+    assert stolen(line(*softirqs, t.NAPI_POLL)).victims["displaced_ns"].isna().all()
     with pytest.raises(netcost.CaptureError, match="handovers needs irq:softirq_entry"):
         handovers(line(*t.SCHED_FORMATS))
     with pytest.raises(netcost.CaptureError, match="episodes needs irq:irq_handler_entry"):

@@ -183,7 +183,7 @@ def lost() -> Cpu:
 
 def test_what_may_have_been_its_time_is_its_upper_bound(tmp_path: Path) -> None:
     line = timeline(tmp_path, lost())
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     unknown = int(line.sums().loc[line.sums()["tid"].isna(), "ns"].sum())
     assert unknown >= 1_500
     assert row[["unknown_ns", "unknown_max_ns"]].tolist() == [0, unknown]
@@ -191,7 +191,7 @@ def test_what_may_have_been_its_time_is_its_upper_bound(tmp_path: Path) -> None:
     shares = effective_share(line).loc["openssl"]
     assert shares["effective_share"] == 1_500 / 4_000
     assert shares["effective_max_share"] == (1_500 + unknown) / 4_000
-    assert stolen(line, by="cpu").loc[0, "unknown_max_ns"] == unknown
+    assert stolen(line, by="cpu").victims.loc[0, "unknown_max_ns"] == unknown
 
 
 # A number that is given away again is another task's; its life before is over.
@@ -239,7 +239,7 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
         ),
         cpu(1, h.Waking(200, MAKE), h.Waking(1_000, MAKE), task=OPENSSL),
     )
-    assert stolen(line).loc["openssl", "on_cpu_ns"] == 1_100
+    assert stolen(line).victims.loc["openssl", "on_cpu_ns"] == 1_100
     for by in ("comm", "tid"):
         row = lifetimes(line, by).reset_index("comm").query("comm == 'openssl'").iloc[0]
         assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_000, 1_000, 0]
@@ -252,7 +252,7 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid"])
 def test_a_life_closes(name: str, by: str) -> None:
     line = kept(name).timeline()
-    got, losses = lifetimes(line, by), stolen(line, by)
+    got, losses = lifetimes(line, by), stolen(line, by).victims
     assert (got >= 0).all().all()
     assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
     assert (got["lifetime_ns"] <= got["lifetime_max_ns"]).all()
@@ -290,7 +290,7 @@ def test_what_top_shows_is_one_figure(name: str) -> None:
     row = effective_share(capture.timeline()).loc["openssl"]
     assert row["monitor_share"] == row["monitor_max_share"] == shown
     # And it is what the trace says of its lifetime, to what its counter resolves.
-    losses = stolen(capture.timeline()).loc["openssl"]
+    losses = stolen(capture.timeline()).victims.loc["openssl"]
     lifetime = lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
     assert losses["monitor_ns"] / lifetime == pytest.approx(shown, abs=0.03)
 

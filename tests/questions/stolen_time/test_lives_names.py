@@ -166,9 +166,9 @@ def test_a_name_may_have_been_there_unseen(tmp_path: Path) -> None:
         nothing(900),
         nothing(2_000),
     )
-    unknown = stolen(line).loc["sh", "unknown_max_ns"]
+    unknown = stolen(line).victims.loc["sh", "unknown_max_ns"]
     assert unknown == int(line.sums().query("context == 'unknown'")["ns"].sum()) > 0
-    assert stolen(line, "tid").loc[(5, "sh"), "unknown_max_ns"] == 0
+    assert stolen(line, "tid").victims.loc[(5, "sh"), "unknown_max_ns"] == 0
 
 
 # make |(fork and first stay of 5 lost) LOST|make wake-up|make| sh, executes cat, exits |make
@@ -220,7 +220,7 @@ def test_who_executes_a_program_was_displaced_under_the_name_before(tmp_path: Pa
         to_make(1_310, "cat"),
         nothing(2_000),
     )
-    lost = stolen(line)["displaced_ns"]
+    lost = stolen(line).victims["displaced_ns"]
     lost = lost[lost > 0].to_dict()
     assert sorted(lost) == ["make", "sh"]
     found = handovers(line).displaced.set_index("comm")["ns"]

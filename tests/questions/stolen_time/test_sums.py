@@ -155,7 +155,7 @@ def test_windows_without_switches(tmp_path: Path) -> None:
 
 def test_windows_of_one_step_add_up(sample: netcost.Timeline) -> None:
     width = 7_000_000
-    losses = stolen(sample)
+    losses = stolen(sample).victims
     got = rolling_stolen(sample, width, width, by="comm").groupby("comm")
     for name in ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "unknown_ns"):
         summed = got[name].sum()
@@ -221,7 +221,7 @@ def test_classes_partition_all_time(sample: netcost.Timeline, by: str) -> None:
 
 def test_classes_are_stolens(sample: netcost.Timeline) -> None:
     got = cost_classes(sample)
-    losses = stolen(sample)
+    losses = stolen(sample).victims
     wide = got.pivot_table(index="comm", columns="cost_class", values="ns", aggfunc="sum")
     wide = wide.reindex(losses.index).fillna(0)
     for name in ("stolen", "synchronous", "scheduled", "displaced"):
@@ -233,7 +233,7 @@ def test_classes_are_stolens(sample: netcost.Timeline) -> None:
 
 
 def test_thieves_add_up(sample: netcost.Timeline) -> None:
-    got, losses = thieves(sample), stolen(sample)
+    got, losses = thieves(sample), stolen(sample).victims
     totals = got.groupby("comm")[["stolen_ns", "stolen_max_ns"]].sum()
     some = losses.loc[totals.index]
     assert totals["stolen_ns"].tolist() == some["stolen_ns"].tolist()
@@ -408,7 +408,7 @@ def test_what_a_task_sends_itself_it_had(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "kernel_config").write_text("CONFIG_TICK_CPU_ACCOUNTING=y\n")
     line = netcost.open_capture(tmp_path).timeline()
-    losses = stolen(line).loc["openssl"]
+    losses = stolen(line).victims.loc["openssl"]
     assert losses[["task_ns", "synchronous_ns"]].tolist() == [650, 150]
     assert losses["stolen_or_synchronous_ns"] == 100
     got = effective_share(line).loc["openssl"]

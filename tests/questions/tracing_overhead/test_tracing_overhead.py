@@ -79,7 +79,7 @@ def test_events_cost_the_time_after_them(tmp_path: Path) -> None:
 def test_what_is_left_without_them(tmp_path: Path) -> None:
     line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
     got = corrected_stolen(line).set_index("figure")
-    losses = questions.losses.stolen(line).loc["openssl"]
+    losses = questions.losses.stolen(line).victims.loc["openssl"]
     for figure, row in got.iterrows():
         assert row["ns"] == losses[str(figure)]
     # irq entry and raise: 200 of 500 ns... the softirq's entry: 200 of 1,400.
@@ -381,7 +381,9 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
     assert by_cpu.sum() == sum(line.capture.info["events"].values())
     by_tid = tracing_cost(line, by="tid")["events"].groupby("tid").sum()
     [tid] = [
-        tid for tid, comm in questions.losses.stolen(line, by="tid").index if comm == "openssl"
+        tid
+        for tid, comm in questions.losses.stolen(line, by="tid").victims.index
+        if comm == "openssl"
     ][:1]
     # The event of a switch is of the task that leaves, and its cost of the one that comes.
     theirs = Counter(tid for _, _, tid, *_ in lines)[tid]
@@ -392,7 +394,7 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
 def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
     got = corrected_stolen(line, by)  # type: ignore[arg-type]
-    losses = questions.losses.stolen(line, by)  # type: ignore[arg-type]
+    losses = questions.losses.stolen(line, by).victims  # type: ignore[arg-type]
     keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
     for figure, rows in got.groupby("figure"):
         known = losses[str(figure)]
