@@ -55,6 +55,9 @@ def answered(name: str) -> Answer[Any]:
 def test_every_column_is_defined(name: str) -> None:
     answer = answered(name)
     assert_whole(answer)
+    # Frames are long: of things that stand across, only thieves, and only in the ledger.
+    across = {frame.columns.name for frame in answer.tables.values()} - {None}
+    assert across == ({"thief"} if name == "ledger" else set())
     found = names_in(answer.result)
     unknown = {one for one in found if column(one) is None}
     assert not unknown, f"columns.toml has no {', '.join(sorted(unknown))}"
