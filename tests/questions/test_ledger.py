@@ -71,6 +71,7 @@ def timeline(
     sums = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
     return SimpleNamespace(
         owned_by=lambda by: owned(sums, by),
+        load=lambda *_: None,
         columns={"displaced": DISPLACED, "lives": LIVES}.__getitem__,
         summary={"cpus": [0, 1]},
         missing=dict.fromkeys(("on_cpu", "displaced"), "" if switches else "not recorded"),
