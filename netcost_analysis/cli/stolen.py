@@ -56,9 +56,7 @@ def command(
     if as_json:
         print_json(
             {
-                **window_fields(
-                    timeline.summary, timeline.recorded, timeline.owned, verdict, notes
-                ),
+                **window_fields(timeline, timeline.missing, verdict, notes),
                 "accounting": regime.regime if regime else None,
                 "victims": [
                     {**victim_fields(one, "comm"), **_plain(row)} for one, row in rows.items()

@@ -13,7 +13,7 @@ from netcost_analysis.timeline.aggregate import owned, thief_label
 
 COLUMNS = (
     *("cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network", "ns"),
-    "episodes",
+    "segments",
 )
 DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
 LIVES = {"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}
