@@ -58,9 +58,7 @@ def command(
     if as_json:
         print_json(
             {
-                **window_fields(
-                    timeline.summary, timeline.recorded, timeline.owned, verdict, notes
-                ),
+                **window_fields(timeline, timeline.missing, verdict, notes),
                 "accounting": regime.regime if regime else None,
                 "victims": [_fields(one, victim) for one in everyone],
                 **beside_victims(timeline, victim),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cached_property
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._native import CaptureError
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 _NOTES = "notes"
 _NO_WINDOW = "> Of the whole capture: this question takes no window and no choice of CPUs.\n\n"
-# Of a page; pictures are drawn at twice its pixels.
+# Of a page.
 _WIDTH_INCHES = 10.0
+# A picture's pixels to one of the page's, in width and height.
+_SHARPNESS = 2
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -144,7 +147,7 @@ class Answer(Generic[Result]):
         of = self.question.figures_of
         return parts(of(self)) if of else {}
 
-    @property
+    @cached_property
     def words(self) -> str:
         """What it says, as Markdown; names out of the capture are escaped."""
         if self.refusal is not None:
@@ -255,16 +258,19 @@ class Answer(Generic[Result]):
     def _show(self, picture: "Picture", panel: dict[str, Any]) -> None:
         import matplotlib.pyplot as plt
         from IPython.display import display
-        from matplotlib_inline.backend_inline import set_matplotlib_formats
 
-        set_matplotlib_formats("retina")  # type: ignore[no-untyped-call]
+        # The inline backend would draw it twice: first to find the margins, of which it has none.
         figure = self._drawn(picture, panel)
+        data = BytesIO()
         try:
-            alt = {"image/png": {"alt": figure.get_label()}}
             with _without_letters():
-                display(figure, metadata=alt)  # type: ignore[no-untyped-call]
+                figure.savefig(data, format="png", dpi=_SHARPNESS * figure.dpi)
         finally:
             plt.close(figure)
+        width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
+        about = {"width": width, "height": height, "alt": figure.get_label()}
+        found = {"image/png": data.getvalue(), "text/plain": figure.get_label()}
+        display(found, raw=True, metadata={"image/png": about})  # type: ignore[no-untyped-call]
 
     def __repr__(self) -> str:
         if self.refusal is not None:

@@ -38,7 +38,7 @@ def fits(timeline: "Timeline") -> bool:
     """Whether its tables fit into memory, all at once."""
     if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
         return True
-    return int(timeline.sums()["episodes"].sum()) <= _MOST_SEGMENTS
+    return int(timeline.sums()["segments"].sum()) <= _MOST_SEGMENTS
 
 
 def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
@@ -147,7 +147,7 @@ def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:
 
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     width = max((end_ns - start_ns) // _BINS, 1)
-    counts = timeline.sums(width).groupby("bin_ns")["episodes"].sum()
+    counts = timeline.sums(width).groupby("bin_ns")["segments"].sum()
     starts, numbers = counts.index.to_numpy("int64"), counts.to_numpy("int64")
     window = np.cumsum(numbers) // _MOST_SEGMENTS
     first = starts[np.flatnonzero(np.diff(window)) + 1]

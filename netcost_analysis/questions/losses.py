@@ -152,7 +152,8 @@ class Losses(PerVictim):
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
     """stolen() without pandas, but where packets name owners."""
     check_by(by)
-    # Waiting is followed only when it is asked for; the same pass brings the sums.
+    # Waiting is followed only when it is asked for; the same pass brings the sums, and the facts.
+    timeline.load("displaced")
     displaced = timeline.columns("displaced") if not timeline.missing["displaced"] else None
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None

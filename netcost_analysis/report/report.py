@@ -5,6 +5,8 @@ import re
 import shlex
 import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -74,7 +76,10 @@ def write_report(
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
     _set_parameters(book, {"path": capture, **chosen}, notebook.name)
-    execute(book, os.getcwd(), ours=ours)
+    # What writes the page takes long to import; the kernel has the time.
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(import_module, "nbconvert")
+        execute(book, os.getcwd(), ours=ours)
     short = notebook.stem.partition("-")[2] if ours else str(notebook)
     words = ["netcost", "report", capture]
     words += ["--notebook", short] if short != DEFAULT else []

@@ -120,7 +120,7 @@ class Timeline:
             if "displaced" in missing:
                 self._tables["displaced"] = result["displaced"]
             # Only a pass that followed waits has compared the CPUs' clocks.
-            if self._summary is None or result["summary"]["across_cpus"] is not None:
+            if self._summary is None or "clocks" in result["summary"]["missing"]:
                 self._summary = result["summary"]
         return self
 
@@ -281,8 +281,8 @@ class Timeline:
         Returns
         -------
         pandas.DataFrame
-            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and episodes, the
-            number of segments. Over all rows ns adds up to CPUs x window.
+            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and segments, how
+            many. Over all rows ns adds up to CPUs x window.
 
         Raises
         ------
@@ -359,7 +359,7 @@ class Timeline:
         -------
         pandas.DataFrame
             A row per owner: cpu, tid, comm, context, id, name, device, cost_class, is_network,
-            thief, ns, episodes.
+            thief, ns, segments.
         """
         from .aggregate import tally
 

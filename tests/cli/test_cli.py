@@ -87,7 +87,7 @@ def test_ledger_json(netcost: Netcost, path: str) -> None:
     assert answer["by"] == "comm"
     assert (answer["start_ns"], answer["end_ns"], answer["cpus"]) == (1_000, 30_000, [0])
     coverages = ("recorded", "owned")
-    for name in ("has_switches", "lost_events", "lost_unplaced", "notes", *coverages, "elsewhere"):
+    for name in ("missing", "lost_events", "lost_unplaced", "notes", *coverages, "elsewhere"):
         assert name in answer
 
 
@@ -242,6 +242,7 @@ def test_stolen_as_json_without_switches(netcost: Netcost, tmp_path: Path) -> No
     assert (answer["lifetimes"], answer["waited_for"]) == (None, None)
     assert answer["network_cost"]["network_cpu_ns"] == 4_000
     assert "sched:sched_switch" in answer["network_cost"]["not_recorded"]
+    assert "sched:sched_switch" in answer["missing"]["on_cpu"]
 
 
 def test_what_a_name_does_not_say_is_not_written(

@@ -14,7 +14,7 @@ from netcost_analysis.timeline.by import By, victim_keys
 
 COLUMNS = (
     *("cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network", "ns"),
-    "episodes",
+    "segments",
 )
 DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
 LIVES = {"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}
@@ -72,6 +72,7 @@ def timeline(
     sums = {name: [row[place] for row in rows] for place, name in enumerate(COLUMNS)}
     return SimpleNamespace(
         owned_by=lambda by: owned(sums, by),
+        load=lambda *_: None,
         columns={"displaced": DISPLACED, "lives": LIVES}.__getitem__,
         summary={"cpus": [0, 1]},
         missing=dict.fromkeys(("on_cpu", "displaced"), "" if switches else "not recorded"),

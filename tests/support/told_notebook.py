@@ -30,13 +30,16 @@ class Told:
             self.html.append(what._repr_html_())
 
     def show(self, what: Any, metadata: Any = None, raw: bool = False) -> None:
-        if isinstance(what, Figure):
-            # Drawing is when matplotlib finds fault with a label; pixels are of no use here.
-            what.set_layout_engine("none")
-            what.draw_without_rendering()
+        if metadata:
             self.pictures.append(metadata["image/png"]["alt"])
         else:
             self.html.append(what["text/html"] if raw else what.data)
+
+
+def _draw(figure: Figure, *_: Any, **__: Any) -> None:
+    # Drawing is when matplotlib finds fault with a label; pixels are of no use here.
+    figure.set_layout_engine("none")
+    figure.draw_without_rendering()
 
 
 def tell(path: Path, monkeypatch: pytest.MonkeyPatch, victim: str | None = None) -> Told:
@@ -47,7 +50,7 @@ def told_by(script: Path, monkeypatch: pytest.MonkeyPatch, **parameters: str | N
     # parameters: of the notebook's first cell.
     told = Told()
     monkeypatch.setattr(display, "display", told.show)
-    monkeypatch.setattr("matplotlib_inline.backend_inline.set_matplotlib_formats", lambda *_: None)
+    monkeypatch.setattr(Figure, "savefig", _draw)
     mpl.use("agg")
     source = script.read_text()
     for name, value in parameters.items():

@@ -92,7 +92,6 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
         irq=irq,
         stolen_ns=taken["ns"].where(taken["cost_class"] == "stolen", 0),
         stolen_max_ns=taken["ns"],
-        segments=taken["episodes"],
     )
     what = ["thief", "context", "device", "queue", "irq", "napi", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments"]
