@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from .._native import CaptureError
 from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, render
+from ..errors import AbsentError, ArgumentError, no_such
 from ..schema import typed
 
 if TYPE_CHECKING:
@@ -170,7 +171,8 @@ class Answer(Generic[Result]):
         ax : matplotlib.axes.Axes, optional
             Where; a new figure of a page's width unless given.
         **panel : object
-            Which of several, as ``device="eth0"``; without it the first.
+            Which of several, as ``device="eth0"``; without it the first, of several that it
+            fits the first.
 
         Returns
         -------
@@ -181,6 +183,10 @@ class Answer(Generic[Result]):
         ------
         CaptureError
             Where there is nothing to draw.
+        ArgumentError
+            Where pictures are not told apart by this.
+        AbsentError
+            For a device, or the like, that the answer has not.
         """
         return self._plot("", ax, panel)
 
@@ -202,13 +208,31 @@ class Answer(Generic[Result]):
         picture = self.question.pictures.get(name)
         if picture is None:
             raise CaptureError(f"{self.question.name} has no picture: its frame is its answer")
-        panels = [panel] if panel else list(picture.panels(self))
-        if not panels:
-            raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
+        found = self._panel(picture, panel)
         if ax is None:
-            return self._drawn(picture, dict(panels[0])).axes[0]
-        picture.draw(ax, self, **panels[0])
+            return self._drawn(picture, found).axes[0]
+        picture.draw(ax, self, **found)
         return ax
+
+    def _panel(self, picture: "Picture", wanted: dict[str, Any]) -> dict[str, Any]:
+        # The first that has what is wanted: what is drawn of anything else looks like an answer.
+        more = picture.choices(self) if wanted else ()
+        known = [dict(one) for one in (*picture.panels(self), *more)]
+        if not known:
+            raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
+        for name in wanted:
+            if name not in known[0]:
+                names = ", ".join(known[0]) or "nothing"
+                raise ArgumentError(
+                    f"a picture of {self.question.name} is chosen by {names}, not by {name}"
+                )
+        fitting = known
+        for name, value in wanted.items():
+            there = list(dict.fromkeys(str(one[name]) for one in fitting))
+            fitting = [one for one in fitting if one[name] == value]
+            if not fitting:
+                raise AbsentError(no_such(name, value, there))
+        return fitting[0]
 
     def _drawn(self, picture: "Picture", panel: dict[str, Any]) -> "Figure":
         import matplotlib.pyplot as plt

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,9 +13,9 @@ from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import events_of
-from netcost_analysis.errors import ArgumentError
+from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
-from netcost_analysis.questions.question import SOURCES
+from netcost_analysis.questions.question import SOURCES, Panel
 from support.host import ROOT
 from support.kept import kept, kept_experiment
 from support.perfdata import recording
@@ -64,6 +65,33 @@ def test_every_answer_has_its_faces(name: str) -> None:
         plot = getattr(answer, f"plot_{picture}") if picture else answer.plot
         for panel in drawn.panels(answer):
             assert str(plot(**panel).figure.get_label())
+        _refuses_what_is_not_there(plot, [*drawn.panels(answer), *drawn.choices(answer)])
+    plt.close("all")
+
+
+def _refuses_what_is_not_there(plot: Callable[..., Axes], panels: Sequence[Panel]) -> None:
+    drawn = len(plt.get_fignums())
+    if not panels:
+        with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+            plot(device="eht0")
+        return
+    for panel in panels:
+        with pytest.raises(ArgumentError, match="not by nothing_of_it"):
+            plot(**panel, nothing_of_it="eht0")
+        for name, value in panel.items():
+            with pytest.raises(AbsentError, match=re.escape(str(value))) as refused:
+                plot(**{name: f"{value}x"})
+            assert f"no {name} '{value}x'" in str(refused.value)
+    assert len(plt.get_fignums()) == drawn
+
+
+# A page has those of the busiest devices; each can be asked for.
+def test_a_picture_of_any_device_can_be_asked_for() -> None:
+    answer = kept("quiet-interface.netcost.tar.zst").ask.batches.poll_sizes()
+    devices = list(answer.frame["device"].unique())
+    assert len(devices) > len(answer.question.pictures[""].panels(answer))
+    titles = {answer.plot(device=device).get_title(loc="left") for device in devices}
+    assert titles == set(devices)
     plt.close("all")
 
 

@@ -242,12 +242,12 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
-    keys = ["device", "cpu"] if answer.frame["cpu"].notna().any() else ["device"]
-    return [
-        panel
-        for panel in records(answer.frame[keys].head(_DEVICES))
-        if len(_of_panel(answer, **panel))
-    ]
+    return _with_polls(answer, answer.frame.head(_DEVICES))
+
+
+def _with_polls(answer: "Answer[pd.DataFrame]", rows: pd.DataFrame) -> list[dict[str, Any]]:
+    keys = ["device", "cpu"] if rows["cpu"].notna().any() else ["device"]
+    return [panel for panel in records(rows[keys]) if len(_of_panel(answer, **panel))]
 
 
 def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
@@ -260,7 +260,12 @@ def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) 
     return f"Own time of the polls of {device} by their packets"
 
 
-@poll_costs.plot(title=_title, height=3.0, panels=_panels)
+@poll_costs.plot(
+    title=_title,
+    height=3.0,
+    panels=_panels,
+    choices=lambda answer: _with_polls(answer, answer.frame),
+)
 def _line_through_polls(
     ax: "Axes", answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None
 ) -> None:

@@ -213,16 +213,18 @@ def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     batch_matrix(ax, answer.frame)
 
 
-def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    # The busiest first.
     known = answer.frame[answer.frame["work"].notna()]
     polls = known.groupby("device")["polls"].sum().sort_values(ascending=False, kind="stable")
-    return [{"device": str(device)} for device in polls.index[:2]]
+    return [{"device": str(device)} for device in polls.index]
 
 
 @poll_sizes.plot(
     title=lambda _, device: f"Packets per poll of {device}",
     height=2.2,
-    panels=_busiest,
+    panels=lambda answer: _devices(answer)[:2],
+    choices=_devices,
 )
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import batches

@@ -10,7 +10,7 @@ from ...capture.experiment import Experiment
 from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
-from ..question import question
+from ..question import each, question
 from .curves import bend, condition, curves_of
 from .line import solve
 from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
@@ -273,12 +273,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _curves(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    return [{"curve": str(name)} for name in answer.frame["curve"].unique()[:_PICTURES]]
-
-
 @rate_curve.plot(
-    title=lambda _, curve: f"CPU share by packet rate: {curve}", height=2.8, panels=_curves
+    title=lambda _, curve: f"CPU share by packet rate: {curve}",
+    height=2.8,
+    panels=lambda answer: each("curve")(answer)[:_PICTURES],
+    choices=each("curve"),
 )
 def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
     from .plots_costs import share_by_rate
