@@ -78,13 +78,13 @@ class Answer(Generic[Result]):
     @property
     def timeline(self) -> "Timeline":
         """The timeline that was asked, or all of the capture."""
-        timeline: Timeline = self.sources.get("Timeline") or self.ask.whole
+        timeline: Timeline = self.sources.get("Timeline") or self.ask._whole
         return timeline
 
     @property
     def capture(self) -> "Capture":
         """The capture that was asked."""
-        return self.ask.capture
+        return self.ask._capture
 
     @property
     def bundle(self) -> "Bundle | None":
@@ -161,7 +161,7 @@ class Answer(Generic[Result]):
     @property
     def _in_window(self) -> bool:
         # Whether it is of what was asked: some questions are of a whole capture.
-        return "Timeline" in self.sources or not self.ask.has_window
+        return "Timeline" in self.sources or not self.ask._has_window
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
         """Draw the question's picture.

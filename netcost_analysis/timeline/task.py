@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 # numpy's own integers.
 Task = int | str
 
+# Every task, for a question about a victim; like kill's and perf_event_open's pid, for a task may
+# have any name.
+ALL = -1
+
 
 def require_task(timeline: "Timeline", task: Task | None) -> None:
     # A figure of a task that did not run would be 0, and pass for knowledge. None: any task.

@@ -101,7 +101,7 @@ def test_a_capture_and_its_whole_timeline_answer_alike() -> None:
     of_timeline = capture.timeline().ask.batches.softirq_sizes().frame
     pd.testing.assert_frame_equal(of_capture, of_timeline)
     # Its tables are made once.
-    assert capture.ask.whole is capture.ask.whole
+    assert capture.ask._whole is capture.ask._whole
 
 
 def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
@@ -208,14 +208,14 @@ HAPPENED = {"client_and_server", "migration_effect"}
 
 def test_what_misses_nothing_has_an_answer() -> None:
     capture = kept(NIC)
-    answerable = [name for name in ALL if not capture.ask.missing(questions()[name])]
+    answerable = [name for name in ALL if not capture.ask._missing(questions()[name])]
     refused = {name for name in answerable if capture.ask(name).refusal}
     assert refused <= HAPPENED
     assert "device_traffic" not in answerable
     assert "accounts" not in {
         name
         for name in ALL
-        if not kept("quiet-interface.netcost.tar.zst").ask.missing(questions()[name])
+        if not kept("quiet-interface.netcost.tar.zst").ask._missing(questions()[name])
     }
 
 
