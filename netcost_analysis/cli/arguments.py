@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from ..timeline.task import ALL
+
 if TYPE_CHECKING:
     from inspect import Parameter
 
@@ -33,6 +35,8 @@ class _Task(Type):
     name = "tid or comm"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value) == str(ALL):
+            return ALL
         return _COUNT.convert(value, param, ctx) if str(value).isdigit() else value
 
 

@@ -105,6 +105,8 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
 
     Raises
     ------
+    ArgumentError
+        For ALL: it is of one task.
     AbsentError
         For a victim that did not run.
 

@@ -57,6 +57,8 @@ def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
 
     Raises
     ------
+    ArgumentError
+        For ALL: it is of one task.
     AbsentError
         For a victim that did not run.
 
