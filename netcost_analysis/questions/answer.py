@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _NOTES = "notes"
-_NO_WINDOW = "> Of the whole capture: this question takes no window and no choice of CPUs.\n\n"
+NO_WINDOW = "of the whole capture: this question takes no window and no choice of CPUs"
 # Of a page.
 _WIDTH_INCHES = 10.0
 # A picture's pixels to one of the page's, in width and height.
@@ -133,7 +133,8 @@ class Answer(Generic[Result]):
             from .completeness.unrecorded import lower_ends_of
 
             own = (*self.timeline.notes, *lower_ends_of(self.timeline))
-        return tuple(dict.fromkeys(own or ()))
+        whole = () if self.in_window else (NO_WINDOW,)
+        return tuple(dict.fromkeys((*whole, *(own or ()))))
 
     @property
     def coverage(self) -> "Coverages | None":
@@ -156,11 +157,12 @@ class Answer(Generic[Result]):
         template = self.question.template
         if not template.is_file():
             return ""
-        return ("" if self._in_window else _NO_WINDOW) + render(template, self.figures)
+        whole = "" if self.in_window else f"> {NO_WINDOW[:1].upper()}{NO_WINDOW[1:]}.\n\n"
+        return whole + render(template, self.figures)
 
     @property
-    def _in_window(self) -> bool:
-        # Whether it is of what was asked: some questions are of a whole capture.
+    def in_window(self) -> bool:
+        """Whether it is of the window and CPUs that were asked: some are of a whole capture."""
         return "Timeline" in self.sources or not self.ask._has_window
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":

@@ -4,6 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import get_args
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -16,6 +17,7 @@ from netcost_analysis.capture.requires import events_of
 from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import SOURCES, Panel
+from netcost_analysis.timeline.by import By, DeviceBy, TaskBy
 from support.host import ROOT
 from support.kept import kept, kept_experiment
 from support.perfdata import recording
@@ -171,10 +173,31 @@ def test_a_wrong_name_is_told_what_is_near() -> None:
         _ = ask.batch
     with pytest.raises(ArgumentError, match="near it: stolen"):
         ask("stollen")
-    with pytest.raises(ArgumentError, match="poll_costs has no parameter cpus; it has per_cpu"):
+    with pytest.raises(ArgumentError, match="poll_costs has no parameter cpus; it has by"):
         ask.batches.poll_costs(cpus=1)
     with pytest.raises(ArgumentError, match="no task 'opensll'"):
         ask.stolen_time.rolling_stolen(victim="opensll")
+
+
+# What by names is what a row is of, in every question that has it.
+@pytest.mark.parametrize("name", [name for name in ALL if "by" in questions()[name].parameters])
+def test_by_is_what_a_row_is_of(name: str) -> None:
+    kind = questions()[name].parameters["by"].annotation
+    kinds = [one for one in (kind, *get_args(kind)) if get_args(one)][-1]
+    assert kinds in (By, TaskBy, DeviceBy)
+    with pytest.raises(ArgumentError, match="by='host': one of"):
+        kept(NIC).ask(name, by="host")
+    if name in ("lifetimes", "waited_for"):
+        with pytest.raises(ArgumentError, match="by='cpu': a CPU"):
+            kept(NIC).ask(name, by="cpu")
+        return
+    cpus = kept(NIC).ask(name, by="cpu").frame.reset_index()["cpu"].dropna()
+    assert set(cpus)
+    assert set(cpus) <= {0, 1}
+
+
+def test_what_is_asked_has_nothing_but_topics_to_complete() -> None:
+    assert {one for one in dir(kept(NIC).ask) if not one.startswith("_")} == {*TOPICS, "table"}
 
 
 def test_a_picture_is_drawn_where_it_is_wanted() -> None:
