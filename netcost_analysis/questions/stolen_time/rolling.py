@@ -29,6 +29,7 @@ _UNKNOWN = 0.1
 
 
 @question(
+    inputs=("slices",),
     main_columns=(
         "start_ns",
         "end_ns",
