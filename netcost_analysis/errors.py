@@ -64,6 +64,18 @@ def no_task(task: int | str, known: Sequence[str], near: Sequence[str] = ()) -> 
     return f"no task {task!r} in the window; there are {', '.join(near) or 'none'}{more}"
 
 
+def no_such(what: str, wanted: object, known: Sequence[str]) -> str:
+    """The line about a device, a CPU or the like that is not there, with those near it.
+
+    known: those there are, the most important first: a few of them where none is near.
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(wanted), known, n=3) or known[:5]
+    more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
+    return f"no {what} {wanted!r}; there are {', '.join(near) or 'none'}{more}"
+
+
 def require_text(name: str, what: str) -> None:
     """Raises CaptureError for a name that is no UTF-8, which native reads no file by."""
     try:

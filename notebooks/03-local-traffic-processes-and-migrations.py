@@ -28,7 +28,7 @@ buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer)
-run = capture.timeline()
+run = capture.timeline(victim=victim)
 run.ask.completeness.recording()
 
 # %% [markdown]
@@ -88,7 +88,7 @@ run.ask.migration.migrations()
 # multiplied by how often it happens, it is what migrations can have cost or gained in all.
 
 # %%
-run.ask.migration.migration_verdict(victim=victim)
+run.ask.migration.migration_verdict()
 
 # %% [markdown]
 # ## Before you use these figures

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from ..timeline.task import ALL
+
 if TYPE_CHECKING:
     from inspect import Parameter
 
@@ -35,6 +37,8 @@ class _Task(Type):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = str(value)
+        if text == str(ALL):
+            return ALL
         return _COUNT.convert(value, param, ctx) if text.isascii() and text.isdigit() else value
 
 

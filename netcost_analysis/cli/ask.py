@@ -83,14 +83,17 @@ def command(
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..capture.experiment import is_experiment, open_experiment
+    from ..questions.answer import NO_WINDOW
 
     one = _question(question)
     given = {name: value for name, value in given.items() if value is not None}
+    whole = start is None and end is None and not cpus
     if is_experiment(path):
+        if not whole:
+            raise click.UsageError("an experiment takes no --start, --end and --cpu")
         answer = open_experiment(path).ask(question, **given)
     else:
         capture = opened(path)
-        whole = start is None and end is None and not cpus
         source = capture if whole else capture.timeline(start, end, list(cpus) or None)
         answer = source.ask(question, **given)
     answers = answer.parts
@@ -110,6 +113,10 @@ def command(
         _print(answer, answers, wide or columns is not None)
         for note in answer.notes:
             say(f"note: {printable(note)}")
+        return
+    # What is a table alone has no notes, and is of what was not asked for.
+    if not answer.in_window:
+        print(f"note: {NO_WINDOW}", file=sys.stderr)
 
 
 def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..timeline.task import Task, by_of
+from ..timeline.task import ALL, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
 from .ledger import victim_fields, window_fields
@@ -48,8 +48,8 @@ def command(
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    if victim is None:
-        lost = losses(timeline)
+    if victim in (None, ALL):
+        victim, lost = None, losses(timeline)
         everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]
     else:
         everyone = [loss_of(timeline, victim)]

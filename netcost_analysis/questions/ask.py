@@ -56,7 +56,7 @@ class Ask:
     """The questions that what was opened can be asked: ``ask.TOPIC.QUESTION()`` is an Answer.
 
     Shown by itself it is the table of them, with what is missing for those that this capture cannot
-    answer.
+    answer; ``ask.table`` is that as a DataFrame, and ``ask("QUESTION")`` the answer to one by name.
 
     Parameters
     ----------
@@ -70,19 +70,19 @@ class Ask:
         self._kind = next(name for name in kinds if name in SOURCES)
 
     @property
-    def capture(self) -> "Capture":
+    def _capture(self) -> "Capture":
         """The capture that is asked, or whose timeline is."""
         capture: Capture = self._source if self._kind == "Capture" else self._source.capture
         return capture
 
     @cached_property
-    def whole(self) -> "Timeline":
+    def _whole(self) -> "Timeline":
         """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
         timeline: Timeline = self._source if self._kind == "Timeline" else self._source.timeline()
         return timeline
 
     @property
-    def has_window(self) -> bool:
+    def _has_window(self) -> bool:
         """Whether a part of a capture is asked: a window, or some CPUs."""
         return self._kind == "Timeline" and not self._source.is_whole
 
@@ -119,19 +119,8 @@ class Ask:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *TOPICS]
 
-    def missing(self, asked: Question[Any, Any]) -> str:
-        """Why a question has no answer here.
-
-        Parameters
-        ----------
-        asked : Question
-            The question.
-
-        Returns
-        -------
-        str
-            In a sentence; "" where nothing is missing.
-        """
+    def _missing(self, asked: Question[Any, Any]) -> str:
+        # Why a question has no answer here, in a sentence; "" where nothing is missing.
         try:
             self._sources(asked)
         except CaptureError as error:
@@ -142,7 +131,7 @@ class Ask:
     def table(self) -> "pd.DataFrame":
         """A row per question: topic, question, answers, missing ("" for nothing), of_experiment."""
         frame = listed()
-        frame["missing"] = [self.missing(one) for one in questions().values()]
+        frame["missing"] = [self._missing(one) for one in questions().values()]
         frame["of_experiment"] = [one.sources == ("Experiment",) for one in questions().values()]
         return frame
 
@@ -174,7 +163,7 @@ class Ask:
             if asked.check:
                 asked.check(self._source)
             return {"Experiment": self._source}
-        capture = self.capture
+        capture = self._capture
         if "Bundle" in asked.sources and capture.bundle is None:
             raise CaptureError(
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
@@ -193,10 +182,10 @@ class Ask:
 
     def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
-        bundle = self.capture.bundle if "Bundle" in asked.sources else None
-        if bundle is not None and bundle.victim and self.whole.is_whole:
-            return self.capture.victim_timeline()
-        return self.whole
+        bundle = self._capture.bundle if "Bundle" in asked.sources else None
+        if bundle is not None and bundle.victim and self._whole.is_whole:
+            return self._capture.victim_timeline()
+        return self._whole
 
     def _shown(self) -> "Table":
         from ..display.tables import questions_table

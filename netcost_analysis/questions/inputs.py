@@ -1,7 +1,8 @@
 """What questions read of a timeline: sums that native folds, and rows in batches, folded here.
 
-Sums by owner and time bin are Timeline.sums(), owned_by() and tally(). Rows come in batches, one
-after the other, and a question keeps of them what its answer needs, its state:
+Sums by owner and time bin are Timeline.sums(), owned_by() and tally(), sums of waits
+displaced_waits(). Rows come in batches, one after the other, and a question keeps of them what its
+answer needs, its state:
 
 >>> @fold("polls")
 ... def counted(counts, polls):
@@ -45,6 +46,13 @@ def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
     """Compute tables in one pass, where they fit into memory; else each is read when it is used."""
     if fits(timeline):
         timeline.load(*tables)
+
+
+def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
+    """Timeline.displaced as plain columns, without pandas; None where it is not known."""
+    # Waits are followed only where they are asked for; one pass brings the sums and the facts too.
+    timeline.load("displaced")
+    return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
 def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":

@@ -18,6 +18,7 @@ from ..timeline.task import Task, by_of, is_of, no_such_task
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
+from .inputs import displaced_waits
 from .question import question
 from .taken import Taken, by_device, by_softirq
 
@@ -152,14 +153,13 @@ class Losses(PerVictim):
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
     """stolen() without pandas, but where packets name owners."""
     check_by(by)
-    # Waiting is followed only when it is asked for; the same pass brings the sums, and the facts.
-    timeline.load("displaced")
-    displaced = timeline.columns("displaced") if not timeline.missing["displaced"] else None
+    # First: its pass brings the sums too.
+    waits = displaced_waits(timeline)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
     found = losses_of(
         timeline.owned_by(by),
-        None if displaced is None else _waits(displaced, by),
+        None if waits is None else _waits(waits, by),
         by,
         not timeline.missing["on_cpu"],
         regime,
@@ -189,11 +189,11 @@ _BESIDE = {
 }
 
 
-def _waits(displaced: Mapping[str, list[Any]], by: By) -> dict[Victim, int]:
+def _waits(waits: Mapping[str, list[Any]], by: By) -> dict[Victim, int]:
     of = {"tid": ("tid", "comm"), "cpu": ("cpu",)}.get(by, ("comm",))
-    keys: Iterable[Any] = zip(*(displaced[name] for name in of), strict=True)
+    keys: Iterable[Any] = zip(*(waits[name] for name in of), strict=True)
     return summed(
-        (key if by == "tid" else key[0], ns) for key, ns in zip(keys, displaced["ns"], strict=True)
+        (key if by == "tid" else key[0], ns) for key, ns in zip(keys, waits["ns"], strict=True)
     )
 
 

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 # numpy's own integers.
 Task = int | str
 
+# Every task, for a question about a victim; like kill's and perf_event_open's pid, for a task may
+# have any name.
+ALL = -1
+
 
 def by_of(task: Task | None) -> By:
     # What victims are told apart by, so that a task is some of them: those for which is_of().

@@ -59,6 +59,8 @@ class Timeline:
         The window, in seconds from the capture's start; None for the capture's own.
     cpus : list of int or None
         The CPUs that were asked for; None for every recorded one.
+    given_victim : int or str or None
+        The task that it is about; None where one is to be chosen (victim).
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class Timeline:
         self.start_s = start_s
         self.end_s = end_s
         self.cpus = cpus
-        self._wanted = victim
+        self.given_victim = victim
         self.require_inside()
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
@@ -423,7 +425,7 @@ class Timeline:
 
     @cached_property
     def victim(self) -> "Task | None":
-        """The task that words and pictures are about unless they are asked of another: comm or tid.
+        """The task that questions about a victim are of unless they are given one: comm or tid.
 
         The one that Capture.timeline() was given; else the bundle's victim where it has one and it
         ran in the window, else the task that lost most, else the one longest on a CPU; None where
@@ -431,7 +433,7 @@ class Timeline:
         """
         from ..questions.stolen_time.victim import choose_victim
 
-        return choose_victim(self, self._wanted)
+        return choose_victim(self, self.given_victim)
 
     @cached_property
     def ask(self) -> "RecordingAsk":

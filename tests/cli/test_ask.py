@@ -79,6 +79,28 @@ def test_a_window_is_taken(netcost: Netcost) -> None:
     assert sum(row["on_cpu_ns"] for row in told["victims"]) == frame["on_cpu_ns"].sum()
 
 
+# What takes no window says so: of a capture, of what lies beside it, of a pair of readings.
+@pytest.mark.parametrize("name", ["accounts", "kernel_limits", "completeness"])
+@pytest.mark.parametrize("window", [("--cpu", "1"), ("--start", "0.1")])
+def test_what_takes_no_window_says_so(
+    netcost: Netcost, name: str, window: tuple[str, ...], tmp_path: Path
+) -> None:
+    said = "note: of the whole capture: this question takes no window and no choice of CPUs"
+    assert said in netcost("ask", name, NIC, *window).out
+    assert said not in netcost("ask", name, NIC).out
+    beside = netcost("ask", name, NIC, *window, "--json")
+    assert said in beside.err
+    assert beside.json == netcost("ask", name, NIC, "--json").json
+
+
+def test_all_tasks_can_be_asked_for(netcost: Netcost) -> None:
+    told = netcost("ask", "thieves", NIC, "--victim", "-1", "--json").json
+    assert {"openssl", "udpsink"} <= {row["comm"] for row in told}
+    one = netcost("ask", "thieves", NIC, "--json").json
+    assert {row["comm"] for row in one} == {"openssl"}
+    assert "is about one task" in netcost("ask", "headline", NIC, "--victim=-1").err
+
+
 def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
     told = netcost("ask", "ledger", NIC).out
     assert "\nby: comm\n" in f"\n{told}"
@@ -149,6 +171,7 @@ def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
         (("accounts", NIC, "--calibration", NIC), "is no experiment: it is a single bundle"),
         (("rolling_stolen", NIC, "--victim", "opensl"), "no task 'opensl' in the window; there"),
         (("migration_verdict", NIC, "--victim", "99"), "no task 99 in the window; there are"),
+        (("rate_curve", SWEEP, "--cpu", "1"), "an experiment takes no --start, --end and --cpu"),
         (("stolen", SWEEP), "stolen is asked of a recording, and "),
         (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
         (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),

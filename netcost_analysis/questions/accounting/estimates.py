@@ -142,7 +142,7 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
 
 
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:
-    page, run = answer.ask.whole, answer.timeline
+    page, run = answer.ask._whole, answer.timeline
     recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
     return None if comm_of(page, page.victim) == recorded else label_of(page, page.victim)
 

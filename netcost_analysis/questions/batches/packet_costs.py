@@ -6,7 +6,7 @@ import pandas as pd
 
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
-from ..question import question
+from ..question import each, question
 from .common import called
 from .line import fit, floats
 from .poll_costs import Gathered, around_ns, costs_from, gathered, packet_ns
@@ -111,14 +111,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return {"devices": [called(device) for device in answer.frame["device"].unique()]}
 
 
-def _of_devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    return [{"device": str(one)} for one in answer.frame["device"].unique()[:_DEVICES]]
-
-
 @packet_costs.plot(
     title=lambda _, device: f"What a packet of {device} costs by the size of its batch",
     height=2.6,
-    panels=_of_devices,
+    panels=lambda answer: each("device")(answer)[:_DEVICES],
+    choices=each("device"),
 )
 def _by_batch(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots_costs import packet_cost

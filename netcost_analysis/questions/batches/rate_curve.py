@@ -10,7 +10,7 @@ from ...capture.experiment import Experiment
 from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...timeline.timeline import Timeline
-from ..question import question
+from ..question import each, question
 from .curves import bend, condition, curves_of
 from .line import solve
 from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
@@ -45,7 +45,7 @@ _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
         "marginal_share",
     )
 )
-def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
+def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
     Parameters
@@ -53,14 +53,14 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
     experiment : Experiment
         Recordings at several packet rates. Each step is measured on its victim's CPU while the
         victim ran, or where it has none on all CPUs throughout.
-    by : tuple of str, optional
+    curves : tuple of str, optional
         The columns of the experiment's steps that tell its curves apart; None for those of the
         lab's experiments that are there.
 
     Returns
     -------
     pandas.DataFrame
-        A row per step, by curve and rate: curve (values of `by`), bundle, device (the one with
+        A row per step, by curve and rate: curve (values of `curves`), bundle, device (the one with
         most packets), rate_per_s and batch (of it), polls_per_s (of all), repoll_share (of polls:
         their softirq polled the same device once more), network_share with its parts poll_share,
         outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share (what of it
@@ -88,7 +88,7 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
     steps = experiment.steps
     if "bundle" not in steps:
         raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
-    keys = [name for name in _CURVES if name in steps] if by is None else list(by)
+    keys = [name for name in _CURVES if name in steps] if curves is None else list(curves)
     for name in keys:
         if name not in steps:
             raise ArgumentError(
@@ -273,12 +273,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _curves(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    return [{"curve": str(name)} for name in answer.frame["curve"].unique()[:_PICTURES]]
-
-
 @rate_curve.plot(
-    title=lambda _, curve: f"CPU share by packet rate: {curve}", height=2.8, panels=_curves
+    title=lambda _, curve: f"CPU share by packet rate: {curve}",
+    height=2.8,
+    panels=lambda answer: each("curve")(answer)[:_PICTURES],
+    choices=each("curve"),
 )
 def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
     from .plots_costs import share_by_rate

@@ -7,7 +7,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.links import queue_settings
 from ...parsers.counters import counters, deltas
-from ..question import question
+from ..question import each, question
 from .parts import of_device
 
 if TYPE_CHECKING:
@@ -206,7 +206,10 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 
 
 @device_traffic.plot(
-    title=lambda _, device: f"Traffic of {device} over time", height=2.4, panels=_busiest
+    title=lambda _, device: f"Traffic of {device} over time",
+    height=2.4,
+    panels=_busiest,
+    choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import traffic

@@ -9,10 +9,11 @@ from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, tally, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
-from ...timeline.task import Task, label_of, require_task, rows_of
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..question import question
+from .victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -28,6 +29,7 @@ _UNKNOWN = 0.1
 
 
 @question(
+    inputs=("slices",),
     main_columns=(
         "start_ns",
         "end_ns",
@@ -56,10 +58,11 @@ def rolling_stolen(
         From one window's start to the next one's. None: a round width of which the timeline has
         about 120.
     by : {"comm", "tid", "cpu"}, optional
-        None: all tasks together; else a row per window and victim of those that were on a CPU in
-        it.
+        None: the victim's tasks together; else a row per window and comm, tid or CPU of those that
+        were on a CPU in it.
     victim : int or str, optional
-        Only this task, by tid or comm. None: every task.
+        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim), by CPU
+        every task.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def rolling_stolen(
     Source: sums(step_ns), the steps of a window added up; lives. Windows begin on multiples of
     step_ns on the capture's clock; the first and the last are cut where the timeline is.
     """
-    require_task(timeline, victim)
+    victim = asked_or_chosen(timeline, victim, by)
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
@@ -259,7 +262,7 @@ def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
     rows = usual(frame) if answer.options.get("by") is None else frame[:0]
     figures: dict[str, Any] = {
-        "victim": label_of(answer.timeline, answer.options.get("victim")),
+        "victim": label_of(answer.timeline, victim_of(answer)),
         "most": None,
     }
     if len(rows) < 2 or not rows["stolen_cpu_share"].max():

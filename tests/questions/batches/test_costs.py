@@ -248,7 +248,7 @@ def test_interrupts_of_the_devices_own_lines_are_counted_whole() -> None:
     row = costs_from(work._replace(lines=lines)).iloc[0]
     assert row["irqs_per_poll"] == pytest.approx(1 + 704 / 640)
     assert row["irq_per_poll_ns"] == pytest.approx(IRQ + 110)
-    of_cpu = costs_from(work._replace(lines=lines), per_cpu=True).iloc[0]
+    of_cpu = costs_from(work._replace(lines=lines), by="cpu").iloc[0]
     assert (of_cpu["cpu"], of_cpu["irqs_per_poll"]) == (0, pytest.approx(2))
 
 

@@ -12,6 +12,7 @@ from netcost_analysis.questions.devices import device_cost, device_time
 from netcost_analysis.questions.network import network_cost
 from netcost_analysis.questions.network_words import network_words
 from netcost_analysis.questions.stolen_time import cost_classes, rolling_stolen
+from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES
 from support.kept import kept
@@ -123,7 +124,7 @@ def test_every_table_has_the_same_time_without_an_owner(tmp_path: Path) -> None:
     line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
     assert line.unknown_cpu_share == 0.2
     assert network_cost(line).unknown_cpu_share == 0.2
-    halves = rolling_stolen(line, 500, 500)
+    halves = rolling_stolen(line, 500, 500, victim=ALL)
     assert halves["unknown_cpu_share"].tolist() == pytest.approx([0.05, 0.35])
     devices = device_time(line)
     assert devices["cpu"].unique().tolist() == [0]

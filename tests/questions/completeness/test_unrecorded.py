@@ -14,6 +14,7 @@ from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.stolen_time import effective_share
 from netcost_analysis.questions.tracing_overhead import corrected_stolen
+from netcost_analysis.timeline.task import ALL
 from support.counted_beside import beside
 from support.device_bundles import bundle
 from support.host import SAMPLES
@@ -142,7 +143,7 @@ def test_every_answer_has_the_same_range(sample: str, by: Any) -> None:
     matrix = ledger(line, by)
     sums = matrix.max_ns.sum(axis=1)
     assert sums.equals(losses["stolen_max_ns"].reindex(sums.index).astype("int64"))
-    corrected = corrected_stolen(line, by)
+    corrected = corrected_stolen(line, by, ALL)
     some = corrected[corrected["figure"] == "stolen_network_max_ns"]
     known = losses.loc[losses["stolen_network_max_ns"] > 0, "stolen_network_max_ns"]
     assert sorted(some["ns"]) == sorted(known)

@@ -10,6 +10,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.processes import run_queue
 from netcost_analysis.questions.stolen_time import effective_share, rolling_stolen
+from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import duration
 from support.doctored import doctored
 from support.host import SAMPLES
@@ -32,9 +33,9 @@ def test_a_victim_that_ends_is_no_change(tmp_path: Path) -> None:
     for name in ("most", "least", "before", "after"):
         assert told.figures[name]["stolen_cpu_share"] == 0.1
     assert told.words.count("10.0 %") == 4
-    every = rolling_stolen(line, 500, 100, by="comm")
+    every = rolling_stolen(line, 500, 100, by="comm", victim=ALL)
     assert every.loc[every["comm"] == "openssl", "lived_ns"].tolist() == got["lived_ns"].tolist()
-    assert rolling_stolen(line, 500, 100)["lived_ns"].isna().all()
+    assert rolling_stolen(line, 500, 100, victim=ALL)["lived_ns"].isna().all()
 
 
 # Of 2 s the kernel charged the victim for 1.98 s; the recording has 1.16 ms of it: what of them it

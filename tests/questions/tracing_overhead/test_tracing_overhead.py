@@ -21,6 +21,7 @@ from netcost_analysis.questions.tracing_overhead import (
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.questions.tracing_overhead.counts import events_in
 from netcost_analysis.timeline import timeline as timelines
+from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import duration, share
 from support.host import SAMPLES
 from support.kept import kept
@@ -131,7 +132,7 @@ def test_coarse_times_never_cost_more_than_there_is(tmp_path: Path) -> None:
     for by in ("cpu", "comm"):
         costs = tracing_cost(line, by)  # type: ignore[arg-type]
         assert (costs["cost_high_share"].dropna() <= 1).all()
-    got = corrected_stolen(line)
+    got = corrected_stolen(line, victim=ALL)
     assert len(got)
     assert (got["cost_high_share"] <= 1).all()
     assert (got["corrected_low_ns"] >= 0).all()
@@ -339,7 +340,7 @@ def test_a_price_for_another_cpu_is_an_extrapolation(tmp_path: Path) -> None:
         0: "calibration, load",
         1: "calibration, load of CPU 0, extrapolated",
     }
-    figures = corrected_stolen(line).groupby("comm")["source"].unique()
+    figures = corrected_stolen(line, victim=ALL).groupby("comm")["source"].unique()
     assert figures["openssl"].tolist() == ["calibration, load"]
     assert figures["udpsink"].tolist() == ["calibration, load of CPU 0, extrapolated"]
     answer = line.ask.tracing_overhead.tracing_cost()
@@ -393,7 +394,7 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
 def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
-    got = corrected_stolen(line, by)  # type: ignore[arg-type]
+    got = corrected_stolen(line, by, ALL)  # type: ignore[arg-type]
     losses = questions.losses.stolen(line, by).victims  # type: ignore[arg-type]
     keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
     for figure, rows in got.groupby("figure"):
@@ -410,8 +411,7 @@ def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
 def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     # 88,000 events a second on openssl: at 0.3 us each a sixth of what they measure.
     line = kept("veth-stolen-time").timeline()
-    got = corrected_stolen(line)
-    own = got[got["comm"] == "openssl"].set_index("figure")
+    own = corrected_stolen(line, victim="openssl").set_index("figure")
     assert own.loc["stolen_ns", "doubtful"] == "yes"
     assert own.loc["task_ns", "doubtful"] == "perhaps"
     overhead = line.ask.tracing_overhead
@@ -433,8 +433,7 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
 # Its interrupts are perhaps network, and none surely.
 def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
     line = kept("local-migrations.netcost.tar.zst").timeline()
-    got = corrected_stolen(line)
-    own = got[got["comm"] == "openssl"].set_index("figure")
+    own = corrected_stolen(line, victim="openssl").set_index("figure")
     assert "stolen_network_ns" not in own.index
     least = share(own.loc["stolen_network_max_ns", "cost_low_share"])
     beside = said(line.ask.tracing_overhead.network_overhead(victim="openssl"))
@@ -458,7 +457,7 @@ def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
 def test_a_victim_is_a_name_or_a_tid() -> None:
     line = kept("veth-stolen-time").timeline()
     overhead = line.ask.tracing_overhead
-    whole = corrected_stolen(line, by="tid")
+    whole = corrected_stolen(line, "tid", ALL)
     tid = int(whole.loc[whole["comm"] == "openssl", "tid"].iloc[0])
     own = overhead.corrected_stolen(victim=tid)
     assert set(own.frame["tid"]) == {tid}
