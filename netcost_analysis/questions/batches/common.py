@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ...display.tables import plain as plain_value
+from ...spans import Floats, Ints
+from ...stats.quantiles import spread
 from ..inputs import fold
-
-QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -40,12 +40,16 @@ _OF_NET_RX = [
     *("cpu", "entry_ns", "exit_ns", "in_kthread"),
     *("polls", "packets", "self_ns", "outside_polls_ns"),
 ]
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
     # A masked column as plain integers; absent where it is null.
     return np.asarray(values.fillna(absent).to_numpy(dtype="int64"))
+
+
+def floats(values: "pd.Series[int]") -> Floats:
+    # A column without nulls as an array of floats.
+    return np.asarray(values.to_numpy(dtype="float64"))
 
 
 def crosses_gap(
@@ -68,9 +72,7 @@ def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFra
     groups = rows.assign(**{value: rows[value].astype("Float64")}).groupby(
         list(keys), dropna=False
     )[value]
-    columns = {"mean_ns": groups.mean()}
-    columns |= {name: groups.quantile(at) for name, at in QUANTILES.items()}
-    return pd.DataFrame({**columns, "longest_ns": groups.max()}).round().astype("Int64")
+    return spread(groups).round().astype("Int64")
 
 
 def called(device: object) -> str:

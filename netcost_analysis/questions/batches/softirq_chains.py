@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
+from ...spans import Ints
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import Ints, called, crosses_gap, int64, net_rx, plain, records
+from .common import called, crosses_gap, int64, net_rx, plain, records
 from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
 
 if TYPE_CHECKING:

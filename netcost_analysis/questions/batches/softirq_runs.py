@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
+from ...spans import Ints
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import Ints, int64, plain
+from .common import int64, plain
 from .kernel_limits import KernelLimits, limits_of
 
 if TYPE_CHECKING:
