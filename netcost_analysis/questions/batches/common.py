@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ...display.tables import plain as plain_value
-from ...spans import Floats, Ints
+from ...spans import Floats, Ints, columns, spans_of
 from ...stats.quantiles import spread
 from ..inputs import fold
 
@@ -52,19 +52,17 @@ def floats(values: "pd.Series[int]") -> Floats:
     return np.asarray(values.to_numpy(dtype="float64"))
 
 
-def crosses_gap(
-    coverage: pd.DataFrame, cpu: "pd.Series[int]", start: "pd.Series[int]", end: "pd.Series[int]"
-) -> "pd.Series[bool]":
-    # Whether a gap of that CPU's record overlaps the stretch from start to end (no nulls).
-    crossing = np.zeros(len(cpu), dtype=bool)
-    numbers, starts, ends = cpu.to_numpy(), int64(start), int64(end)
-    for one, gaps in coverage.groupby("cpu", observed=True):
-        here = numbers == one
-        gap_starts, gap_ends = np.sort(int64(gaps["start_ns"])), np.sort(int64(gaps["end_ns"]))
-        first = np.searchsorted(gap_ends, starts[here], side="right")
-        begins = np.append(gap_starts, np.iinfo("int64").max)[first]
-        crossing[here] = begins < ends[here]
-    return pd.Series(crossing, index=cpu.index, dtype=bool)
+def gaps_between(irqs: pd.DataFrame, coverage: pd.DataFrame | None) -> "pd.Series[int]":
+    # Time from the interrupt before of the same line and CPU to each, in order; NA for the first
+    # and across a gap of that CPU's record.
+    line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
+    before = line.shift()
+    gap_ns = (irqs["entry_ns"] - before).astype("Int64")
+    if coverage is None:
+        return gap_ns
+    known = irqs.assign(before=before)[before.notna()]
+    crossed = spans_of(coverage, group="cpu").crossed(*columns(known, "cpu", "before", "entry_ns"))
+    return gap_ns.mask(gap_ns.index.isin(known.index[crossed]))
 
 
 def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
