@@ -21,22 +21,24 @@ class Spans:
         self.groups, self.starts, self.ends = groups[order], starts[order], ends[order]
         # Sum of all spans before each; the last is that of all.
         self.before = np.concatenate(([0], np.cumsum(self.ends - self.starts)))
+        self._names, first = np.unique(self.groups, return_index=True)
+        self._firsts = np.append(first, len(order))
         self._ranked = np.sort(starts)
-        self._keys = self._key(self.groups, self.starts)
+        own = np.repeat(np.arange(len(first)), np.diff(self._firsts))
+        self._keys = self._key(own, self.starts)
 
-    def _key(self, groups: Ints, times: Ints) -> Ints:
-        # A group and the rank of a time as one number that int64 can hold.
-        first = np.searchsorted(self.groups, groups)
-        return first * (len(self.groups) + 1) + np.searchsorted(self._ranked, times, side="right")
+    def _key(self, own: Ints, times: Ints) -> Ints:
+        # The number of a group and the rank of a time as one that int64 can hold.
+        return own * (len(self._ranked) + 1) + np.searchsorted(self._ranked, times, side="right")
 
     def begun(self, groups: Ints, times: Ints) -> tuple[Ints, Ints]:
         """The group's spans that had begun by a time, overlapping or not.
 
         The place of the first, and that after the last: the same where there is none.
         """
-        first, end = (np.searchsorted(self.groups, groups, side) for side in ("left", "right"))
-        after = np.searchsorted(self._keys, self._key(groups, times), side="right")
-        return first, np.clip(after, first, end)
+        own, end = (np.searchsorted(self._names, groups, side) for side in ("left", "right"))
+        after = np.searchsorted(self._keys, self._key(own, times), side="right")
+        return self._firsts[own], np.clip(after, self._firsts[own], self._firsts[end])
 
     def last_begun(self, groups: Ints, times: Ints) -> Ints:
         """The place of the group's last span that had begun by a time, -1 for none."""
