@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...errors import ArgumentError
+from ...stats.line import fit
+from ...stats.resampling import middle
 from ...timeline.timeline import Timeline
 from ..question import each, question
-from .common import called
-from .line import fit, floats
+from .common import called, floats
 from .poll_costs import Gathered, around_ns, costs_from, gathered, packet_ns
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
         around = around_ns(cost)
         for size in sizes:
             total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)
-            low, high = line.interval(packet_ns(around, line.fixed, line.marginal, size))
+            low, high = middle(packet_ns(around, line.fixed, line.marginal, size))
             # Resamples of a line say less than what is known of a price.
             low = max(low, 0.0)
             share = 1 - line.marginal_ns / total if total > 0 else float("nan")

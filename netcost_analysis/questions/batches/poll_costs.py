@@ -7,12 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ...display.templates import as_text, render
+from ...stats.line import Line, fit
+from ...stats.resampling import Floats, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from ..inputs import once, rows
 from ..question import question
-from .common import called, int64, net_rx, plain, records
-from .line import Floats, Line, fit, floats, refusal
+from .common import called, floats, int64, net_rx, plain, records
 from .poll_sizes import mean_batch, timed
 from .softirq_chains import chains_from
 
@@ -179,7 +180,7 @@ def _row(
         "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
         "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
         "outside_polls_per_poll_ns": polls["outside_polls_ns"].sum() / count,
-        "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
+        "refused": _refusal(batch, bool(polls["work"].notna().any()), *limits),
     }
     figures: dict[str, Any] = {**row, "with_packets": len(batch)}
     figures |= dict(zip(("min_polls", "min_works", "min_spread"), limits, strict=True))
@@ -192,9 +193,22 @@ def _row(
     return row
 
 
+def _refusal(
+    work: Floats, has_work: bool, min_polls: int, min_works: int, min_spread: float
+) -> str | None:
+    # Why no line can be laid through these polls; None where one can.
+    if not has_work:
+        return "no work field"
+    if len(work) < min_polls:
+        return "few polls"
+    if len(np.unique(work)) < min_works:
+        return "few sizes"
+    return "similar sizes" if work.std() / work.mean() < min_spread else None
+
+
 def _line(line: Line) -> dict[str, object]:
-    fixed_low, fixed_high = line.interval(line.fixed)
-    marginal_low, marginal_high = line.interval(line.marginal)
+    fixed_low, fixed_high = middle(line.fixed)
+    marginal_low, marginal_high = middle(line.marginal)
     doubt = None
     if line.fixed_ns < 0:
         doubt = "fixed below 0"

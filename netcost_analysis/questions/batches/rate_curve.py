@@ -9,10 +9,10 @@ from ..._native import CaptureError
 from ...capture.experiment import Experiment
 from ...capture.requires import unrecorded
 from ...errors import ArgumentError
+from ...stats.least_squares import line_by_sums
 from ...timeline.timeline import Timeline
 from ..question import each, question
 from .curves import bend, condition, curves_of
-from .line import solve
 from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def predicted(
         too_alike = sums["polls"] < MIN_POLLS or below <= (MIN_SPREAD * sums["packets"]) ** 2
         if too_alike or not cpu_ns:
             return {name: float("nan") for name in _PREDICTED}
-        fixed, marginal = solve(sums[_LINE].to_numpy("float64"))
+        fixed, marginal = line_by_sums(sums[_LINE].to_numpy("float64"))
         around = (sums["outside_polls_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
         per_poll = fixed + around
         smallest = float(least.get(step["device"], np.nan))

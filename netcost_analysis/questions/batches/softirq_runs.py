@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
+from ...spans import Ints, spans_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import Ints, int64, plain
+from .common import int64, plain
 from .kernel_limits import KernelLimits, limits_of
 
 if TYPE_CHECKING:
@@ -161,14 +162,11 @@ def _interrupted(
     cpu: Ints, start: Ints, end: Ints, hardirqs: pd.DataFrame
 ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     # Whether an interrupt began and ended between start and end.
-    found = np.zeros(len(cpu), dtype=bool)
     whole = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
-    for number, group in whole.groupby("cpu"):
-        here = np.flatnonzero(cpu == number)
-        group = group.sort_values("exit_ns", kind="stable")
-        begun, ended = int64(group["entry_ns"]), int64(group["exit_ns"])
-        last = np.searchsorted(ended, end[here], side="right") - 1
-        found[here] = (last >= 0) & (begun[last] >= start[here])
+    whole = whole.sort_values(["cpu", "exit_ns"], kind="stable")
+    last = spans_of(whole, "exit_ns", "exit_ns", "cpu").last_begun(cpu, end)
+    found = last >= 0
+    found[found] = int64(whole["entry_ns"])[last[found]] >= start[found]
     return found
 
 
@@ -177,16 +175,11 @@ def _pending(
 ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     # Whether a softirq of a later run had been raised before the run's end.
     pending = np.zeros(len(runs), dtype=bool)
-    starts, ends = runs["start_ns"].to_numpy(), runs["end_ns"].to_numpy()
-    for cpu, of_cpu in runs.groupby("cpu"):
-        place = of_cpu.index.to_numpy()
-        here = rows[(rows["cpu"] == cpu) & rows["raise_ns"].notna()]
-        raised, own = int64(here["raise_ns"]), here["call"].to_numpy()
-        holder = np.searchsorted(starts[place], raised, side="right") - 1
-        known = holder >= 0
-        run = place[holder[known]]
-        later = (raised[known] <= ends[run]) & (runs["call"].to_numpy()[run] < own[known])
-        pending[run[later]] = True
+    raises = rows[rows["raise_ns"].notna()]
+    raised, own = int64(raises["raise_ns"]), raises["call"].to_numpy()
+    run = spans_of(runs, group="cpu").last_begun(raises["cpu"].to_numpy(), raised)
+    ends, calls = int64(runs["end_ns"]), runs["call"].to_numpy()
+    pending[run[(run >= 0) & (raised <= ends[run]) & (calls[run] < own)]] = True
     return pending
 
 

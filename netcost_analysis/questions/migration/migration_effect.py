@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..._native import CaptureError
-from ...spans import Floats, Ints, Spans
+from ...spans import Flags, Floats, Ints, Spans, spans_of
 from ...timeline.aggregate import plain_names
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
@@ -17,7 +17,7 @@ from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST, Compared, interval
 from .ipc import instructions_and_cycles
 from .lives import MEASURES, Lives, lives_of, stays
-from .matching import LEFT_OUT, Flags, Study, study
+from .matching import LEFT_OUT, Study, study
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
@@ -125,8 +125,7 @@ def with_counters(lives: Lives, capture: "Capture") -> Lives:
 
 def wakes_of(slices: pd.DataFrame) -> Spans:
     woken = slices[(slices["wake_ns"].notna() & slices["tid"].fillna(0).ne(0)).to_numpy(dtype=bool)]
-    times = woken["wake_ns"].to_numpy(dtype="int64")
-    return Spans(woken["tid"].to_numpy(dtype="int64"), times, times)
+    return spans_of(woken, "wake_ns", "wake_ns")
 
 
 def migration_effect_from(
@@ -140,8 +139,7 @@ def migration_effect_from(
     # migration_effect() on migrations(), lives and wake-ups. everyone: the migrations of all tasks,
     # where moved are some of them.
     whole = moved if everyone is None else everyone
-    at = whole["time_ns"].to_numpy(dtype="int64")
-    migrated = Spans(whole["tid"].to_numpy(dtype="int64"), at, at)
+    migrated = spans_of(whole, "time_ns", "time_ns")
     counters = lives.instructions is not None and lives.cycles is not None
     measures = (*MEASURES, "ipc") if counters else MEASURES
     causes = ["all"]

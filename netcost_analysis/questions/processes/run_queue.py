@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...stats.quantiles import spread
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..answer import Answer
-
-QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 
 @question(
@@ -106,12 +105,7 @@ def run_queue_from(waits: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     known = waits[waits["wait_ns"].notna().to_numpy()]
     ns = known["wait_ns"].astype("int64").groupby([known[key] for key in [*keys, "waited_after"]])
     frame["ns"] = ns.sum().astype("Int64").reindex(frame.index)
-    frame["mean_ns"] = ns.mean().reindex(frame.index)
-    quantiles = ns.quantile(np.array(list(QUANTILES.values()))).unstack()
-    for name, at in QUANTILES.items():
-        frame[name] = quantiles[at].reindex(frame.index) if at in quantiles else float("nan")
-    frame["longest_ns"] = ns.max().astype("Int64").reindex(frame.index)
-    frame = frame.reset_index()
+    frame = frame.join(spread(ns).astype({"longest_ns": "Int64"})).reset_index()
     return frame.sort_values(
         "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...spans import spans_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
@@ -14,7 +15,7 @@ from ..question import question
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, handovers_of, stays_of
-from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
+from .waiting import displaced_in, held_in, held_of, moved, runnable, waits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -150,12 +151,12 @@ def handovers(timeline: Timeline) -> Handovers:
             waited["comm"] = names_then(waited, away, "end_ns")
             waited = moved(waited, pd.concat(moves))
             # Of a wait that has ended, all that was held meanwhile is known by now.
-            behind = Held(pd.concat(held)).between(waited) > 0
+            behind = held_in(spans_of(pd.concat(held), group="cpu"), waited) > 0
             waits.append(waited[behind])
             # By when they ended: a switch that was not recorded can let a stay begin early.
             newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
             last = [newest.drop_duplicates("tid", keep="last")]
-    sums = Held(pd.concat(held))
+    sums = spans_of(pd.concat(held), group="cpu")
     stays, frame = handovers_of(threads, sums, kernel_limits(timeline.capture))
     frame = counted_if(not timeline.missing["polls"], frame)
     frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")

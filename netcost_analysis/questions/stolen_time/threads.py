@@ -5,9 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from ...spans import Spans
 from ..batches.kernel_limits import KernelLimits
 from ..batches.softirq_runs import runs_of, stopped_by
-from .waiting import Held, runnable
+from .waiting import held_in, runnable
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not
 # handed over to them; irq threads run what is theirs from the start.
@@ -97,7 +98,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame
 
 
 def handovers_of(
-    threads: Gathered, held: Held, limits: KernelLimits
+    threads: Gathered, held: Spans, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
     # stretches.
@@ -110,7 +111,7 @@ def handovers_of(
     stays = parts.reset_index()
     stays = stays.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
     spans = stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"})
-    stays["network_ns"] = held.between(spans)
+    stays["network_ns"] = held_in(held, spans)
     same = (stays["tid"] == stays["tid"].shift()) & (stays["cpu"] == stays["cpu"].shift())
     goes_on = same & runnable(stays["prev_state"]).shift(fill_value=False)
     stays["stretch"] = (~goes_on).cumsum()

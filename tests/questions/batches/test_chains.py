@@ -17,7 +17,6 @@ from netcost_analysis.questions.batches import (
     softirq_runs,
     softirq_sizes,
 )
-from netcost_analysis.questions.batches.common import crosses_gap
 from netcost_analysis.questions.batches.softirq_chains import parts_of
 from netcost_analysis.timeline.timeline import Timeline
 from support.perfdata import Cpu, cpu, recording
@@ -292,13 +291,6 @@ def test_a_gap_across_a_loss_is_none(tmp_path: Path) -> None:
     )
     (row,) = irq_gaps(drawn(tmp_path, *lossy)).to_dict("records")
     assert (row["interrupts"], row["gaps"], row["longest_ns"]) == (3, 1, 1_000)
-
-
-def test_gaps_that_touch_are_not_crossed() -> None:
-    coverage = pd.DataFrame({"cpu": [0, 0, 1], "start_ns": [10, 50, 0], "end_ns": [20, 60, 99]})
-    start, end = pd.Series([0, 20, 15, 40, 60]), pd.Series([10, 50, 16, 70, 90])
-    crossed = crosses_gap(coverage, pd.Series([0] * 5), start, end)
-    assert list(crossed) == [False, False, True, True, False]
 
 
 def test_the_delay_by_vector_origin_and_thread(tmp_path: Path) -> None:
