@@ -19,8 +19,9 @@ ALL_TABLES = ["segments", "softirqs", "hardirqs", "polls", "slices", "migrations
 # What to_pylist() gives: of a large table five times as fast, for it makes no object of Arrow's.
 def rows(table: Any) -> list[Row]:
     read = pa.table(table)
-    columns = [values(column.combine_chunks()) for column in read.columns]
-    return [dict(zip(read.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    # Arrow makes the list of names anew whenever it is asked.
+    names, columns = read.column_names, [values(one.combine_chunks()) for one in read.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def values(column: pa.Array) -> list[Any]:
