@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 State = TypeVar("State")
+Source = TypeVar("Source")
 Given = ParamSpec("Given")
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
@@ -62,15 +63,15 @@ def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame,
 
 
 def once(
-    function: "Callable[Concatenate[Timeline, Given], State]",
-) -> "Callable[Concatenate[Timeline, Given], State]":
-    """Keep what a function of a timeline, and of parameters by name, returns: once for each."""
-    kept: WeakKeyDictionary[Timeline, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
+    function: "Callable[Concatenate[Source, Given], State]",
+) -> "Callable[Concatenate[Source, Given], State]":
+    """Keep what a function of a timeline or a bundle, and of parameters, returns: once for each."""
+    kept: WeakKeyDictionary[Source, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
 
-    def of(timeline: "Timeline", /, *given: Given.args, **named: Given.kwargs) -> State:
-        known, key = kept.setdefault(timeline, {}), (*given, *sorted(named.items()))
+    def of(source: Source, /, *given: Given.args, **named: Given.kwargs) -> State:
+        known, key = kept.setdefault(source, {}), (*given, *sorted(named.items()))
         if key not in known:
-            known[key] = function(timeline, *given, **named)
+            known[key] = function(source, *given, **named)
         return known[key]
 
     update_wrapper(of, function)

@@ -8,6 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.links import bundle_devices, listed_objects, whole
 from ...parsers.counters import counters, deltas
+from ..inputs import once
 from ..question import question
 from .device_traffic import summed
 
@@ -29,6 +30,21 @@ _DRIVER = re.compile(
     re.IGNORECASE,
 )
 _STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
+
+
+@once
+def _read(bundle: "Bundle") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for namespace, ending in bundle.network_namespaces.items():
+        for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
+            rows += [{"namespace": namespace} | row for row in found]
+    rows += _softnet(bundle)
+    if not rows:
+        raise CaptureError(
+            "the bundle has no counters of before and after, so whether queues were full is "
+            "unknown: netcost-record keeps them"
+        )
+    return rows
 
 
 @question(
@@ -65,20 +81,6 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     Source: before/ and after/ of net_dev, ethtool -S, tc and softnet_stat.
     """
     return tidy(_read(bundle))
-
-
-def _read(bundle: "Bundle") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for namespace, ending in bundle.network_namespaces.items():
-        for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
-            rows += [{"namespace": namespace} | row for row in found]
-    rows += _softnet(bundle)
-    if not rows:
-        raise CaptureError(
-            "the bundle has no counters of before and after, so whether queues were full is "
-            "unknown: netcost-record keeps them"
-        )
-    return rows
 
 
 @device_saturation.figures

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..inputs import once
 from ..question import question
 from .device_lines import counted_interrupts, device_lines
 from .parts import TIMED, by_line, by_poll, by_softirq, polled
@@ -71,6 +72,12 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     outside_polls_ns is what may have been one. Source: the timeline's sums; each line's device as
     device_lines has it.
     """
+    return _times(timeline).copy()
+
+
+# Of one timeline several questions of a page ask it.
+@once
+def _times(timeline: "Timeline") -> pd.DataFrame:
     irqs, polls = not timeline.missing["interrupts"], not timeline.missing["polls"]
     lines = device_lines(timeline)
     sums = timeline.sums()

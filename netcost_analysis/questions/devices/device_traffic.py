@@ -7,6 +7,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.links import queue_settings
 from ...parsers.counters import counters, deltas
+from ..inputs import once
 from ..question import each, question
 from .parts import of_device
 
@@ -103,6 +104,14 @@ def carried(
 ) -> pd.DataFrame:
     # device_traffic(), or as whole a row per interface, from the first reading to the last. within:
     # only readings between these moments (CLOCK_MONOTONIC, ns), their own time included.
+    return _carried(bundle, folder, sides, whole, within).copy()
+
+
+# Most questions about devices ask it, and whether each can be answered is asked before.
+@once
+def _carried(
+    bundle: "Bundle", folder: str, sides: bool, whole: bool, within: tuple[int, int] | None
+) -> pd.DataFrame:
     frames = []
     for namespace, ending in bundle.network_namespaces.items():
         counted = counters(bundle, f"net_dev{ending}", folder, sides)
