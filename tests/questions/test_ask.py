@@ -3,6 +3,7 @@
 import inspect
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -229,6 +230,18 @@ def test_the_checksum_is_the_files(tmp_path: Path) -> None:
     found = netcost.open_capture(path).ask.completeness.provenance()
     assert found.result.sha256 == hashlib.sha256(Path(path).read_bytes()).hexdigest()
     assert found.result.sha256 in found.words
+
+
+def test_the_checksum_of_an_experiment_is_of_all_its_files() -> None:
+    folder = ROOT / "sample-data" / "nic-guest"
+    experiment = netcost.open_experiment(folder)
+    asked = kept(NIC).ask.completeness.provenance(experiment=experiment)
+    line = "find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum"
+    digest = subprocess.run(
+        ["sh", "-c", line], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.split()[0]
+    assert f"nic-guest, SHA-256 `{digest}`" in asked.words
+    assert "nic-guest" not in kept(NIC).ask.completeness.provenance().words
 
 
 # What depends on what happened, and not on what was recorded.

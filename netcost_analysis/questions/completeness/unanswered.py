@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import CaptureError
-from ...capture.manifest import Load, Manifest, Victim
+from ...capture.manifest import Manifest, Victim
 from ...capture.requires import (
     PROFILES,
     ProfileError,
@@ -77,12 +77,13 @@ class Unanswered(NamedTuple):
 
     questions: how many are unanswered. by_name: the tracepoints that they lack and no profile of
     netcost-record has. command: the line of netcost-record that records what they lack, and what
-    this capture has besides, its victim among it.
+    this capture has besides, its victim among it. has_load: whether LOAD stands there.
     """
 
     questions: int
     by_name: tuple[str, ...]
     command: str
+    has_load: bool
 
 
 @unanswered.figures
@@ -101,7 +102,17 @@ def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
     ]
     # Each has the events of those before it.
     profile = max(filter(None, profiles), key=list(PROFILES).index, default=DEFAULT_PROFILE)
-    return Unanswered(len(names), events_of(tuple(unprofiled)), command(answer.bundle, profile))
+    bundle = answer.bundle
+    return Unanswered(
+        questions=len(names),
+        by_name=events_of(tuple(unprofiled)),
+        command=command(bundle, profile),
+        has_load=bundle is not None and _has_load(bundle.manifest),
+    )
+
+
+def _has_load(manifest: Manifest) -> bool:
+    return manifest.load is not None and manifest.load.command is not None
 
 
 def command(bundle: "Bundle | None", profile: str) -> str:
@@ -134,7 +145,7 @@ def command(bundle: "Bundle | None", profile: str) -> str:
         words.append("--calibrate")
     elif manifest.baseline or not victim.command:
         words.append("--baseline")
-    if (manifest.load or Load()).command:
+    if _has_load(manifest):
         # Not its own: who lists questions does not read a long command of a stranger's first.
         words += ["--load", "LOAD"]
     return shlex.join(words)
