@@ -22,7 +22,7 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-experiment = None  # recordings at several packet rates; None: the project's, beside its own capture
+experiment = "../sample-data/datapath-sweep"  # recordings at several packet rates; None: none
 
 # %%
 import netcost_analysis as netcost
@@ -137,9 +137,8 @@ run.ask.batches.packet_costs()
 # recording alone cannot say it.
 
 # %%
-if experiment is None and path == "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst":
-    experiment = "../sample-data/datapath-sweep"
-asked = capture if experiment is None else netcost.open_experiment(experiment)
+sweep = netcost.open_experiment(experiment) if experiment else None
+asked = sweep or capture  # a capture says what it lacks for this
 asked.ask.batches.rate_curve()
 
 # %% [markdown]
@@ -165,4 +164,4 @@ whole.ask.completeness.caveats()
 capture.ask.completeness.unanswered()
 
 # %%
-capture.ask.completeness.provenance()
+capture.ask.completeness.provenance(experiment=sweep)

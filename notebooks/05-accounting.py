@@ -21,13 +21,11 @@
 # %% tags=["parameters"]
 path = "../sample-data/veth-stolen-time"  # what netcost.open_capture takes
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
-experiment = None  # a calibration of capture/lab; None: the project's, beside its own capture
+experiment = "../sample-data/hidden-cost"  # a calibration of capture/lab; None: there is none
 
 # %%
 import netcost_analysis as netcost
 
-if experiment is None and path == "../sample-data/veth-stolen-time":
-    experiment = "../sample-data/hidden-cost"
 capture = netcost.open_capture(path, buffer)
 calibration = netcost.open_experiment(experiment) if experiment else None
 capture.ask.completeness.recording()
@@ -66,10 +64,12 @@ capture.ask.accounting.cpu_accounts()
 # What the work says was lost, and the trace does not find, grows with the interrupts. A calibration
 # (`capture/lab/hidden-cost`) runs one victim at several rates of datagrams, each repeated, with
 # and without tracing. The hidden cost is estimated on the calibration, whatever capture this page
-# is of, and stands beside traced time, never in it.
+# is of, and stands beside traced time, never in it: `netcost report CAPTURE --notebook accounting
+# --experiment DIR` takes one.
 
 # %%
-calibration.ask.accounting.hidden_cost() if calibration else None
+asked = calibration or capture  # a capture says what it lacks for this
+asked.ask.accounting.hidden_cost()
 
 # %% [markdown]
 # ## Does it predict what it has not seen?
@@ -82,7 +82,13 @@ calibration.ask.accounting.hidden_cost() if calibration else None
 # the runs got done is what they are judged by; errors are shares of wall time.
 
 # %%
-calibration.ask.accounting.hidden_cost_predictions() if calibration else None
+asked.ask.accounting.hidden_cost_predictions()
+
+# %% [markdown]
+# ## Before you use these figures
+
+# %%
+capture.ask.completeness.caveats()
 
 # %% [markdown]
 # **Words.** *Hidden cost*: time lost for each interrupt that no pair of tracepoints encloses.
@@ -97,4 +103,4 @@ calibration.ask.accounting.hidden_cost_predictions() if calibration else None
 capture.ask.completeness.unanswered()
 
 # %%
-capture.ask.completeness.provenance()
+capture.ask.completeness.provenance(experiment=calibration)

@@ -43,16 +43,6 @@ class Accounting(NamedTuple):
         return f"{self.regime}: {_CHARGES[self.regime]}"
 
 
-def parse_kernel_config(text: str) -> dict[str, str]:
-    """KEY=value lines of a kernel configuration as a dict, without its comments."""
-    pairs = (
-        line.strip().split("=", 1)
-        for line in text.splitlines()
-        if line.startswith("CONFIG_") and "=" in line
-    )
-    return {key: value.strip('"') for key, value in pairs}
-
-
 def accounting(config: dict[str, str]) -> Accounting | None:
     """The accounting of a kernel with this configuration, None where that does not say.
 

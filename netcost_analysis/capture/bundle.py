@@ -1,8 +1,6 @@
 """The bundle that `netcost-record` writes: a trace with what was known of its host beside it."""
 
-import json
 import os
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,7 +146,7 @@ class Bundle:
     @property
     def host_cpus(self) -> int | None:
         """How many CPUs were online, by /proc/stat before the recording; None if not known."""
-        return len(re.findall(r"^cpu\d", self.text("before/stat") or "", re.MULTILINE)) or None
+        return len(self.before.ticks) or None
 
     def text(self, name: str) -> str | None:
         """The text of one of the bundle's files.
@@ -170,30 +168,6 @@ class Bundle:
         """
         path = self._inside(name)
         return self._read(path) if path.is_file() else None
-
-    def json(self, name: str) -> Any:
-        """What one of the bundle's JSON files holds.
-
-        Parameters
-        ----------
-        name : str
-            Its path in the bundle.
-
-        Returns
-        -------
-        object
-            What it holds, None where the bundle has no such file.
-
-        Raises
-        ------
-        CaptureError
-            Where it is no JSON or outside the bundle.
-        """
-        text = self.text(name)
-        try:
-            return None if text is None else json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise CaptureError(f"{self.shown}/{name} is no JSON: {error}") from None
 
     @property
     def network_namespaces(self) -> dict[str, str]:
@@ -293,7 +267,7 @@ class Bundle:
     @cached_property
     def kernel_config(self) -> dict[str, str]:
         """The CONFIG_ bits recorded with the bundle, CONFIG_HZ -> "250"; empty where none were."""
-        from .accounting import parse_kernel_config
+        from ..parsers.settings import parse_kernel_config
 
         return parse_kernel_config(self.text("kernel_config") or "")
 

@@ -13,7 +13,7 @@ from ..progress import progress
 from ..units import duration, not_recorded, plural, share
 from .bundle import bundle_at
 from .event_names import require_event
-from .kallsyms import kallsyms_beside, parse_kallsyms, read_kallsyms
+from .kallsyms import kallsyms_beside, read_kallsyms
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 
 if TYPE_CHECKING:
@@ -299,6 +299,8 @@ class Capture:
             A row per symbol: address, type (as nm has it), name, module (null for the kernel's
             own). None where it was not recorded.
         """
+        from ..parsers.kallsyms import parse_kallsyms
+
         text, beside = self.native.kallsyms(), kallsyms_beside(self._trace)
         if text is None and beside is not None:
             text = read_kallsyms(beside)

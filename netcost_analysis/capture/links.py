@@ -1,10 +1,11 @@
 # What the recorded host says of its network interfaces: their state, addresses, speed, place.
 
-import re
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
+from ..parsers.ethtool import parse_ethtool_driver
+from ..parsers.iproute import address_counts, link_facts, parse_objects, text_of
+from ..parsers.queues import queue_settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,10 +16,6 @@ if TYPE_CHECKING:
 # (veth_get_link_ksettings, tun_default_link_ksettings, ethtool -s of virtio_net).
 _NOMINAL = ("veth", "tun", "tap", "dummy", "ifb", "virtio")
 _VIRTUAL_DRIVERS = ("veth", "tun", "virtio_net", "vmxnet3", "dummy")
-_QUEUES = re.compile(r"/sys/class/net/([^/\s]+)/(?:queues/(rx|tx)-\d{1,6}/)?(\w+) (.*)")
-_MOST_COUNT = 1 << 63
-# A tunnel's "address" is of IP: 0.0.0.0 of every fallback device.
-_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5,}")
 _GREATER_COUNTS = ("promiscuity", "addresses", "link_local_addresses")
 _TYPES: dict[str, Any] = {
     "namespace": object,
@@ -189,30 +186,10 @@ def bundle_devices(bundle: "Bundle", side: str = "before", ending: str = "") -> 
 def listed_objects(bundle: "Bundle", *names: str) -> list[dict[str, Any]]:
     """The objects of the first of these files of ip's or tc's JSON that the bundle has."""
     for name in names:
-        listed = bundle.json(name)
-        if listed is None:
-            continue
-        if not isinstance(listed, list):
-            raise CaptureError(f"{bundle.shown}/{name} is no list, which ip and tc print")
-        return [one for one in listed if isinstance(one, dict)]
+        text = bundle.text(name)
+        if text is not None:
+            return parse_objects(text, f"{bundle.shown}/{name}")
     return []
-
-
-def text_of(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def whole(value: Any) -> int | None:
-    """A count of somebody's JSON: an integer from 0 that 63 bits hold, None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if 0 <= value < _MOST_COUNT else None
-
-
-def _part(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _links(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
@@ -225,89 +202,13 @@ def _links(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]
     return found
 
 
-def link_facts(link: dict[str, Any]) -> dict[str, Any]:
-    """What one object of `ip -d -s -s -j link` says, None for what it does not."""
-    listed = link.get("flags")
-    flags = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else None
-    promiscuity = whole(link.get("promiscuity"))
-    if promiscuity is None and flags is not None and "PROMISC" in flags:
-        promiscuity = 1
-    return {
-        "ifindex": whole(link.get("ifindex")),
-        "link_kind": text_of(_part(link, "linkinfo", "info_kind")),
-        "parent": text_of(link.get("parentdev")),
-        "master": text_of(link.get("master")),
-        # A veth's "link" is its peer, whose traffic is not its own.
-        "lower": None
-        if _part(link, "linkinfo", "info_kind") == "veth"
-        else text_of(link.get("link")),
-        # Without a name it is another namespace's.
-        "lower_ifindex": None
-        if _part(link, "linkinfo", "info_kind") == "veth"
-        else whole(link.get("link_index")),
-        "up": None if flags is None else "UP" in flags,
-        "carrier": None if flags is None or "UP" not in flags else "LOWER_UP" in flags,
-        "mac": _mac(link.get("address")),
-        "promiscuity": promiscuity,
-        "has_xdp": "xdp" in link,
-        "mtu": whole(link.get("mtu")),
-        # The kernel's rx_otherhost_dropped, as iproute2 (6.1) calls it with -s -s.
-        "otherhost_dropped": whole(_part(link, "stats64", "rx", "otherhost")),
-        # -s alone prints the sum of the errors only.
-        "has_every_counter": _part(link, "stats64", "rx", "length_errors") is not None,
-        "carrier_changes": whole(_part(link, "stats64", "tx", "carrier_changes")),
-    }
-
-
-def _mac(value: Any) -> str | None:
-    return value if isinstance(value, str) and _MAC.fullmatch(value) else None
-
-
 def _addresses(bundle: "Bundle", side: str, ending: str) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for link in listed_objects(bundle, f"{side}/settings/ip_addr{ending}.json"):
-        name, listed = text_of(link.get("ifname")), link.get("addr_info")
-        if name is None or not isinstance(listed, list):
-            continue
-        told = [one for one in listed if isinstance(one, dict) and one.get("local")]
-        local = sum(map(_is_link_local, told))
-        found[name] = {"addresses": len(told) - local, "link_local_addresses": local}
+        name, counted = text_of(link.get("ifname")), address_counts(link)
+        if name is not None and counted is not None:
+            found[name] = counted
     return found
-
-
-def _is_link_local(address: dict[str, Any]) -> bool:
-    # By the address: any address may be given the scope "link".
-    try:
-        return ip_address(str(address["local"])).is_link_local
-    except ValueError:
-        return bool(address.get("scope") == "link")
-
-
-def queue_settings(text: str) -> dict[str, dict[str, Any]]:
-    """What settings/queues says by device: mtu, rx_queues, rps, threaded, speed_bits_per_s."""
-    found: dict[str, dict[str, Any]] = {}
-    for line in text.splitlines():
-        match = _QUEUES.fullmatch(line)
-        if match is None:
-            continue
-        name, direction, key, value = match.groups()
-        fields = found.setdefault(name, {})
-        if direction == "rx" and key == "rps_cpus":
-            fields["rx_queues"] = fields.get("rx_queues", 0) + 1
-            steered = bool(re.search(r"[1-9a-f]", value))
-            fields["rps"] = bool(fields.get("rps")) or steered
-        elif direction is None and key == "threaded":
-            fields["threaded"] = value == "1" if value in ("0", "1") else None
-        elif direction is None and key == "speed":
-            fields["speed_bits_per_s"] = _speed(value)
-    return found
-
-
-def _speed(value: str) -> int | None:
-    # Mbit/s; SPEED_UNKNOWN is -1, on some kernels printed unsigned.
-    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) == 0:
-        return None
-    return int(value) * 1_000_000
 
 
 def _driver(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, Any]:
@@ -316,5 +217,4 @@ def _driver(bundle: "Bundle", side: str, ending: str, device: str) -> dict[str, 
     except CaptureError:
         # "../eth0" is a name that only a forged file has.
         return {}
-    fields = dict(re.findall(r"^([\w-]+): (.+)$", text, re.MULTILINE))
-    return {"driver": text_of(fields.get("driver"))}
+    return {"driver": parse_ethtool_driver(text).get("driver")}

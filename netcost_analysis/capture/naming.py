@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .._native import CaptureError
-from .links import listed_objects, text_of
+from ..parsers.ethtool import parse_ethtool_driver
+from ..parsers.iproute import text_of
+from .links import listed_objects
 
 if TYPE_CHECKING:
     from .bundle import Bundle
@@ -36,8 +38,7 @@ def _bus_info(bundle: "Bundle", ending: str, device: str | None) -> str | None:
         text = bundle.text(f"before/settings/ethtool{ending}/{device}/driver") or ""
     except CaptureError:
         return None
-    match = re.search(r"^bus-info: (\S+)$", text, re.MULTILINE)
-    return match[1] if match else None
+    return parse_ethtool_driver(text).get("bus-info")
 
 
 def bundle_lines(bundle: "Bundle") -> dict[int, str]:

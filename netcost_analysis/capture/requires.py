@@ -47,20 +47,30 @@ Need = str | tuple[str, ...]
 Group = tuple[tuple[str, ...], ...]
 
 
-class MissingEventsError(CaptureError):
+class ProfileError(CaptureError):
+    """A capture does not show what a question is about.
+
+    profile: the cheapest profile of netcost-record that would, None where none does.
+    """
+
+    def __init__(self, message: str, profile: str | None) -> None:
+        self.profile = profile
+        super().__init__(message)
+
+
+class MissingEventsError(ProfileError):
     """A question was asked of a capture that did not record what it needs.
 
-    missing: the tracepoints, by their full names. profile: the cheapest profile of netcost-record
-    that records what is missing, None where none does.
+    missing: the tracepoints, by their full names.
     """
 
     def __init__(self, question: str, missing: tuple[Group, ...]) -> None:
-        self.missing = events_of(missing)
-        self.profile = profile_of(missing)
+        self.missing, profile = events_of(missing), profile_of(missing)
         named, how = in_words(missing, named=len(self.missing)), "record them by name"
-        if self.profile:
-            named, how = in_words(missing), f"netcost-record --profile {self.profile} records them"
-        super().__init__(f"{question} needs {named}: not recorded in this capture; {how}")
+        if profile:
+            named, how = in_words(missing), f"netcost-record --profile {profile} records them"
+        message = f"{question} needs {named}: not recorded in this capture; {how}"
+        super().__init__(message, profile)
 
 
 def few(events: tuple[str, ...], joined: str = "and", named: int = _NAMED) -> str:
@@ -98,6 +108,12 @@ def profile_of(missing: tuple[Group, ...]) -> str | None:
     return next(
         (name for name, has in PROFILES.items() if all(_met(one, has) for one in missing)), None
     )
+
+
+def recorded_profile(capture: "Capture") -> str | None:
+    """The cheapest profile with every tracepoint of the capture that any of them has."""
+    known = _recorded(capture) & set(PROFILES["anatomy"])
+    return profile_of(tuple(((one,),) for one in known)) if known else None
 
 
 def unmet(capture: "Capture", groups: tuple[Group, ...]) -> tuple[Group, ...]:

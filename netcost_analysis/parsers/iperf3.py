@@ -1,6 +1,8 @@
 """What `iperf3 --json` wrote, of either side."""
 
 import json
+import math
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -18,6 +20,8 @@ _TOTALS = {
 }
 # What --bidir calls the direction from the server.
 _OTHER = "_bidir_reverse"
+# A text of broken documents within each other is given up once so many times its length was read.
+_MOST_READINGS = 8
 _ENDS = ("host_total", "host_user", "host_system", "remote_total", "remote_user", "remote_system")
 
 
@@ -76,42 +80,75 @@ def parse_iperf3(text: str) -> Iperf3:
     -----
     Source: iperf_api.c of iperf3 3.1 to 3.18.
     """
-    run = _run(text)
-    if run is None:
+    runs = _runs(text)
+    if not runs:
         raise CaptureError("iperf3 left no JSON there")
-    try:
-        return _made(run)
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise CaptureError(f"no run of iperf3: {type(error).__name__} at {error}") from None
+    return _made(runs[-1])
 
 
-def _run(text: str) -> dict[str, Any] | None:
+def iperf3_sent(text: str) -> tuple[int | None, int | None]:
+    """What the side or sides that wrote a text sent, in all intervals of all runs of iperf3 there.
+
+    Parameters
+    ----------
+    text : str
+        As parse_iperf3 takes it.
+
+    Returns
+    -------
+    tuple of int or None
+        Bytes and packets; None where none were counted: of other text, and packets of TCP. With
+        the seconds of --omit, which iperf3's own totals leave out; of a run that was interrupted
+        what it had sent by then.
+    """
+    sent = []
+    for run in _runs(text):
+        with suppress(CaptureError):
+            intervals = _made(run).intervals
+            sent.append(intervals[intervals["is_sender"]] if len(intervals) else intervals)
+    return _total(sent, "bytes"), _total(sent, "packets")
+
+
+def _total(parts: list[pd.DataFrame], name: str) -> int | None:
+    counts = [count for part in parts if name in part for count in part[name].dropna()]
+    return int(sum(counts)) if counts else None
+
+
+def _runs(text: str) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder()
-    run: dict[str, Any] | None = None
-    stream: dict[str, Any] = {}
-    at = text.find("{")
-    while at >= 0:
+    runs: list[dict[str, Any]] = []
+    stream: dict[str, Any] | None = None
+    at, read = text.find("{"), 0
+    while at >= 0 and read <= _MOST_READINGS * len(text):
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+        except json.JSONDecodeError as error:
             # A brace in a message; those of a broken document are looked at line by line.
+            read += error.pos - at
             at = text.find("\n{", at)
             at += at >= 0
             continue
+        except (ValueError, RecursionError):
+            # Deeper, or with longer numbers, than iperf3 writes.
+            break
         if isinstance(value, dict) and isinstance(value.get("event"), str):
+            if stream is None or value["event"] == "start":
+                stream = {}
+                runs.append(stream)
             _add(stream, value)
-            run = stream
         elif isinstance(value, dict) and {"start", "end", "error"} & set(value):
-            run = value
+            if stream is not None and stream.get("start") == value.get("start"):
+                # --json-stream-full-output says it all once more.
+                runs.pop()
+            runs.append(value)
+            stream = None
         at = text.find("{", end)
-    return run
+    return runs
 
 
 def _add(stream: dict[str, Any], value: dict[str, Any]) -> None:
     # An event of --json-stream takes its place in the document that --json would have written.
     kind, data = value["event"], value.get("data")
-    if kind == "start":
-        stream.clear()
     if kind == "interval":
         stream.setdefault("intervals", []).append(data)
     else:
@@ -119,8 +156,17 @@ def _add(stream: dict[str, Any], value: dict[str, Any]) -> None:
 
 
 def _made(run: dict[str, Any]) -> Iperf3:
+    try:
+        return _read(run)
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+        raise CaptureError(f"no run of iperf3: {type(error).__name__} at {error}") from None
+
+
+def _read(run: dict[str, Any]) -> Iperf3:
     start, end = run.get("start") or {}, run.get("end") or {}
     test = start.get("test_start") or {}
+    is_reverse = bool(test.get("reverse"))
+    is_server = "connecting_to" not in start and "accepted_connection" in start
     cpu = end.get("cpu_utilization_percent") or {}
     # With --bidir each interval has a sum of either direction.
     sums = [
@@ -133,7 +179,10 @@ def _made(run: dict[str, Any]) -> Iperf3:
         [
             {"start_s": float(one["start"]), "end_s": float(one["end"])}
             | _counted(one)
-            | {"is_omitted": bool(one.get("omitted")), "is_sender": bool(one.get("sender", True))}
+            | {
+                "is_omitted": bool(one.get("omitted")),
+                "is_sender": bool(one.get("sender", is_server == is_reverse)),
+            }
             for one in sums
         ]
     )
@@ -146,8 +195,8 @@ def _made(run: dict[str, Any]) -> Iperf3:
     return Iperf3(
         version=str(start.get("version", "")).removeprefix("iperf "),
         protocol=str(test.get("protocol", "")),
-        is_server="connecting_to" not in start and "accepted_connection" in start,
-        is_reverse=bool(test.get("reverse")),
+        is_server=is_server,
+        is_reverse=is_reverse,
         error=None if run.get("error") is None else str(run["error"]),
         intervals=intervals,
         totals=totals,
@@ -156,4 +205,7 @@ def _made(run: dict[str, Any]) -> Iperf3:
 
 
 def _counted(one: dict[str, Any]) -> dict[str, float]:
-    return {ours: float(one[theirs]) for theirs, ours in _TOTALS.items() if theirs in one}
+    counted = {ours: float(one[theirs]) for theirs, ours in _TOTALS.items() if theirs in one}
+    if not all(map(math.isfinite, counted.values())):
+        raise ValueError("a count that is no number")
+    return counted

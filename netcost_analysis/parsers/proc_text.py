@@ -1,6 +1,7 @@
-"""Files of /proc that host.Snapshot has no table of: schedstat, and a task's stat."""
+"""Files of /proc that host.Snapshot has no table of: schedstat, and those of a task."""
 
 import re
+from contextlib import suppress
 from typing import NamedTuple
 
 import pandas as pd
@@ -13,6 +14,8 @@ _SCHEDSTAT = (
 )
 # Counters of 64 bits in at most 20 digits; more of them is not the kernel's.
 _COUNTER = re.compile(r"-?[0-9]{1,20}$")
+_PID = re.compile("[0-9]{1,9}")
+_RUN_NS = re.compile("[0-9]{1,19}")
 
 
 def parse_schedstat(text: str) -> pd.DataFrame:
@@ -113,3 +116,57 @@ def parse_task_stat(line: str) -> TaskStat:
     if not (opened and closed and numbers and all(map(_COUNTER.match, [pid, *numbers]))):
         raise CaptureError("no line of /proc/PID/stat")
     return TaskStat(int(pid), comm, words[0], *map(int, numbers))
+
+
+def parse_victim_stat(text: str) -> dict[str, TaskStat]:
+    """A bundle's victim_stat: by "began" and "ended" the line of /proc/PID/stat read then.
+
+    Lines that are none are left out.
+    """
+    stats = {}
+    for line in text.splitlines():
+        # "ended AT_NS LINE".
+        when, _, rest = line.partition(" ")
+        with suppress(CaptureError):
+            stats[when] = parse_task_stat(rest.partition(" ")[2])
+    return stats
+
+
+class TaskFiles(NamedTuple):
+    """What one sample of tasks' files says.
+
+    Attributes
+    ----------
+    pids : set of int
+        Whose files were read.
+    run_ns : dict of int to int or None
+        By pid what its schedstat says that it ran, in order of the text; None where the kernel
+        wrote something else.
+    """
+
+    pids: set[int]
+    run_ns: dict[int, int | None]
+
+
+def parse_task_files(text: str) -> TaskFiles:
+    """Lines "PID FILE TEXT" of netcost-record's samples, FILE one of stat, schedstat, status.
+
+    Parameters
+    ----------
+    text : str
+        One sample.
+
+    Returns
+    -------
+    TaskFiles
+        Its tasks.
+    """
+    lines = [words for line in text.splitlines() if (words := line.split())]
+    named = [(int(words[0]), words[1:]) for words in lines if _PID.fullmatch(words[0])]
+    run_ns = {
+        # "PID schedstat RUN_NS WAIT_NS SLICES".
+        pid: int(words[1]) if len(words) == 4 and _RUN_NS.fullmatch(words[1]) else None
+        for pid, words in named
+        if words[:1] == ["schedstat"]
+    }
+    return TaskFiles({pid for pid, _ in named}, run_ns)

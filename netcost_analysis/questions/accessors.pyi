@@ -37,7 +37,7 @@ class RecordingCompleteness:
     def coverages(self) -> Answer[Coverages]:
         """How much of the timeline was recorded, has a known owner, and how many packets were timed."""
 
-    def provenance(self) -> Answer[Provenance]:
+    def provenance(self, *, experiment: Any = ...) -> Answer[Provenance]:
         """What these figures are of, and what made them: a checksum, and versions."""
 
     def recording(self) -> Answer[Recording]:

@@ -26,6 +26,7 @@ from ..timeline.facts import FACTS, groups
 from .inputs import preload
 
 if TYPE_CHECKING:
+    from ..timeline.timeline import Timeline
     from .answer import Answer
 
 Given = ParamSpec("Given")
@@ -62,7 +63,9 @@ class Question(Generic[Given, Result]):
 
     name; topic: the folder of its module; function; needs: the tracepoints and facts
     (timeline/facts.py) without which it has no answer, within a tuple any of them; check: raises
-    CaptureError where its first argument lacks what only its files show, and is quick; inputs: the
+    CaptureError where its first argument lacks what only its files show, and is quick; seen: raises
+    CaptureError where a timeline's events, which capture.ask does not read, show nothing that it is
+    about; inputs: the
     tables whose rows it reads (inputs.py); main_columns: those that a narrow table keeps, the most
     important first; shares: columns that are shares and not called so; main: the name of the part
     that is an answer's frame, None for its first table; rows: how many of the frame a page shows;
@@ -76,6 +79,7 @@ class Question(Generic[Given, Result]):
         topic: str | None,
         needs: tuple[Need, ...],
         check: Callable[[Any], object] | None,
+        seen: "Callable[[Timeline], object] | None",
         inputs: tuple[str, ...],
         main_columns: tuple[str, ...],
         shares: tuple[str, ...],
@@ -86,7 +90,7 @@ class Question(Generic[Given, Result]):
         self.function = function
         self.name = function.__name__
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
-        self.needs, self.check, self.inputs = needs, check, inputs
+        self.needs, self.check, self.seen, self.inputs = needs, check, seen, inputs
         self.main_columns, self.shares = main_columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
@@ -204,6 +208,7 @@ def question(
     topic: str | None = None,
     needs: tuple[Need, ...] = (),
     check: Callable[[Any], object] | None = None,
+    seen: "Callable[[Timeline], object] | None" = None,
     inputs: tuple[str, ...] = (),
     main_columns: tuple[str, ...] = (),
     shares: tuple[str, ...] = (),
@@ -218,6 +223,7 @@ def question(
             topic=topic,
             needs=needs,
             check=check,
+            seen=seen,
             inputs=inputs,
             main_columns=main_columns,
             shares=shares,

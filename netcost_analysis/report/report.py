@@ -113,7 +113,7 @@ def _nbformat() -> Any:
     return nbformat
 
 
-def _set_parameters(book: Any, values: dict[str, int | str], notebook: str) -> None:
+def _set_parameters(book: Any, values: Mapping[str, int | str | None], notebook: str) -> None:
     # papermill's convention, so that papermill can run the same notebooks.
     from nbformat.v4 import new_code_cell
 
@@ -121,6 +121,9 @@ def _set_parameters(book: Any, values: dict[str, int | str], notebook: str) -> N
         i for i, cell in enumerate(book.cells) if "parameters" in cell.metadata.get("tags", [])
     ]
     known = "\n".join(book.cells[i].source for i in tagged)
+    if re.search(r"^experiment\s*=", known, re.MULTILINE):
+        # The one that a notebook names is for its own capture, and no other's.
+        values = {"experiment": None} | dict(values)
     for name in values:
         if name != "path" and not re.search(rf"^{name}\s*=", known, re.MULTILINE):
             raise NotebookError(f"{notebook} has no parameter {name}")

@@ -1,6 +1,7 @@
 import pytest
 
-from netcost_analysis.capture.accounting import accounting, parse_kernel_config
+from netcost_analysis.capture.accounting import accounting
+from netcost_analysis.parsers.settings import parse_kernel_config
 
 
 def of(*names: str) -> object:

@@ -21,6 +21,7 @@ from netcost_analysis import (
     parse_schedstat,
     parse_task_stat,
 )
+from netcost_analysis.parsers.iperf3 import iperf3_sent
 from support.host import ROOT, require_tool
 
 MPSTAT_12H = """\
@@ -265,6 +266,50 @@ def test_iperf3_streams_events() -> None:
     assert streamed.totals.index.tolist() == ["sent"]
     failed = parse_iperf3(json.dumps({"event": "error", "data": "unable to connect"}))
     assert failed.error == "unable to connect"
+
+
+def test_what_iperf3_sent_whatever_stands_beside_it() -> None:
+    run = iperf3_run(error="interrupt - the client has terminated")
+    sums = run["intervals"][0]["sum"]  # type: ignore[index]
+    run["intervals"] = [{"sum": sums}, {"sum": sums | {"omitted": False, "packets": 4}}]
+    events = [{"event": "start", "data": run["start"]}]
+    events += [{"event": "interval", "data": one} for one in run["intervals"]]
+    stream = "\n".join(map(json.dumps, [*events, {"event": "end", "data": {}}]))
+    pretty = json.dumps(run, indent=1)
+    for text in (
+        json.dumps(run),
+        f"iperf3: {{warning}} x\n{pretty}\niperf3: {{error}}",
+        stream,
+        f"{stream}\n{pretty}",
+    ):
+        assert iperf3_sent(text) == (600, 7)
+    again = {"start": {"version": "iperf 3.13", "connecting_to": {}}}
+    assert iperf3_sent(f"{pretty}\n{json.dumps(run | again)}\n{stream}") == (1800, 21)
+
+
+def test_what_iperf3_sent_is_what_it_sent() -> None:
+    # An old iperf3 does not say of a sum whose it is: a client sends unless asked to receive.
+    ends = {"start": 0, "end": 1}
+    for start, said, sent in (
+        ({"connecting_to": {}}, {"sender": True}, 9),
+        ({"connecting_to": {}}, {"sender": False}, None),
+        ({"connecting_to": {}}, {}, 9),
+        ({"connecting_to": {}, "test_start": {"reverse": 1}}, {}, None),
+        ({"accepted_connection": {}}, {}, None),
+        ({"accepted_connection": {}, "test_start": {"reverse": 1}}, {}, 9),
+    ):
+        run = {"start": start, "intervals": [{"sum": ends | {"bytes": 9} | said}]}
+        assert iperf3_sent(json.dumps(run)) == (sent, None)
+    run["intervals"] = [{"sum": ends | {"bytes": float("inf"), "sender": True}}]
+    for other in ("", "sent 5 datagrams", "{", "[1]", '{"end": 3}', "{" * 100_000, json.dumps(run)):
+        assert iperf3_sent(other) == (None, None)
+
+
+def test_iperf3_after_broken_documents() -> None:
+    # Each of them is read to its end, from each line: so deep that this takes long, none is read.
+    run, opened = json.dumps(iperf3_run()), '{"a":[\n'
+    assert iperf3_sent(f"{opened * 3}\n{run}") == (300, 3)
+    assert iperf3_sent(f"{opened * 300}{'0,' * 10_000}\n{run}") == (None, None)
 
 
 @pytest.mark.parametrize(

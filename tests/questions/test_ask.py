@@ -2,9 +2,11 @@
 
 import inspect
 import re
+import shlex
+import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -126,7 +128,62 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     unanswered = ask.completeness.unanswered()
     assert "poll_costs" in set(unanswered.frame["question"])
     assert "rate_curve" not in set(unanswered.frame["question"])
-    assert "--profile light" in unanswered.words
+    assert recorded_again(unanswered)["--profile"] == "anatomy"
+
+
+def recorded_again(unanswered: Any) -> dict[str, str]:
+    # The options of the one line of netcost-record that it says, each known to netcost-record.
+    [line] = re.findall(r"^    (.*)$", unanswered.words, re.MULTILINE)
+    program, *words = shlex.split(line)
+    assert (ROOT / program).is_file()
+    # What `netcost-record --help` prints; running it is for live tests.
+    usage = (ROOT / "capture" / "lib" / "usage.sh").read_text()
+    given = zip(words, [*words[1:], ""], strict=True)
+    options = {name: value for name, value in given if name.startswith("-")}
+    for name in options:
+        assert re.search(rf"^\s+{name}[ ,]", usage, re.MULTILINE)
+    assert (ROOT / "capture" / "profiles" / f"{options['--profile']}.events").is_file()
+    return options
+
+
+@pytest.mark.parametrize(
+    ("path", "questions", "profile", "victim"),
+    [
+        # No packets were followed, and nobody read counters before and after.
+        (NIC, {"client_and_server", "device_totals"}, "anatomy", "-seconds 4 "),
+        (f"{NIC}/trace.perf.data", {"interfaces", "accounts"}, "anatomy", "-seconds 5 "),
+        ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen", "-seconds 5 "),
+    ],
+)
+def test_what_is_unanswered_ends_with_the_line_that_records_it(
+    path: str, questions: set[str], profile: str, victim: str
+) -> None:
+    unanswered = netcost.open_capture(ROOT / "sample-data" / path).ask.completeness.unanswered()
+    assert questions <= set(unanswered.frame["question"])
+    options = recorded_again(unanswered)
+    assert (options["-o"], options["--profile"]) == ("DIR", profile)
+    assert victim in options["--victim"]
+    assert "--baseline" in options
+    assert ("--victim-cpu" in options) == (path == NIC)
+
+
+def test_a_pair_that_is_not_seen_can_be_named() -> None:
+    capture = kept(NIC)
+    missing = capture.ask.completeness.unanswered().frame.set_index("question")["missing"]
+    assert "no two tasks" in missing["client_and_server"]
+    sums = capture.timeline().sums()
+    tids = [int(tid) for tid in sums.loc[sums["tid"] > 0, "tid"].unique()[:2]]
+    named = capture.ask.processes.client_and_server(client=tids[0], server=tids[1])
+    assert named.frame["tid"].tolist() == tids
+
+
+@pytest.mark.parametrize("path", [NIC, "quiet-interface.netcost.tar.zst"])
+def test_what_is_not_unanswered_is_answered(path: str) -> None:
+    capture = kept(path)
+    unanswered = set(capture.ask.completeness.unanswered().frame["question"])
+    for name in sorted(set(ALL) - unanswered):
+        if questions()[name].sources != ("Experiment",):
+            assert capture.ask(name).refusal is None
 
 
 def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
@@ -223,6 +280,18 @@ def test_the_checksum_is_the_files(tmp_path: Path) -> None:
     found = netcost.open_capture(path).ask.completeness.provenance()
     assert found.result.sha256 == hashlib.sha256(Path(path).read_bytes()).hexdigest()
     assert found.result.sha256 in found.words
+
+
+def test_the_checksum_of_an_experiment_is_of_all_its_files() -> None:
+    folder = ROOT / "sample-data" / "nic-guest"
+    experiment = netcost.open_experiment(folder)
+    asked = kept(NIC).ask.completeness.provenance(experiment=experiment)
+    line = "find . -type f | LC_ALL=C sort | xargs sha256sum | sha256sum"
+    digest = subprocess.run(
+        ["sh", "-c", line], cwd=folder, check=True, capture_output=True, text=True
+    ).stdout.split()[0]
+    assert f"nic-guest, SHA-256 `{digest}`" in asked.words
+    assert "nic-guest" not in kept(NIC).ask.completeness.provenance().words
 
 
 # What depends on what happened, and not on what was recorded.

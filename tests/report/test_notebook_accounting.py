@@ -70,6 +70,8 @@ def test_without_a_calibration_the_accounts_are_left(
 ) -> None:
     told = tell(doctored(tmp_path / "b"), monkeypatch)
     assert "No calibration is at hand: <code>capture/lab/hidden-cost -o DIR</code>" in told.text
+    assert "hidden_cost is asked of an experiment" in told.text
+    assert "hidden_cost_predictions is asked of an experiment" in told.text
     assert "By the work that it did, openssl got <strong>60.0 %</strong> of its CPU" in told.text
     assert told.pictures == [
         "What each account says the victim got",

@@ -30,7 +30,7 @@ from support.perfdata import happenings as h
 from support.perfdata import tracepoints as t
 from support.robbed import robbed, written
 from support.told import IDLE, NET_RX, OPENSSL, UDPSINK
-from support.told_notebook import Told, tell
+from support.told_notebook import Told, tell, told_by
 
 SCRIPT = ROOT / "notebooks" / "02-anatomy-and-batches.py"
 SAMPLE = ROOT / "sample-data" / "nic-guest" / "6.12-nic-1-flows.netcost.tar.zst"
@@ -124,9 +124,7 @@ def test_an_experiment_that_is_given_is_told(
         (str(mine), f"no step of {mine} was recorded with", WITHOUT),
         (None, WITHOUT, "no step of"),
     ):
-        source = SCRIPT.read_text().replace("experiment = None ", f"experiment = {given!r} ", 1)
-        monkeypatch.setattr(told_notebook, "SCRIPT", Source(source + "\nvictim = None\n"))
-        text = words(tell(path, monkeypatch).text)
+        text = words(told_by(SCRIPT, monkeypatch, path=str(path), experiment=given).text)
         assert says in text
         assert silent not in text
 

@@ -1,6 +1,5 @@
 """What the victim got, as a share of wall time: by its clock, by its work and by the trace."""
 
-import re
 from typing import TYPE_CHECKING
 
 from ...capture.manifest import Victim
@@ -10,7 +9,6 @@ if TYPE_CHECKING:
     from ...parsers.openssl import SpeedRun
     from ...timeline.timeline import Timeline
 
-_PID = re.compile("[0-9]{1,9}")
 _ELAPSED = "measure elapsed time instead of user CPU time"
 
 
@@ -80,9 +78,9 @@ def _comms(bundle: "Bundle") -> set[str]:
 def victim_pids(bundle: "Bundle") -> set[int]:
     # The victim's, and those of its children that a sample found.
     from ...parsers.counters import readings
+    from ...parsers.proc_text import parse_task_files
 
     pids = {bundle.victim.pid} if bundle.victim and bundle.victim.pid is not None else set()
     for reading in readings(bundle, "victim", sides=False):
-        words = (line.partition(" ")[0] for line in reading.text.splitlines())
-        pids |= {int(word) for word in words if _PID.fullmatch(word)}
+        pids |= parse_task_files(reading.text).pids
     return pids

@@ -1,18 +1,15 @@
 # The scheduler's own count of what the victim ran, and what every account of it is made of.
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..._native import CaptureError
 from ...capture.manifest import Victim
 from ...parsers.counters import readings
-from ...parsers.proc_text import parse_schedstat
+from ...parsers.proc_text import parse_schedstat, parse_task_files
 from .counts import NAN, seconds_between
 
 if TYPE_CHECKING:
     from ...capture.bundle import Bundle
-
-_RUN_NS = re.compile("[0-9]{1,19}")
 
 
 class Row(NamedTuple):
@@ -27,27 +24,24 @@ class Row(NamedTuple):
 
 def schedstat(bundle: "Bundle") -> Row:
     """The scheduler's run time of the victim, by the last reading of its own while it ran."""
-    # "PID schedstat RUN_NS WAIT_NS SLICES".
     victim = bundle.victim or Victim()
     start, end, pid = victim.start_ns, victim.end_ns, victim.pid
     source = "run time in /proc/PID/schedstat, at the last sample of the run, over its wall time"
     if start is None or end is None or pid is None:
         return _cpu_schedstat(bundle)
     for reading in reversed(readings(bundle, "victim", sides=False)):
-        lines = [
-            w for line in reading.text.splitlines() if (w := line.split())[1:2] == ["schedstat"]
-        ]
+        run_ns = parse_task_files(reading.text).run_ns
         at = (reading.begin_ns + reading.end_ns) / 2
         if not start < at <= end:
             continue
-        if len(lines) > 1:
+        if len(run_ns) > 1:
             # A shell and its children, of which some may have come and gone.
             return _cpu_schedstat(bundle)
-        words = lines[0] if lines else []
-        if len(words) == 5 and words[0] == str(pid) and _RUN_NS.fullmatch(words[2]):
+        ran_ns = run_ns.get(pid)
+        if ran_ns is not None:
             # When within the reading its file was read, nobody knows.
             step = (reading.end_ns - reading.begin_ns) / (at - start)
-            return Row(min(float(words[2]) / (at - start), 1.0), step, source=source)
+            return Row(min(ran_ns / (at - start), 1.0), step, source=source)
     return _cpu_schedstat(bundle)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ..._native import CaptureError
 from ...capture.manifest import Victim
 from ...parsers.mpstat_times import intervals_within
-from ...parsers.proc_text import TaskStat, parse_task_stat
+from ...parsers.proc_text import parse_victim_stat
 from .counts import NAN, Counted
 from .got_shares import ticks_share, times_of_its_own, traced_share, work_share
 from .run_time import Row
@@ -85,7 +85,7 @@ def system(bundle: "Bundle") -> Row:
 
 def _charged(bundle: "Bundle") -> tuple[float, float, str]:
     # Seconds of user and of system time, and where they are from.
-    stats = _victim_stats(bundle)
+    stats = parse_victim_stat(bundle.text("victim_stat") or "")
     if "ended" in stats:
         # The shell's that waited for it: its children's times are the victim's.
         ended = stats["ended"]
@@ -99,17 +99,6 @@ def top_share(bundle: "Bundle") -> float | None:
     """What top showed of the bundle's victim: utime + stime over its wall time; None if unknown."""
     shown = task_stat(bundle).got if bundle.victim else NAN
     return None if math.isnan(shown) else shown
-
-
-def _victim_stats(bundle: "Bundle") -> dict[str, TaskStat]:
-    stats = {}
-    for line in (bundle.text("victim_stat") or "").splitlines():
-        when, _, rest = line.partition(" ")
-        try:
-            stats[when] = parse_task_stat(rest.partition(" ")[2])
-        except CaptureError:
-            continue
-    return stats
 
 
 def cpu_stat(counts: Counted) -> Row:

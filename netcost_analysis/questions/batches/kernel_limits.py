@@ -1,11 +1,13 @@
 # The kernel's own limits on a softirq, as the host had them set.
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...capture.capture import Capture
 from ...errors import ArgumentError
+from ...parsers.settings import parse_sysctls
 from ..question import question
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def limits_of(
 
 def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
     before, after = (
-        _parsed(bundle.text(f"{side}/settings/sysctl_net_core") or "")
+        _known(parse_sysctls(bundle.text(f"{side}/settings/sysctl_net_core") or ""))
         for side in ("before", "after")
     )
     if before:
@@ -141,17 +143,12 @@ def _settings(bundle: "Bundle") -> tuple[dict[str, int], str]:
     sysctls = bundle.manifest.host.sysctls
     if sysctls is None:
         return {}, "none recorded"
-    known = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
-    return {name: value for name, value in known.items() if value}, "manifest.json, host.sysctls"
+    return _known(sysctls), "manifest.json, host.sysctls"
 
 
-def _parsed(text: str) -> dict[str, int]:
-    found = {}
-    for name in _SYSCTLS:
-        line = re.search(rf"^net\.core\.{name}\s*=\s*(\d{{1,9}})\s*$", text, re.MULTILINE)
-        if line and int(line[1]):
-            found[name] = int(line[1])
-    return found
+def _known(sysctls: Mapping[str, Any]) -> dict[str, int]:
+    numbers = {name: _number(sysctls.get(f"net.core.{name}")) for name in _SYSCTLS}
+    return {name: number for name, number in numbers.items() if number}
 
 
 def _number(value: Any) -> int | None:

@@ -9,6 +9,7 @@ from ..question import question
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
+    from ...capture.experiment import Experiment
     from ..answer import Answer
 
 _LIBRARIES = ("pandas", "numpy", "scipy", "matplotlib")
@@ -18,30 +19,35 @@ class Provenance(NamedTuple):
     """What figures are of, and what made them.
 
     path; sha256: of the file, or of a folder's recording (None for standard input, and for a
-    recording that is a folder itself). netcost, python: their versions; libraries: others,
-    with theirs.
+    recording that is a folder itself). experiment, experiment_sha256: of its file, or of what
+    sha256sum prints of the files of its folder in the order of their names; None where none was
+    given. netcost, python: their versions; libraries: others, with theirs.
     """
 
     path: str
     sha256: str | None
+    experiment: str | None
+    experiment_sha256: str | None
     netcost: str
     python: str
     libraries: tuple[str, ...]
 
 
 @question(rows=0)
-def provenance(capture: "Capture") -> Provenance:
+def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Provenance:
     """What these figures are of, and what made them: a checksum, and versions.
 
     Parameters
     ----------
     capture : Capture
         The recording.
+    experiment : Experiment, optional
+        What else figures are of.
 
     Returns
     -------
     Provenance
-        path, sha256, netcost, python, libraries.
+        path, sha256, experiment, experiment_sha256, netcost, python, libraries.
 
     Notes
     -----
@@ -52,6 +58,8 @@ def provenance(capture: "Capture") -> Provenance:
     return Provenance(
         path=capture.path,
         sha256=_checksum(capture),
+        experiment=str(experiment.path) if experiment else None,
+        experiment_sha256=_checksum_of_all(experiment.path) if experiment else None,
         netcost=__version__,
         python=".".join(map(str, sys.version_info[:3])),
         libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
@@ -67,8 +75,22 @@ def _checksum(capture: "Capture") -> str | None:
     path = Path(capture.path)
     if path.is_dir() and capture.bundle is not None:
         path = capture.bundle.trace
-    if not path.is_file():
-        return None
+    return _digest(path) if path.is_file() else None
+
+
+def _checksum_of_all(path: Path) -> str:
+    if path.is_file():
+        return _digest(path)
+    import hashlib
+
+    whole = hashlib.sha256()
+    names = (str(one.relative_to(path)) for one in path.rglob("*") if one.is_file())
+    for name in sorted(names):
+        whole.update(f"{_digest(path / name)}  ./{name}\n".encode(errors="surrogateescape"))
+    return whole.hexdigest()
+
+
+def _digest(path: Path) -> str:
     import hashlib
 
     with path.open("rb") as file:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.links import bundle_devices, listed_objects, whole
+from ...capture.links import bundle_devices, listed_objects
 from ...parsers.counters import counters, deltas
+from ...parsers.ethtool import parse_ethtool_statistics
+from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
 from ..inputs import once
 from ..question import question
 from .device_traffic import summed
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
 COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
 _NET_DEV = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
 _SOFTNET = ["dropped", "time_squeeze", "flow_limit_count"]
-_QDISC = ["drops", "overlimits", "requeues"]
-_LEVELS = ["backlog", "qlen"]
 # So many that grew are listed.
 _MOST = 12
 # Drivers name their statistics as they like; these words are of packets that found no room.
@@ -29,7 +29,6 @@ _DRIVER = re.compile(
     r"|out_of_buf|full|busy|stopped|wqe_err|timeout|kick_?miss",
     re.IGNORECASE,
 )
-_STATISTIC = re.compile(r"^[ \t]*(\S.{0,200}?): ([0-9]{1,18})$", re.MULTILINE)
 
 
 @once
@@ -107,7 +106,7 @@ def tidy(rows: list[dict[str, Any]]) -> pd.DataFrame:
         frame[name] = frame[name].astype(object).where(frame[name].notna(), None)
     seconds = frame["interval_ns"].astype("Float64") / 1e9
     rate = frame["count"].astype("Float64") / seconds.mask(seconds <= 0)
-    frame["per_s"] = rate.mask(frame["counter"].isin(_LEVELS))
+    frame["per_s"] = rate.mask(frame["counter"].isin(QDISC_LEVELS))
     return frame.sort_values("count", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -161,7 +160,7 @@ def _driver(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
             continue
         if texts[0] is None or texts[1] is None:
             continue
-        first, last = (statistics(text or "") for text in texts)
+        first, last = (parse_ethtool_statistics(text or "") for text in texts)
         span = _span(bundle, name)
         for counter in last:
             if counter in first and _DRIVER.search(counter):
@@ -178,11 +177,6 @@ def _driver(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
     return rows
 
 
-def statistics(text: str) -> dict[str, int]:
-    # What `ethtool -S` printed: counter to value.
-    return {name: int(value) for name, value in _STATISTIC.findall(text)}
-
-
 def _qdisc(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
     name = f"tc_qdisc{ending}.json"
     first, last = (qdiscs(listed_objects(bundle, f"{side}/{name}")) for side in ("before", "after"))
@@ -192,25 +186,11 @@ def _qdisc(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
         # Made anew meanwhile: what it counted before is gone.
         then = first.get((device, kind, handle))
         base = {"layer": "qdisc", "device": device, "interval_ns": span}
-        for counter in (*_QDISC, *_LEVELS):
+        for counter in (*QDISC_COUNTERS, *QDISC_LEVELS):
             now, was = fields.get(counter), None if then is None else then.get(counter)
             if now is None or was is None:
                 continue
-            count = max(now, was) if counter in _LEVELS else now - was
-            row = base | {"counter": counter if counter in _LEVELS else f"{kind} {counter}"}
+            count = max(now, was) if counter in QDISC_LEVELS else now - was
+            row = base | {"counter": counter if counter in QDISC_LEVELS else f"{kind} {counter}"}
             rows.append(row | {"count": count if count >= 0 else None})
     return rows
-
-
-def qdiscs(listed: list[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, int | None]]:
-    # Of `tc -s -j qdisc` those at the root and at ingress: (device, kind, handle) to counters. What
-    # those below the root count the root counts as well.
-    return {
-        (one["dev"], one["kind"], str(one.get("handle"))): {
-            name: whole(one.get(name)) for name in (*_QDISC, *_LEVELS)
-        }
-        for one in listed
-        if isinstance(one.get("dev"), str)
-        and isinstance(one.get("kind"), str)
-        and (one.get("root") is True or one["kind"] in ("ingress", "clsact"))
-    }

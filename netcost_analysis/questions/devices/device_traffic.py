@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.links import queue_settings
 from ...parsers.counters import counters, deltas
+from ...parsers.queues import queue_settings
 from ..inputs import once
 from ..question import each, question
 from .parts import of_device

@@ -13,7 +13,7 @@ from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
 from .context_switches import context_switches
-from .endpoints import NEEDS, require_endpoints
+from .endpoints import NEEDS, require_endpoints, require_pair
 from .keys import in_window
 from .recorded import RECEIVED
 from .run_queue import waited_within
@@ -34,6 +34,7 @@ _MORE = 0.1
 
 @question(
     needs=NEEDS,
+    seen=require_pair,
     inputs=("softirqs", "polls", "slices", "migrations"),
     main_columns=(
         "side",

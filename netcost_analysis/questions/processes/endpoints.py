@@ -3,7 +3,7 @@
 import pandas as pd
 
 from ..._native import CaptureError
-from ...capture.requires import unmet
+from ...capture.requires import ProfileError, unmet
 from ...timeline.aggregate import of_tasks
 from ...timeline.facts import groups
 from ...timeline.task import Task
@@ -26,6 +26,12 @@ def endpoints(timeline: Timeline) -> tuple[int, ...]:
     return tuple(int(tid) for tid in pair) if pair and ran.issuperset(pair) else ()
 
 
+def require_pair(timeline: Timeline) -> None:
+    # Raises CaptureError where no pair is seen. Of a very large capture only the answer tells.
+    if timeline.excerpt is timeline:
+        require_endpoints(traffic_parts(timeline), None, None)
+
+
 def require_endpoints(
     parts: pd.DataFrame, client: Task | None, server: Task | None
 ) -> tuple[Task, Task]:
@@ -40,9 +46,10 @@ def require_endpoints(
         return client, server
     pair = chosen_endpoints(parts, client, server)
     if pair is None:
-        raise CaptureError(
+        raise ProfileError(
             "no two tasks of this host were seen to send packets to each other; name them "
-            "(client, server), or record with --profile anatomy, which follows packets"
+            "(client, server), or record with --profile anatomy, which follows packets",
+            "anatomy",
         )
     return pair[0] if client is None else client, pair[1] if server is None else server
 

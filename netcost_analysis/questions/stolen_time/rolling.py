@@ -37,7 +37,7 @@ _UNKNOWN = 0.1
         "stolen_share",
         "stolen_ns",
         "on_cpu_ns",
-    )
+    ),
 )
 def rolling_stolen(
     timeline: Timeline,

@@ -1,18 +1,17 @@
 """What an event costs: measured by this bundle, by its recorder, or elsewhere."""
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..._native import CaptureError
+from ...parsers.preflight import parse_preflight_cost
 from ..question import question
 from .calibration import PUBLISHED_NS, calibrated
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
 
-_PREFLIGHT = re.compile(r"^cost\s.*?(\d+) ns an event \((.*?)\)", re.MULTILINE)
 _COLUMNS = ("event_ns", "event_low_ns", "event_high_ns")
 
 
@@ -91,11 +90,11 @@ def _calibration(capture: "Capture") -> list[dict[str, Any]]:
 
 def _preflight(capture: "Capture") -> list[dict[str, Any]]:
     text = capture.bundle.text("preflight.txt") if capture.bundle else None
-    match = _PREFLIGHT.search(text or "")
-    if match is None:
+    found = parse_preflight_cost(text or "")
+    if found is None:
         return []
-    ns, hot, cold = int(match[1]), *PUBLISHED_NS
-    here = "measured here" in match[2]
+    ns, hot, cold = found.event_ns, *PUBLISHED_NS
+    here = "measured here" in found.how
     source = "preflight" if here else "preflight, elsewhere"
     low = ns if here else min(ns, hot)
-    return [_row(source, ns, low, max(ns, cold), None, True, match[2])]
+    return [_row(source, ns, low, max(ns, cold), None, True, found.how)]

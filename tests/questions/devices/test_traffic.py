@@ -18,7 +18,6 @@ from netcost_analysis.questions.devices import (
     device_traffic,
     interfaces,
 )
-from netcost_analysis.questions.devices.device_saturation import qdiscs, statistics
 from netcost_analysis.questions.devices.device_traffic import carried
 from support.device_bundles import addressed, bundle, link, net_dev, opened
 from support.host import ROOT
@@ -440,10 +439,3 @@ def test_ip_beside_a_naive_reading_of_its_file() -> None:
         assert known.loc[one["ifname"], "mac"] == one["address"]
         assert known.loc[one["ifname"], "mtu"] == one["mtu"]
         assert bool(known.loc[one["ifname"], "up"]) == ("UP" in one["flags"])
-
-
-def test_parsers_of_ethtool_and_tc() -> None:
-    text = "NIC statistics:\n     rx0_drops: 3\n     [0]: rx: 4\n     name: many\n"
-    # bnxt_en and others begin a ring's counter with its number.
-    assert statistics(text) == {"rx0_drops": 3, "[0]: rx": 4}
-    assert qdiscs([{"dev": 3, "kind": "fq", "root": True}, {"dev": "a", "kind": "fq"}]) == {}

@@ -8,7 +8,6 @@ from netcost_analysis.questions.processes.softirq_time import softirq_rows
 from netcost_analysis.questions.processes.traffic_owners import owned
 from netcost_analysis.questions.processes.traffic_pairs import pairs_of
 from netcost_analysis.questions.processes.traffic_parts import parts_of
-from netcost_analysis.questions.processes.transferred import iperf3_sent
 
 CLIENT, SERVER, OTHER, KSOFTIRQD = 10, 20, 30, 14
 NAMES = {CLIENT: "client", SERVER: "server", OTHER: "other", KSOFTIRQD: "ksoftirqd/0", 0: "swapper"}
@@ -227,16 +226,3 @@ def test_threads_that_exist_for_it_lose_nothing() -> None:
     assert found.foreign["comm"] == "openssl"
     assert found.known_by_share == {"wake-up": 1.0}
     assert owned(owners[:1]).foreign is None
-
-
-def test_what_iperf3_sent() -> None:
-    interval = '{"sum": {"bytes": 1400, "packets": %d, "sender": true, "omitted": %s}}'
-    text = (
-        f'\n{{"intervals": [{interval % (1, "true")}, {interval % (2, "false")}]}}\niperf3: error'
-    )
-    assert iperf3_sent(text) == (2800, 3)
-    assert iperf3_sent('{"intervals": [{"sum": {"bytes": 9, "sender": true}}]}') == (9, None)
-    assert iperf3_sent('{"intervals": [{"sum": {"bytes": 9, "sender": false}}]}') == (None, None)
-    for other in ("", "sent 5 datagrams", "{", "[1]", '{"intervals": 3}', '{"intervals": [3]}'):
-        assert iperf3_sent(other) == (None, None)
-    assert iperf3_sent("{" * 100_000) == (None, None)

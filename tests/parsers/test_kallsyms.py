@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from netcost_analysis.capture.kallsyms import parse_kallsyms
+from netcost_analysis.parsers.kallsyms import parse_kallsyms
 
 TEXT = """ffffffff81000000 T _text
 ffffffffc0000000 t tcp_probe\t[tcp_probe]

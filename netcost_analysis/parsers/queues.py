@@ -1,0 +1,33 @@
+# Files of /sys/class/net as netcost-record lists them in settings/queues, "PATH VALUE" each.
+
+import re
+from typing import Any
+
+_QUEUES = re.compile(r"/sys/class/net/([^/\s]+)/(?:queues/(rx|tx)-\d{1,6}/)?(\w+) (.*)")
+
+
+def queue_settings(text: str) -> dict[str, dict[str, Any]]:
+    """What settings/queues says by device: mtu, rx_queues, rps, threaded, speed_bits_per_s."""
+    found: dict[str, dict[str, Any]] = {}
+    for line in text.splitlines():
+        match = _QUEUES.fullmatch(line)
+        if match is None:
+            continue
+        name, direction, key, value = match.groups()
+        fields = found.setdefault(name, {})
+        if direction == "rx" and key == "rps_cpus":
+            fields["rx_queues"] = fields.get("rx_queues", 0) + 1
+            steered = bool(re.search(r"[1-9a-f]", value))
+            fields["rps"] = bool(fields.get("rps")) or steered
+        elif direction is None and key == "threaded":
+            fields["threaded"] = value == "1" if value in ("0", "1") else None
+        elif direction is None and key == "speed":
+            fields["speed_bits_per_s"] = _speed(value)
+    return found
+
+
+def _speed(value: str) -> int | None:
+    # Mbit/s; SPEED_UNKNOWN is -1, on some kernels printed unsigned.
+    if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) == 0:
+        return None
+    return int(value) * 1_000_000
