@@ -9,7 +9,7 @@ from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column
 from support.kept import kept, kept_experiment
-from support.typed import assert_whole
+from support.typed import assert_typed, assert_whole
 
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
@@ -61,6 +61,18 @@ def test_every_column_is_defined(name: str) -> None:
     # What a narrow terminal shows first is there; the keys of another by are not always.
     declared = {*questions()[name].main_columns, *questions()[name].shares}
     assert declared <= found | {"comm", "tid", "cpu"}
+
+
+# So a column has one type whatever was recorded.
+@pytest.mark.parametrize("sample", sorted(set(QUESTIONS.values())))
+def test_every_answer_has_the_declared_types(sample: str) -> None:
+    of_experiment = sample in ("nic-guest", "hidden-cost")
+    ask = (kept_experiment if of_experiment else kept)(sample).ask
+    answers = [ask(name) for name in questions()]
+    found = [answer for answer in answers if answer.refusal is None]
+    assert found
+    for answer in found:
+        assert_typed(answer)
 
 
 @pytest.mark.parametrize("name", questions())
