@@ -100,5 +100,5 @@ def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
             # Of a bool pandas would make False.
             raise ValueError(f"{name} is null, and declared as {declared.type}")
         whole = declared.type.lower() == "int64" and values.dtype.kind == "f"
-        made[str(name)] = (values.round() if whole else values).astype(declared.dtype)
+        made[str(name)] = (values.round() if whole else values).astype(declared.dtype)  # type: ignore[arg-type]
     return frame.assign(**made)

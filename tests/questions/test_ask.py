@@ -88,7 +88,7 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
             getattr(answer, face)
     with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):
         answer.plot()
-    missing = ask.table.set_index("question")["missing"]
+    missing = ask.table.set_index("question")["why"]
     assert line in missing["poll_costs"]
     assert missing["network_cost"] == ""
     assert line in repr(ask)
@@ -97,6 +97,10 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     assert "poll_costs" in set(unanswered.frame["question"])
     assert "rate_curve" not in set(unanswered.frame["question"])
     assert "--profile light" in unanswered.words
+    codes = unanswered.frame.set_index("question")["missing"]
+    wanted = {"poll_costs": "events", "device_totals": "bundle", "accounts": "victim"}
+    assert {name: codes[name] for name in wanted} == wanted
+    assert set(ask.table["missing"]) == {"", "experiment", *wanted.values()}
 
 
 def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:

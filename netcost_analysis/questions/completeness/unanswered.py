@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 
-@question(main_columns=("question", "answers", "missing"), rows=40)
+@question(main_columns=("question", "answers", "why"), rows=40)
 def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     """Which questions this capture cannot answer, and what is missing for each.
 
@@ -24,8 +24,8 @@ def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     Returns
     -------
     pandas.DataFrame
-        A row per question: topic, question, answers (what it would say), missing. Questions of
-        experiments are in it only where nothing else is asked.
+        A row per question: topic, question, answers (what it would say), missing ("events",
+        "bundle", "victim", "files" or "recording"), why (the same in a sentence).
 
     Notes
     -----
