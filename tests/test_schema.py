@@ -1,6 +1,7 @@
 # Every column is declared once, with its type and unit; that answers have it: test_definitions.py.
 
 import re
+from collections import Counter
 
 import pandas as pd
 import pytest
@@ -22,6 +23,11 @@ def test_a_column_is_declared_whole(name: str) -> None:
     if re.search(r"(^|_)share$", name):
         assert (one.unit, one.type) == ("share", "float64")
     assert not one.instant or one.unit == "ns"
+
+
+def test_every_definition_is_of_one_name() -> None:
+    names = Counter(one.definition for one in columns().values())
+    assert not [definition for definition, many in names.items() if many > 1]
 
 
 def test_units() -> None:

@@ -214,7 +214,7 @@ def test_stolen_as_json_has_all_that_it_prints(netcost: Netcost, name: str) -> N
     }
     assert {question: answer[question] for question in asked} == asked
     for life in answer["lifetimes"]:
-        assert sum(life[part] for part in (*KNOWN, "unknown_ns")) == life["lifetime_max_ns"]
+        assert sum(life[part] for part in (*KNOWN, "unaccounted_ns")) == life["lifetime_max_ns"]
     one = netcost("stolen", sample, "--json", "--victim", "openssl").json
     assert one["network_cost"] == answer["network_cost"]
     (life,) = one["lifetimes"]
