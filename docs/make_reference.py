@@ -47,9 +47,9 @@ _TABLE_HEAD = "| question | answers | asked of | needs | parameters |\n|---|---|
 _COLUMNS_HEAD = """# Columns and figures
 
 Every column and figure of the answers: its type in pandas, what it counts, what it is. A name means
-the same in every table. Times in ns are lengths unless they are called instants, which are on the
-capture's clock; a share is of 1, and shown in percent. Written by `make reference` from
-`netcost_analysis/columns.toml`.
+the same in every answer; a table of an answer with several is named QUESTION.TABLE. Times in ns are
+lengths unless they are called instants, which are on the capture's clock; a share is of 1, and
+shown in percent. Written by `make reference` from `netcost_analysis/columns.toml`.
 """
 _STUB_HEAD = """# Written by `make reference` from the declarations of questions: not to be edited.
 

@@ -13,8 +13,16 @@ class AbsentError(ArgumentError):
     """An argument that names what another capture may have and this one has not: a task, a CPU."""
 
 
+class LackingError(CaptureError):
+    """A question that a capture cannot be asked; lacks: what is not there, in a word."""
+
+    def __init__(self, lacks: str, line: str) -> None:
+        self.lacks = lacks
+        super().__init__(line)
+
+
 # By name, for a notebook's kernel tells no more.
-REFUSALS = tuple(one.__name__ for one in (CaptureError, ArgumentError, AbsentError))
+REFUSALS = tuple(one.__name__ for one in (CaptureError, LackingError, ArgumentError, AbsentError))
 BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 

@@ -96,12 +96,15 @@ def command(
         capture = opened(path)
         source = capture if whole else capture.timeline(start, end, list(cpus) or None)
         answer = source.ask(question, **given)
-    answers = answer.parts
+    answers = {name: answer.tables.get(name, part) for name, part in answer.parts.items()}
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
             raise click.UsageError(f"{one.name} has no part {table!r}; it has {named}")
         answers = {table: answers[table]}
+    elif (output or columns is not None) and not answer.tables:
+        # Single figures are a table of one row.
+        answers = {"": answer.frame}
     if columns is not None:
         answers = _chosen(answers, columns, one.main)
     if output:
@@ -196,8 +199,6 @@ def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
     question, start_ns = answer.question, answer.start_ns
 
     for name, part in answers.items():
-        if isinstance(part, pd.Series):
-            part = part.to_frame(part.name or name)
         if isinstance(part, pd.DataFrame):
             _print_table(question, name, part, start_ns, wide)
         # Notes stand below, with those of the timeline.
@@ -208,7 +209,8 @@ def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
 def _print_table(
     question: "Question[Any, Any]", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
 ) -> None:
-    from ..display.figures import figures
+    from ..display.figures import figures, heading
+    from ..schema import is_instant
 
     most = _ON_A_TERMINAL if sys.stdout.isatty() else None
     if name or not len(frame):
@@ -216,11 +218,13 @@ def _print_table(
     missing = 0
     columns = 1
     if len(frame) or not name:
-        # By their own names, which docs/columns.md defines.
-        names = {str(one): str(one) for one in (*frame.index.names, *frame.columns)}
+        # By their own names, which docs/columns.md defines; but of instants, shown in seconds.
+        own = map(str, (*frame.index.names, *frame.columns))
+        names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
         table = figures(frame, start_ns, most, names, shares=question.shares)
         columns = len(table.header)
-        missing = show(table, by_importance(table, question.main_columns), wide)
+        main = [names[one] for one in question.main_columns if one in names]
+        missing = show(table, by_importance(table, main), wide)
     cut = most is not None and len(frame) > most
     rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
     left_out(missing, columns, rows)

@@ -110,7 +110,7 @@ class Answer(Generic[Result]):
         found = {}
         for name, part in self.parts.items():
             if isinstance(part, pd.Series):
-                part = part.to_frame(part.name or name)
+                part = typed(part.to_frame(part.name or name))
             if isinstance(part, pd.DataFrame):
                 found[name or self.question.name] = part
         return found
@@ -121,7 +121,7 @@ class Answer(Generic[Result]):
         import pandas as pd
 
         if not self.tables:
-            return pd.DataFrame([self.parts])
+            return typed(pd.DataFrame([self.parts]))
         return self.tables[self.question.main or next(iter(self.tables))]
 
     @property

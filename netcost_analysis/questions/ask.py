@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..errors import ArgumentError
+from ..capture.requires import MissingEventsError
+from ..errors import ArgumentError, LackingError
 from .answer import Answer
 from .question import SOURCES, Question
 
@@ -119,19 +120,31 @@ class Ask:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *TOPICS]
 
-    def _missing(self, asked: Question[Any, Any]) -> str:
-        # Why a question has no answer here, in a sentence; "" where nothing is missing.
+    def _missing(self, asked: Question[Any, Any]) -> tuple[str, str]:
+        # What is missing for an answer here, and why, in a sentence; "" where nothing is.
         try:
             self._sources(asked)
+        except MissingEventsError as error:
+            return "events", str(error)
+        except LackingError as error:
+            return error.lacks, str(error)
         except CaptureError as error:
-            return str(error)
-        return ""
+            # A check that reads what was kept beside a trace.
+            return "files", str(error)
+        return "", ""
 
     @property
     def table(self) -> "pd.DataFrame":
-        """A row per question: topic, question, answers, missing ("" for nothing), of_experiment."""
+        """A row per question: topic, question, answers, missing, why, of_experiment.
+
+        missing: "" for nothing, else "events", "bundle", "victim", "files" (what netcost-record
+        keeps, or a step's table, is not there or damaged), "experiment" or "recording" (it is asked
+        of one, and this is none). why: the same in a sentence.
+        """
         frame = listed()
-        frame["missing"] = [self._missing(one) for one in questions().values()]
+        found = [self._missing(one) for one in questions().values()]
+        frame["missing"] = [what for what, _ in found]
+        frame["why"] = [why for _, why in found]
         frame["of_experiment"] = [one.sources == ("Experiment",) for one in questions().values()]
         return frame
 
@@ -153,11 +166,12 @@ class Ask:
         # What the question is asked of, by type, in the order of its arguments.
         of_experiment = asked.sources == ("Experiment",)
         if of_experiment != (self._kind == "Experiment"):
-            raise CaptureError(
+            raise LackingError(
+                "experiment" if of_experiment else "recording",
                 f"{asked.name} is asked of an experiment: netcost.open_experiment(FOLDER).ask"
                 if of_experiment
                 else f"{asked.name} is asked of a recording, and {self._source.path} is an "
-                f"experiment: {self._source.step_to_name}"
+                f"experiment: {self._source.step_to_name}",
             )
         if of_experiment:
             if asked.check:
@@ -165,9 +179,10 @@ class Ask:
             return {"Experiment": self._source}
         capture = self._capture
         if "Bundle" in asked.sources and capture.bundle is None:
-            raise CaptureError(
+            raise LackingError(
+                "bundle",
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
-                "recording"
+                "recording",
             )
         asked.require(capture)
         given: dict[str, Callable[[], Any]] = {

@@ -116,7 +116,7 @@ def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
     sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
     said = netcost("ask", "squeezes", sample).out
     assert said.startswith(
-        "limits: netdev_budget 300; netdev_budget_usecs 8000; dev_weight 64; hz 250; "
+        "limits: netdev_budget 300; netdev_budget_usecs 8,000; dev_weight 64; hz 250; "
         "source before/settings/sysctl_net_core\n"
     )
     told = netcost("ask", "squeezes", sample, "--json").json["limits"]
@@ -135,6 +135,36 @@ def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
         assert frame["stolen_ns"][0] == stolen(
             package.open_capture(NIC).timeline()
         ).victims["stolen_ns"].iloc[0]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "column"),
+    [
+        (("caveats",), "notes"),
+        (("kernel_limits",), "netdev_budget"),
+        (("ledger", "--table", "on_cpu_ns"), "on_cpu_ns"),
+    ],
+)
+def test_figures_can_be_kept_too(
+    netcost: Netcost, tmp_path: Path, words: tuple[str, ...], column: str
+) -> None:
+    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
+        kept = tmp_path / f"kept{suffix}"
+        assert netcost("ask", words[0], NIC, *words[1:], "-o", str(kept)).code == 0
+        frame = read(kept)  # type: ignore[operator]
+        assert len(frame)
+        assert str(frame[column].iloc[0])
+    told = netcost("ask", words[0], NIC, *words[1:], "--columns", column, "--json").json
+    rows = told.get("on_cpu_ns", told) if isinstance(told, dict) else told
+    assert list(rows[0]) == [column]
+
+
+def test_instants_are_headed_by_what_they_are_shown_in(netcost: Netcost) -> None:
+    head, first, *_ = netcost("ask", "softirq_chains", NIC, "--columns", "entry_ns,cpu").out.split(
+        "\n"
+    )
+    assert head.split("  ")[0].strip() == "entry, s"
+    assert float(first.split()[0]) < 10
 
 
 def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost) -> None:
@@ -204,12 +234,16 @@ def test_figures_have_units() -> None:
             "napi": pd.array([0xFFFF888000000000], dtype="UInt64"),
             "wait_ns": pd.array([None], dtype="Int64"),
             "is_full": [True],
+            "polls": [9625],
+            "episode": [1234],
         }
     )
     table = figures(frame, start_ns=1_000_000_000)
     assert list(table.header) == [
         "start, s", "self", "slope", "stolen share", "polls/s", "napi", "wait", "is full",
+        "polls", "episode",
     ]  # fmt: skip
     assert list(table.rows[0]) == [
         "0.500000", "1.23 µs", "1.5 ns", "50.0 %", "12,346", "0xffff888000000000", "", "yes",
+        "9,625", "1234",
     ]  # fmt: skip

@@ -33,12 +33,18 @@ def terminal(netcost: Netcost, monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 def head(run: Run, first: str) -> list[str]:
     assert run.code == 0, run.err
-    return next(line.split() for line in run.out.splitlines() if line.startswith(first))
+    return next(names_in(line) for line in run.out.splitlines() if line.startswith(first))
+
+
+def names_in(line: str) -> list[str]:
+    # Instants are headed "start, s".
+    return line.replace(", s", ",s").split()
 
 
 def titles(run: Run, column: str) -> list[str]:
     # Of the first table with that column; above it may stand its name.
-    return next(line.split() for line in run.out.splitlines() if column in line.split())
+    lines = map(names_in, run.out.splitlines())
+    return next(names for names in lines if column in names)
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
             getattr(answer, face)
     with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):
         answer.plot()
-    missing = ask.table.set_index("question")["missing"]
+    missing = ask.table.set_index("question")["why"]
     assert line in missing["poll_costs"]
     assert missing["network_cost"] == ""
     assert line in repr(ask)
@@ -129,6 +129,10 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     assert "poll_costs" in set(unanswered.frame["question"])
     assert "rate_curve" not in set(unanswered.frame["question"])
     assert recorded_again(unanswered)["--profile"] == "anatomy"
+    codes = unanswered.frame.set_index("question")["missing"]
+    wanted = {"poll_costs": "events", "device_totals": "bundle", "accounts": "victim"}
+    assert {name: codes[name] for name in wanted} == wanted
+    assert set(ask.table["missing"]) == {"", "experiment", *wanted.values()}
 
 
 def recorded_again(unanswered: Any) -> dict[str, str]:
@@ -169,7 +173,7 @@ def test_what_is_unanswered_ends_with_the_line_that_records_it(
 
 def test_a_pair_that_is_not_seen_can_be_named() -> None:
     capture = kept(NIC)
-    missing = capture.ask.completeness.unanswered().frame.set_index("question")["missing"]
+    missing = capture.ask.completeness.unanswered().frame.set_index("question")["why"]
     assert "no two tasks" in missing["client_and_server"]
     sums = capture.timeline().sums()
     tids = [int(tid) for tid in sums.loc[sums["tid"] > 0, "tid"].unique()[:2]]

@@ -284,7 +284,7 @@ def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Rang
     assert row["own_ns"] + row["stolen_unrecorded_ns"] == losses["task_ns"]
     low, high = beside["life", "openssl", "own"] or (0, 0)
     assert row["own_ns"] <= low <= high <= row["own_ns"] + row["stolen_unrecorded_ns"]
-    assert row[[*KNOWN, "unknown_ns"]].sum() == row["lifetime_max_ns"]
+    assert row[[*KNOWN, "unaccounted_ns"]].sum() == row["lifetime_max_ns"]
     told = line.capture.timeline(victim="openssl").ask.stolen_time.lifetimes()
     assert told.figures["victim"] == "openssl"
     assert "ran itself or stolen, not recorded" in told.words

@@ -141,7 +141,7 @@ def _of_lifetimes(line: Timeline, by: By) -> Ranges:
             unsure = pd.isna(losses.loc[name, "displaced_ns"]) or proved or without & _SOFTIRQS
             if unsure and one in ("displaced", "others"):
                 low, high = row["displaced_ns"] * (one == "displaced"), waited
-            found["life", str(name), one] = _range(low, high + row["unknown_ns"])
+            found["life", str(name), one] = _range(low, high + row["unaccounted_ns"])
     return found
 
 
@@ -152,8 +152,9 @@ def _of_network(line: Timeline) -> Ranges:
     open_ = bool(cost.not_recorded or note_of(line) or hidden & (_BOUNDS | _SWITCHES))
     rows = cost.of_cpus.rename(index=str)
     found: Ranges = {}
-    for of, row in [("all", vars(cost)), *rows.iterrows()]:
-        high = row["network_cpu_max_share"] + row["unknown_cpu_share"]
+    whole = vars(cost) | {"unknown_share": cost.unknown_cpu_share}
+    for of, row in [("all", whole), *rows.iterrows()]:
+        high = row["network_cpu_max_share"] + row["unknown_share"]
         found["network", of] = _range(row["network_cpu_share"], 1 if open_ else high)
     return found
 
@@ -176,8 +177,8 @@ def _of_devices(line: Timeline) -> Ranges:
     missed = bool((rows["poll_max_ns"] > rows["poll_ns"]).any()) or bool(without & _POLLS)
     for _, row in rows.iterrows():
         of = unknown.loc[row["cpu"]]
-        more = of["cpu_ns"] if without & (_BOUNDS | _POLLS) else 0
-        more += of["unknown_cpu_share"] * of["cpu_ns"]
+        more = of["window_ns"] if without & (_BOUNDS | _POLLS) else 0
+        more += of["unknown_share"] * of["window_ns"]
         # A line whose device nothing shows any more is a row of its own.
         if row["kind"] == "line":
             continue

@@ -39,7 +39,7 @@ _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
         "curve",
         "device",
         "rate_per_s",
-        "batch",
+        "batch_mean",
         "network_share",
         "poll_share",
         "marginal_share",
@@ -61,12 +61,13 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
     -------
     pandas.DataFrame
         A row per step, by curve and rate: curve (values of `curves`), bundle, device (the one with
-        most packets), rate_per_s and batch (of it), polls_per_s (of all), repoll_share (of polls:
-        their softirq polled the same device once more), network_share with its parts poll_share,
-        outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share (what of it
-        ran in kernel threads), expected_share, marginal_share, unbatched_share, packet_part_ns,
-        poll_part_ns, share_growth, rate_growth, batch_growth (over the step before), flatness (1
-        where the share does not grow while the rate does, 0 where it grows as fast).
+        most packets), rate_per_s and batch_mean (of it), polls_per_s (of all), repoll_share (of
+        polls: their softirq polled the same device once more), network_share with its parts
+        poll_share, outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share
+        (what of it ran in kernel threads), expected_share, marginal_share, unbatched_share,
+        packet_part_ns, poll_part_ns, share_growth, rate_growth, batch_growth (over the step
+        before), flatness (1 where the share does not grow while the rate does, 0 where it grows as
+        fast).
 
     Raises
     ------
@@ -178,7 +179,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     first = rows.sort_values("packets", ascending=False, kind="stable").groupby("bundle").first()
     table["device"] = first["device"]
     table["rate_per_s"] = first["rate"]
-    table["batch"] = first["packets"] / first["polls"].where(first["polls"] > 0)
+    table["batch_mean"] = first["packets"] / first["polls"].where(first["polls"] > 0)
     sums = groups[_SUMS].sum()
     table["polls_per_s"] = (sums["polls"] + sums["empty_polls"]) / (table["window_ns"] / 1e9)
     table["repoll_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
@@ -200,12 +201,20 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
                 predictions[name][place] = value
     table = table.assign(**predictions)
     groups = table.groupby("curve")
-    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch")):
+    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch_mean")):
         table[f"{name}_growth"] = table[of] / groups[of].shift()
     with np.errstate(divide="ignore", invalid="ignore"):
         table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
     table["flatness"] = table["flatness"].where(table["rate_growth"] > 1.05)
-    columns = ("curve", "bundle", "device", "rate_per_s", "batch", "polls_per_s", "repoll_share")
+    columns = (
+        "curve",
+        "bundle",
+        "device",
+        "rate_per_s",
+        "batch_mean",
+        "polls_per_s",
+        "repoll_share",
+    )
     more = (
         "network_share",
         "poll_share",

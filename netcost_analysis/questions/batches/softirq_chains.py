@@ -25,7 +25,7 @@ _NESTED = 4
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "hardirqs", "polls", "coverage"),
-    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
+    main_columns=("cpu", "entry_ns", "wall_ns", "packets", "device", "comm", "raise_delay_ns"),
     rows=5,
 )
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
@@ -42,7 +42,7 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
         A row per NET_RX that was seen from entry to exit, by CPU and time: cpu, ordinal, irq,
         name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns, raise_delay_ns, call,
         round, origin, in_kthread, cost_class, tid, comm, device, devices, polls, packets, poll_ns,
-        outside_polls_ns, nested_ns, ns. NA: polls, packets and device where napi_poll was not
+        outside_polls_ns, nested_ns, wall_ns. NA: polls, packets and device where napi_poll was not
         recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
         outside_polls_ns and nested_ns where the window holds a part of it only.
 
@@ -83,9 +83,9 @@ def chains_from(
     rows = rows.join(_raisers(rows, plain(hardirqs), _before(softirqs, rounds, rows), coverage))
     rows = rows.merge(_devices(polls), on=["cpu", "ordinal"], how="left")
     rows["raise_delay_ns"] = rows["entry_ns"].astype("Int64") - rows["raise_ns"].astype("Int64")
-    rows["ns"] = (rows["exit_ns"] - rows["entry_ns"]).astype("int64")
+    rows["wall_ns"] = (rows["exit_ns"] - rows["entry_ns"]).astype("int64")
     rows["poll_ns"] = rows["self_ns"] - rows["outside_polls_ns"]
-    rows["nested_ns"] = rows["ns"] - rows["self_ns"]
+    rows["nested_ns"] = rows["wall_ns"] - rows["self_ns"]
     rows["devices"] = rows["devices"].fillna(0).astype("Int64")
     if not polled:
         for name in ("polls", "packets", "devices", "poll_ns", "outside_polls_ns"):
@@ -94,7 +94,7 @@ def chains_from(
         *("cpu", "ordinal", "irq", "name", "irq_context", "irq_ns", "irq_gap_ns"),
         *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "call", "round"),
         *("origin", "in_kthread", "cost_class", "tid", "comm", "device", "devices"),
-        *("polls", "packets", "poll_ns", "outside_polls_ns", "nested_ns", "ns"),
+        *("polls", "packets", "poll_ns", "outside_polls_ns", "nested_ns", "wall_ns"),
     )
     return rows[list(columns)]
 

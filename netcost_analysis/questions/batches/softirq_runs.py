@@ -28,7 +28,7 @@ AT_ONCE_NS = 20_000
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "hardirqs"),
-    main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "end_reason"),
+    main_columns=("cpu", "start_ns", "wall_ns", "rounds_made", "packets", "comm", "end_reason"),
     rows=0,
 )
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row per run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made,
+        A row per run: cpu, call, start_ns, end_ns, wall_ns, in_kthread, tid, comm, rounds_made,
         softirqs, net_rx, packets, still_pending, end_reason.
 
     Raises
@@ -68,7 +68,7 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     whole, runs = runs_of(softirqs, hardirqs)
     pending = _pending(whole, runs)
     runs["still_pending"] = pd.array(pending if raises else [pd.NA] * len(runs), dtype="boolean")
-    stopped = stopped_by(runs["rounds_made"], runs["ns"], limits)
+    stopped = stopped_by(runs["rounds_made"], runs["wall_ns"], limits)
     runs["end_reason"] = np.where(pending, stopped, "nothing pending") if raises else "unknown"
     return runs
 
@@ -86,7 +86,7 @@ def runs_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> tuple[pd.DataFram
             "call": groups["call"].first(),
             "start_ns": start_ns.astype("int64"),
             "end_ns": end_ns.astype("int64"),
-            "ns": (end_ns - start_ns).astype("int64"),
+            "wall_ns": (end_ns - start_ns).astype("int64"),
             "in_kthread": groups["in_kthread"].first().astype(bool),
             "tid": groups["tid"].first().astype("Int64"),
             "comm": groups["comm"].first(),

@@ -47,7 +47,7 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
           clocks disagree; their times are NA).
         - waits: how many; ns: waited in all; mean_ns, median_ns, p90_ns, p99_ns (float), longest_ns
           (int64). A wait counts whole, where it ended.
-        - within_ns: of ns what lies in the window. wait_share, wait_max_share: within_ns of
+        - waited_ns: of ns what lies in the window. wait_share, wait_max_share: waited_ns of
           lifetime_max_ns and of lifetime_ns, as lifetimes() has them; by "cpu" of the window.
 
     Raises
@@ -72,10 +72,10 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     # The time of its life that is compared is the window's.
     cut = (waits["in_ns"] - int(timeline.summary["start_ns"])).clip(lower=0)
     within = waits.assign(ns=waits["wait_ns"].clip(upper=cut)).groupby(of, dropna=False)["ns"]
-    frame = frame.join(within.sum(min_count=1).rename("within_ns"), on=of)
+    frame = frame.join(within.sum(min_count=1).rename("waited_ns"), on=of)
     lived = lived_by(timeline, by).astype("float64")
     at = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
-    ns = frame["within_ns"].astype("Float64").astype("float64")
+    ns = frame["waited_ns"].astype("Float64").astype("float64")
     for name, whole in (("wait_share", "lifetime_max_ns"), ("wait_max_share", "lifetime_ns")):
         time = lived[whole].reindex(at).reset_index(drop=True)
         frame[name] = ns / time.where(time > 0)

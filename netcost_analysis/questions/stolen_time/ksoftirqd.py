@@ -96,7 +96,15 @@ class Handovers:
     needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=_TABLES,
     main_columns=(
-        *("handover", "comm", "start_ns", "network_ns", "displaced_ns", "wake_reason", "packets"),
+        *(
+            "handover",
+            "comm",
+            "start_ns",
+            "network_ns",
+            "displaced_all_ns",
+            "wake_reason",
+            "packets",
+        ),
     ),
 )
 def handovers(timeline: Timeline) -> Handovers:
@@ -159,8 +167,8 @@ def handovers(timeline: Timeline) -> Handovers:
     sums = spans_of(pd.concat(held), group="cpu")
     stays, frame = handovers_of(threads, sums, kernel_limits(timeline.capture))
     frame = counted_if(not timeline.missing["polls"], frame)
-    frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
-    frame["displaced_tasks"] = frame["displaced_ns"]
+    frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
+    frame["displaced_tasks"] = frame["displaced_all_ns"]
     if not across:
         return Handovers(frame, displaced_in(stays, waits_of(slices[:0]), sums))
     if not everywhere.summary["lost_events"]:
@@ -168,7 +176,7 @@ def handovers(timeline: Timeline) -> Handovers:
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
     pairs = displaced_in(stays, every, sums)
     group = pairs.groupby("handover")["ns"]
-    for name, values in (("displaced_ns", group.sum()), ("displaced_tasks", group.size())):
+    for name, values in (("displaced_all_ns", group.sum()), ("displaced_tasks", group.size())):
         frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
     pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
     return Handovers(frame, pairs.reset_index(drop=True))
@@ -206,7 +214,7 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
         "threads": list(frame["comm"].value_counts().index[:_THREADS]),
         "wake_reasons": {str(one): int(many) for one, many in reasons.items()},
         "longest": longest,
-        "waits_known": bool(frame["displaced_ns"].notna().all()),
+        "waits_known": bool(frame["displaced_all_ns"].notna().all()),
         "total": total,
         "behind_others_ns": total.behind_others_ns,
         "others_worth_saying": total.behind_others_ns >= _LEAST_WAIT_NS,

@@ -77,8 +77,8 @@ def rolling_stolen(
         - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
           the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
           known owner);
-        - lived_ns (Int64): how much of it the victim surely was there, of a group the sum over its
-          tasks; NA of all tasks together and without sched_switch.
+        - lifetime_ns (Int64): how much of it the victim surely was there, of a group the sum over
+          its tasks; NA of all tasks together and without sched_switch.
 
     Raises
     ------
@@ -97,13 +97,13 @@ def rolling_stolen(
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
         frame = rolled(_measured(timeline.sums(), by, victim), keys, step, window, (0, 0))
-        return frame.assign(unknown_cpu_share=float("nan"), lived_ns=pd.array([], dtype="Int64"))
+        return frame.assign(unknown_cpu_share=float("nan"), lifetime_ns=pd.array([], dtype="Int64"))
     sums = timeline.sums(step)
     rows = _measured(sums, by, victim)
     edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     frame = rolled(rows, keys, step, window, edges)
     frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
-    frame["lived_ns"] = _lived(timeline, frame, keys, victim)
+    frame["lifetime_ns"] = _lived(timeline, frame, keys, victim)
     if timeline.missing["on_cpu"]:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
@@ -233,7 +233,7 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
     width = frame["end_ns"] - frame["start_ns"]
-    frame = frame[(frame["lived_ns"] >= width).fillna(True).astype(bool)]
+    frame = frame[(frame["lifetime_ns"] >= width).fillna(True).astype(bool)]
     ran = frame["on_cpu_ns"].astype("int64")
     known = frame["unknown_cpu_share"] < _UNKNOWN
     return frame[known & (ran >= ran[ran > 0].median() / 2)]

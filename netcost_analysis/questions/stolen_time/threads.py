@@ -67,7 +67,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame
     woken = stays[stays["wake_ns"].notna()][["cpu", "tid", "wake_ns", "in_ns"]].astype("int64")
     woken = woken.sort_values("wake_ns", kind="stable")
     _, runs = runs_of(softirqs, hardirqs)
-    names = {"end_ns": "exit_ns", "ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
+    names = {"end_ns": "exit_ns", "wall_ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
     before = runs.rename(columns=names)[["cpu", *names.values()]].astype(
         {"cpu": "int64", "on_comm": object, "call_ns": "Int64", "rounds": "Int64"}
     )
@@ -135,8 +135,8 @@ def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> 
     frame["stays"] = group.size()
     # Of the first stay alone, and of the last; NA too.
     first = stays.drop_duplicates("handover").set_index("handover")
-    for name in ("wake_ns", "wait_ns"):
-        frame[name] = first[name].astype("Int64")
+    for name, of in (("wake_ns", "wake_ns"), ("wake_delay_ns", "wait_ns")):
+        frame[name] = first[of].astype("Int64")
     state = stays.drop_duplicates("handover", keep="last").set_index("handover")["prev_state"]
     frame["cut"] = (state.isna() | runnable(state)).reindex(frame.index)
     frame["polls"], frame["packets"] = _polled(stays, frame, pd.concat(threads.polls))

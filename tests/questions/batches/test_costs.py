@@ -57,7 +57,9 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     assert mean_batch(by_work(sizes_of(counted.step(None, polls)))) == 5.0
     step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
     sums = summed(gathered(work)).assign(bundle="b")
-    assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch"].tolist() == [5.0]
+    assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch_mean"].tolist() == [
+        5.0
+    ]
 
 
 # (300 + 120 + 1500) / size + 400, in the table and in the headline.
@@ -226,7 +228,7 @@ def curve(*steps: tuple[str, int, int]) -> pd.DataFrame:
 def test_a_step_is_predicted_from_the_others() -> None:
     table = curve(("slow", 1, 1_000), ("fast", 10, 1_000), ("faster", 40, 1_000))
     assert table["rate_per_s"].tolist() == [1_000, 10_000, 40_000]
-    assert table["batch"].tolist() == [1, 10, 40]
+    assert table["batch_mean"].tolist() == [1, 10, 40]
     around = FIXED + CORE + IRQ
     shares = [(around + MARGINAL * size) * 1_000 / WINDOW for size in (1, 10, 40)]
     assert table["network_share"].tolist() == pytest.approx(shares)

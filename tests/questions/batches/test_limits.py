@@ -148,7 +148,7 @@ def test_who_has_no_limits_has_no_squeezes() -> None:
     table = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits()), [0])
     assert table["squeezes_low"].isna().all()
     assert table["by_budget"].isna().all()
-    assert table["net_rx"].tolist() == [1]
+    assert table["with_polls"].tolist() == [1]
     half = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits(netdev_budget=300)), [0])
     assert half["by_budget"].tolist() == [1]
 

@@ -66,7 +66,7 @@ def test_coverages_by_hand(tmp_path: Path) -> None:
     assert got.owned_share == pytest.approx(1)
     assert got.timed_share == 1
     assert got.of_cpus["lost_ns"].tolist() == [0, 400]
-    assert got.of_cpus["unknown_ns"].tolist() == [0, 400]
+    assert got.of_cpus["unowned_ns"].tolist() == [0, 400]
     assert got.of_cpus["packets"].tolist() == [3, 0]
     assert (line.recorded, line.owned) == (got.recorded_share, got.owned_share)
     without = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
@@ -128,7 +128,7 @@ def test_every_table_has_the_same_time_without_an_owner(tmp_path: Path) -> None:
     assert halves["unknown_cpu_share"].tolist() == pytest.approx([0.05, 0.35])
     devices = device_time(line)
     assert devices["cpu"].unique().tolist() == [0]
-    assert devices["unknown_cpu_share"].unique().tolist() == [0]
+    assert devices["unknown_share"].unique().tolist() == [0]
     # A device's own row is of all CPUs.
     assert device_cost(line)["unknown_cpu_share"].tolist() == [0.2]
 

@@ -131,7 +131,7 @@ def test_a_wake_up_and_a_stay_that_were_lost(tmp_path: Path, name: str) -> None:
         to_make(1_500, name, "X"),
         nothing(2_000),
     )
-    columns = ["lifetime_ns", "lifetime_max_ns", "asleep_ns", "waited_others_ns", "unknown_ns"]
+    columns = ["lifetime_ns", "lifetime_max_ns", "asleep_ns", "waited_others_ns", "unaccounted_ns"]
     found = lifetimes(line, "tid").loc[5][columns]
     if name == "sh":
         assert found.loc["sh"].tolist() == [1_400, 1_400, 100 + 300, 100 + 100, 600]
@@ -193,7 +193,7 @@ def test_a_stay_of_two_names_after_a_loss(tmp_path: Path) -> None:
     assert found["lifetime_ns"].sum() == 100
     # As sh it may have been there from the start on, and waited for 100.
     assert found.loc["sh", "lifetime_max_ns"] == 1_500 - found.loc["cat", "lifetime_ns"]
-    assert found.loc["sh", "unknown_ns"] >= 800 + 100
+    assert found.loc["sh", "unaccounted_ns"] >= 800 + 100
     assert (found["lifetime_max_ns"] <= 1_500).all()
 
 

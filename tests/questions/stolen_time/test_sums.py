@@ -129,7 +129,7 @@ def test_the_spread_is_of_windows_that_can_be_compared() -> None:
             "start_ns": [100 * number for number in range(13)],
             "end_ns": [100 * number + 100 for number in range(13)],
             "on_cpu_ns": pd.array([100] * 12 + [40], dtype="Int64"),
-            "lived_ns": pd.array([100] * 12 + [40], dtype="Int64"),
+            "lifetime_ns": pd.array([100] * 12 + [40], dtype="Int64"),
             "unknown_cpu_share": [0.0] * 11 + [0.5, 0.0],
             "stolen_max_share": [number / 1000 for number in range(11)] + [0.9, 0.9],
         }

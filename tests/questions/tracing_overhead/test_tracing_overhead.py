@@ -242,7 +242,7 @@ def test_a_calibration_of_one_block_size(tmp_path: Path) -> None:
     load, idle, published = (row for _, row in event_cost(capture).iterrows())
     # 5 % of a CPU, give or take the idle pair's 1.5, for 7 events in 90 us.
     each = 90_000 / 7
-    assert (load["source"], load["events"]) == ("calibration, load", 7)
+    assert (load["source"], load["measured_events"]) == ("calibration, load", 7)
     assert load["event_ns"] == round(0.05 * each)
     # The readings take half a millisecond each: so much the rates may differ by, of 40 %.
     slack = 0.4 * 0.001
