@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
-from ...spans import Ints, spans_of
+from ...spans import Flags, Ints, spans_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
@@ -151,16 +151,14 @@ def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def at_an_exit(rows: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def at_an_exit(rows: pd.DataFrame) -> Flags:
     # Without raises: softirqs that an interrupt's exit or ksoftirqd runs, as the preempt count
     # says. Where there is none (texts), those on an idle task: it runs none of its own accord.
     idle = (rows["origin"] == "unknown") & (rows["tid"] == 0).fillna(False)
     return ((rows["origin"] == "irq") | idle).to_numpy(dtype=bool)
 
 
-def _interrupted(
-    cpu: Ints, start: Ints, end: Ints, hardirqs: pd.DataFrame
-) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _interrupted(cpu: Ints, start: Ints, end: Ints, hardirqs: pd.DataFrame) -> Flags:
     # Whether an interrupt began and ended between start and end.
     whole = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
     whole = whole.sort_values(["cpu", "exit_ns"], kind="stable")
@@ -170,9 +168,7 @@ def _interrupted(
     return found
 
 
-def _pending(
-    rows: pd.DataFrame, runs: pd.DataFrame
-) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _pending(rows: pd.DataFrame, runs: pd.DataFrame) -> Flags:
     # Whether a softirq of a later run had been raised before the run's end.
     pending = np.zeros(len(runs), dtype=bool)
     raises = rows[rows["raise_ns"].notna()]

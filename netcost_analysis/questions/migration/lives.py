@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ...coverage import joined
-from ...spans import Floats, Ints, Spans, columns, spans_of
+from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks
 from ..inputs import fold, rows
 
@@ -43,9 +43,7 @@ class Lives:
     instructions: "Counts | None" = None
     cycles: "Counts | None" = None
 
-    def alive(
-        self, tids: Ints, starts: Ints, ends: Ints
-    ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def alive(self, tids: Ints, starts: Ints, ends: Ints) -> Flags:
         """Whether each task was there, and recorded, for all of a stretch.
 
         A number may be given to another task after its end.
@@ -53,7 +51,7 @@ class Lives:
         inside = (starts >= self.window[0]) & (ends <= self.window[1])
         born = self.born.last_begun(tids, ends) != self.born.last_begun(tids, starts)
         died = self.died.last_begun(tids, ends - 1) != self.died.last_begun(tids, starts - 1)
-        alive: np.ndarray[tuple[int], np.dtype[np.bool_]] = inside & ~born & ~died
+        alive: Flags = inside & ~born & ~died
         return alive
 
     def measured(self, measure: str, tids: Ints, starts: Ints, ends: Ints) -> Floats:
