@@ -69,7 +69,7 @@ def test_with_notes_and_without_a_kernel_configuration(
     bundle = changed(tmp_path, notes=["times are an emulator's", "other"])
     (bundle / "kernel_config").unlink()
     told = tell(bundle, monkeypatch)
-    assert "times are an emulator's (more at the end)" in told.html[0]
+    assert "times are an emulator's (more: <code>caveats</code>)" in told.html[0]
     assert "What a monitor would show is unknown" in told.text
     assert WHOSE not in told.text
 

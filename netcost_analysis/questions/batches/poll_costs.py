@@ -72,7 +72,13 @@ def poll_costs(
     """
     work = gathered(timeline)
     limits = (min_polls, min_works, min_spread)
-    return costs_from(work, per_cpu, limits)
+    frame = costs_from(work, per_cpu, limits)
+    lines = frame["refused"].isna()
+    frame["even_batch"] = [
+        even_batch(row) if line else float("nan")
+        for line, (_, row) in zip(lines, frame.iterrows(), strict=True)
+    ]
+    return frame
 
 
 class Gathered(NamedTuple):
@@ -237,7 +243,6 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     rows = records(answer.frame)
     for row in rows:
         row["called"] = called(row["device"])
-        row["even"] = None if row["refused"] else even_batch(row)
     return {"costs": rows[:_DEVICES], "more": len(rows[_DEVICES:])}
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from ...timeline.task import Task
 from ...timeline.timeline import Timeline
 from ..question import question
-from .corrected_stolen import corrected_stolen, shown_victim
+from .corrected_stolen import DOUBTFUL_SHARE, corrected_stolen, shown_victim
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -56,12 +56,13 @@ def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataF
 
 class Beside(NamedTuple):
     """One victim's row; doubtful: "no" where it has none. share: at least, or where it is only
-    perhaps doubtful, at most."""
+    perhaps doubtful, at most. limit_share: what is not doubtful has no more."""
 
     doubtful: str
     surely: bool
     ns: int
     share: float
+    limit_share: float = DOUBTFUL_SHARE
 
 
 @network_overhead.figures

@@ -115,9 +115,9 @@ def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.Hidde
     runs = wide(hidden.runs)
     alone = runs[[str(bundle).startswith("20000-pps-2") for bundle in runs.index]]
     assert len(alone) == 1
-    assert found.hidden_ns == pytest.approx(fit(alone)["hidden_ns"].item())
-    assert found.interrupts_per_s == pytest.approx(alone["interrupts"].item())
-    each = f"{duration(found.hidden_ns)} for each of the {found.interrupts_per_s:,.0f}"
+    assert found.hidden_each_ns == pytest.approx(fit(alone)["hidden_ns"].item())
+    assert found.cpu_interrupts_per_s == pytest.approx(alone["interrupts"].item())
+    each = f"{duration(found.hidden_each_ns)} for each of the {found.cpu_interrupts_per_s:,.0f}"
     assert each in said(answer)
 
 
