@@ -99,7 +99,7 @@ class Answer(Generic[Result]):
     def parts(self) -> dict[str, Any]:
         """Everything in it, by name: those of a dataclass or named tuple, else itself under "".
 
-        Behind these what is computed of all its rows, as `total`.
+        Behind these what is computed of all its rows, as `in_all`.
         """
         of = self.question.totals_of
         return self._own | (_typed(parts(of(self))) if of else {})
