@@ -203,4 +203,6 @@ def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
     words = said(answer)
     assert "The bundle does not say when the victim started and ended." in words
     assert "of the victim's 2 s" in words
-    assert "points. What is not due to that is hidden cost" in words
+    assert (
+        "points. What of it the different parts of the run do not explain is hidden cost" in words
+    )

@@ -336,7 +336,7 @@ def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
     assert table["got_share"]["traced_and_hidden"] == given["got_share"]["traced_and_hidden"]
     words = said(own.account_reasons(calibration=kept_calibration()))
     assert "so its price of an interrupt is used" in words
-    assert "recorded with tracefs, this with perf" in words
+    assert "recorded with tracefs, this capture with perf" in words
     other = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
     answer = other.account_reasons(calibration=kept_calibration())
     assert "traced_and_hidden" not in answer.frame.index
