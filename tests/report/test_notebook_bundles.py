@@ -35,14 +35,14 @@ def test_without_a_baseline_two_estimates_are_left(
     assert "points more than the work" not in told.text
 
 
-WHOSE = "These are of openssl (<code>openssl speed"
+WHOSE = "These estimates are of openssl (<code>openssl speed"
 
 
 # A page about another task says whose the estimates are.
 def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
     told = tell(SAMPLE, monkeypatch, victim="udpsink")
     assert WHOSE in told.text
-    assert "of udpsink nothing was" in told.text
+    assert "Nothing was counted for udpsink" in told.text
     assert "What the victim got by ticks, by trace, by work done" in told.pictures
 
 
