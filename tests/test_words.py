@@ -1,12 +1,18 @@
 # Words format fields of answers. A figure that is computed where it is told has a second definition
-# beside the answer's: what makes words divides, sums, averages and fits nothing.
+# beside the answer's: what makes words divides, sums, averages and fits nothing. What picks the
+# figures of a template picks them: what is computed of an answer's rows is a part of the answer.
 
 import ast
+import inspect
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from netcost_analysis.questions.ask import questions
+from netcost_analysis.questions.question import Question
 from support.host import ROOT
 
 PACKAGE = ROOT / "netcost_analysis"
@@ -55,8 +61,7 @@ class Texts:
         for _ in range(3):
             for one in named:
                 if self.is_text(one.value):
-                    targets = (name for target in one.targets for name in ast.walk(target))
-                    self.names |= {name.id for name in targets if isinstance(name, ast.Name)}
+                    self.names |= {name.id for name in one.targets if isinstance(name, ast.Name)}
 
     def is_text(self, node: ast.expr) -> bool:
         match node:
@@ -104,6 +109,58 @@ def computed(source: str) -> Iterator[tuple[int, str]]:
 def test_words_compute_nothing(path: Path) -> None:
     found = [f"{path.name}:{line}: {code}" for line, code in computed(path.read_text())]
     assert not found, "\n".join(found)
+
+
+# The question's function that picks figures, and what it names of its own topic's modules, and so
+# on; not what it is annotated with, nor other questions, whose answers are to be read.
+def picking(of: Any) -> list[Any]:
+    home = of.__module__.rpartition(".")[0]
+    found: list[Any] = []
+    left = [of]
+    while left:
+        one = left.pop()
+        one = one if isinstance(one, Question) else inspect.unwrap(one)
+        code = inspect.isfunction(one) or inspect.isclass(one)
+        if one in found or not code or one.__module__.rpartition(".")[0] != home:
+            continue
+        found.append(one)
+        module = inspect.getmodule(one)
+        left += [getattr(module, name) for name in read_in(one) if hasattr(module, name)]
+    return found
+
+
+# The names that are read in code, but for annotations.
+def read_in(one: Any) -> Iterator[str]:
+    left: list[ast.AST] = [ast.parse(source_of(one))]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node.id
+        annotations = {id(getattr(node, name, None)) for name in ("annotation", "returns")}
+        left += [one for one in ast.iter_child_nodes(node) if id(one) not in annotations]
+
+
+def source_of(one: Any) -> str:
+    return textwrap.dedent(inspect.getsource(one))
+
+
+FIGURES = {name: one.figures_of for name, one in questions().items() if one.figures_of}
+
+
+@pytest.mark.parametrize("name", sorted(FIGURES))
+def test_figures_are_picked(name: str) -> None:
+    found = [
+        f"{one.__module__}.{one.__qualname__}: {code}"
+        for one in picking(FIGURES[name])
+        for _, code in computed(source_of(one))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_what_figures_call_is_found() -> None:
+    names = {one.__name__ for one in picking(FIGURES["device_flags"])}
+    assert {"_words", "listed"} <= names
+    assert not any(isinstance(one, Question) for one in picking(FIGURES["device_flags"]))
 
 
 def test_what_makes_words_is_found() -> None:

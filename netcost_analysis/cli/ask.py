@@ -148,6 +148,8 @@ def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
     if main in answers:
         return main
     tables = [name for name, part in answers.items() if isinstance(part, pd.DataFrame)]
+    if "" in tables:
+        return ""
     if len(tables) != 1:
         named = ", ".join(tables) or "none"
         raise click.UsageError(f"{option} takes one table: choose it with --table ({named})")
@@ -196,6 +198,8 @@ def _is_scalar(part: Any) -> bool:
 def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
     import pandas as pd
 
+    from ..display.templates import as_text
+
     question, start_ns = answer.question, answer.start_ns
 
     for name, part in answers.items():
@@ -204,6 +208,8 @@ def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
         # Notes stand below, with those of the timeline.
         elif name != _NOTES:
             say(f"{name}: {printable(str(_figure(question, name, part)))}")
+    if not len(answer.frame):
+        say(as_text(answer.words))
 
 
 def _print_table(

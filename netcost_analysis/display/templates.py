@@ -85,6 +85,7 @@ FUNCTIONS = {
     "between": between,
     "share_between": share_between,
     "since": units.since,
+    "elapsed": units.elapsed,
     "were": units.were,
     "absent": units.absent,
 }

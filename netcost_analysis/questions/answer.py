@@ -98,17 +98,28 @@ class Answer(Generic[Result]):
 
     @cached_property
     def parts(self) -> dict[str, Any]:
-        """Everything in it, by name: those of a dataclass or named tuple, else itself under ""."""
-        found = parts(self.result)
-        return {name: typed(part) if _is_frame(part) else part for name, part in found.items()}
+        """Everything in it, by name: those of a dataclass or named tuple, else itself under "".
+
+        Behind these what is computed of all its rows, as `in_all`.
+        """
+        of = self.question.totals_of
+        return self._own | (_typed(parts(of(self))) if of else {})
+
+    @cached_property
+    def _own(self) -> dict[str, Any]:
+        # The result's parts.
+        return _typed(parts(self.result))
 
     @cached_property
     def tables(self) -> "dict[str, pd.DataFrame]":
         """Its tables, by name; the only one of a question that has no other under its name."""
+        return self._tables_of(self.parts)
+
+    def _tables_of(self, named: dict[str, Any]) -> "dict[str, pd.DataFrame]":
         import pandas as pd
 
         found = {}
-        for name, part in self.parts.items():
+        for name, part in named.items():
             if isinstance(part, pd.Series):
                 part = typed(part.to_frame(part.name or name))
             if isinstance(part, pd.DataFrame):
@@ -120,14 +131,15 @@ class Answer(Generic[Result]):
         """The table that answers the question; of single figures one row."""
         import pandas as pd
 
-        if not self.tables:
-            return typed(pd.DataFrame([self.parts]))
-        return self.tables[self.question.main or next(iter(self.tables))]
+        tables = self._tables_of(self._own)
+        if not tables:
+            return typed(pd.DataFrame([self._own]))
+        return tables[self.question.main or next(iter(tables))]
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures has to know: its own notes, else those of the timeline."""
-        own = self.parts.get(_NOTES) if self.refusal is None else None
+        own = self._own.get(_NOTES) if self.refusal is None else None
         if own is None and "Timeline" in self.sources:
             # A question itself, which is answered like any other.
             from .completeness.unrecorded import lower_ends_of
@@ -155,10 +167,12 @@ class Answer(Generic[Result]):
         if self.refusal is not None:
             return f"> {escaped(str(self.refusal))}.\n"
         template = self.question.template
-        if not template.is_file():
-            return ""
-        whole = "" if self.in_window else f"> {NO_WINDOW[:1].upper()}{NO_WINDOW[1:]}.\n\n"
-        return whole + render(template, self.figures)
+        said = render(template, self.figures) if template.is_file() else ""
+        if not said.strip() and not len(self.frame):
+            said = f"> Nothing to show: {self.question.name} has no rows here.\n"
+        if self.in_window or not said:
+            return said
+        return f"> {NO_WINDOW[:1].upper()}{NO_WINDOW[1:]}.\n\n{said}"
 
     @property
     def in_window(self) -> bool:
@@ -324,10 +338,13 @@ def _without_letters() -> Iterator[None]:
         yield
 
 
-def _is_frame(part: Any) -> bool:
+def _typed(named: dict[str, Any]) -> dict[str, Any]:
     import pandas as pd
 
-    return isinstance(part, pd.DataFrame)
+    return {
+        name: typed(part) if isinstance(part, pd.DataFrame) else part
+        for name, part in named.items()
+    }
 
 
 def _shown(text: str) -> str:

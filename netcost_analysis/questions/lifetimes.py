@@ -141,17 +141,29 @@ def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:
     return [(words, ns, ns / int(row["lifetime_max_ns"])) for words, ns in parts if ns > 0]
 
 
+def _row_of(answer: "Answer[pd.DataFrame]") -> dict[Any, Any] | None:
+    # The timeline's victim's, None where it is not known, or not asked for by name.
+    frame, victim = answer.frame, comm_of(answer.timeline, answer.timeline.victim)
+    if frame.index.names != ["comm"] or victim not in frame.index:
+        return None
+    return frame.loc[[str(victim)]].iloc[0].to_dict()
+
+
+@lifetimes.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> "dict[str, pd.DataFrame]":
+    import pandas as pd
+
+    row = _row_of(answer)
+    found = [] if row is None else parts_of_life(row)
+    return {"life": pd.DataFrame(found, columns=["life_part", "ns", "lifetime_share"])}
+
+
 @lifetimes.figures
 def _of_the_victim(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # row: the timeline's victim's, None where it is not known, or not asked for by name.
-    timeline, lived = answer.timeline, answer.frame
-    victim = comm_of(timeline, timeline.victim)
-    if lived.index.names != ["comm"] or victim not in lived.index:
-        return {"row": None}
-    row = lived.loc[[str(victim)]].iloc[0]
+    timeline, life = answer.timeline, answer.tables["life"]
     return {
-        "victim": victim,
-        "row": row.to_dict(),
+        "victim": comm_of(timeline, timeline.victim),
+        "row": _row_of(answer),
         "window_ns": timeline.duration_ns,
-        "parts": [(part, share) for part, _, share in parts_of_life(row.to_dict())],
+        "parts": list(zip(life["life_part"], life["lifetime_share"], strict=True)),
     }

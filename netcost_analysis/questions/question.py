@@ -7,8 +7,9 @@
 What it is asked of is its first arguments, by their types; its parameters are the others. From the
 declaration come ``timeline.ask.batches.poll_sizes()``, ``netcost ask poll_sizes``, the error for
 missing events, the table that ``capture.ask`` shows, and docs/questions.md. Beside it stand, in the
-same file, ``@poll_sizes.figures`` (what its words say), ``@poll_sizes.plot()`` (its pictures), and,
-in a file of its name ending ``.md``, the words: a template that formats the figures.
+same file, ``@poll_sizes.totals`` (what is computed of all its rows), ``@poll_sizes.figures`` (what
+of it its words say: it picks, and computes nothing), ``@poll_sizes.plot()`` (its pictures), and, in
+a file of its name ending ``.md``, the words: a template that formats the figures.
 """
 
 import inspect
@@ -94,6 +95,7 @@ class Question(Generic[Given, Result]):
         self.main_columns, self.shares = main_columns, shares
         self.main, self.rows = main, rows
         self.pictures: dict[str, Picture] = {}
+        self.totals_of: Callable[[Answer[Any]], Any] | None = None
         self.figures_of: Callable[[Answer[Any]], Any] | None = None
         self.table_of: Callable[[Answer[Any]], str] | None = None
 
@@ -170,8 +172,13 @@ class Question(Generic[Given, Result]):
             f"{self.name}.md"
         )
 
+    def totals(self, of: "Callable[[Answer[Result]], Any]") -> "Callable[[Answer[Result]], Any]":
+        """Declare what computes further parts of an answer, of its tables: named as by a dict."""
+        self.totals_of = of
+        return of
+
     def figures(self, of: "Callable[[Answer[Result]], Any]") -> "Callable[[Answer[Result]], Any]":
-        """Declare what computes the figures of the words: a dataclass, named tuple or dict."""
+        """Declare what picks the figures of the words: a dataclass, named tuple or dict."""
         self.figures_of = of
         return of
 

@@ -67,7 +67,7 @@ def test_every_column_is_defined(name: str) -> None:
     # Frames are long: of things that stand across, only thieves, and only in the ledger.
     across = {frame.columns.name for frame in answer.tables.values()} - {None}
     assert across == ({"thief"} if name == "ledger" else set())
-    found = names_in(name, answer.result)
+    found = names_in(name, answer.parts)
     unknown = {one for one in found if column(one) is None}
     assert not unknown, f"columns.toml has no {', '.join(sorted(unknown))}"
     # What a narrow terminal shows first is there; the keys of another by are not always.

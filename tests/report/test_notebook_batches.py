@@ -93,7 +93,7 @@ def test_the_figures_are_the_functions(page: str) -> None:
     assert f"{gaps['interrupts'].iloc[0]:,} interrupts" in text
     cost = poll_costs(timeline).iloc[0]
     assert duration(cost["marginal_ns"]) in text
-    assert "Do not use that line" in text
+    assert "No line that can be used" in text
 
 
 WITHOUT = "rate_curve is asked of an experiment"

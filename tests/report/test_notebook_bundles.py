@@ -35,14 +35,14 @@ def test_without_a_baseline_two_estimates_are_left(
     assert "points more than the work" not in told.text
 
 
-WHOSE = "These are of openssl (<code>openssl speed"
+WHOSE = "These estimates are of openssl (<code>openssl speed"
 
 
 # A page about another task says whose the estimates are.
 def test_the_estimates_are_the_recorded_victims(monkeypatch: pytest.MonkeyPatch) -> None:
     told = tell(SAMPLE, monkeypatch, victim="udpsink")
     assert WHOSE in told.text
-    assert "of udpsink nothing was" in told.text
+    assert "Nothing was counted for udpsink" in told.text
     assert "What the victim got by ticks, by trace, by work done" in told.pictures
 
 
@@ -69,7 +69,7 @@ def test_with_notes_and_without_a_kernel_configuration(
     bundle = changed(tmp_path, notes=["times are an emulator's", "other"])
     (bundle / "kernel_config").unlink()
     told = tell(bundle, monkeypatch)
-    assert "times are an emulator's (more at the end)" in told.html[0]
+    assert "times are an emulator's (more: <code>caveats</code>)" in told.html[0]
     assert "What a monitor would show is unknown" in told.text
     assert WHOSE not in told.text
 

@@ -79,10 +79,17 @@ _ACCOUNTS = (
 )
 
 
+@account_reasons.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Price | None]:
+    # price: what of the calibration is taken, None without one.
+    calibration = answer.options.get("calibration")
+    return {"price": None if calibration is None else price_for(answer.bundle, calibration)}
+
+
 @account_reasons.figures
 def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
     table, calibration = answer.frame, answer.options.get("calibration")
-    price = price_for(answer.bundle, calibration) if calibration is not None else None
+    price = answer.parts["price"]
     wanted = [name for name in _ACCOUNTS if name != "traced_and_hidden" or (price and price[0])]
     steal = table["steal_share"].dropna()
     tools = []

@@ -1,7 +1,7 @@
 """Every account of what the victim got, side by side."""
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -157,6 +157,15 @@ class Accounts(NamedTuple):
     undisturbed_share: float | None
 
 
+@accounts.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # in_all: what a disturbed baseline had of its CPU, and work against one that had all of it.
+    work, bundle = answer.frame["got_share"]["work"], answer.bundle
+    baseline = of.baseline_got(bundle) if bundle and not absent(work) else None
+    undisturbed = baseline * float(work) if baseline and work else None
+    return {"in_all": {"baseline_share": baseline, "undisturbed_share": undisturbed}}
+
+
 @accounts.figures
 def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
     table, bundle = answer.frame, answer.bundle
@@ -165,7 +174,6 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
     regime = accounting(bundle.kernel_config) if bundle else None
     far = table["residual_share"].dropna().drop(index="work", errors="ignore")
     worst = str(far.abs().idxmax()) if len(far) else None
-    baseline = of.baseline_got(bundle) if bundle and work is not None else None
     return Accounts(
         victim=(bundle.victim_comm if bundle else None) or "the victim",
         any=bool(got),
@@ -176,8 +184,7 @@ def compared(answer: "Answer[pd.DataFrame]") -> Accounts:
         system_share=None if absent(system) else float(system),
         with_interrupts=regime.softirq if regime else None,
         farthest=Account(worst, float(far[worst])) if worst else None,
-        baseline_share=baseline,
-        undisturbed_share=baseline * work if baseline and work else None,
+        **answer.parts["in_all"],
     )
 
 

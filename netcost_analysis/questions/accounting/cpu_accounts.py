@@ -113,6 +113,16 @@ class Interrupts(NamedTuple):
 
 
 @cpu_accounts.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> Interrupts:
+    total: Interrupts = answer.parts["in_all"]
+    return total
+
+
+@cpu_accounts.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Interrupts]:
+    return {"in_all": interrupts(answer)}
+
+
 def interrupts(answer: "Answer[pd.DataFrame]") -> Interrupts:
     both = (answer.frame["irq_share"] + answer.frame["soft_share"]).dropna().astype(float)
     if not {"cpu_stat", "traced"} <= set(both.index):

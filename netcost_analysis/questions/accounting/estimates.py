@@ -68,14 +68,15 @@ def estimates(bundle: "Bundle", timeline: "Timeline") -> pd.DataFrame:
 class Gap(NamedTuple):
     """What a traced run lost beyond its trace.
 
-    share: by work, beyond traced; ns: the same of the run; interrupts_per_s: of its CPU, by the
-    kernel's counters; hidden_ns: for each of them. The last two are NaN where it did not count.
+    gap_share: by work, beyond traced; ns: the same of the run; cpu_interrupts_per_s: by the
+    kernel's counters; hidden_each_ns: for each of them. The last two are NaN where it did not
+    count.
     """
 
-    share: float
+    gap_share: float
     ns: int
-    interrupts_per_s: float
-    hidden_ns: float
+    cpu_interrupts_per_s: float
+    hidden_each_ns: float
 
 
 def gap(bundle: "Bundle", timeline: "Timeline", traced: float, work: float) -> Gap:
@@ -115,6 +116,15 @@ class Differences(NamedTuple):
     traced_lost_share: float
 
 
+@estimates.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Gap | None]:
+    got = answer.frame["got_share"]
+    if absent(got["traced"]) or absent(got["work"]):
+        return {"gap": None}
+    traced, work = float(got["traced"]), float(got["work"])
+    return {"gap": gap(answer.sources["Bundle"], answer.timeline, traced, work)}
+
+
 @estimates.figures
 def differences(answer: "Answer[pd.DataFrame]") -> Differences:
     bundle, timeline = answer.sources["Bundle"], answer.timeline
@@ -122,7 +132,6 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
     got, lost = rows["got_share"], rows["lost_share"]
     ticks, residual = got["ticks"], rows["residual_share"]["ticks"]
     has_window = None not in (victim.start_ns, victim.end_ns)
-    both = not absent(got["traced"]) and not absent(got["work"])
     return Differences(
         lacks=_lacks(bundle),
         comm=bundle.victim_comm,
@@ -135,7 +144,7 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         ticks=None if absent(ticks) else float(ticks),
         tick_ms=tick_ms(bundle.kernel_config),
         ticks_residual_share=None if absent(residual) else float(residual),
-        gap=gap(bundle, timeline, float(got["traced"]), float(got["work"])) if both else None,
+        gap=answer.parts["gap"],
         work_lost_share=float(lost["work"]),
         traced_lost_share=float(lost["traced"]),
     )

@@ -172,7 +172,7 @@ class Fitted(NamedTuple):
 
 @hidden_cost.figures
 def fitted(answer: "Answer[HiddenCost]") -> Fitted:
-    hidden: HiddenCost = answer.result
+    hidden = answer.result
     value, low, high = (hidden.coefficients[name] for name in ("value", "low", "high"))
     host = first_bundle(answer.sources["Experiment"]).manifest.host
     named = [host.cpu_model, host.virtualization]

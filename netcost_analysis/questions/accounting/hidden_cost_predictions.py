@@ -184,6 +184,12 @@ class Judged(NamedTuple):
     noise: Noise
 
 
+@hidden_cost_predictions.totals
+def _totals(answer: "Answer[Predictions]") -> dict[str, Noise]:
+    # noise: how far runs without a load are from their baseline.
+    return {"noise": noise(calibration_runs(answer.sources["Experiment"]))}
+
+
 @hidden_cost_predictions.figures
 def judged(answer: "Answer[Predictions]") -> Judged:
     table, predicted = answer.result.error_table, answer.result.predicted
@@ -206,7 +212,7 @@ def judged(answer: "Answer[Predictions]") -> Judged:
         shares = (float(row["lost_share"]), float(row["predicted_share"]))
         steal = None if pd.isna(row["steal_share"]) else float(row["steal_share"])
         farthest = Farthest(row["run"] == "load_traced", str(row["bundle"]), *shares, steal)
-    return Judged(verdicts, farthest, noise(calibration_runs(answer.sources["Experiment"])))
+    return Judged(verdicts, farthest, answer.parts["noise"])
 
 
 def _panels(answer: "Answer[Predictions]") -> list[dict[str, str]]:

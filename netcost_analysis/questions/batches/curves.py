@@ -40,8 +40,8 @@ def misses(curve: pd.DataFrame) -> Misses | None:
 class Prices(NamedTuple):
     # Medians over steps: of packet_part_ns and poll_part_ns; times: the second by the first.
 
-    packet_ns: float
-    around_ns: float
+    packet_median_ns: float
+    around_median_ns: float
     times: float
 
 
@@ -55,7 +55,7 @@ class Bend(NamedTuple):
     # steps have most of their work in kernel threads. steps: the others, of which flat (flat_steps)
     # are those whose share hardly grows, and slowest is the one where it grows least. still: how
     # many have batches that hardly grow, and still_growth, how much the share grows there, by the
-    # rate's growth. grown: how many others; of their shares packets_share is the packets' own,
+    # rate's growth. grown: how many others; of their shares own_packets_share is the packets' own,
     # saved_share what batches save; grown_prices: of these. again: how many have more than a
     # quarter of the polls followed by another, at most repoll_share of them.
 
@@ -67,7 +67,7 @@ class Bend(NamedTuple):
     still: int
     still_growth: float
     grown: int
-    packets_share: float
+    own_packets_share: float
     saved_share: float
     grown_prices: Prices | None
     again: int
@@ -94,7 +94,7 @@ def bend(curves: pd.DataFrame) -> Bend | None:
         still=len(still),
         still_growth=float((still["share_growth"] / still["rate_growth"]).mean()),
         grown=len(grown),
-        packets_share=float((grown["marginal_share"] / grown["expected_share"]).median()),
+        own_packets_share=float((grown["marginal_share"] / grown["expected_share"]).median()),
         saved_share=float((1 - grown["expected_share"] / grown["unbatched_share"]).median()),
         grown_prices=_prices(grown),
         again=len(again),

@@ -24,8 +24,10 @@ _TYPES: dict[str, Any] = {
     "batch_median": "Float64",
     "empty_polls": "Int64",
     "full_polls": "Int64",
+    "empty_share": "float64",
     "almost_full_polls": "Int64",
     "budget": "Int64",
+    "almost_full_work": "Int64",
     "without_begin": "int64",
 }
 
@@ -56,9 +58,9 @@ def device_batches(timeline: Timeline) -> pd.DataFrame:
     pandas.DataFrame
         A row per device, most polls first: device, polls, known (polls whose packets are),
         packets, batch_mean (packets of a poll that received any), batch_median (of all),
-        empty_polls, full_polls, almost_full_polls (as trap of poll_sizes has them), budget (that
-        most polls had), without_begin (busy polling and netpoll: no time is known). NA where
-        unknown.
+        empty_polls, full_polls, empty_share (of known), almost_full_polls (as trap of poll_sizes
+        has them), budget (that most polls had), almost_full_work (one less), without_begin (busy
+        polling and netpoll: no time is known). NA where unknown.
 
     Raises
     ------
@@ -74,6 +76,9 @@ def device_batches(timeline: Timeline) -> pd.DataFrame:
         for device, sizes in poll_sizes(timeline).groupby("device", sort=True)
     ]
     frame = pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+    shares = frame["empty_polls"] / frame["known"].astype("Float64")
+    frame["empty_share"] = shares.astype("float64")
+    frame["almost_full_work"] = frame["budget"] - 1
     return frame.sort_values("polls", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -105,24 +110,25 @@ def _median(polls: "pd.Series[int]") -> float:
     return float(middle[[0, -1]].to_numpy().mean())
 
 
+@device_batches.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # in_all: of all devices; rest: of those that are not shown one by one.
+    frame, rest = answer.frame, answer.frame[_DEVICES:]
+    names = ("polls", "known", "packets", "without_begin")
+    return {
+        part: {name: int(rows[name].sum()) for name in names}
+        for part, rows in (("in_all", frame), ("rest", rest))
+    }
+
+
 @device_batches.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # devices: the first so many rows, each with empty_share and almost (one less than the budget);
-    # rest: of the others, None where there are none.
-    frame = answer.frame
-    shown, rest = frame[:_DEVICES], frame[_DEVICES:]
-    shares = shown["empty_polls"] / shown["known"].astype("Float64")
-    devices = shown.assign(empty_share=shares, almost=shown["budget"] - 1)
-    others = {
-        "devices": len(rest),
-        "polls": int(rest["polls"].sum()),
-        "known": int(rest["known"].sum()),
-        "packets": int(rest["packets"].sum()),
-    }
+    # devices: the first so many rows; rest: of the others, None where there are none.
+    others = answer.frame[_DEVICES:]
     return {
-        "devices": devices.to_dict("records"),
-        "rest": others if len(rest) else None,
-        "without_begin": int(frame["without_begin"].sum()),
+        "devices": answer.frame[:_DEVICES].to_dict("records"),
+        "rest": {**answer.parts["rest"], "devices": len(others)} if len(others) else None,
+        "without_begin": answer.parts["in_all"]["without_begin"],
     }
 
 

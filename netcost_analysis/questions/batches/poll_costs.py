@@ -75,7 +75,13 @@ def poll_costs(
     outside_polls_per_poll_ns. Definitions: docs/definitions.md.
     """
     check_by(by, DeviceBy)
-    return costs_from(gathered(timeline), by, (min_polls, min_works, min_spread))
+    frame = costs_from(gathered(timeline), by, (min_polls, min_works, min_spread))
+    lines = frame["refused"].isna()
+    frame["even_batch"] = [
+        even_batch(row) if line else float("nan")
+        for line, (_, row) in zip(lines, frame.iterrows(), strict=True)
+    ]
+    return frame
 
 
 class Gathered(NamedTuple):
@@ -253,7 +259,6 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     rows = records(answer.frame)
     for row in rows:
         row["called"] = called(row["device"])
-        row["even"] = None if row["refused"] else even_batch(row)
     return {"costs": rows[:_DEVICES], "more": len(rows[_DEVICES:])}
 
 

@@ -1,6 +1,6 @@
 # How many packets a poll handles.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -137,38 +137,28 @@ def budget_of(sizes: pd.DataFrame) -> int | None:
     return int(polls.index[int(polls.argmax())]) if len(polls) else None
 
 
-class Trap(NamedTuple):
-    # Polls of a size that means something else than packets that came together; share: of all.
-
-    polls: int
-    ns: int
-    share: float
-
-
 class Traps(NamedTuple):
-    # Batch sizes by what they may mean. polls; traps: those that occur, by name; of_backlog,
-    # without_begin: polls.
+    # Batch sizes by what they may mean. polls; traps: a row for each that occurs, trap, polls, ns,
+    # all_polls_share; of_backlog, without_begin: polls.
 
     polls: int
-    traps: dict[str, Trap]
+    traps: pd.DataFrame
     of_backlog: int
     without_begin: int
 
     def of(self, trap: str) -> int:
         # How many polls are of that kind.
-        return self.traps[trap].polls if trap in self.traps else 0
+        return int(self.traps.loc[self.traps["trap"] == trap, "polls"].sum())
 
 
 def traps_of(sizes: pd.DataFrame) -> Traps:
     # Of rows of poll_sizes().
     polls = int(sizes["polls"].sum())
-    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum()
+    by_trap = sizes.groupby("trap")[["polls", "ns"]].sum().reset_index()
+    by_trap["all_polls_share"] = by_trap["polls"] / polls
     return Traps(
         polls,
-        {
-            str(trap): Trap(int(row["polls"]), int(row["ns"]), int(row["polls"]) / polls)
-            for trap, row in by_trap.iterrows()
-        },
+        by_trap,
         int(sizes.loc[sizes["device"] == "(no_device)", "polls"].sum()),
         int(sizes["without_begin"].sum()),
     )
@@ -199,9 +189,16 @@ def _most(answer: "Answer[pd.DataFrame]") -> str:
     return text + (f"<p>{more:,} more sizes, which fewer polls had.</p>" if more else "")
 
 
+@poll_sizes.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # in_all: all polls, those of the backlog, those without a begin; traps: by what they may mean.
+    found = traps_of(answer.frame)._asdict()
+    return {"traps": found.pop("traps"), "in_all": found}
+
+
 @poll_sizes.figures
-def _traps_of(answer: "Answer[pd.DataFrame]") -> Traps:
-    return traps_of(answer.frame)
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    return {**answer.parts["in_all"], "traps": answer.tables["traps"].to_dict("records")}
 
 
 def _several(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:

@@ -77,11 +77,19 @@ def _delayed(kept: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([kept, plain(rows[_KEYS]).assign(delay_ns=delay)])
 
 
+def _of_net_rx(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
+    frame = answer.frame
+    return frame[(frame["action"] == "NET_RX") & (frame["raises_known"] > 0)]
+
+
+@raise_delays.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    return {"in_all": {"clamped": int(_of_net_rx(answer)["clamped"].sum())}}
+
+
 @raise_delays.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    frame = answer.frame
-    rows = frame[(frame["action"] == "NET_RX") & (frame["raises_known"] > 0)]
-    return {"delays": records(rows), "clamped": int(rows["clamped"].sum())}
+    return {"delays": records(_of_net_rx(answer)), **answer.parts["in_all"]}
 
 
 def _shown(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:

@@ -269,16 +269,26 @@ def predicted(
     return total
 
 
+@rate_curve.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # bend: why curves bend; document_002: that document's flat part beside them; each None where it
+    # cannot be told. curves: each with its steps.
+    found = bend(answer.frame)
+    return {
+        "bend": found,
+        "document_002": condition(found.steps) if found else None,
+        "curves": curves_of(answer.frame),
+    }
+
+
 @rate_curve.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     experiment: Experiment = answer.sources["Experiment"]
-    found = bend(answer.frame)
     return {
         "name": experiment.path.name,
         **{key: getattr(experiment.experiment, key) for key in ("command", "kernel", "started")},
-        "bend": found,
-        "condition": condition(found.steps) if found else None,
-        "curves": curves_of(answer.frame),
+        "condition": answer.parts["document_002"],
+        **{name: answer.parts[name] for name in ("bend", "curves")},
     }
 
 

@@ -182,28 +182,35 @@ def _raisers(
     )
 
 
+@softirq_chains.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # in_all: of all chains, None of none; by_device: the mean of each part.
+    chains = answer.frame
+    in_kthread = int(chains["in_kthread"].sum())
+    share = in_kthread / len(chains) if len(chains) else None
+    in_all = {"softirqs": len(chains), "in_kthread": in_kthread, "in_kthread_share": share}
+    return {"in_all": in_all, "by_device": parts_of(chains)}
+
+
 @softirq_chains.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    chains = answer.frame
-    parts, in_kthread = parts_of(chains), int(chains["in_kthread"].sum())
+    chains, parts = answer.frame, answer.tables["by_device"]
     polled = parts[parts["poll_ns"] > 0].head(1)
     return {
-        "softirqs": len(chains),
+        **answer.parts["in_all"],
         "origins": chains["origin"].astype(object).value_counts().to_dict(),
         "raises_known": bool(chains["raise_ns"].notna().any()),
         "interrupts": chains["name"].astype(object).value_counts().head(4).to_dict(),
         "means": next(iter(records(polled.assign(device=polled["device"].map(called)))), None),
-        "in_kthread": in_kthread,
-        "in_kthread_share": in_kthread / len(chains) if len(chains) else None,
     }
 
 
 @softirq_chains.plot(
     title="Where the time of a NET_RX goes, by device",
-    height=lambda answer: 1.3 + 0.42 * len(parts_of(answer.frame)),
+    height=lambda answer: 1.3 + 0.42 * len(answer.tables["by_device"]),
     panels=lambda answer: [{}] if len(answer.frame) else [],
 )
 def _anatomy(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     from .plots import anatomy
 
-    anatomy(ax, parts_of(answer.frame))
+    anatomy(ax, answer.tables["by_device"])

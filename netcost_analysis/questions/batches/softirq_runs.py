@@ -190,10 +190,15 @@ def stopped_by(
     return np.where(rounds == MAX_SOFTIRQ_RESTART, "rounds", by_time).astype(object)
 
 
+@softirq_runs.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, KernelLimits]:
+    return {"kernel_limits": limits_of(answer.capture, hz=answer.options.get("hz"))}
+
+
 @softirq_runs.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     runs = answer.frame
-    limits = limits_of(answer.capture, hz=answer.options.get("hz"))
+    limits = answer.parts["kernel_limits"]
     outside = runs[~runs["in_kthread"]]
     return {
         "runs": len(runs),

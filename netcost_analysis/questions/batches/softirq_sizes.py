@@ -82,6 +82,16 @@ class PollsPerSoftirq(NamedTuple):
 
 
 @softirq_sizes.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
+    total: PollsPerSoftirq = answer.parts["in_all"]
+    return total
+
+
+@softirq_sizes.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, PollsPerSoftirq]:
+    return {"in_all": _per_softirq(answer)}
+
+
 def _per_softirq(answer: "Answer[pd.DataFrame]") -> PollsPerSoftirq:
     sizes, counts = answer.frame, _counted(answer.timeline)
     number = int(sizes["softirqs"].sum())

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...capture.bundle import Bundle
     from ...capture.capture import Capture
     from ...capture.manifest import Verdict as Recorded
+    from ..answer import Answer
 
 # Clocks whose times are those of the counters' readings.
 # What netcost-record notes where /proc/timer_list says nothing, as in many containers.
@@ -87,6 +88,11 @@ def completeness(capture: "Capture") -> Completeness:
     if found is None:
         found = _known[capture] = written(capture) or computed(capture)
     return found
+
+
+@completeness.figures
+def _figures(answer: "Answer[Completeness]") -> Verdict:
+    return answer.result.without_rows
 
 
 def computed(capture: "Capture") -> Completeness:

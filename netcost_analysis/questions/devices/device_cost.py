@@ -251,6 +251,18 @@ def why_no_traffic(timeline: "Timeline") -> str | None:
     return as_text(render(_LACKING, found)) if found["reason"] else None
 
 
+@device_cost.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # against_counters: devices whose polls took packets that net/dev counted; traffic_unknown: why
+    # there is no traffic, None where there is.
+    cost = answer.frame[answer.frame["work_share"].notna()]
+    rows = [_counted(row) for _, row in cost.iterrows()]
+    return {
+        "against_counters": pd.DataFrame(rows, columns=_COUNTED),
+        "traffic_unknown": why_no_traffic(answer.timeline),
+    }
+
+
 @device_cost.figures
 def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # counted: devices whose polls took packets that net/dev counted; unpolled: those of which
@@ -259,16 +271,23 @@ def _agreement(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     polled = (cost["polls"] > 0).fillna(False)
     unpolled = cost.loc[cost["ns"].isna() & ~polled & (cost["device"] != "lo"), "device"]
     return {
-        "counted": [_counted(row) for _, row in cost[cost["work_share"].notna()].iterrows()],
+        "counted": answer.tables["against_counters"].to_dict("records"),
         "backlog": bool((cost["device"] == NO_DEVICE).any()),
         "unpolled": list(map(str, unpolled)),
-        "unknown": why_no_traffic(answer.timeline),
+        "unknown": answer.parts["traffic_unknown"],
     }
 
 
+_COUNTED = [
+    *("device", "packets", "rx_packets", "unpolled_packets", "uncounted_packets"),
+    *("is_explained", "is_partly_priced"),
+]
+
+
 def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
-    # more: packets that net/dev counted and polls did not; fewer: the other way round. explained:
-    # whether the readings' own time explains as many. partly: only polled ones have a price.
+    # unpolled_packets: those that net/dev counted and polls did not; uncounted_packets: the other
+    # way round. is_explained: whether the readings' own time explains as many. is_partly_priced:
+    # only polled ones have a price.
     off = int(row["rx_packets"]) - int(row["packets"])
     window_ns = max(1, int(row["end_ns"]) - int(row["start_ns"]))
     tolerance = int(row["rx_packets"]) / window_ns * int(row["interval_error_ns"])
@@ -276,10 +295,10 @@ def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
         "device": row["device"],
         "packets": int(row["packets"]),
         "rx_packets": int(row["rx_packets"]),
-        "more": max(off, 0),
-        "fewer": max(-off, 0),
-        "explained": abs(off) <= tolerance,
-        "partly": absent(row["ns_per_packet"]) and not absent(row["ns_per_work"]),
+        "unpolled_packets": max(off, 0),
+        "uncounted_packets": max(-off, 0),
+        "is_explained": abs(off) <= tolerance,
+        "is_partly_priced": absent(row["ns_per_packet"]) and not absent(row["ns_per_work"]),
     }
 
 

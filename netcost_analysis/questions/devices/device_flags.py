@@ -24,6 +24,8 @@ COLUMNS = ["namespace", "device", "flag", "severity", "why"]
 _SEVERITIES = ["warning", "clue", "note"]
 # Alike flags that are shown in full.
 _MOST_ALIKE = 4
+# One more is shown as well.
+_ALIKE_AT_ONCE = _MOST_ALIKE + 1
 
 
 class Facts(NamedTuple):
@@ -112,14 +114,18 @@ def not_recorded(timeline: "Timeline") -> list[str]:
     return found
 
 
+@device_flags.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, list[str]]:
+    return {"not_recorded": not_recorded(answer.timeline)}
+
+
 @device_flags.figures
 def _words(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # not_recorded: what was not recorded.
     flags = answer.frame
     return {
         "kinds": listed(flags),
         "severities": [one for one in _SEVERITIES if (flags["severity"] == one).any()],
-        "not_recorded": not_recorded(answer.timeline),
+        "not_recorded": answer.parts["not_recorded"],
     }
 
 
@@ -127,9 +133,9 @@ def listed(flags: pd.DataFrame) -> list[dict[str, Any]]:
     # Flags of one severity and kind together: flag, severity, whys (of the first), and of the
     # others how many (more) and which devices.
     kinds = []
-    for (severity, flag), alike in flags.groupby(["severity", "flag"], sort=False):
-        # One more is shown as well.
-        shown = len(alike) if len(alike) <= _MOST_ALIKE + 1 else _MOST_ALIKE
+    for severity, flag in flags[["severity", "flag"]].drop_duplicates().to_numpy():
+        alike = flags[(flags["severity"] == severity) & (flags["flag"] == flag)]
+        shown = len(alike) if len(alike) <= _ALIKE_AT_ONCE else _MOST_ALIKE
         others = alike[shown:]
         kinds.append(
             {

@@ -1,6 +1,6 @@
 # Devices by CPUs, as Solaris' intrstat showed them.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -67,43 +67,29 @@ def device_matrix(timeline: "Timeline") -> pd.DataFrame:
     return frame.astype({"cpu": "int64", "ns": "Int64", "cpu_share": "float64"})
 
 
-class Took(NamedTuple):
-    # Time; share: of one CPU, None for a window without length.
-
-    ns: int
-    share: float | None
-
-
-class Uncharged(NamedTuple):
-    # What no device can be charged with. thieves; backlog: polls without a device; softirq: network
-    # softirqs, outside their polls or, where those were not recorded, with them; unknown_share: of
-    # CPU time, 0 for next to none.
-
-    thieves: int
-    backlog: Took | None
-    softirq: Took | None
-    polls_recorded: bool
-    unknown_share: float
+@device_matrix.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, pd.DataFrame]:
+    # kinds: ns of each kind on all CPUs, and as a share of one.
+    kinds = answer.frame.groupby("kind", as_index=False)["ns"].sum()
+    kinds["cpu_share"] = kinds["ns"].astype("Float64") / (answer.timeline.duration_ns or pd.NA)
+    return {"kinds": kinds[kinds["ns"] > 0]}
 
 
 @device_matrix.figures
-def uncharged(answer: "Answer[pd.DataFrame]") -> Uncharged:
-    timeline, rows = answer.timeline, answer.frame
-    ns = rows.groupby("kind")["ns"].sum()
-    window_ns = timeline.duration_ns
-
-    def took(kind: str) -> Took | None:
-        of_kind = int(ns.get(kind, 0))
-        return Took(of_kind, of_kind / window_ns if window_ns else None) if of_kind else None
-
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # What no device can be charged with. names: the first thieves; backlog: polls without a device;
+    # softirq: network softirqs, outside their polls or, where those were not recorded, with them;
+    # None for none of it; unknown_share: of CPU time, 0 for next to none.
+    timeline, names = answer.timeline, answer.frame["thief"].drop_duplicates()
+    kinds = {row["kind"]: row for row in answer.tables["kinds"].to_dict("records")}
     unknown = timeline.unknown_cpu_share or 0.0
-    return Uncharged(
-        len(rows),
-        took("backlog"),
-        took("softirq"),
-        not timeline.missing["polls"],
-        unknown if unknown > _WORTH_SHARE else 0.0,
-    )
+    return {
+        "names": list(names[:_MOST]),
+        "backlog": kinds.get("backlog"),
+        "softirq": kinds.get("softirq"),
+        "polls_recorded": not timeline.missing["polls"],
+        "unknown_share": unknown if unknown > _WORTH_SHARE else 0.0,
+    }
 
 
 def _shown(rows: pd.DataFrame) -> pd.DataFrame:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
     from ..answer import Answer
 
-# So many devices are named beside the first.
-_OTHERS = 3
+# So many devices are named.
+_NAMED = 4
 
 
 class DeviceSummary(NamedTuple):
@@ -70,6 +70,15 @@ def device_summary(timeline: "Timeline") -> DeviceSummary:
     return DeviceSummary(costs, flags)
 
 
+@device_summary.totals
+def _totals(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
+    timeline = answer.timeline
+    return {
+        "not_recorded": [] if answer.result.flags is None else not_recorded(timeline),
+        "traffic_unknown": why_no_traffic(timeline),
+    }
+
+
 @device_summary.figures
 def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
     # first: the row of the device with most time; others: the next; backlog: the row of the polls
@@ -79,7 +88,7 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
     timed = costs[(costs["ns"] > 0).fillna(False)]
     devices = timed[timed["device"] != NO_DEVICE]
     backlog = timed[timed["device"] == NO_DEVICE].to_dict("records")
-    rows = devices[: 1 + _OTHERS].to_dict("records")
+    rows = devices[:_NAMED].to_dict("records")
     first = rows[0] if rows else None
     warnings = None
     if flags is not None:
@@ -94,16 +103,15 @@ def _costliest(answer: "Answer[DeviceSummary]") -> dict[str, Any]:
         "polled": bool((costs["polls"] > 0).fillna(False).any()),
         "flags_known": flags is not None,
         "worst_flag": warnings.iloc[0] if warnings is not None and len(warnings) else None,
-        "state_known": flags is not None and "state" not in not_recorded(timeline),
-        "unknown": why_no_traffic(timeline),
+        "state_known": flags is not None and "state" not in answer.parts["not_recorded"],
+        "unknown": answer.parts["traffic_unknown"],
     }
 
 
 def _first(row: dict[Any, Any]) -> dict[Any, Any]:
-    # With the length of what it is of, and the price to the nearest ns.
+    # With the price to the nearest ns.
     ns_per_work = row["ns_per_work"]
     return {
         **row,
-        "window_ns": int(row["end_ns"]) - int(row["start_ns"]),
         "ns_per_work": None if absent(ns_per_work) else round(float(ns_per_work)),
     }

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...units import round_width
+from ..batches.common import called
 from ..question import each, question
 from .device_lines import device_lines
 from .parts import NO_DEVICE, of_device
@@ -65,6 +66,12 @@ def device_time_series(timeline: "Timeline", bin_ns: int | None = None) -> pd.Da
         if timeline.missing[fact]:
             frame[name] = pd.NA
     return frame.astype({"hardirq_ns": "Int64", "poll_ns": "Int64"})
+
+
+@device_time_series.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, list[str]]:
+    devices = answer.frame["device"]
+    return {"devices": [called(one) for one in devices.drop_duplicates()]}
 
 
 def binned(

@@ -200,7 +200,7 @@ def speeds(bundle: "Bundle") -> dict[tuple[str, str], int | None]:
 
 def with_traffic(rows: pd.DataFrame, what: str = "packets") -> pd.DataFrame:
     # Those rows of device_traffic() or assumed_rates() in which anything was carried.
-    return rows[(rows[f"rx_{what}"] + rows[f"tx_{what}"] > 0).fillna(False)]
+    return rows[((rows[f"rx_{what}"] > 0) | (rows[f"tx_{what}"] > 0)).fillna(False)]
 
 
 def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:

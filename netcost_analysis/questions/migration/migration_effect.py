@@ -236,28 +236,38 @@ HORIZON_NS = 10_000_000
 _SAID = ("run", "wait")
 
 
-def effect_figures(rows: pd.DataFrame, of: str | None) -> dict[str, Any]:
-    """The figures of the words. rows: of migration_effect(), of one cause. of: whom they are about.
+def at_horizon(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of run and wait, where an effect is known, the row whose width is nearest to HORIZON_NS.
 
-    Returns of, known (whether any effect is), found: of run and wait, where known, the row whose
-    width is nearest to HORIZON_NS, with sure (its interval is on one side of 0), and left_out: of
-    each width_ns how many were not studied, by reason.
+    rows: of migration_effect(), of one cause.
     """
     known = rows[rows["effect"].notna().to_numpy()]
-    found = []
-    for measure in _SAID:
-        own = known[(known["measure"] == measure).to_numpy()]
-        if len(own):
-            row = own.iloc[int((own["width_ns"] - HORIZON_NS).abs().to_numpy().argmin())]
-            sure = bool(row["effect_low"] > 0 or row["effect_high"] < 0)
-            found.append({**row.to_dict(), "sure": sure})
+    own = known[known["measure"].isin(_SAID).to_numpy()]
+    near = (own["width_ns"] - HORIZON_NS).abs().sort_values(kind="stable").index
+    order = {measure: place for place, measure in enumerate(_SAID)}
+    nearest = own.loc[near].drop_duplicates("measure")
+    return nearest.sort_values("measure", key=lambda of: of.map(order), ignore_index=True)
+
+
+def effect_figures(rows: pd.DataFrame, said: pd.DataFrame, of: str | None) -> dict[str, Any]:
+    """The figures of the words. rows: of migration_effect(), of one cause. of: whom they are about.
+
+    said: of at_horizon(). Returns of, known (whether any effect is), found: said, with sure (its
+    interval is on one side of 0), and left_out: of each width_ns how many were not studied, by
+    reason.
+    """
+    known = rows["effect"].notna()
+    found = [
+        {**row, "sure": bool(row["effect_low"] > 0 or row["effect_high"] < 0)}
+        for row in said.to_dict("records")
+    ]
     left_out = []
     for _, row in rows.drop_duplicates("width_ns").iterrows():
         counts = {name: int(row[f"left_out_{name}"]) for name in LEFT_OUT}
         reasons = {name: number for name, number in counts.items() if number}
         if reasons:
             left_out.append({"width_ns": int(row["width_ns"]), "reasons": reasons})
-    return {"of": of, "known": bool(len(known)), "found": found, "left_out": left_out}
+    return {"of": of, "known": bool(known.any()), "found": found, "left_out": left_out}
 
 
 def measured(rows: pd.DataFrame) -> list[dict[str, Any]]:
@@ -270,11 +280,16 @@ def _of_all_causes(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
     return answer.frame[(answer.frame["cause"] == "all").to_numpy()]
 
 
+@migration_effect.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, pd.DataFrame]:
+    return {"at_horizon": at_horizon(_of_all_causes(answer))}
+
+
 @migration_effect.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     victim = asked_or_given(answer.timeline, answer.options.get("victim"))
     called = label_of(answer.timeline, victim)
-    return effect_figures(_of_all_causes(answer), called)
+    return effect_figures(_of_all_causes(answer), answer.tables["at_horizon"], called)
 
 
 @migration_effect.plot(

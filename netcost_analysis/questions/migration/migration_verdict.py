@@ -18,7 +18,7 @@ from ..question import question
 from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST
 from .lives import stays
-from .migration_effect import HORIZON_NS, effect_figures, effect_of, measured
+from .migration_effect import HORIZON_NS, at_horizon, effect_figures, effect_of, measured
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
@@ -256,6 +256,12 @@ def _called(row: dict[str, Any]) -> str:
     return row["comm"] if row["tid"] is None else f"{row['comm']} ({row['tid']})"
 
 
+@migration_verdict.totals
+def _totals(answer: "Answer[MigrationVerdict]") -> dict[str, pd.DataFrame]:
+    effects = answer.result.effects
+    return {"at_horizon": at_horizon(effects) if len(effects) else effects}
+
+
 @migration_verdict.figures
 def _figures(answer: "Answer[MigrationVerdict]") -> dict[str, Any]:
     # verdicts: each with name; where two tasks talk, theirs.
@@ -270,7 +276,7 @@ def _figures(answer: "Answer[MigrationVerdict]") -> dict[str, Any]:
     if len(effects) and effects["migrations"].any():
         named = [row for row in rows if row["comm"] is not None and row["migrations"]]
         of = max(named, key=lambda row: row["migrations"])["name"] if named else None
-        study = effect_figures(effects, of)
+        study = effect_figures(effects, answer.tables["at_horizon"], of)
     return {"verdicts": pair or rows, **study}
 
 

@@ -1,6 +1,6 @@
 # What was migrated, why, and who held either CPU.
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -104,19 +104,18 @@ def incomparable(timeline: Timeline, moved: pd.DataFrame) -> str | None:
 class Moves(NamedTuple):
     """Migrations in all.
 
-    migrations, duration_ns (of the window), per_s (None for no window); causes: how many of each,
-    most first; to_idle, to_busy, to_unknown: to CPUs of which that is known, or not. until_run_ns:
-    the median time until the task ran again, None where that is known of none.
+    migrations, duration_ns (of the window), migrations_per_s (None for no window); to_idle,
+    to_busy, to_unknown: to CPUs of which that is known, or not. until_run_median_ns: the median
+    time until the task ran again, None where that is known of none.
     """
 
     migrations: int
     duration_ns: int
-    per_s: float | None
-    causes: dict[str, int]
+    migrations_per_s: float | None
     to_idle: int
     to_busy: int
     to_unknown: int
-    until_run_ns: float | None
+    until_run_median_ns: float | None
 
 
 def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
@@ -128,7 +127,6 @@ def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
         len(rows),
         duration_ns,
         len(rows) / (duration_ns / 1e9) if duration_ns else None,
-        {str(cause): int(number) for cause, number in rows["cause"].value_counts().items()},
         to_idle,
         len(idle) - to_idle,
         len(rows) - len(idle),
@@ -136,9 +134,16 @@ def moves_of(rows: pd.DataFrame, duration_ns: int) -> Moves:
     )
 
 
+@migrations.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Moves]:
+    return {"in_all": moves_of(answer.frame, answer.timeline.duration_ns)}
+
+
 @migrations.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> Moves:
-    return moves_of(answer.frame, answer.timeline.duration_ns)
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # causes: how many of each, most first.
+    causes = answer.frame["cause"].value_counts()
+    return {**answer.parts["in_all"]._asdict(), "causes": causes.to_dict()}
 
 
 def _height(answer: "Answer[pd.DataFrame]") -> float:

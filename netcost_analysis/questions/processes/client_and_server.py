@@ -75,6 +75,8 @@ def client_and_server(
         - switches, voluntary, involuntary, migrations.
         - sent_packets, sent_bytes: from the client to the server, the same on both rows; NA where
           not known. softirq_ns_per_packet, softirq_ns_per_byte: network_softirq_ns over them.
+        - pace_longer_share, pace_less_share: of who hardly slept, and so sets the pace, what a
+          tenth more network softirq time would do to its work and to the throughput; else NaN.
 
     Raises
     ------
@@ -112,7 +114,8 @@ def client_and_server(
     for name, unit in (("packet", "sent_packets"), ("byte", "sent_bytes")):
         count = frame[unit].astype("Float64").astype("float64")
         frame[f"softirq_ns_per_{name}"] = frame["network_softirq_ns"] / count.where(count > 0)
-    return frame
+    paces = [pace_of(row) for _, row in frame.iterrows()]
+    return frame.join(pd.DataFrame(paces, columns=list(Pace._fields), dtype="float64"))
 
 
 def _of_task(
@@ -159,34 +162,37 @@ def _everywhere(timeline: Timeline, moved: pd.DataFrame) -> bool:
 
 class Pace(NamedTuple):
     # What a tenth more softirq time in a task's context would do: to its work, to throughput.
-    longer_share: float
-    less_share: float
+    pace_longer_share: float
+    pace_less_share: float
 
 
-def pace_of(row: "pd.Series[Any]") -> Pace | None:
-    # Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
+_NO_PACE = Pace(float("nan"), float("nan"))
+
+
+def pace_of(row: "pd.Series[Any]") -> Pace:
+    # Whether a row of client_and_server() sets the pace, for it hardly slept; NaN where not.
     # Document 003's arithmetic: only who has no time to spare limits the throughput.
     if pd.isna(row["asleep_between_ns"]) or pd.isna(row["waited_ns"]):
-        return None
+        return _NO_PACE
     life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_between_ns"])
     if not int(row["on_cpu_ns"]) or int(row["asleep_between_ns"]) / life >= _BUSY:
-        return None
+        return _NO_PACE
     longer = _MORE * int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
     return Pace(longer, 1 - 1 / (1 + longer))
 
 
 @client_and_server.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # A dict of each row, with its pace: None where it does not set it.
+    # A dict of each row; pacemakers: those that set the pace.
     rows = [
-        {str(name): plain(value) for name, value in row.items()} | {"pace": pace_of(row)}
+        {str(name): plain(value) for name, value in row.items()}
         for _, row in answer.frame.iterrows()
     ]
     client, server = rows
     return {
         "client": client,
         "server": server,
-        "pacemakers": [row for row in rows if row["pace"] is not None],
+        "pacemakers": [row for row in rows if row["pace_longer_share"] is not None],
         "sleep_known": client["asleep_between_ns"] is not None
         and server["asleep_between_ns"] is not None,
     }

@@ -106,13 +106,18 @@ def _preempted_states(
     return decided
 
 
+@context_switches.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, list[int]]:
+    return {"endpoints": list(endpoints(answer.timeline))}
+
+
 @context_switches.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # tasks: of client and server where two tasks talk, else of those that switched most.
     rows = answer.frame
     if "tid" not in rows:
         return {"switches": len(rows), "tasks": []}
-    tids = endpoints(answer.timeline)
+    tids = answer.parts["endpoints"]
     own = rows[rows["tid"].isin(tids).to_numpy(dtype=bool)]
     chosen = own if len(own) else rows[:2]
     return {"switches": len(rows), "tasks": chosen.drop_duplicates("tid").to_dict("records")}

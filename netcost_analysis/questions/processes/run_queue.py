@@ -119,12 +119,17 @@ def waited_within(slices: pd.DataFrame, window: tuple[int, int]) -> int:
     return int((ends.clip(*window) - begins.clip(*window)).sum())
 
 
+@run_queue.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, list[int]]:
+    return {"endpoints": list(endpoints(answer.timeline))}
+
+
 def _subjects(answer: "Answer[pd.DataFrame]") -> list[int]:
     # Client and server where two tasks talk, else the two that waited longest.
     if "tid" not in answer.frame:
         return []
     known = answer.frame["tid"].dropna().unique()
-    tids = [tid for tid in endpoints(answer.timeline) if tid in known]
+    tids = [tid for tid in answer.parts["endpoints"] if tid in known]
     return tids or [int(tid) for tid in known[:2]]
 
 

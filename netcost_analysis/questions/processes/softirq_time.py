@@ -126,11 +126,12 @@ def softirq_rows(softirqs: pd.DataFrame, polls: pd.DataFrame, polled: bool) -> p
 
 class InContext(NamedTuple):
     # Softirq time in all, and who had most of the network's in its time.
-    # cpu_share: of all CPU time; network_share: of ns; most_tid (None where unknown), most_comm,
-    # most_ns (0 where the network had none, or rows name no task), most_share (of the network's).
+    # cpu_share: of all CPU time; network_of_softirqs_share: of ns; most_tid (None where unknown),
+    # most_comm, most_ns (0 where the network had none, or rows name no task), most_share (of the
+    # network's).
     ns: int
     cpu_share: float
-    network_share: float
+    network_of_softirqs_share: float
     most_tid: int | None = None
     most_comm: str = ""
     most_ns: int = 0
@@ -139,6 +140,16 @@ class InContext(NamedTuple):
 
 @softirq_time.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> InContext:
+    total: InContext = answer.parts["in_all"]
+    return total
+
+
+@softirq_time.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, InContext]:
+    return {"in_all": _in_context(answer)}
+
+
+def _in_context(answer: "Answer[pd.DataFrame]") -> InContext:
     rows, timeline = answer.frame, answer.timeline
     span_ns = timeline.duration_ns * len(timeline.summary["cpus"])
     whole = int(rows["ns"].sum())

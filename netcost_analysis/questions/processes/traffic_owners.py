@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 # Of the network's softirq time: above it what would tell more is named.
-_MUCH_UNKNOWN = 0.05
+_MOST_UNKNOWN = 0.05
 # From the strongest witness to the weakest.
 _WITNESSES = ("raiser", "packet", "socket", "wake-up", "unknown")
 
@@ -80,12 +80,12 @@ def traffic_owners(timeline: Timeline) -> pd.DataFrame:
 
 class Owned(NamedTuple):
     # The network's softirq time by how its owner is known.
-    # known_by_share: by owner_known_by, of ns, those that are more than nothing. much_unknown: over
-    # 5 % of it has no known owner. foreign_ns: ran in the time of a task that it was not for;
+    # known_by: a row for each owner_known_by that has any, with its share. owners_mostly_known: of
+    # all but 5 %. foreign_ns: ran in the time of a task that it was not for;
     # foreign: the row with most of that, as dict, None where there is none.
     ns: int
-    known_by_share: dict[str, float]
-    much_unknown: bool
+    known_by: pd.DataFrame
+    owners_mostly_known: bool
     foreign_ns: int
     foreign: dict[str, Any] | None
 
@@ -103,11 +103,17 @@ def owned(owners: pd.DataFrame) -> Owned:
     shares = {how: int(ns[how]) / whole for how in _WITNESSES if ns.get(how)}
     return Owned(
         whole,
-        shares,
-        shares.get("unknown", 0.0) > _MUCH_UNKNOWN,
+        pd.DataFrame(list(shares.items()), columns=["owner_known_by", "of_network_share"]),
+        shares.get("unknown", 0.0) <= _MOST_UNKNOWN,
         int(foreign["ns"].sum()),
         dict(foreign.iloc[0]) if len(foreign) else None,
     )
+
+
+@traffic_owners.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    found = owned(answer.frame)._asdict()
+    return {"owners_known": found.pop("known_by"), "in_all": found}
 
 
 @traffic_owners.figures
@@ -115,4 +121,12 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # lacking: events that would tell more, which profile records them.
     lacking = unrecorded(answer.capture, RECEIVED[0], WOKEN[0])
     profile = "anatomy" if RECEIVED[0] in lacking else "migration"
-    return owned(answer.frame)._asdict() | {"lacking": lacking, "profile": profile}
+    known_by = answer.tables["owners_known"]
+    return {
+        **answer.parts["in_all"],
+        "known_by": list(
+            zip(known_by["owner_known_by"], known_by["of_network_share"], strict=True)
+        ),
+        "lacking": lacking,
+        "profile": profile,
+    }

@@ -67,12 +67,18 @@ def pairs_of(parts: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values("units", ascending=False, kind="stable", ignore_index=True)
 
 
+@traffic_pairs.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    pairs = answer.frame
+    units = int(pairs["units"].sum())
+    named = float((pairs["by_packet_share"] * pairs["units"]).sum())
+    return {"in_all": {"units": units, "by_packet_share": named / (units or 1)}}
+
+
 @traffic_pairs.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    pairs = answer.frame
-    share = (pairs["by_packet_share"] * pairs["units"]).sum() / (pairs["units"].sum() or 1)
     return {
-        "pairs": len(pairs),
+        "pairs": len(answer.frame),
         "followed": not unrecorded(answer.capture, RECEIVED[0]),
-        "by_packet_share": float(share),
+        **answer.parts["in_all"],
     }

@@ -1,6 +1,6 @@
 """What took a victim's time, down to device and queue."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -121,39 +121,45 @@ def by_thief(rows: pd.DataFrame) -> pd.DataFrame:
     return frame.sort_values("stolen_max_ns", ascending=False, kind="stable", ignore_index=True)
 
 
-class ByQueue(NamedTuple):
-    # Of a victim stolen_max_ns that may be network's, most first.
-    # queues: by queue; with_polls: whether polls are in it. nobodys: of polls whose queue is not
-    # known, by device.
-    queues: "pd.Series[int]"
-    with_polls: bool
-    nobodys: "pd.Series[int]"
-
-
-def by_queue(rows: pd.DataFrame) -> ByQueue:
-    # A victim's queues. rows: of thieves(), its own.
+def by_queue(rows: pd.DataFrame) -> dict[str, Any]:
+    # Of a victim stolen_max_ns that may be network's: queues, most first; with_polls, whether polls
+    # are in it; nobodys, of polls whose queue is not known, by device. rows: of thieves(), its own.
     network = rows[rows["is_network"] != "no"]
     ns = network[network["queue"].notna()].groupby("queue")["stolen_max_ns"].sum()
     polls = network[network["context"] == "poll"]
     nobodys = polls[polls["queue"].isna()].groupby("device", dropna=False)["stolen_max_ns"].sum()
-    return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
+    return {
+        "queues": ns.sort_values(ascending=False).reset_index(),
+        "with_polls": bool(polls["queue"].notna().any()),
+        "nobodys": nobodys.reset_index(),
+    }
+
+
+def _victim(answer: "Answer[pd.DataFrame]") -> Task | None:
+    # Of whom words and pictures are: of tasks by number, or of several, the frame alone tells.
+    return None if answer.options.get("by") == "tid" else victim_of(answer)
+
+
+@thieves.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # Of one victim: by_thief(), and what by_queue() returns.
+    rows = answer.frame[:0] if _victim(answer) is None else answer.frame
+    return {"by_thief": by_thief(rows), **by_queue(rows)}
 
 
 @thieves.figures
 def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # thieves: of by_thief(); queues, nobodys: of by_queue(), with their ns.
-    # Of tasks by number, or of several, the frame alone tells.
-    victim = None if answer.options.get("by") == "tid" else victim_of(answer)
-    rows = answer.frame[:0] if victim is None else answer.frame
-    found = by_queue(rows)
-    queues = [(str(queue), int(ns)) for queue, ns in found.queues.items()]
+    # queues, nobodys: with their ns.
+    victim, parts = _victim(answer), answer.parts
+    queues, nobodys = parts["queues"], parts["nobodys"]
+    named = list(zip(queues["queue"], queues["stolen_max_ns"], strict=True))
     return {
         "victim": victim if victim is None else label_of(answer.timeline, victim),
-        "thieves": by_thief(rows),
-        "queues": queues[:_QUEUES],
-        "queues_more": len(queues[_QUEUES:]),
-        "with_polls": found.with_polls,
-        "nobodys": [(str(device), int(ns)) for device, ns in found.nobodys.items()],
+        "thieves": parts["by_thief"],
+        "queues": named[:_QUEUES],
+        "queues_more": len(named[_QUEUES:]),
+        "with_polls": parts["with_polls"],
+        "nobodys": list(zip(nobodys["device"], nobodys["stolen_max_ns"], strict=True)),
     }
 
 

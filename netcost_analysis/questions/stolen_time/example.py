@@ -196,9 +196,26 @@ def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) ->
     return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what, comm)
 
 
+@example.totals
+def _totals(answer: "Answer[Example]") -> dict[str, Any]:
+    # in_all: when the interrupt began, what it took in all; kinds: of that CPU by kind, both from
+    # the first interrupt to the last's end. Nothing where none was seen.
+    found = answer.result
+    if found.first_ns is None or found.last_ns is None:
+        return {}
+    within = found.within
+    ns = (within["end_ns"] - within["start_ns"]).groupby(kinds_of(within)).sum()
+    total = {
+        "at_ns": found.first_ns - answer.start_ns,
+        "span_ns": found.last_ns - found.first_ns,
+        "interrupted_ns": int(ns.drop(["task", "idle", "unknown"], errors="ignore").sum()),
+    }
+    return {"in_all": total, "kinds": ns.rename("ns").rename_axis("segment_kind").reset_index()}
+
+
 @example.figures
 def _figures(answer: "Answer[Example]") -> dict[str, Any]:
-    # parts: ns of that CPU by kind, from the first interrupt to the last's end; cpu None for none.
+    # parts: ns by kind; cpu None for none.
     # looked_at_ns, offset_ns: of a large capture the stretch it was chosen from.
     found, timeline = answer.result, answer.timeline
     part = timeline.excerpt
@@ -213,16 +230,13 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
         "looked_from_ns": part.offset_ns,
         "polls_unseen": bool(unrecorded(timeline.capture, "napi:napi_poll")),
     }
-    if found.cpu is None or found.first_ns is None or found.last_ns is None:
+    if "in_all" not in answer.parts:
         return figures
-    within = found.within
-    parts = (within["end_ns"] - within["start_ns"]).groupby(kinds_of(within)).sum()
+    kinds = answer.tables["kinds"]
     return figures | {
-        "at_ns": found.first_ns - timeline.capture.start_ns,
-        "span_ns": found.last_ns - found.first_ns,
-        "interrupted_ns": int(parts.drop(["task", "idle", "unknown"], errors="ignore").sum()),
-        "parts": {str(kind): int(ns) for kind, ns in parts.items()},
-        "scheduled": bool((_interrupts(within)["cost_class"] == "scheduled").any()),
+        **answer.parts["in_all"],
+        "parts": dict(zip(kinds["segment_kind"], kinds["ns"], strict=True)),
+        "scheduled": bool((_interrupts(found.within)["cost_class"] == "scheduled").any()),
     }
 
 

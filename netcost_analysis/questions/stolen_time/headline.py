@@ -92,13 +92,14 @@ def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
 @dataclass(frozen=True)
 class Beyond:
     # What the headline says of a victim beyond its row of stolen().
-    # shares: of shares_of(). devices: what each took at most, most first; backlog_ns: what polls
-    # without a device did. unseen_ns, waited_ns, unrecorded_ns: what else may have been its time,
-    # what it waited off CPU, what the kernel counted and no event shows; each 0 where that is too
-    # little to be said. undercharged_ns: what of its time on CPU a monitor leaves out;
-    # overcharged_ns: what it shows that the victim did not run; None where a monitor's is unknown.
-    shares: dict[str, float]
-    devices: dict[str, int]
+    # task_min_share, task_share: of its time on CPU, what it ran itself; NaN where that is unknown.
+    # backlog_ns: what polls without a device took. unseen_ns, waited_ns, unrecorded_ns: what else
+    # may have been its time, what it waited off CPU, what the kernel counted and no event shows;
+    # each 0 where that is too little to be said. undercharged_ns: what of its time on CPU a monitor
+    # leaves out; overcharged_ns: what it shows that the victim did not run; None where a monitor's
+    # is unknown.
+    task_min_share: float
+    task_share: float
     backlog_ns: int
     unseen_ns: int
     waited_ns: int
@@ -109,9 +110,8 @@ class Beyond:
 
 def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Beyond:
     # row: of stolen(), the victim's. taken: of by_thief().
-    device = taken["device"]
-    by_device = taken[device.notna() & (device != "(no_device)")].groupby("device")
-    devices = by_device["stolen_max_ns"].sum().sort_values(ascending=False)
+    of_backlog = taken["device"] == "(no_device)"
+    shares = dict(shares_of(row))
     whole = 0 if absent(row["on_cpu_ns"]) else int(row["on_cpu_ns"])
 
     def worth(ns: Any) -> int:
@@ -121,15 +121,33 @@ def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Be
     shown = row["monitor_ns"]
     known = not absent(shown)
     return Beyond(
-        shares=dict(shares_of(row)),
-        devices={str(name): int(ns) for name, ns in devices.items()},
-        backlog_ns=int(taken.loc[device == "(no_device)", "stolen_max_ns"].sum()),
+        task_min_share=shares["task_min"],
+        task_share=shares["task"],
+        backlog_ns=int(taken.loc[of_backlog, "stolen_max_ns"].sum()),
         unseen_ns=worth(row["unknown_max_ns"] - row["unknown_ns"]) if whole else 0,
         waited_ns=worth(row["displaced_ns"]),
         unrecorded_ns=worth(row["stolen_unrecorded_ns"]),
         undercharged_ns=whole - int(shown) if known else None,
         overcharged_ns=int(shown) - int(row["task_ns"]) if known else None,
     )
+
+
+def by_device(taken: pd.DataFrame) -> pd.DataFrame:
+    # What each device took at most, most first: device, stolen_max_ns. taken: of by_thief().
+    named = taken[taken["device"].notna() & (taken["device"] != "(no_device)")]
+    ns = named.groupby("device")["stolen_max_ns"].sum().sort_values(ascending=False)
+    return ns.reset_index()
+
+
+@headline.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # beyond: what else is known of the victim; by_device. Nothing where nobody ran.
+    timeline = answer.timeline
+    victim = victim_of(answer)
+    if victim is None:
+        return {}
+    taken = by_thief(thieves(timeline, victim=victim))
+    return {"beyond": beyond(loss_of(timeline, victim).row, taken), "by_device": by_device(taken)}
 
 
 @headline.figures
@@ -148,12 +166,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
     if victim is None:
         return figures
-    row = loss_of(timeline, victim).row
-    found = beyond(row, by_thief(thieves(timeline, victim=victim)))
-    devices = list(found.devices.items())
+    found = answer.tables["by_device"]
+    devices = list(zip(found["device"], found["stolen_max_ns"], strict=True))
     return figures | {
-        "row": row,
-        "beyond": found,
+        "row": loss_of(timeline, victim).row,
+        "beyond": answer.parts["beyond"],
         "devices": devices[:_DEVICES],
         "devices_more": len(devices[_DEVICES:]),
     }

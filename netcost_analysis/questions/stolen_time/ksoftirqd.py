@@ -197,15 +197,17 @@ def _still(last: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
     )
 
 
+@handovers.totals
+def _totals(answer: "Answer[Handovers]") -> dict[str, Totals]:
+    timeline, victim = answer.timeline, answer.timeline.victim
+    waited_ns = None if victim is None else loss_of(timeline, victim).row["displaced_ns"]
+    return {"in_all": answer.result.totals(victim, waited_ns)}
+
+
 @handovers.figures
 def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
     # longest: the longest one's row, None where there is none; wake_reasons: how often each.
-    found: Handovers = answer.result
-    frame, victim = found.handovers, answer.timeline.victim
-    waited_ns = None
-    if victim is not None:
-        waited_ns = loss_of(answer.timeline, victim).row["displaced_ns"]
-    total = found.totals(victim, waited_ns)
+    frame, victim, total = answer.frame, answer.timeline.victim, answer.parts["in_all"]
     reasons = frame["wake_reason"].value_counts()
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
     return {

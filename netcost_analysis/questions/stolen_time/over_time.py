@@ -77,23 +77,37 @@ def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
     return gaps[gaps["cpu"].isin(cpus)]
 
 
-@over_time.figures
-def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # gaps: of the CPUs on which it was; lost_ns: their time without record, overlaps counted once.
-    timeline, bins = answer.timeline, answer.frame
+@over_time.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # cpus: those on which it was; lost_ns: their time without record, overlaps counted once;
+    # spread: None where it cannot be told.
+    timeline = answer.timeline
     victim = victim_of(answer)
     cpus = cpus_of(timeline, victim)
-    gaps = _gaps(timeline, cpus)
+    known = victim is not None and not timeline.missing["on_cpu"]
+    return {
+        "cpus": sorted(cpus),
+        "lost_ns": lost_in(timeline, cpus, _gaps(timeline, cpus)),
+        "spread": spread(answer.frame) if known else None,
+    }
+
+
+@over_time.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # gaps: of the CPUs on which it was.
+    timeline, parts = answer.timeline, answer.parts
+    victim = victim_of(answer)
+    gaps = _gaps(timeline, parts["cpus"])
     why = gaps["why"].astype(object).value_counts()[:_REASONS]
     return {
         "victim": label_of(timeline, victim),
-        "cpus": sorted(cpus),
+        "cpus": parts["cpus"],
         "empty": not timeline.duration_ns,
         "bin_ns": _width(timeline, answer.options.get("bin_ns")),
         "on_cpu_known": not timeline.missing["on_cpu"],
-        "spread": spread(bins) if victim is not None and not timeline.missing["on_cpu"] else None,
+        "spread": parts["spread"],
         "gaps": len(gaps),
-        "lost_ns": lost_in(timeline, cpus, gaps),
+        "lost_ns": parts["lost_ns"],
         "why": {str(reason): int(many) for reason, many in why.items()},
     }
 

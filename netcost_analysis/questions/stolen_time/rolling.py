@@ -255,25 +255,31 @@ def spread(frame: pd.DataFrame) -> Spread | None:
     return Spread(float(low), float(high), float(shares.max()))
 
 
-@rolling_stolen.figures
-def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # most, least: the windows with most and least stolen of those that compare, None where nothing
-    # was; before, after: the two between which it changed most.
+@rolling_stolen.totals
+def _extremes(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # extremes: the windows with most and least stolen of those that compare, and the two before and
+    # after the largest change; none where nothing was. width_ns: the windows' median.
     frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
     rows = usual(frame) if answer.options.get("by") is None else frame[:0]
-    figures: dict[str, Any] = {
+    found: dict[str, pd.Series[Any]] = {}
+    width_ns = None
+    if len(rows) >= 2 and rows["stolen_cpu_share"].max():
+        shares = rows["stolen_cpu_share"]
+        found = {"most": rows.iloc[int(shares.argmax())], "least": rows.iloc[int(shares.argmin())]}
+        found |= dict(zip(("before", "after"), largest_change(rows) or (), strict=False))
+        width_ns = int((rows["end_ns"] - rows["start_ns"]).median())
+    extremes = pd.DataFrame(list(found.values()), columns=frame.columns)
+    extremes.insert(0, "extreme", list(found))
+    return {"width_ns": width_ns, "extremes": extremes.reset_index(drop=True)}
+
+
+@rolling_stolen.figures
+def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # most, least, before, after: those of extremes, None without.
+    rows = {row["extreme"]: row for row in answer.tables["extremes"].to_dict("records")}
+    return {
         "victim": label_of(answer.timeline, victim_of(answer)),
-        "most": None,
-    }
-    if len(rows) < 2 or not rows["stolen_cpu_share"].max():
-        return figures
-    change = largest_change(rows)
-    before, after = (None, None) if change is None else (one.to_dict() for one in change)
-    return figures | {
-        "most": rows.iloc[int(rows["stolen_cpu_share"].argmax())].to_dict(),
-        "least": rows.iloc[int(rows["stolen_cpu_share"].argmin())].to_dict(),
-        "width_ns": int((rows["end_ns"] - rows["start_ns"]).median()),
-        "before": before,
-        "after": after,
+        "width_ns": answer.parts["width_ns"],
         "origin_ns": answer.start_ns,
+        **{name: rows.get(name) for name in ("most", "least", "before", "after")},
     }

@@ -8,7 +8,7 @@ from ...timeline.task import Task, comm_of
 from ...timeline.timeline import Timeline
 from ..question import question
 from ..stolen_time.victim import victim_of
-from .corrected_stolen import corrected_stolen
+from .corrected_stolen import DOUBTFUL_SHARE, corrected_stolen
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -57,12 +57,13 @@ def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataF
 
 class Beside(NamedTuple):
     """One victim's row; doubtful: "no" where it has none. share: at least, or where it is only
-    perhaps doubtful, at most."""
+    perhaps doubtful, at most. limit_share: what is not doubtful has no more."""
 
     doubtful: str
     surely: bool
     ns: int
     share: float
+    limit_share: float = DOUBTFUL_SHARE
 
 
 @network_overhead.figures

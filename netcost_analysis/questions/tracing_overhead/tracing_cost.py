@@ -150,6 +150,13 @@ class Overhead(NamedTuple):
     events_per_s: float
 
 
+@tracing_cost.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, InAll | None]:
+    # in_all: of all CPUs, None for an answer by task.
+    by_cpu = answer.frame.index.name == "cpu"
+    return {"in_all": in_all(answer.frame, answer.timeline.duration_ns) if by_cpu else None}
+
+
 @tracing_cost.figures
 def overhead(answer: "Answer[pd.DataFrame]") -> Overhead:
     costs, frame = event_cost(answer.capture), answer.frame
@@ -168,7 +175,7 @@ def overhead(answer: "Answer[pd.DataFrame]") -> Overhead:
         cpu=there,
         elsewhere=[cpu for cpu in cpus if cpu != there] if there is not None else [],
         refused=str(refused["why"].iloc[0]) if len(refused) else None,
-        in_all=in_all(frame, answer.timeline.duration_ns) if by_cpu else None,
+        in_all=answer.parts["in_all"],
         cpus=len(cpus),
         busiest=cpus[0] if several else None,
         events_per_s=float(frame["events_per_s"].iloc[0]) if several else 0.0,

@@ -126,14 +126,22 @@ def test_a_disturbed_baseline_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "times", "task_stat"),
     [
-        ("TICK_CPU_ACCOUNTING=y\nCONFIG_HZ=1000", "a tick of 1 ms goes", "all of them are in it"),
+        (
+            "TICK_CPU_ACCOUNTING=y\nCONFIG_HZ=1000",
+            "A tick of 1 ms is charged",
+            "all of them are in it",
+        ),
         (
             "IRQ_TIME_ACCOUNTING=y",
             "interrupts are measured and left out",
-            "takes the rest for sleep",
+            "as if the task had slept",
         ),
-        ("VIRT_CPU_ACCOUNTING_GEN=y", "on CPUs of nohz_full=; on others", "all of them are in it"),
-        ("VIRT_CPU_ACCOUNTING_NATIVE=y", "interrupts are in its system time", "all the same"),
+        (
+            "VIRT_CPU_ACCOUNTING_GEN=y",
+            "on CPUs of nohz_full= only, sampled on",
+            "all of them are in it",
+        ),
+        ("VIRT_CPU_ACCOUNTING_NATIVE=y", "Interrupts are in its system time", "all the same"),
         ("HZ=0", "the bundle does not say how", "the bundle does not say how"),
     ],
 )

@@ -168,11 +168,11 @@ def asked(folder: Path) -> Any:
 def test_the_words_say_why_they_differ(tmp_path: Path) -> None:
     answer = asked(doctored(tmp_path / "b"))
     gap = answer.figures["gap"]
-    assert gap.share == pytest.approx(0.25)
-    assert gap.hidden_ns == pytest.approx(25_000)
+    assert gap.gap_share == pytest.approx(0.25)
+    assert gap.hidden_each_ns == pytest.approx(25_000)
     words = said(answer)
     # Whose they are is said where the page is about another task: test_notebook_bundles.py.
-    assert "These are of" not in words
+    assert "These estimates are of" not in words
     assert "Here it claims 15.0 points more than the work that was done." in words
     assert "**Work** is what counts: 40.0 %" in words
     assert "**Traced** accounts for 15.0 %" in words
@@ -203,4 +203,6 @@ def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
     words = said(answer)
     assert "The bundle does not say when the victim started and ended." in words
     assert "of the victim's 2 s" in words
-    assert "points. What is not due to that is hidden cost" in words
+    assert (
+        "points. What of it the different parts of the run do not explain is hidden cost" in words
+    )

@@ -115,9 +115,9 @@ def test_a_bundles_own_gap_is_the_calibrations_of_it_alone(hidden: netcost.Hidde
     runs = wide(hidden.runs)
     alone = runs[[str(bundle).startswith("20000-pps-2") for bundle in runs.index]]
     assert len(alone) == 1
-    assert found.hidden_ns == pytest.approx(fit(alone)["hidden_ns"].item())
-    assert found.interrupts_per_s == pytest.approx(alone["interrupts"].item())
-    each = f"{duration(found.hidden_ns)} for each of the {found.interrupts_per_s:,.0f}"
+    assert found.hidden_each_ns == pytest.approx(fit(alone)["hidden_ns"].item())
+    assert found.cpu_interrupts_per_s == pytest.approx(alone["interrupts"].item())
+    each = f"{duration(found.hidden_each_ns)} for each of the {found.cpu_interrupts_per_s:,.0f}"
     assert each in said(answer)
 
 
@@ -336,7 +336,7 @@ def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
     assert table["got_share"]["traced_and_hidden"] == given["got_share"]["traced_and_hidden"]
     words = said(own.account_reasons(calibration=kept_calibration()))
     assert "so its price of an interrupt is used" in words
-    assert "recorded with tracefs, this with perf" in words
+    assert "recorded with tracefs, this capture with perf" in words
     other = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
     answer = other.account_reasons(calibration=kept_calibration())
     assert "traced_and_hidden" not in answer.frame.index

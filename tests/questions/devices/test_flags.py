@@ -62,10 +62,10 @@ def test_an_interface_in_use_is_not_suspected() -> None:
 @pytest.mark.parametrize(
     ("state", "flag", "says"),
     [
-        ({"up": False}, "down", "eth0 is administratively down, and its interrupts and polls took "
-         "50.0 ms of CPU time (5.0 % of a CPU) and it received 10,000 packets (10,000 a second)"),
-        ({"carrier": False}, "no-carrier", "eth0 had no carrier before and after, and its"),
-        ({"addresses": 0, "tx_packets": 0}, "no-address", "eth0 has no address, is no port"),
+        ({"up": False}, "down", "eth0 is administratively down, yet its interrupts and polls took "
+         "50.0 ms of CPU time (5.0 % of a CPU), and it received 10,000 packets (10,000 a second)"),
+        ({"carrier": False}, "no-carrier", "neither before nor after, yet its"),
+        ({"addresses": 0, "tx_packets": 0}, "no-address", "eth0 has no address and is no port"),
         ({"addresses": 0, "tx_packets": 0, "link_local_addresses": 1}, "no-address",
          "no address but a link-local one"),
     ],
@@ -88,7 +88,7 @@ def test_what_costs_little_is_a_note_and_what_costs_nothing_no_flag() -> None:
 def test_who_sends_without_an_address_may_forward() -> None:
     severity, why = raised({"addresses": 0})["eth0", "no-address"]
     assert severity == "note"
-    assert "it sent 9,000, so it may forward" in why
+    assert "It sent 9,000, so it may forward" in why
 
 
 @pytest.mark.parametrize(

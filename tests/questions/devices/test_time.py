@@ -116,8 +116,8 @@ def test_the_matrix_has_a_row_per_thief_and_cpu(tmp_path: Path) -> None:
     assert [one.get_text() for one in ax.get_yticklabels()][:2] == ["eth0", "(no_device) poll"]
     assert "16.3 %, 3,333,333/s" in [one.get_text() for one in ax.texts]
     # Of both CPUs: the backlog's 40 ns and 10 ns of NET_RX, over 300 ns.
-    assert answer.figures["backlog"] == (40, 40 / 300)
-    assert answer.figures["softirq"] == (10, 10 / 300)
+    assert answer.figures["backlog"] == {"kind": "backlog", "ns": 40, "cpu_share": 40 / 300}
+    assert answer.figures["softirq"] == {"kind": "softirq", "ns": 10, "cpu_share": 10 / 300}
     assert "took 40.0 ns (13.3 % of a CPU)" in answer.words
 
 

@@ -313,7 +313,7 @@ def test_the_verdict() -> None:
     nearly = judged(997, 10**12, 10 * MS, 10**12, 10**12, row)
     assert "0.99 % of the time in which" in nearly.why
     hardly = judged(1, 10**12, 10 * MS, 10**12, 10**12, row)
-    assert "1 migration in 1000 s: were all of the 10.0 ms after each lost" in hardly.why
+    assert "1 migration in 1000 s. Even if all of the 10.0 ms after each were lost" in hardly.why
     assert "would be <0.01 % of the time in which" in hardly.why
     # 40 times 10 ms in 500 ms of its own: an effect of 0.1 is 8 %.
     assert verdict(40, -0.2, -0.05) == verdict(40, 0.05, 0.2) == ("yes", "effect")

@@ -190,4 +190,4 @@ def test_of_all_tasks_it_does_not_say_yes() -> None:
     found = rows.iloc[-1]
     assert (found.explains, found.reason) == ("cannot tell", "others' time")
     assert found.effect_low > 0
-    assert "others may have lost or gained" in found.why
+    assert "what one task gained, another may have lost" in found.why

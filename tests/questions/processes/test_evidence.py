@@ -224,5 +224,5 @@ def test_threads_that_exist_for_it_lose_nothing() -> None:
     assert found.foreign_ns == 1_000_000
     assert found.foreign
     assert found.foreign["comm"] == "openssl"
-    assert found.known_by_share == {"wake-up": 1.0}
+    assert found.known_by.to_numpy().tolist() == [["wake-up", 1.0]]
     assert owned(owners[:1]).foreign is None

@@ -10,7 +10,7 @@ from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.stolen_time import rolling_stolen
 from netcost_analysis.questions.stolen_time.by_queue import by_thief
 from netcost_analysis.questions.stolen_time.example import choose
-from netcost_analysis.questions.stolen_time.headline import beyond, parts_of
+from netcost_analysis.questions.stolen_time.headline import beyond, by_device, parts_of
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 from support.host import ROOT
 
@@ -61,14 +61,15 @@ def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
     row = questions.losses.stolen(timeline).victims.loc["openssl"]
     thieves = by_thief(questions.stolen_time.thieves(timeline, victim="openssl"))
     found = timeline.ask.stolen_time.headline()
-    head, told = found.figures["beyond"], found.figures["row"]
+    told = found.figures["row"]
     assert found.frame["ns"].sum() == row["on_cpu_ns"]
     for name in ("stolen", "stolen_max", "stolen_network", "stolen_network_max"):
-        assert head.shares[name] == row[f"{name}_share"] == row[f"{name}_ns"] / row["on_cpu_ns"]
+        assert told[f"{name}_share"] == row[f"{name}_ns"] / row["on_cpu_ns"]
         assert told[f"{name}_ns"] == row[f"{name}_ns"]
     assert row["task_min_ns"] == row["task_ns"] - row["stolen_unrecorded_ns"]
     named = thieves[thieves["device"].notna()]
-    assert sum(head.devices.values()) + head.backlog_ns == named["stolen_max_ns"].sum()
+    of_devices = found.tables["by_device"]["stolen_max_ns"].sum()
+    assert of_devices + found.parts["beyond"].backlog_ns == named["stolen_max_ns"].sum()
 
 
 # By hand: 1,000 on CPU, of which 700 ran; 20 polls of eth0 took 200, the backlog's 100.
@@ -90,13 +91,15 @@ def test_the_headlines_figures() -> None:
         {"device": ["eth0", None, "(no_device)"], "stolen_max_ns": [200, 0, 100]}
     )
     head = beyond(row, thieves)
-    assert [head.shares[one] for one in ("task_min", "task", "stolen")] == [0.69, 0.7, 0.3]
-    assert (head.devices, head.backlog_ns) == ({"eth0": 200}, 100)
+    assert (head.task_min_share, head.task_share) == (0.69, 0.7)
+    assert by_device(thieves).to_numpy().tolist() == [["eth0", 200]]
+    assert head.backlog_ns == 100
     # Less than half a percent is left to the tables.
     assert (head.unrecorded_ns, head.unseen_ns, head.waited_ns) == (10, 5, 0)
     assert (head.undercharged_ns, head.overcharged_ns) == (100, 200)
     nobody = beyond(row.astype("Int64").replace({1_000: pd.NA}), thieves)
-    assert all(pd.isna(share) for share in nobody.shares.values())
+    assert pd.isna(nobody.task_min_share)
+    assert pd.isna(nobody.task_share)
 
 
 def test_the_victim_is_the_bundles(timeline: netcost.Timeline) -> None:
