@@ -143,7 +143,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         if len(rows):
             waits = rows.to_dict("records")
             tasks.append({"comm": waits[0]["comm"], "tid": tid, "waits": waits})
-    return {"tasks": tasks}
+    return {"tasks": tasks, "known": bool(answer.frame["ns"].notna().any())}
 
 
 @run_queue.plot(

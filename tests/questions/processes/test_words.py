@@ -119,7 +119,7 @@ def test_nothing_happened(tmp_path: Path) -> None:
     said = {
         "traffic_owners": "No softirq of the network took any time",
         "traffic_pairs": "No softirq had a sender and a receiver",
-        "run_queue": "Nothing to show",
+        "run_queue": "No wait for a CPU is known",
     }
     for name, words in said.items():
         assert words in ask(name).words
