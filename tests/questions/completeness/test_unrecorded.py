@@ -175,9 +175,9 @@ def test_what_has_no_range_says_that_it_is_a_lower_end(
 
 def test_counts_of_a_cpu_have_an_upper_end() -> None:
     line = kept("veth-stolen-time").timeline()
-    for table in (squeezes(line).by_cpu, rps_dispatch(line)):
+    for name, table in (("with_polls", squeezes(line).by_cpu), ("net_rx", rps_dispatch(line))):
         table = table.set_index("cpu")
-        assert (table["net_rx_max"] - table["net_rx"]).to_dict() == {0: 0, 1: 42}
+        assert (table[f"{name}_max"] - table[name]).to_dict() == {0: 0, 1: 42}
 
 
 # Two of five timers are seen; of interrupts whose events were not recorded no count says anything.
