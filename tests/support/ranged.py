@@ -150,7 +150,8 @@ def _of_network(line: Timeline) -> Ranges:
     open_ = bool(cost.not_recorded or note_of(line) or hidden & (_BOUNDS | _SWITCHES))
     rows = cost.of_cpus.rename(index=str)
     found: Ranges = {}
-    for of, row in [("all", vars(cost)), *rows.iterrows()]:
+    every = vars(cost) | {"unknown_share": cost.unknown_cpu_share}
+    for of, row in [("all", every), *rows.iterrows()]:
         high = row["network_cpu_max_share"] + row["unknown_share"]
         found["network", of] = _range(row["network_cpu_share"], 1 if open_ else high)
     return found
