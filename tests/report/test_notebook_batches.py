@@ -85,7 +85,8 @@ def test_the_figures_are_the_functions(page: str) -> None:
     assert f"{full:,} ({share(full / sizes['polls'].sum())})" in text
     row = questions.batches.squeezes(timeline).by_cpu.iloc[0]
     assert (
-        f"{row['squeezes_low']:,} to {row['squeezes_high']:,} of {row['net_rx']:,} NET_RX" in text
+        f"{row['squeezes_low']:,} to {row['squeezes_high']:,} of {row['with_polls']:,} NET_RX"
+        in text
     )
     longest = long_softirqs(timeline)["wall_ns"].max()
     assert f">{duration(longest)}</td>" in page
@@ -250,7 +251,7 @@ def test_words_of_a_flat_curve() -> None:
 
 
 def test_counts_are_a_range_or_one() -> None:
-    row = {"cpu": 0, "squeezes_low": 3, "squeezes_high": 3, "net_rx": 2_500, "by_budget": 3}
+    row = {"cpu": 0, "squeezes_low": 3, "squeezes_high": 3, "with_polls": 2_500, "by_budget": 3}
     told = {"more": 0, "known": True, "against": [], "why": "nobody looked"}
     text = as_text(
         render(
