@@ -78,7 +78,9 @@ def write_report(
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
     _set_parameters(book, {"path": capture} | chosen, notebook.name)
-    # What writes the page takes long to import; the kernel has the time.
+    # What writes the page takes long to import; the kernel has the time. What both import comes
+    # first: two threads in one circle of imports see half of each other's modules.
+    import_module("nbclient")
     with ThreadPoolExecutor(1) as beside:
         beside.submit(import_module, "nbconvert")
         execute(book, os.getcwd(), ours=ours)
