@@ -184,7 +184,7 @@ def test_bad_input_is_one_line_and_exit_1(
         ["events", "x", "y", "-o", "out.txt"],
         ["report", "x"],
         ["report", "-", "-o", "x.html"],
-        ["report", "x", "-o", "x.md"],
+        ["report", "x", "-o", "x.pdf"],
         ["report", "x", "-o", "x"],
         ["info", "x", "--nonsense"],
     ],
