@@ -35,4 +35,5 @@ from .questions.network import NetworkCost as NetworkCost
 from .questions.stolen_time import Episodes as Episodes
 from .questions.stolen_time import Example as Example
 from .questions.stolen_time import Handovers as Handovers
+from .timeline.task import ALL as ALL
 from .timeline.timeline import Timeline as Timeline

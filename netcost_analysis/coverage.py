@@ -1,6 +1,6 @@
 """How much of a timeline is known: the share that was recorded, and of it that with an owner."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .units import share
@@ -14,6 +14,19 @@ if TYPE_CHECKING:
 WORTH_SAYING_FIRST = 0.05
 
 
+def joined(gaps: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches of time from start to end, in order, those that overlap or touch as one.
+
+    In plain Python, so that who asks for one share need not load numpy.
+    """
+    whole: list[tuple[int, int]] = []
+    for start, end in sorted(gaps):
+        if whole and start <= whole[-1][1]:
+            start, end = whole[-1][0], max(end, whole.pop()[1])
+        whole.append((start, end))
+    return whole
+
+
 def lost_of_cpus(
     cpus: list[int], gaps: Sequence[Mapping[Any, Any]], window: tuple[int, int]
 ) -> dict[int, int]:
@@ -21,13 +34,14 @@ def lost_of_cpus(
 
     gaps: of Capture.info, with cpu, start_ns, end_ns.
     """
-    lost, known_until = dict.fromkeys(cpus, 0), dict.fromkeys(cpus, window[0])
-    for gap in sorted(gaps, key=lambda gap: int(gap["start_ns"])):
-        cpu, until = gap["cpu"], min(gap["end_ns"], window[1])
-        if cpu in lost:
-            lost[cpu] += max(0, until - max(gap["start_ns"], known_until[cpu]))
-            known_until[cpu] = max(known_until[cpu], until)
-    return lost
+    of_cpu: dict[int, list[tuple[int, int]]] = {cpu: [] for cpu in cpus}
+    for gap in gaps:
+        if gap["cpu"] in of_cpu:
+            here = max(gap["start_ns"], window[0]), min(gap["end_ns"], window[1])
+            of_cpu[gap["cpu"]].append(here)
+    return {
+        cpu: sum(max(0, end - start) for start, end in joined(some)) for cpu, some in of_cpu.items()
+    }
 
 
 def lost_in(timeline: "Timeline", cpus: list[int], gaps: "pd.DataFrame") -> int:

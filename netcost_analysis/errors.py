@@ -13,8 +13,16 @@ class AbsentError(ArgumentError):
     """An argument that names what another capture may have and this one has not: a task, a CPU."""
 
 
+class LackingError(CaptureError):
+    """A question that a capture cannot be asked; lacks: what is not there, in a word."""
+
+    def __init__(self, lacks: str, line: str) -> None:
+        self.lacks = lacks
+        super().__init__(line)
+
+
 # By name, for a notebook's kernel tells no more.
-REFUSALS = tuple(one.__name__ for one in (CaptureError, ArgumentError, AbsentError))
+REFUSALS = tuple(one.__name__ for one in (CaptureError, LackingError, ArgumentError, AbsentError))
 BUG = "(a bug; NETCOST_TRACEBACK=1 shows where)"
 
 
@@ -51,16 +59,29 @@ def _line(text: str) -> str:
     return printable(" ".join(named(text).split()))
 
 
-def no_task(task: int | str, known: Sequence[str]) -> str:
+def no_task(task: int | str, known: Sequence[str], near: Sequence[str] = ()) -> str:
     """The line about a task that nobody saw, with the names near it.
+
+    known: those there are, the most important first: a few of them where none is near. near: those
+    to name, where they are not to be found by their letters.
+    """
+    from difflib import get_close_matches
+
+    near = near[:3] or get_close_matches(str(task), known, n=3) or known[:5]
+    more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
+    return f"no task {task!r} in the window; there are {', '.join(near) or 'none'}{more}"
+
+
+def no_such(what: str, wanted: object, known: Sequence[str]) -> str:
+    """The line about a device, a CPU or the like that is not there, with those near it.
 
     known: those there are, the most important first: a few of them where none is near.
     """
     from difflib import get_close_matches
 
-    near = get_close_matches(str(task), known, n=3) or list(known[:5])
+    near = get_close_matches(str(wanted), known, n=3) or known[:5]
     more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
-    return f"no task {task!r} in the window; there are {', '.join(near) or 'none'}{more}"
+    return f"no {what} {wanted!r}; there are {', '.join(near) or 'none'}{more}"
 
 
 def require_text(name: str, what: str) -> None:

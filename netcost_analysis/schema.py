@@ -1,6 +1,5 @@
 """Every column and figure of an answer, once: columns.toml has type, unit and definition."""
 
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -15,17 +14,29 @@ if TYPE_CHECKING:
 class Column:
     """A column, or a figure of an answer.
 
-    name: with <VEC> and its like for one column of each of several things. type: pandas' dtype of
-    the column, None for what is no column. unit: what a value counts: ns, share (0 to 1), 1/s,
-    bytes, packets, id (a number that names something), address, ... or None. instant: of ns,
-    whether they are on the capture's clock and no duration. definition: Markdown.
+    name: QUESTION.NAME of what only that answer has, as a table of it. type: pandas' dtype of the
+    column, list[str] or list[int64] (Arrow's), "table", or "figures" for several under one name.
+    unit: what a value counts: ns, share (0 to 1), 1/s, bytes, packets, id (a number that names
+    something), address, ... or None. instant: of ns, whether they are on the capture's clock and no
+    duration. definition: Markdown.
     """
 
     name: str
     definition: str
-    type: str | None = None
+    type: str
     unit: str | None = None
     instant: bool = False
+
+    @property
+    def dtype(self) -> "str | pd.ArrowDtype":
+        """What a frame has its values in."""
+        if not self.type.startswith("list["):
+            return self.type
+        import pandas as pd
+        import pyarrow as pa
+
+        of = pa.int64() if self.type == "list[int64]" else pa.string()
+        return pd.ArrowDtype(pa.list_(of))
 
 
 @cache
@@ -35,21 +46,9 @@ def columns() -> dict[str, Column]:
     return {name: Column(name, **parts) for name, parts in tomllib.loads(text).items()}
 
 
-@cache
 def column(name: str) -> Column | None:
     """The column of that name; None where none is declared, as of a matrix named for things."""
-    if name in columns():
-        return columns()[name]
-    return next((one for one, pattern in _patterns() if pattern.fullmatch(name)), None)
-
-
-@cache
-def _patterns() -> list[tuple[Column, re.Pattern[str]]]:
-    return [
-        (one, re.compile(re.sub(r"<\w+>", ".+", name)))
-        for name, one in columns().items()
-        if "<" in name
-    ]
+    return columns().get(name)
 
 
 def unit_of(name: str) -> str | None:
@@ -68,10 +67,10 @@ def is_instant(name: str) -> bool:
 
 
 def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
-    """A frame with each declared column, the index's too, in its type.
+    """A frame with each declared column, the index's too, in its type, whatever its values are.
 
     Of times that were averaged, the nearest nanosecond. A matrix, whose columns are named for
-    things, is left as it is.
+    things, is left as it is. Raises ValueError for a null in a column whose type has none.
     """
     keys = [name for name in frame.index.names if name is not None]
     if frame.columns.name is not None:
@@ -81,11 +80,11 @@ def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
     made = {}
     for name, values in frame.items():
         declared = column(str(name))
-        kind = declared.type if declared else None
-        # A null that nobody foresaw is kept.
-        if kind == "int64" and values.isna().any():
-            kind = "Int64"
-        if kind and str(values.dtype) != kind:
-            whole = kind.lower() == "int64" and values.dtype.kind == "f"
-            made[str(name)] = (values.round() if whole else values).astype(kind)  # type: ignore[call-overload]
+        if declared is None or values.dtype == declared.dtype:
+            continue
+        if declared.type in ("int64", "bool") and values.isna().any():
+            # Of a bool pandas would make False.
+            raise ValueError(f"{name} is null, and declared as {declared.type}")
+        whole = declared.type.lower() == "int64" and values.dtype.kind == "f"
+        made[str(name)] = (values.round() if whole else values).astype(declared.dtype)  # type: ignore[arg-type]
     return frame.assign(**made)

@@ -1,4 +1,4 @@
-# How much of a stretch of time lies in given spans, for many stretches at once.
+# How much of a stretch of time lies in given spans, and which of them: for many stretches at once.
 
 import numpy as np
 import numpy.typing as npt
@@ -6,78 +6,87 @@ import pandas as pd
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 class Spans:
-    """Spans of time of several tasks (or of one), which do not overlap within a task.
+    """Spans of time of several groups: tasks, CPUs, or one.
 
-    groups: which task each span is of. starts, ends: ns.
+    groups: which one each span is of. starts, ends: ns. They are kept by group and start; spans of
+    a group do not overlap, but where a method says so.
     """
 
     def __init__(self, groups: Ints, starts: Ints, ends: Ints) -> None:
         order = np.lexsort((starts, groups))
         self.groups, self.starts, self.ends = groups[order], starts[order], ends[order]
-        lengths = self.ends - self.starts
         # Sum of all spans before each; the last is that of all.
-        self.before = np.concatenate(([0], np.cumsum(lengths)))
-        self.names, self.firsts = np.unique(self.groups, return_index=True)
+        self.before = np.concatenate(([0], np.cumsum(self.ends - self.starts)))
+        self._names, first = np.unique(self.groups, return_index=True)
+        self._firsts = np.append(first, len(order))
+        self._ranked = np.sort(starts)
+        own = np.repeat(np.arange(len(first)), np.diff(self._firsts))
+        self._keys = self._key(own, self.starts)
 
-    def until(self, groups: Ints, times: Ints) -> Ints:
-        """Length of a task's spans before a time."""
-        result = np.zeros(len(times), dtype="int64")
-        if not len(self.starts):
-            return result
-        index = self.last_begun(groups, times)
-        held = index >= 0
-        place = index[held]
-        first = self.firsts[np.searchsorted(self.names, groups[held])]
-        inside = np.minimum(times[held] - self.starts[place], self.ends[place] - self.starts[place])
-        result[held] = self.before[place] - self.before[first] + inside
-        return result
+    def _key(self, own: Ints, times: Ints) -> Ints:
+        # The number of a group and the rank of a time as one that int64 can hold.
+        return own * (len(self._ranked) + 1) + np.searchsorted(self._ranked, times, side="right")
 
-    def within(self, groups: Ints, starts: Ints, ends: Ints) -> Ints:
-        """Length of a task's spans in each stretch of time."""
-        return self.until(groups, ends) - self.until(groups, starts)
+    def begun(self, groups: Ints, times: Ints) -> tuple[Ints, Ints]:
+        """The group's spans that had begun by a time, overlapping or not.
+
+        The place of the first, and that after the last: the same where there is none.
+        """
+        own, end = (np.searchsorted(self._names, groups, side) for side in ("left", "right"))
+        after = np.searchsorted(self._keys, self._key(own, times), side="right")
+        return self._firsts[own], np.clip(after, self._firsts[own], self._firsts[end])
 
     def last_begun(self, groups: Ints, times: Ints) -> Ints:
-        """The place of the task's last span that had begun by a time, -1 for none."""
-        index = np.full(len(times), -1, dtype="int64")
-        if not len(self.starts):
-            return index
-        # Ranks of groups and times make one key that int64 can hold.
-        both = np.concatenate([self.starts, times])
-        ranks = np.unique(both, return_inverse=True)[1].astype("int64")
-        width = len(both) + 1
-        asked = np.searchsorted(self.names, groups)
-        known = (asked < len(self.names)) & (
-            self.names[np.minimum(asked, len(self.names) - 1)] == groups
-        )
-        own = np.searchsorted(self.names, self.groups).astype("int64")
-        keys = own * width + ranks[: len(self.starts)]
-        found = np.searchsorted(keys, asked * width + ranks[len(self.starts) :], side="right") - 1
-        good = known & (found >= 0)
-        good[good] &= self.groups[found[good]] == groups[good]
-        index[good] = found[good]
-        return index
+        """The place of the group's last span that had begun by a time, -1 for none."""
+        first, after = self.begun(groups, times)
+        return np.where(after > first, after - 1, -1)
+
+    def innermost(self, groups: Ints, times: Ints, depth: int) -> Ints:
+        """The place of the group's innermost span that holds a time, -1 for none.
+
+        Spans nest here; depth: how many of them at the most.
+        """
+        first, after = self.begun(groups, times)
+        found = np.full(len(times), -1, dtype="int64")
+        for place in (after - step for step in range(1, depth + 1)):
+            held = np.flatnonzero((found < 0) & (place >= first))
+            held = held[self.ends[place[held]] >= times[held]]
+            found[held] = place[held]
+        return found
+
+    def until(self, groups: Ints, times: Ints) -> Ints:
+        """Length of a group's spans before a time."""
+        first, after = self.begun(groups, times)
+        length: Ints = self.before[after] - self.before[first]
+        some = after > first
+        length[some] -= np.maximum(self.ends[after[some] - 1] - times[some], 0)
+        return length
+
+    def within(self, groups: Ints, starts: Ints, ends: Ints) -> Ints:
+        """Length of a group's spans in each stretch of time."""
+        return self.until(groups, ends) - self.until(groups, starts)
+
+    def crossed(self, groups: Ints, starts: Ints, ends: Ints) -> Flags:
+        """Whether a group's span, which may overlap others, has more than an end in common.
+
+        With each stretch of time; a span of no length inside of it has.
+        """
+        # More have begun than ended.
+        ended = Spans(self.groups, self.ends, self.ends).begun(groups, starts)[1]
+        return self.begun(groups, ends - 1)[1] > ended
 
 
-def spans_of(frame: pd.DataFrame, start: str = "start_ns", end: str = "end_ns") -> Spans:
-    # Of a frame's rows with a tid.
-    return Spans(
-        frame["tid"].to_numpy(dtype="int64"),
-        frame[start].to_numpy(dtype="int64"),
-        frame[end].to_numpy(dtype="int64"),
-    )
+def columns(frame: pd.DataFrame, *names: str) -> list[Ints]:
+    # Columns without nulls, as a Spans or its methods take them.
+    return [frame[name].to_numpy(dtype="int64") for name in names]
 
 
-def merged(frame: pd.DataFrame) -> Spans:
-    """Stretches of any CPU, overlapping ones joined, as the spans of task 0."""
-    starts = frame["start_ns"].to_numpy(dtype="int64")
-    ends = frame["end_ns"].to_numpy(dtype="int64")
-    if not len(starts):
-        return Spans(starts, starts, ends)
-    order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], np.maximum.accumulate(ends[order])
-    first = np.concatenate(([True], starts[1:] > ends[:-1]))
-    last = np.append(first[1:], True)
-    return Spans(np.zeros(int(first.sum()), dtype="int64"), starts[first], ends[last])
+def spans_of(
+    frame: pd.DataFrame, start: str = "start_ns", end: str = "end_ns", group: str = "tid"
+) -> Spans:
+    # Of a frame's rows, which have a group.
+    return Spans(*columns(frame, group, start, end))

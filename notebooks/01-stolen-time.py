@@ -21,7 +21,7 @@
 
 # %% tags=["parameters"]
 path = "../sample-data/nic-stolen-time"  # what netcost.open_capture takes
-victim = None  # a task by name; None: the one the bundle names, else the one that lost most
+victim = None  # a task by name or tid; None: the one the bundle names, else the one that lost most
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
@@ -41,10 +41,10 @@ run.ask.stolen_time.network_cost()
 run.ask.stolen_time.headline()
 
 # %%
-run.ask.tracing_overhead.network_overhead(victim=run.victim)
+run.ask.tracing_overhead.network_overhead()
 
 # %%
-run.ask.stolen_time.thieves(victim=run.victim)
+run.ask.stolen_time.thieves()
 
 # %% [markdown]
 # ## All of its time
@@ -88,7 +88,7 @@ run.ask.stolen_time.effective_share()
 run.ask.stolen_time.over_time()
 
 # %%
-run.ask.stolen_time.rolling_stolen(victim=run.victim)
+run.ask.stolen_time.rolling_stolen()
 
 # %% [markdown]
 # ## At a stretch
@@ -96,7 +96,7 @@ run.ask.stolen_time.rolling_stolen(victim=run.victim)
 # A total hides how long the task was held up at once, which is what its latency feels.
 
 # %%
-run.ask.stolen_time.episodes(victim=run.victim)
+run.ask.stolen_time.episodes()
 
 # %% [markdown]
 # ## Handed over
@@ -137,7 +137,7 @@ run.ask.accounting.estimates()
 run.ask.tracing_overhead.tracing_cost()
 
 # %%
-run.ask.tracing_overhead.corrected_stolen(victim=run.victim)
+run.ask.tracing_overhead.corrected_stolen()
 
 # %%
 run.ask.completeness.caveats()

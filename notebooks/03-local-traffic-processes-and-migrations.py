@@ -21,14 +21,14 @@
 
 # %% tags=["parameters"]
 path = "../sample-data/local-migrations.netcost.tar.zst"  # what netcost.open_capture takes
-victim = None  # a task by name; None: client and server, where two tasks exchange packets
+victim = None  # a task by name or tid; None: client and server, where two tasks exchange packets
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
 
 # %%
 import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer)
-run = capture.timeline()
+run = capture.timeline(victim=victim)
 run.ask.completeness.recording()
 
 # %% [markdown]
@@ -88,7 +88,7 @@ run.ask.migration.migrations()
 # multiplied by how often it happens, it is what migrations can have cost or gained in all.
 
 # %%
-run.ask.migration.migration_verdict(victim=victim)
+run.ask.migration.migration_verdict()
 
 # %% [markdown]
 # ## Before you use these figures

@@ -43,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
         found = os.statvfs(memory)
         if found.f_bavail * found.f_frsize > 4 << 30 and not found.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", memory)
+            # Samples are unpacked there too, in thousands of files.
+            os.environ.setdefault("TMPDIR", memory)
 
 
 @pytest.hookimpl(tryfirst=True)

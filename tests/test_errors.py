@@ -119,22 +119,29 @@ def test_a_cell_that_is_refused_something(tmp_path: Path, ours: bool) -> None:
         execute(new_notebook(cells=[cell]), tmp_path, ours)
 
 
-# Which command it is asked of makes no difference.
-def test_a_victim_that_nobody_saw(netcost: Netcost, tmp_path: Path) -> None:
+# Which command it is asked of makes no difference. Digits are a tid.
+@pytest.mark.parametrize(
+    ("victim", "said"),
+    [
+        ("opensl", "'opensl' in the window; there are openssl"),
+        ("38400", "38400 in the window; there are 400, 384"),
+    ],
+)
+def test_a_victim_that_nobody_saw(netcost: Netcost, tmp_path: Path, victim: str, said: str) -> None:
     page = str(tmp_path / "x.html")
     lines = {
         netcost(*words).err
         for words in (
-            ("stolen", NIC, "--victim", "opensl"),
-            ("ask", "rolling_stolen", NIC, "--victim", "opensl"),
+            ("stolen", NIC, "--victim", victim),
+            ("ask", "rolling_stolen", NIC, "--victim", victim),
             *(
-                ("report", NIC, "-o", page, "--notebook", name, "--victim", "opensl")
+                ("report", NIC, "-o", page, "--notebook", name, "--victim", victim)
                 for name in ("stolen-time", "local-traffic-processes-and-migrations")
             ),
         )
     }
     (line,) = lines
-    begin = f"netcost: {NIC}: no task 'opensl' in the window; there are openssl and "
+    begin = f"netcost: {NIC}: no task {said} and "
     assert re.fullmatch(re.escape(begin) + r"\d+ more\n", line)
     assert list(tmp_path.iterdir()) == []
 

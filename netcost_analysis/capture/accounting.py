@@ -40,7 +40,12 @@ class Accounting(NamedTuple):
     @property
     def text(self) -> str:
         """The regime in a sentence."""
-        return f"{self.regime}: {_CHARGES[self.regime]}"
+        return f"{self.regime}: {self.charges}"
+
+    @property
+    def charges(self) -> str:
+        """Whom it charges with interrupts, in a sentence."""
+        return _CHARGES[self.regime]
 
 
 def accounting(config: dict[str, str]) -> Accounting | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from .._native import CaptureError
-from .manifest import Calibration, Load, Manifest, Victim, told
+from .manifest import Calibration, Load, Manifest, Victim, struct_of
 from .mending import manifest_of
 from .packed_sums import is_experiment_folder
 
@@ -95,7 +95,7 @@ class Bundle:
                 raise _of_experiment(path)
             self.path = self._held.path
         self.manifest_json = self._manifest()
-        self.manifest = told(Manifest, self.manifest_json) or Manifest()
+        self.manifest = struct_of(Manifest, self.manifest_json) or Manifest()
 
     def _manifest(self) -> dict[str, Any]:
         text = self._read(self.path / "manifest.json")
@@ -145,7 +145,7 @@ class Bundle:
 
     @property
     def host_cpus(self) -> int | None:
-        """How many CPUs were online, by /proc/stat before the recording; None if not told."""
+        """How many CPUs were online, by /proc/stat before the recording; None if not known."""
         return len(self.before.ticks) or None
 
     def text(self, name: str) -> str | None:

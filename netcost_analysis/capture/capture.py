@@ -322,8 +322,8 @@ class Capture:
         cpus : list of int, optional
             Those to include; every recorded one unless given.
         victim : int or str, optional
-            The task that answers tell of, by comm or tid; one is chosen unless given
-            (Timeline.victim).
+            The task, by comm or tid, that questions about a victim are of unless they are given
+            one; one is chosen unless given (Timeline.victim).
 
         Returns
         -------

@@ -13,7 +13,7 @@ from .._native import CaptureError
 from ..units import plural
 from .bundle import Bundle, is_bundle
 from .capture import Capture, open_capture
-from .manifest import Description, told
+from .manifest import Description, struct_of
 from .packed import is_packed, is_packed_experiment, unpacked
 from .packed_sums import is_experiment_folder
 
@@ -83,7 +83,7 @@ class Experiment:
             said = json.loads(self._text("experiment.json"))
         except (ValueError, RecursionError) as error:
             raise CaptureError(f"{self.path}/experiment.json is no JSON: {error}") from None
-        described = told(Description, said)
+        described = struct_of(Description, said)
         if described is None or said.get("netcost_experiment") != _FORMAT:
             raise CaptureError(
                 f"{self.path}/experiment.json is of no experiment that this netcost reads"

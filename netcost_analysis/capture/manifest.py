@@ -122,7 +122,7 @@ class Description(Struct, frozen=True):
     notes: list[str] = []
 
 
-def told(kind: type[Kind], said: Any) -> Kind | None:
+def struct_of(kind: type[Kind], said: Any) -> Kind | None:
     """What an object of JSON says in the fields of a struct; None where one that it needs is not.
 
     Of a list the items stay that are of its type, of a tuple all or none.
@@ -143,7 +143,7 @@ def _fitting(kind: Any, value: Any) -> Any:
         [of] = get_args(kind)
         return [one for each in value if (one := _fitting(of, each)) is not None]
     if isinstance(kind, type) and issubclass(kind, Struct):
-        return told(kind, value)
+        return struct_of(kind, value)
     try:
         return convert(value, kind)
     except ValidationError:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from ..timeline.task import ALL
+
 if TYPE_CHECKING:
     from inspect import Parameter
 
@@ -30,10 +32,17 @@ _AMOUNT = click.FloatRange(0, float("inf"), max_open=True)
 
 
 class _Task(Type):
-    name = "tid or comm"
+    # Digits are a tid, whatever tasks are called: what is meant hangs on no capture.
+    name = "comm|tid"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return _COUNT.convert(value, param, ctx) if str(value).isdigit() else value
+        text = str(value)
+        if text == str(ALL):
+            return ALL
+        return _COUNT.convert(value, param, ctx) if text.isascii() and text.isdigit() else value
+
+
+TASK = _Task()
 
 
 class _Path(Type):
@@ -76,7 +85,7 @@ def _type(annotation: Any) -> Type:
     if get_origin(annotation) in (Union, UnionType):
         kinds = set(get_args(annotation)) - {NoneType}
     if kinds == {int, str}:
-        return _Task()
+        return TASK
     [kind] = kinds
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))

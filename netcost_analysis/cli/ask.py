@@ -83,26 +83,32 @@ def command(
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..capture.experiment import is_experiment, open_experiment
+    from ..questions.answer import NO_WINDOW
 
     one = _question(question)
     given = {name: value for name, value in given.items() if value is not None}
+    whole = start is None and end is None and not cpus
     if is_experiment(path):
+        if not whole:
+            raise click.UsageError("an experiment takes no --start, --end and --cpu")
         answer = open_experiment(path).ask(question, **given)
     else:
         capture = opened(path)
-        whole = start is None and end is None and not cpus
         source = capture if whole else capture.timeline(start, end, list(cpus) or None)
         answer = source.ask(question, **given)
-    answers = answer.parts
+    answers = {name: answer.tables.get(name, part) for name, part in answer.parts.items()}
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
             raise click.UsageError(f"{one.name} has no part {table!r}; it has {named}")
         answers = {table: answers[table]}
+    elif (output or columns is not None) and not answer.tables:
+        # Single figures are a table of one row.
+        answers = {"": answer.frame}
     if columns is not None:
-        answers = _chosen(answers, columns)
+        answers = _chosen(answers, columns, one.main)
     if output:
-        _write(answers, output)
+        _write(answers, output, one.main)
     elif as_json:
         print_json({name: _plain(part) for name, part in answers.items()} if "" not in answers
                    else _plain(answers[""]))  # fmt: skip
@@ -110,11 +116,15 @@ def command(
         _print(answer, answers, wide or columns is not None)
         for note in answer.notes:
             say(f"note: {printable(note)}")
+        return
+    # What is a table alone has no notes, and is of what was not asked for.
+    if not answer.in_window:
+        print(f"note: {NO_WINDOW}", file=sys.stderr)
 
 
-def _chosen(answers: dict[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:
     # The answer with these columns of its one table.
-    name = _one_table(answers, "--columns")
+    name = _one_table(answers, "--columns", main)
     whole = answers[name]
     frame = with_columns(_with_index(whole).rename(columns=str), columns)
     # The unit of a matrix is that of all but its keys.
@@ -131,10 +141,12 @@ def _question(name: str) -> "Question[Any, Any]":
     return known[name]
 
 
-def _one_table(answers: dict[str, Any], option: str) -> str:
-    # The name of the only table among an answer's parts.
+def _one_table(answers: dict[str, Any], option: str, main: str | None) -> str:
+    # The name of the main table among an answer's parts, or of the only one.
     import pandas as pd
 
+    if main in answers:
+        return main
     tables = [name for name, part in answers.items() if isinstance(part, pd.DataFrame)]
     if len(tables) != 1:
         named = ", ".join(tables) or "none"
@@ -142,11 +154,11 @@ def _one_table(answers: dict[str, Any], option: str) -> str:
     return tables[0]
 
 
-def _write(answers: dict[str, Any], output: str) -> None:
+def _write(answers: dict[str, Any], output: str, main: str | None) -> None:
     from ..display.export import write_csv, write_parquet
     from ..files import replacing
 
-    frame = _with_index(answers[_one_table(answers, "-o")])
+    frame = _with_index(answers[_one_table(answers, "-o", main)])
     with replacing(output) as draft:
         (write_csv if draft.suffix == ".csv" else write_parquet)(frame, draft)
     print(f"{plural(len(frame), 'row')} in {output}")
@@ -187,8 +199,6 @@ def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
     question, start_ns = answer.question, answer.start_ns
 
     for name, part in answers.items():
-        if isinstance(part, pd.Series):
-            part = part.to_frame(part.name or name)
         if isinstance(part, pd.DataFrame):
             _print_table(question, name, part, start_ns, wide)
         # Notes stand below, with those of the timeline.
@@ -199,7 +209,8 @@ def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
 def _print_table(
     question: "Question[Any, Any]", name: str, frame: "pd.DataFrame", start_ns: int, wide: bool
 ) -> None:
-    from ..display.figures import figures
+    from ..display.figures import figures, heading
+    from ..schema import is_instant
 
     most = _ON_A_TERMINAL if sys.stdout.isatty() else None
     if name or not len(frame):
@@ -207,11 +218,13 @@ def _print_table(
     missing = 0
     columns = 1
     if len(frame) or not name:
-        # By their own names, which docs/columns.md defines.
-        names = {str(one): str(one) for one in (*frame.index.names, *frame.columns)}
+        # By their own names, which docs/columns.md defines; but of instants, shown in seconds.
+        own = map(str, (*frame.index.names, *frame.columns))
+        names = {one: heading(one, start_ns) if is_instant(one) else one for one in own}
         table = figures(frame, start_ns, most, names, shares=question.shares)
         columns = len(table.header)
-        missing = show(table, by_importance(table, question.main_columns), wide)
+        main = [names[one] for one in question.main_columns if one in names]
+        missing = show(table, by_importance(table, main), wide)
     cut = most is not None and len(frame) > most
     rows = f"the first {most} of {len(frame):,} rows: a pipe or -o gets all" if cut else ""
     left_out(missing, columns, rows)

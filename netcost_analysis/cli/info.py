@@ -46,23 +46,22 @@ def command(path: str, as_json: bool) -> None:
 def _experiment(path: str, as_json: bool) -> None:
     from ..capture.experiment import open_experiment
 
-    series = open_experiment(path)
-    told = series.info
+    about = open_experiment(path).info
     if as_json:
-        print_json(told)
+        print_json(about)
         return
     lines = [
         ("path", f"{path} (experiment)"),
-        *((key, told[key]) for key in ("experiment", "command", "kernel", "started", "ended")),
+        *((key, about[key]) for key in ("experiment", "command", "kernel", "started", "ended")),
         (
             "steps",
-            f"{len(told['steps'])}; netcost_analysis.open_experiment, --experiment open them",
+            f"{len(about['steps'])}; netcost_analysis.open_experiment, --experiment open them",
         ),
     ]
-    for key, value in [*lines, *(("", _step(one)) for one in told["steps"])]:
+    for key, value in [*lines, *(("", _step(one)) for one in about["steps"])]:
         if value:
             say(f"{key:<10} {printable(str(value))}")
-    for note in told["notes"]:
+    for note in about["notes"]:
         say(f"{'note':<10} {printable(str(note))}")
 
 

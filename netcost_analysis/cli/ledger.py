@@ -1,7 +1,7 @@
 # netcost ledger: the victim x thief matrix.
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -12,6 +12,10 @@ from .table import say, show
 
 if TYPE_CHECKING:
     from ..questions.ledger import Ledger
+    from ..timeline.timeline import Timeline
+
+# Those that no further pass has to find out.
+_FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
 
 
 @click.command("ledger")
@@ -37,7 +41,7 @@ def command(
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
     matrix, verdict = ledger(timeline, by=by), quick_verdict(capture)
     if as_json:
-        print_json(_json(matrix, timeline.summary, verdict))
+        print_json(_json(matrix, timeline, verdict))
         return
     say(ledger_title(matrix) + "\n")
     width = shutil.get_terminal_size((132, 24)).columns
@@ -48,7 +52,7 @@ def command(
     say(ledger_footer(matrix, verdict))
 
 
-def _json(matrix: "Ledger", summary: dict[str, Any], verdict: str | None) -> dict[str, Any]:
+def _json(matrix: "Ledger", timeline: "Timeline", verdict: str | None) -> dict[str, Any]:
     from ..display.tables import plain
 
     victims = []
@@ -71,7 +75,7 @@ def _json(matrix: "Ledger", summary: dict[str, Any], verdict: str | None) -> dic
             }
         )
     return {
-        **window_fields(summary, matrix.recorded_share, matrix.owned_share, verdict, matrix.notes),
+        **window_fields(timeline, _FACTS, verdict, matrix.notes),
         "by": matrix.by,
         "victims": victims,
         "elsewhere": [
@@ -91,17 +95,18 @@ def victim_fields(key: Any, by: str) -> dict[str, Any]:
 
 
 def window_fields(
-    summary: dict[str, Any],
-    recorded: float | None,
-    owned: float | None,
-    verdict: str | None,
-    notes: Sequence[str],
+    timeline: "Timeline", facts: Iterable[str], verdict: str | None, notes: Sequence[str]
 ) -> dict[str, Any]:
-    # What every JSON answer about a timeline begins with.
+    # What every JSON answer about a timeline begins with. facts: which may be missing.
     names = (
-        *("start_ns", "end_ns", "resolution_ns", "cpus", "has_switches"),
+        *("start_ns", "end_ns", "resolution_ns", "cpus"),
         *("lost_events", "lost_unplaced", "lost_unknown"),
     )
-    known = {name: summary[name] for name in names}
-    coverages = {"recorded": recorded, "owned": owned}
-    return {**known, "notes": list(notes), **coverages, "verdict": verdict}
+    return {
+        **{name: timeline.summary[name] for name in names},
+        "missing": {fact: why for fact in facts if (why := timeline.missing[fact])},
+        "notes": list(notes),
+        "recorded": timeline.recorded,
+        "owned": timeline.owned,
+        "verdict": verdict,
+    }

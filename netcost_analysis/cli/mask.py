@@ -42,7 +42,7 @@ def command(
             {
                 "output": target,
                 "replaced": masked.replaced,
-                "told": masked.told,
+                "changes": masked.changes,
                 "not_masked": masked.not_masked,
             }
         )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from .arguments import TASK
 from .main import capture_arguments, json_option, opened, output_option, print_json
 
 _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[report]'"
@@ -28,7 +29,7 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[rep
     help="An experiment of capture/lab beside it, its folder or packed: a sweep for "
     "anatomy-and-batches, a calibration for accounting.",
 )
-@click.option("--victim", metavar="COMM", help="The task it is about, instead of a chosen one.")
+@click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
 @json_option
 def command(
@@ -36,7 +37,7 @@ def command(
     output: str,
     notebook: str | None,
     experiment: str | None,
-    victim: str | None,
+    victim: int | str | None,
     code: bool,
     as_json: bool,
 ) -> None:

@@ -4,32 +4,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import AbsentError, no_task
+from ..timeline.task import ALL, Task, by_of
 from ..units import absent, duration, plural, printable, share
+from .arguments import TASK
 from .ledger import victim_fields, window_fields
 from .main import capture_arguments, json_option, opened, print_json, window_options
-from .stolen_json import beside_victims, waits_of
+from .stolen_json import beside_victims, lives_of, waits_of
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
     from ..capture.accounting import Accounting
     from ..display.tables import Table
+    from ..questions.losses import Loss
     from ..timeline.timeline import Timeline
 
 _ROWS = 12
 _HOLDERS = 3
-_THIEVES = tuple(f"stolen_{kind}_" for kind in ("hardirq", "vector", "nmi", "softirq", "device"))
 
 
 @click.command("stolen", short_help="Show what each task lost.")
 @capture_arguments
-@click.option("--victim", metavar="COMM", help="Only this one, in full.")
+@click.option("--victim", type=TASK, help="Only this task, in full.")
 @wide_option
 @window_options
 @json_option
 def command(
     path: str,
-    victim: str | None,
+    victim: Task | None,
     wide: bool,
     start: float | None,
     end: float | None,
@@ -38,31 +39,28 @@ def command(
 ) -> None:
     """Show how much of each task's time on CPU was its own, and what a monitor would say."""
     from ..capture.accounting import accounting
-    from ..display.tables import NO_TASK, window_text
+    from ..display.tables import NO_TASK, label, window_text
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
-    from ..questions.losses import losses
+    from ..questions.losses import Loss, loss_of, losses
     from ..questions.network import network_cost
     from ..questions.network_words import network_words
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
-    lost = losses(timeline)
-    if victim is not None and victim not in lost.victims:
-        raise AbsentError(no_task(victim, lost.victims))
-    rows = {one: row for one, row in lost.rows().items() if victim in (None, one)}
+    if victim in (None, ALL):
+        victim, lost = None, losses(timeline)
+        everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]
+    else:
+        everyone = [loss_of(timeline, victim)]
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
         print_json(
             {
-                **window_fields(
-                    timeline.summary, timeline.recorded, timeline.owned, verdict, notes
-                ),
+                **window_fields(timeline, timeline.missing, verdict, notes),
                 "accounting": regime.regime if regime else None,
-                "victims": [
-                    {**victim_fields(one, "comm"), **_plain(row)} for one, row in rows.items()
-                ],
+                "victims": [_fields(one, victim) for one in everyone],
                 **beside_victims(timeline, victim),
             }
         )
@@ -71,15 +69,17 @@ def command(
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
     if victim is None:
         print(f"Where each task's time on CPU went, in {window}\n")
-        if rows:
-            table = _overview(rows, timeline.nobodys_ns)
+        if everyone:
+            table = _overview(everyone, timeline.nobodys_ns)
             missing = show(table, by_importance(table, _MAIN), wide)
             left_out(missing, len(table.header), names=False)
         else:
             say(f"{NO_TASK} netcost ledger has what interrupts took from none.")
     else:
-        print(f"Where the time of {printable(victim)} on CPU went, in {window}\n")
-        show(_detail(rows[victim], regime))
+        [loss] = everyone
+        name = label(loss.comm if isinstance(victim, str) else (victim, loss.comm))
+        print(f"Where the time of {printable(name)} on CPU went, in {window}\n")
+        show(_detail(loss, regime))
         if not timeline.missing["on_cpu"]:
             _show_life(timeline, victim)
     below = {
@@ -95,21 +95,27 @@ def command(
         say(f"note: {printable(note)}")
 
 
-def _plain(row: dict[str, Any]) -> dict[str, Any]:
+def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:
     from ..display.tables import plain
 
-    return {name: plain(value) for name, value in row.items()}
+    by = by_of(victim)
+    keys = victim_fields((victim, loss.comm) if by == "tid" else loss.comm, by)
+    return {**keys, **{name: plain(value) for name, value in loss.row.items()}, **loss.parts}
 
 
-def _show_life(timeline: "Timeline", victim: str) -> None:
+def _show_life(timeline: "Timeline", victim: Task) -> None:
     from ..display.tables import Table, between
-    from ..questions.lifetimes import lived, parts_of_life
+    from ..questions.lifetimes import lives_together, parts_of_life
 
-    row = lived(timeline).rows().get(victim)
-    if row is None:
+    # Of a tid, those of all its names.
+    lives = list(lives_of(timeline, victim).values())
+    if not lives:
         return
+    row = lives_together(lives)
     there = between(row["lifetime_ns"], row["lifetime_max_ns"])
     tasks = f" ({plural(row['tasks'], 'task')}, their sum)" if row["tasks"] > 1 else ""
+    if len(lives) > 1:
+        tasks = f" (under {len(lives)} names, their sum)"
     # Of many tasks that come and go, what they were absent for says nothing.
     absent_for = f"; absent for {duration(row['absent_ns'])}" if row["tasks"] == 1 else ""
     every = "" if timeline.cpus is None else ", on all recorded CPUs"
@@ -127,18 +133,18 @@ def _show_life(timeline: "Timeline", victim: str) -> None:
     show(Table(["", "time", "of its lifetime"], rows))
 
 
-def _overview(victims: dict[Any, dict[str, Any]], nobodys_ns: int) -> "Table":
+def _overview(victims: "list[Loss]", nobodys_ns: int) -> "Table":
     from ..display.tables import Table
     from ..questions.losses import together
 
-    first, rest = list(victims.items())[:_ROWS], list(victims.values())[_ROWS:]
-    rows = [[str(comm), *_cells(row)] for comm, row in first]
+    first, rest = victims[:_ROWS], [one.row for one in victims[_ROWS:]]
+    rows = [[one.comm, *_cells(one.row)] for one in first]
     if rest:
         rows.append([plural(len(rest), "other"), *_cells(together(rest, nobodys_ns))])
     header = ["task", *_COLUMNS]
     # A column of blanks says nothing, nor does a monitor of whom nothing is known.
     kept = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
-    if all(row["monitor_ns"] is None for row in victims.values()):
+    if all(one.row["monitor_ns"] is None for one in victims):
         kept = [i for i in kept if i != len(_COLUMNS)]
     return Table([header[i] for i in kept], [[row[i] for i in kept] for row in rows])
 
@@ -177,10 +183,11 @@ def _cells(row: dict[str, Any]) -> list[str]:
     ]
 
 
-def _detail(row: dict[str, Any], regime: "Accounting | None") -> "Table":
+def _detail(loss: "Loss", regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
-    from ..questions.losses import shares_of
+    from ..questions.losses import share_of, shares_of
 
+    row = loss.row
     shares = shares_of(row)
 
     def part(name: str, low: str, high: str | None = None) -> list[str]:
@@ -195,10 +202,14 @@ def _detail(row: dict[str, Any], regime: "Accounting | None") -> "Table":
     rows.append(part("  network", "stolen_network", "stolen_network_max"))
     if not absent(row["stolen_own_ns"]):
         rows.append(part("  of its own traffic", "stolen_own", "stolen_own_max"))
-    for name in row:
-        if name.startswith(_THIEVES) and row[name]:
-            thief = name.removeprefix("stolen_").removesuffix("_ns").replace("_", " ", 1)
-            rows.append(part(f"  by {thief}", name.removesuffix("_ns")))
+    for context in ("hardirq", "vector", "nmi"):
+        if row[f"stolen_{context}_ns"]:
+            rows.append(part(f"  by {context}", f"stolen_{context}"))
+    for kind, key in (("softirq", "action"), ("device", "device")):
+        for one in loss.parts[f"by_{kind}"]:
+            ns = one["stolen_max_ns"]
+            of = share(share_of(ns, row["on_cpu_ns"]))
+            rows.append([f"  by {kind} {one[key]}", duration(ns), of])
     if row["stolen_unrecorded_ns"]:
         most = between(0, row["stolen_unrecorded_ns"])
         rows.append(

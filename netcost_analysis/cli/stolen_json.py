@@ -2,29 +2,36 @@
 
 from typing import TYPE_CHECKING, Any
 
+from ..timeline.task import Task, by_of, is_of
+
 if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 
-def beside_victims(timeline: "Timeline", victim: str | None) -> dict[str, Any]:
+def beside_victims(timeline: "Timeline", victim: Task | None) -> dict[str, Any]:
     """The fields network_cost, lifetimes and waited_for, each as its question answers it.
 
     victim: only this one's rows. A question that the capture cannot answer is None.
     """
-    from ..questions.lifetimes import lived
     from .ledger import victim_fields
 
     lives = None
     if not timeline.missing["on_cpu"]:
-        rows = lived(timeline).rows().items()
-        lives = [
-            {**victim_fields(one, "comm"), **row} for one, row in rows if victim in (None, one)
-        ]
+        rows = lives_of(timeline, victim).items()
+        lives = [{**victim_fields(one, by_of(victim)), **row} for one, row in rows]
     waits = waits_of(timeline, victim)
     return {"network_cost": _network(timeline), "lifetimes": lives, "waited_for": waits}
 
 
-def waits_of(timeline: "Timeline", victim: str | None) -> list[dict[str, Any]] | None:
+def lives_of(timeline: "Timeline", victim: Task | None) -> dict[Any, dict[str, Any]]:
+    """The rows of lifetimes(), of a tid one for each of its names."""
+    from ..questions.lifetimes import lived
+
+    rows = lived(timeline, by_of(victim)).rows().items()
+    return {one: row for one, row in rows if is_of(one, victim)}
+
+
+def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] | None:
     """The rows of waited_for() on all recorded CPUs; None where it cannot be answered."""
     from ..capture.requires import MissingEventsError
     from ..display.tables import plain
@@ -35,10 +42,11 @@ def waits_of(timeline: "Timeline", victim: str | None) -> list[dict[str, Any]] |
         waited_for.require(timeline)
     except MissingEventsError:
         return None
-    columns = holders(everywhere(timeline))
+    by = by_of(victim)
+    columns = holders(everywhere(timeline), by)
     rows = zip(*columns.values(), strict=True)
     named = (dict(zip(columns, map(plain, row), strict=True)) for row in rows)
-    return [row for row in named if victim in (None, row["comm"])]
+    return [row for row in named if victim in (None, row[by])]
 
 
 def _network(timeline: "Timeline") -> dict[str, Any]:

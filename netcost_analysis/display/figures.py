@@ -92,7 +92,7 @@ def _plain(value: Any) -> str:
         value = value.item()
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
-    return f"{value:,}" if isinstance(value, int) and abs(value) >= 10_000 else str(value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _is_text(values: "pd.Series[Any]") -> bool:

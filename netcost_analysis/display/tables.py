@@ -193,8 +193,8 @@ def ledger_html(ledger: "Ledger") -> str:
 
 def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
     # rows: of Ask.table, or of listed(). topics: their headings.
-    columns = ["question", "answers", "missing"]
-    if "missing" not in rows or bool((rows["missing"] == "").all()):
+    columns = ["question", "answers", "why"]
+    if "why" not in rows or bool((rows["why"] == "").all()):
         columns.pop()
     cells: list[list[str]] = []
     heads: set[int] = set()
@@ -205,4 +205,5 @@ def questions_table(rows: "pd.DataFrame", topics: Mapping[str, str]) -> Table:
             cells.append([topics[topic], *("" for _ in columns[1:])])
         cells.append([f"  {row[0]}", *row[1:]])
         above = topic
-    return Table(columns, cells, strong=heads, left=set(range(len(columns))))
+    heading = [{"why": "missing"}.get(name, name) for name in columns]
+    return Table(heading, cells, strong=heads, left=set(range(len(columns))))

@@ -26,17 +26,17 @@ _MAGICS = (b"PERFILE2", b"2ELIFREP", b"PERFFILE", b"\x17\x08\x44tracing")
 
 
 class Folders:
-    # told: what was done is counted there. mask_trace, learn: what masks a recording, and what
+    # changes: what was done is counted there. mask_trace, learn: what masks a recording, and what
     # reads its host's name.
 
     def __init__(
         self,
         names: Names,
-        told: Counter[str],
+        changes: Counter[str],
         mask_trace: Callable[[Path, Path], None],
         learn: Callable[[Path], None],
     ) -> None:
-        self._names, self._told = names, told
+        self._names, self._changes = names, changes
         self._mask_trace, self._learn = mask_trace, learn
         self._texts = Texts(names)
         self._paths = self._texts.paths
@@ -106,10 +106,10 @@ class Folders:
         listed = shown.rpartition("/")[2] if tree.kind == "experiment" else shown
         rule = self._rule(path, inside, in_files, tree)
         if text is None or rule is None:
-            self._told[f"{listed} left out"] += 1
+            self._changes[f"{listed} left out"] += 1
             return
         masked = rule(text)
-        self._told["text files masked"] += 1
+        self._changes["text files masked"] += 1
         left = self._texts.words.left_in(masked)
         if left is not None:
             raise CaptureError(
@@ -117,7 +117,7 @@ class Folders:
             )
         hidden = masked.count("(masked)")
         if hidden:
-            self._told[f"lines or values of {listed} hidden"] += hidden
+            self._changes[f"lines or values of {listed} hidden"] += hidden
         place = target / shown
         place.parent.mkdir(parents=True, exist_ok=True)
         with place.open("xb") as file:

@@ -28,7 +28,7 @@ class Masked:
 
     Attributes
     ----------
-    told : dict of str to int
+    changes : dict of str to int
         What was replaced, zeroed or left out -> how often.
     replaced : dict of str to int
         Kind -> how many different names, as docs/mask.md lists the kinds.
@@ -36,14 +36,16 @@ class Masked:
         What names something and stays.
     """
 
-    def __init__(self, told: Counter[str], names: Names, interfaces: Collection[str] = ()) -> None:
+    def __init__(
+        self, changes: Counter[str], names: Names, interfaces: Collection[str] = ()
+    ) -> None:
         # Left as they are: what nothing can be answered without.
         self.not_masked = [f"names of network devices: {' '.join(interfaces)}"] * bool(interfaces)
         self.not_masked.append(
             "names of interrupts, PCI devices and kernel functions; versions, process numbers, "
             "user ids, ports, times"
         )
-        self.told = dict(sorted(told.items()))
+        self.changes = dict(sorted(changes.items()))
         kinds = Counter(kind for kind, _ in names.map)
         self.replaced = {kind: kinds[kind] for kind in KINDS if kinds[kind]}
 
@@ -51,7 +53,7 @@ class Masked:
     def summary(self) -> str:
         """Lines that hold none of the originals."""
         lines = [f"{count} names of kind {kind} replaced" for kind, count in self.replaced.items()]
-        lines += [f"{count} x {what}" if count else what for what, count in self.told.items()]
+        lines += [f"{count} x {what}" if count else what for what, count in self.changes.items()]
         lines += [f"not masked: {what}" for what in self.not_masked]
         return "".join(f"{line}\n" for line in lines)
 
@@ -170,10 +172,10 @@ def mask(
 class _Work:
     def __init__(self, names: Names) -> None:
         self._names = names
-        self._told: Counter[str] = Counter()
+        self._changes: Counter[str] = Counter()
 
     def any(self, source: Path, target: Path, name: str | None) -> Masked:
-        folders = Folders(self._names, self._told, self.trace, self.learned)
+        folders = Folders(self._names, self._changes, self.trace, self.learned)
         if is_bundle(source) or is_experiment_folder(source):
             folders.folder(source, target, name)
         elif is_packed(source):
@@ -181,15 +183,15 @@ class _Work:
         else:
             self.learned(source)
             self.trace(source, target)
-        return Masked(self._told, self._names, folders.interfaces)
+        return Masked(self._changes, self._names, folders.interfaces)
 
     def trace(self, source: Path, target: Path) -> None:
         before = _counts(source)
         with progress("masking") as advance:
             meant = _Meaning(self._names, advance)
-            self._told.update(mask_recording(str(source), str(target), meant))
+            self._changes.update(mask_recording(str(source), str(target), meant))
         for event in meant.lines.hidden:
-            self._told[f"values in the text of {event} hidden"] += 0
+            self._changes[f"values in the text of {event} hidden"] += 0
         if _counts(target) != before:
             raise CaptureError(
                 f"{source} is damaged: masked, it would hold other events than it "

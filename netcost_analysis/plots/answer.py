@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from ..units import absent, duration, plural, share
-from .marks import legend_above
+from .marks import label_rows, legend_above
 from .palette import (
     FAINT,
     HATCH,
@@ -63,11 +63,9 @@ def answer(
         text = f"{duration(displaced_ns)} behind network work in kernel threads"
         at = (displaced_ns if displaced_ns < 0.5 * extent else 0) + 0.012 * extent
         _inside(ax, at / divisor, len(rows) - 1, text, INK, left=True)
-    ax.set_yticks(range(len(rows)), rows)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    label_rows(ax, rows)
     ax.set_xlim(0, extent / divisor)
     ax.set_xlabel(f"CPU time, {unit}")
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     handles = [
         Patch(
@@ -138,11 +136,9 @@ def thieves(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
             textcoords="offset points",
             va="center",
         )
-    ax.set_yticks(places, names)
-    ax.set_ylim(max(len(values), 1) - 0.4, -0.6)
+    label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(largest, 1) / divisor * 1.18)
     ax.set_xlabel(f"time stolen, {unit}")
-    ax.tick_params(axis="y", length=0)
     ax.grid(axis="x")
     kinds = list(dict.fromkeys(head["kind"]))
     handles = [Patch(facecolor=KIND[kind], label=KIND_NAMES[kind]) for kind in kinds]

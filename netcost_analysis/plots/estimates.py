@@ -4,6 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..units import share
+from .marks import label_rows
 from .palette import FAINT, HATCH, INK, TASK, UNKNOWN
 
 # Per cent: left of this the note fits between a bar and the end of the axis.
@@ -54,10 +55,8 @@ def estimates(ax: Axes, rows: pd.DataFrame) -> None:
             textcoords="offset points",
             va="center",
         )
-    ax.set_yticks(range(len(names)), [_NAMES[name] for name in names])
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    label_rows(ax, [_NAMES[name] for name in names])
     ax.set_xlim(0, 100)
     ax.set_xlabel("share of wall time the victim got, %")
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.grid(axis="x")

@@ -1,4 +1,4 @@
-# What pictures share: a legend above the axes, a limit that is marked, a name that fits.
+# What pictures share: a legend above the axes, named rows, a marked limit, a name that fits.
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +28,13 @@ def legend_above(
         ncols=min(columns, len(named)),
         **{**placed, "handlelength": 1.2, "columnspacing": 1.5, **look},
     )
+
+
+def label_rows(ax: Axes, names: Sequence[str], beyond: float = 0.5) -> None:
+    """Names of rows on the y axis, the first at the top. beyond: room over the first's middle."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(max(len(names), 1) - 1 + beyond, -beyond)
+    ax.tick_params(axis="y", length=0)
 
 
 def limit(ax: Axes, x: float, text: str) -> None:

@@ -16,6 +16,7 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
+from netcost_analysis.questions.losses import Stolen
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network import NetworkCost
 from netcost_analysis.questions.stolen_time.episodes import Episodes
@@ -83,11 +84,11 @@ class RecordingStolenTime:
     def rolling_stolen(self, *, window_ns: int | None = ..., step_ns: int | None = ..., by: Optional[Literal['comm', 'tid', 'cpu', 'device']] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """What was stolen in windows that roll over the timeline."""
 
-    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
+    def stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[Stolen]:
         """Per victim, where its time on CPU went."""
 
     def thieves(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
-        """Victim x thief, the thief down to device and queue."""
+        """What took a victim's time, most first, down to device and queue."""
 
     def waited_for(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ...) -> Answer[DataFrame]:
         """Who had the CPU that each victim waited for, runnable."""
@@ -115,10 +116,10 @@ class RecordingBatches:
     def packet_costs(self, *, sizes: tuple[int, ...] = ...) -> Answer[DataFrame]:
         """What a packet costs in batches of so many, by the line of poll_costs and what was measured."""
 
-    def poll_costs(self, *, per_cpu: bool = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
+    def poll_costs(self, *, by: Literal['device', 'cpu'] = ..., min_polls: int = ..., min_works: int = ..., min_spread: float = ...) -> Answer[DataFrame]:
         """Per device, the fixed cost of a poll and the marginal cost of a packet, with intervals."""
 
-    def poll_sizes(self) -> Answer[DataFrame]:
+    def poll_sizes(self, *, by: Literal['device', 'cpu'] = ...) -> Answer[DataFrame]:
         """Packets per poll: how often each batch size occurred, by device, CPU and budget."""
 
     def raise_delays(self) -> Answer[DataFrame]:
@@ -259,7 +260,7 @@ class RecordingAsk(Ask):
     def tracing_overhead(self) -> RecordingTracingOverhead: ...
 
 class ExperimentBatches:
-    def rate_curve(self, *, by: tuple[str, ...] | None = ...) -> Answer[DataFrame]:
+    def rate_curve(self, *, curves: tuple[str, ...] | None = ...) -> Answer[DataFrame]:
         """The CPU share of networking by packet rate, and what the cost of polls and packets predicts."""
 
 

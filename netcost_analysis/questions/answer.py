@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from .._native import CaptureError
 from ..display.figures import figures
 from ..display.templates import as_html, as_text, escaped, fenced, render
+from ..errors import AbsentError, ArgumentError, no_such
 from ..schema import typed
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _NOTES = "notes"
-_NO_WINDOW = "> Of the whole capture: this question takes no window and no choice of CPUs.\n\n"
+NO_WINDOW = "of the whole capture: this question takes no window and no choice of CPUs"
 # Of a page.
 _WIDTH_INCHES = 10.0
 # A picture's pixels to one of the page's, in width and height.
@@ -78,13 +79,13 @@ class Answer(Generic[Result]):
     @property
     def timeline(self) -> "Timeline":
         """The timeline that was asked, or all of the capture."""
-        timeline: Timeline = self.sources.get("Timeline") or self.ask.whole
+        timeline: Timeline = self.sources.get("Timeline") or self.ask._whole
         return timeline
 
     @property
     def capture(self) -> "Capture":
         """The capture that was asked."""
-        return self.ask.capture
+        return self.ask._capture
 
     @property
     def bundle(self) -> "Bundle | None":
@@ -110,7 +111,7 @@ class Answer(Generic[Result]):
         found = {}
         for name, part in self.parts.items():
             if isinstance(part, pd.Series):
-                part = part.to_frame(part.name or name)
+                part = typed(part.to_frame(part.name or name))
             if isinstance(part, pd.DataFrame):
                 found[name or self.question.name] = part
         return found
@@ -121,7 +122,7 @@ class Answer(Generic[Result]):
         import pandas as pd
 
         if not self.tables:
-            return pd.DataFrame([self.parts])
+            return typed(pd.DataFrame([self.parts]))
         return self.tables[self.question.main or next(iter(self.tables))]
 
     @property
@@ -133,7 +134,8 @@ class Answer(Generic[Result]):
             from .completeness.unrecorded import lower_ends_of
 
             own = (*self.timeline.notes, *lower_ends_of(self.timeline))
-        return tuple(dict.fromkeys(own or ()))
+        whole = () if self.in_window else (NO_WINDOW,)
+        return tuple(dict.fromkeys((*whole, *(own or ()))))
 
     @property
     def coverage(self) -> "Coverages | None":
@@ -156,12 +158,13 @@ class Answer(Generic[Result]):
         template = self.question.template
         if not template.is_file():
             return ""
-        return ("" if self._in_window else _NO_WINDOW) + render(template, self.figures)
+        whole = "" if self.in_window else f"> {NO_WINDOW[:1].upper()}{NO_WINDOW[1:]}.\n\n"
+        return whole + render(template, self.figures)
 
     @property
-    def _in_window(self) -> bool:
-        # Whether it is of what was asked: some questions are of a whole capture.
-        return "Timeline" in self.sources or not self.ask.has_window
+    def in_window(self) -> bool:
+        """Whether it is of the window and CPUs that were asked: some are of a whole capture."""
+        return "Timeline" in self.sources or not self.ask._has_window
 
     def plot(self, ax: "Axes | None" = None, **panel: Any) -> "Axes":
         """Draw the question's picture.
@@ -171,7 +174,8 @@ class Answer(Generic[Result]):
         ax : matplotlib.axes.Axes, optional
             Where; a new figure of a page's width unless given.
         **panel : object
-            Which of several, as ``device="eth0"``; without it the first.
+            Which of several, as ``device="eth0"``; without it the first, of several that it
+            fits the first.
 
         Returns
         -------
@@ -182,6 +186,10 @@ class Answer(Generic[Result]):
         ------
         CaptureError
             Where there is nothing to draw.
+        ArgumentError
+            Where pictures are not told apart by this.
+        AbsentError
+            For a device, or the like, that the answer has not.
         """
         return self._plot("", ax, panel)
 
@@ -203,13 +211,31 @@ class Answer(Generic[Result]):
         picture = self.question.pictures.get(name)
         if picture is None:
             raise CaptureError(f"{self.question.name} has no picture: its frame is its answer")
-        panels = [panel] if panel else list(picture.panels(self))
-        if not panels:
-            raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
+        found = self._panel(picture, panel)
         if ax is None:
-            return self._drawn(picture, dict(panels[0])).axes[0]
-        picture.draw(ax, self, **panels[0])
+            return self._drawn(picture, found).axes[0]
+        picture.draw(ax, self, **found)
         return ax
+
+    def _panel(self, picture: "Picture", wanted: dict[str, Any]) -> dict[str, Any]:
+        # The first that has what is wanted: what is drawn of anything else looks like an answer.
+        more = picture.choices(self) if wanted else ()
+        known = [dict(one) for one in (*picture.panels(self), *more)]
+        if not known:
+            raise CaptureError(f"{self.question.name} has nothing to draw in this capture")
+        for name in wanted:
+            if name not in known[0]:
+                names = ", ".join(known[0]) or "nothing"
+                raise ArgumentError(
+                    f"a picture of {self.question.name} is chosen by {names}, not by {name}"
+                )
+        fitting = known
+        for name, value in wanted.items():
+            there = list(dict.fromkeys(str(one[name]) for one in fitting))
+            fitting = [one for one in fitting if one[name] == value]
+            if not fitting:
+                raise AbsentError(no_such(name, value, there))
+        return fitting[0]
 
     def _drawn(self, picture: "Picture", panel: dict[str, Any]) -> "Figure":
         import matplotlib.pyplot as plt

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._native import CaptureError
-from ..errors import ArgumentError
+from ..capture.requires import MissingEventsError
+from ..errors import ArgumentError, LackingError
 from .answer import Answer
 from .question import SOURCES, Question
 
@@ -56,7 +57,7 @@ class Ask:
     """The questions that what was opened can be asked: ``ask.TOPIC.QUESTION()`` is an Answer.
 
     Shown by itself it is the table of them, with what is missing for those that this capture cannot
-    answer.
+    answer; ``ask.table`` is that as a DataFrame, and ``ask("QUESTION")`` the answer to one by name.
 
     Parameters
     ----------
@@ -70,19 +71,19 @@ class Ask:
         self._kind = next(name for name in kinds if name in SOURCES)
 
     @property
-    def capture(self) -> "Capture":
+    def _capture(self) -> "Capture":
         """The capture that is asked, or whose timeline is."""
         capture: Capture = self._source if self._kind == "Capture" else self._source.capture
         return capture
 
     @cached_property
-    def whole(self) -> "Timeline":
+    def _whole(self) -> "Timeline":
         """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
         timeline: Timeline = self._source if self._kind == "Timeline" else self._source.timeline()
         return timeline
 
     @property
-    def has_window(self) -> bool:
+    def _has_window(self) -> bool:
         """Whether a part of a capture is asked: a window, or some CPUs."""
         return self._kind == "Timeline" and not self._source.is_whole
 
@@ -119,30 +120,31 @@ class Ask:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *TOPICS]
 
-    def missing(self, asked: Question[Any, Any]) -> str:
-        """Why a question has no answer here.
-
-        Parameters
-        ----------
-        asked : Question
-            The question.
-
-        Returns
-        -------
-        str
-            In a sentence; "" where nothing is missing.
-        """
+    def _missing(self, asked: Question[Any, Any]) -> tuple[str, str]:
+        # What is missing for an answer here, and why, in a sentence; "" where nothing is.
         try:
             self._sources(asked)
+        except MissingEventsError as error:
+            return "events", str(error)
+        except LackingError as error:
+            return error.lacks, str(error)
         except CaptureError as error:
-            return str(error)
-        return ""
+            # A check that reads what was kept beside a trace.
+            return "files", str(error)
+        return "", ""
 
     @property
     def table(self) -> "pd.DataFrame":
-        """A row per question: topic, question, answers, missing ("" for nothing), of_experiment."""
+        """A row per question: topic, question, answers, missing, why, of_experiment.
+
+        missing: "" for nothing, else "events", "bundle", "victim", "files" (what netcost-record
+        keeps, or a step's table, is not there or damaged), "experiment" or "recording" (it is asked
+        of one, and this is none). why: the same in a sentence.
+        """
         frame = listed()
-        frame["missing"] = [self.missing(one) for one in questions().values()]
+        found = [self._missing(one) for one in questions().values()]
+        frame["missing"] = [what for what, _ in found]
+        frame["why"] = [why for _, why in found]
         frame["of_experiment"] = [one.sources == ("Experiment",) for one in questions().values()]
         return frame
 
@@ -164,21 +166,23 @@ class Ask:
         # What the question is asked of, by type, in the order of its arguments.
         of_experiment = asked.sources == ("Experiment",)
         if of_experiment != (self._kind == "Experiment"):
-            raise CaptureError(
+            raise LackingError(
+                "experiment" if of_experiment else "recording",
                 f"{asked.name} is asked of an experiment: netcost.open_experiment(FOLDER).ask"
                 if of_experiment
                 else f"{asked.name} is asked of a recording, and {self._source.path} is an "
-                f"experiment: {self._source.step_to_name}"
+                f"experiment: {self._source.step_to_name}",
             )
         if of_experiment:
             if asked.check:
                 asked.check(self._source)
             return {"Experiment": self._source}
-        capture = self.capture
+        capture = self._capture
         if "Bundle" in asked.sources and capture.bundle is None:
-            raise CaptureError(
+            raise LackingError(
+                "bundle",
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
-                "recording"
+                "recording",
             )
         asked.require(capture)
         given: dict[str, Callable[[], Any]] = {
@@ -193,10 +197,10 @@ class Ask:
 
     def _timeline(self, asked: Question[Any, Any]) -> "Timeline":
         # What is asked of a bundle as well is asked of its victim's run.
-        bundle = self.capture.bundle if "Bundle" in asked.sources else None
-        if bundle is not None and bundle.victim and self.whole.is_whole:
-            return self.capture.victim_timeline()
-        return self.whole
+        bundle = self._capture.bundle if "Bundle" in asked.sources else None
+        if bundle is not None and bundle.victim and self._whole.is_whole:
+            return self._capture.victim_timeline()
+        return self._whole
 
     def _shown(self) -> "Table":
         from ..display.tables import questions_table

@@ -1,7 +1,8 @@
 """What questions read of a timeline: sums that native folds, and rows in batches, folded here.
 
-Sums by owner and time bin are Timeline.sums(), owned_by() and tally(). Rows come in batches, one
-after the other, and a question keeps of them what its answer needs, its state:
+Sums by owner and time bin are Timeline.sums(), owned_by() and tally(), sums of waits
+displaced_waits(). Rows come in batches, one after the other, and a question keeps of them what its
+answer needs, its state:
 
 >>> @fold("polls")
 ... def counted(counts, polls):
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 State = TypeVar("State")
+Source = TypeVar("Source")
 Given = ParamSpec("Given")
 # Their tables take some 500 MB.
 _MOST_SEGMENTS = 3_000_000
@@ -38,13 +40,20 @@ def fits(timeline: "Timeline") -> bool:
     """Whether its tables fit into memory, all at once."""
     if timeline.capture.event_count <= _MOST_SEGMENTS or not timeline.duration_ns:
         return True
-    return int(timeline.sums()["episodes"].sum()) <= _MOST_SEGMENTS
+    return int(timeline.sums()["segments"].sum()) <= _MOST_SEGMENTS
 
 
 def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
     """Compute tables in one pass, where they fit into memory; else each is read when it is used."""
     if fits(timeline):
         timeline.load(*tables)
+
+
+def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
+    """Timeline.displaced as plain columns, without pandas; None where it is not known."""
+    # Waits are followed only where they are asked for; one pass brings the sums and the facts too.
+    timeline.load("displaced")
+    return None if timeline.missing["displaced"] else timeline.columns("displaced")
 
 
 def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
@@ -54,15 +63,15 @@ def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame,
 
 
 def once(
-    function: "Callable[Concatenate[Timeline, Given], State]",
-) -> "Callable[Concatenate[Timeline, Given], State]":
-    """Keep what a function of a timeline, and of parameters by name, returns: once for each."""
-    kept: WeakKeyDictionary[Timeline, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
+    function: "Callable[Concatenate[Source, Given], State]",
+) -> "Callable[Concatenate[Source, Given], State]":
+    """Keep what a function of a timeline or a bundle, and of parameters, returns: once for each."""
+    kept: WeakKeyDictionary[Source, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
 
-    def of(timeline: "Timeline", /, *given: Given.args, **named: Given.kwargs) -> State:
-        known, key = kept.setdefault(timeline, {}), (*given, *sorted(named.items()))
+    def of(source: Source, /, *given: Given.args, **named: Given.kwargs) -> State:
+        known, key = kept.setdefault(source, {}), (*given, *sorted(named.items()))
         if key not in known:
-            known[key] = function(timeline, *given, **named)
+            known[key] = function(source, *given, **named)
         return known[key]
 
     update_wrapper(of, function)
@@ -147,7 +156,7 @@ def _edges(timeline: "Timeline") -> Iterator[tuple[int, int]]:
 
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
     width = max((end_ns - start_ns) // _BINS, 1)
-    counts = timeline.sums(width).groupby("bin_ns")["episodes"].sum()
+    counts = timeline.sums(width).groupby("bin_ns")["segments"].sum()
     starts, numbers = counts.index.to_numpy("int64"), counts.to_numpy("int64")
     window = np.cumsum(numbers) // _MOST_SEGMENTS
     first = starts[np.flatnonzero(np.diff(window)) + 1]

@@ -141,17 +141,17 @@ class Ledger:
     @cached_property
     def on_cpu_ns(self) -> "pd.Series[int]":
         """Each victim's time on CPU, whoever used it (Int64, NA without sched_switch)."""
-        return self._per_victim("on_cpu_ns", "ns")
+        return self._per_victim("on_cpu_ns")
 
     @cached_property
     def task_min_ns(self) -> "pd.Series[int]":
         """What of it the victim surely ran itself, without what was not recorded (Int64)."""
-        return self._per_victim("task_min_ns", "task_min_ns")
+        return self._per_victim("task_min_ns")
 
     @cached_property
     def task_ns(self) -> "pd.Series[int]":
         """What of it the victim ran itself, as far as was recorded (Int64)."""
-        return self._per_victim("task_ns", "ns")
+        return self._per_victim("task_ns")
 
     @cached_property
     def elsewhere(self) -> "pd.DataFrame":
@@ -180,11 +180,11 @@ class Ledger:
         index = victim_index(self.victims, self.by)
         return pd.DataFrame(rows, index=index, columns=_thieves(self.thieves), dtype="int64")
 
-    def _per_victim(self, field: str, name: str) -> "pd.Series[int]":
+    def _per_victim(self, name: str) -> "pd.Series[int]":
         import pandas as pd
 
         index = victim_index(self.victims, self.by)
-        own = [getattr(one, field) for one in self.own or [Own(0, 0, 0)] * len(index)]
+        own = [getattr(one, name) for one in self.own or [Own(0, 0, 0)] * len(index)]
         return known_if(self.own is not None, pd.Series(own, index=index, name=name, dtype="int64"))
 
     @property

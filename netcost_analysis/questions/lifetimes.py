@@ -1,6 +1,6 @@
 """How long each victim was there, and where all of that time went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ArgumentError
@@ -32,13 +32,13 @@ NAMES = {
     "displaced_ns": "waited for network work",
     "waited_others_ns": "waited for others",
     "asleep_ns": "asleep",
-    "unknown_ns": "unknown",
+    "unaccounted_ns": "unknown",
 }
 # In their order.
 _COLUMNS = (
     *("tasks", "lifetime_ns", "lifetime_max_ns", "absent_ns", "stolen_unrecorded_ns", "own_ns"),
     *("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns", "displaced_ns"),
-    *("waited_others_ns", "asleep_ns", "unknown_ns"),
+    *("waited_others_ns", "asleep_ns", "unaccounted_ns"),
 )
 _TAKEN = ("stolen_ns", "stolen_or_synchronous_ns", "synchronous_ns", "scheduled_ns")
 
@@ -74,7 +74,7 @@ def lifetimes(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
         (what it ran itself, or interrupts took that no event shows), stolen_ns,
         stolen_or_synchronous_ns, synchronous_ns, scheduled_ns; displaced_ns and waited_others_ns:
         it waited, runnable, while scheduled network work had its CPU, and for all others;
-        asleep_ns; unknown_ns.
+        asleep_ns; unaccounted_ns.
 
     Raises
     ------
@@ -125,8 +125,13 @@ def closed(
     row["displaced_ns"] = lost["displaced_ns"] or 0
     row["waited_others_ns"] = max(life["waited_ns"] - row["displaced_ns"], 0)
     row["asleep_ns"] = life["asleep_ns"]
-    row["unknown_ns"] = row["lifetime_max_ns"] - sum(row[name] for name in KNOWN)
+    row["unaccounted_ns"] = row["lifetime_max_ns"] - sum(row[name] for name in KNOWN)
     return row
+
+
+def lives_together(rows: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    # Rows of lifetimes() as one, as those of a task that had several names.
+    return {name: sum(row[name] for row in rows) for name in rows[0]}
 
 
 def parts_of_life(row: "Mapping[Any, Any]") -> list[tuple[str, int, float]]:

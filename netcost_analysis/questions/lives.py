@@ -19,7 +19,7 @@ _EXIT, _MIGRATED = "sched:sched_process_exit", "sched:sched_migrate_task"
 _WAKES = ("sched:sched_wakeup", "sched:sched_waking")
 
 
-class Told(NamedTuple):
+class TaskEvents(NamedTuple):
     """Events that tell something of a task.
 
     table: None where there were none; tid, comm, cpu: which fields say whom, its name there, and
@@ -45,10 +45,10 @@ class Facts:
 
     window: tuple[int, int]
     cpus: list[int]
-    born: list[Told]
-    died: list[Told]
-    woken: list[Told]
-    moved: list[Told]
+    born: list[TaskEvents]
+    died: list[TaskEvents]
+    woken: list[TaskEvents]
+    moved: list[TaskEvents]
     of_bundle: tuple[int, int, int] | None
     all_cpus: bool
     moves_known: bool
@@ -87,20 +87,22 @@ def facts_of(whole: "Timeline") -> Facts:
     """The facts of a timeline of all recorded CPUs."""
     capture, summary, lost = whole.capture, whole.summary, whole.recorded not in (None, 1)
     all_cpus = capture.info.get("nr_cpus") == len(capture.info["cpus"])
-    born = _recorded(capture, Told(None, "child_pid", "child_comm"), _FORK)
-    born |= _recorded(capture, Told(None, "pid", "comm"), _NEW)
-    died = _recorded(capture, Told(None, "pid"), _EXIT)
-    woken = _recorded(capture, Told(None, "pid"), *_WAKES)
-    moved = {} if all_cpus else _recorded(capture, Told(None, "pid", cpu="target_cpu"), *_WAKES)
+    born = _recorded(capture, TaskEvents(None, "child_pid", "child_comm"), _FORK)
+    born |= _recorded(capture, TaskEvents(None, "pid", "comm"), _NEW)
+    died = _recorded(capture, TaskEvents(None, "pid"), _EXIT)
+    woken = _recorded(capture, TaskEvents(None, "pid"), *_WAKES)
+    moved = (
+        {} if all_cpus else _recorded(capture, TaskEvents(None, "pid", cpu="target_cpu"), *_WAKES)
+    )
     if not all_cpus:
-        moved |= _recorded(capture, Told(None, "pid", cpu="dest_cpu"), _MIGRATED)
+        moved |= _recorded(capture, TaskEvents(None, "pid", cpu="dest_cpu"), _MIGRATED)
     woken = dict(list(woken.items())[:1])
     wanted = dict.fromkeys([*born, *died, *woken, *moved])
     seen = [name for name in wanted if capture.info["events"].get(name)]
     with progress("decoding") as advance:
         tables = capture.native.all_events(advance, seen) if seen else {}
 
-    def told(kinds: dict[str, Told]) -> list[Told]:
+    def read(kinds: dict[str, TaskEvents]) -> list[TaskEvents]:
         # What cannot be shown as a table tells nothing, not even that it did not happen.
         known = ((name, one) for name, one in kinds.items() if name in tables or name not in seen)
         return [one._replace(table=tables.get(name)) for name, one in known]
@@ -108,10 +110,10 @@ def facts_of(whole: "Timeline") -> Facts:
     return Facts(
         (int(summary["start_ns"]), int(summary["end_ns"])),
         list(summary["cpus"]),
-        told(born),
-        told(died),
-        told(woken),
-        told(moved),
+        read(born),
+        read(died),
+        read(woken),
+        read(moved),
         _of_bundle(capture),
         all_cpus,
         # A CPU that lost events may have lost the migrations that it would have told of.
@@ -120,8 +122,8 @@ def facts_of(whole: "Timeline") -> Facts:
     )
 
 
-def _recorded(capture: "Capture", told: Told, *events: str) -> dict[str, Told]:
-    return {event: told for event in events if not unrecorded(capture, event)}
+def _recorded(capture: "Capture", fields: TaskEvents, *events: str) -> dict[str, TaskEvents]:
+    return {event: fields for event in events if not unrecorded(capture, event)}
 
 
 def _of_bundle(capture: "Capture") -> tuple[int, int, int] | None:

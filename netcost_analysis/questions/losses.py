@@ -1,8 +1,7 @@
 """What each task lost: its time on CPU, what of it was its own, what a monitor would show."""
 
-import re
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..capture.accounting import Accounting, accounting
 from ..timeline.aggregate import (
@@ -10,18 +9,18 @@ from ..timeline.aggregate import (
     Owned,
     PerVictim,
     Victim,
-    by_total,
-    is_device,
     lives_by,
     summed,
     victim_of,
 )
 from ..timeline.by import By, check_by
-from ..timeline.task import Task
+from ..timeline.task import Task, by_of, is_of, no_such_task
 from ..timeline.timeline import Timeline
 from ..units import absent
 from .completeness.unrecorded import Unrecorded, unrecorded_ns
+from .inputs import displaced_waits
 from .question import question
+from .taken import Taken, by_device, by_softirq
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +35,25 @@ _MASKED = (
 _OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
 
 
+class Stolen(NamedTuple):
+    """Where each victim's time on CPU went.
+
+    Attributes
+    ----------
+    victims : pandas.DataFrame
+        A row per victim.
+    by_softirq, by_device : pandas.DataFrame
+        A row per victim and what took time from it.
+    """
+
+    victims: "pd.DataFrame"
+    by_softirq: "pd.DataFrame"
+    by_device: "pd.DataFrame"
+
+
 @question(
     topic="stolen_time",
+    main="victims",
     main_columns=(
         "comm",
         "stolen_share",
@@ -48,7 +64,7 @@ _OWNERS = ("net:netif_receive_skb", "sock:sk_data_ready")
         "displaced_ns",
     ),
 )
-def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
+def stolen(timeline: Timeline, by: By = "comm") -> Stolen:
     """Per victim, where its time on CPU went.
 
     Parameters
@@ -60,11 +76,12 @@ def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
 
     Returns
     -------
-    pandas.DataFrame
-        A row per victim, falling by what it lost; all columns int64 ns except on_cpu_ns,
+    Stolen
+        victims: a row per victim, falling by what it lost; all columns int64 ns except on_cpu_ns,
         task_min_ns, task_ns, displaced_ns, monitor_ns, stolen_own_ns, stolen_own_max_ns (Int64, NA
-        where unknown) and the shares (float, of on_cpu_ns, NaN where unknown). Notes says what each
-        is.
+        where unknown) and the shares (float, of on_cpu_ns, NaN where unknown). by_softirq: a row
+        per victim and softirq that took time from it: the victim's keys, action, stolen_ns and
+        stolen_max_ns (int64). by_device: likewise with device. Notes says what each is.
 
     Raises
     ------
@@ -83,9 +100,9 @@ def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
     that it is said to have run, what interrupts and softirqs may have had that the kernel counted
     and no event shows (0 where no count proves any missing).
 
-    stolen_hardirq_ns, stolen_vector_ns, stolen_nmi_ns and one stolen_softirq_<VEC>_ns per softirq
-    (NET_RX with its polls) add up, with stolen_unrecorded_ns, to stolen_max_ns.
-    stolen_device_<device>_ns is what can be laid at a device, its hardirqs and polls.
+    stolen_hardirq_ns, stolen_vector_ns, stolen_nmi_ns, stolen_unrecorded_ns and stolen_max_ns of
+    by_softirq (NET_RX with its polls) add up to stolen_max_ns. by_device is what can be laid at a
+    device, its hardirqs and polls, across those parts.
 
     stolen_network_ns is of stolen_ns what is network, stolen_network_max_ns of stolen_max_ns what
     may be. stolen_own_ns is of stolen_network_ns what softirqs worked on the victim's own packets,
@@ -108,26 +125,41 @@ def stolen(timeline: Timeline, by: By = "comm") -> "pd.DataFrame":
 
     Source: the timeline's sums; the counters beside the trace.
     """
-    return losses(timeline, by).frame
+    lost = losses(timeline, by)
+    parts = (part.frame(lost.victims) for part in lost.parts.values())
+    return Stolen(lost.frame, *parts)
 
 
 class Losses(PerVictim):
-    """What stolen() returns, as plain columns."""
+    """What stolen() returns, without pandas. parts: by_softirq and by_device."""
 
     masked = _MASKED
+
+    def __init__(
+        self,
+        by: By,
+        victims: list[Victim],
+        columns: dict[str, list[Any]],
+        parts: dict[str, Taken],
+    ) -> None:
+        super().__init__(by, victims, columns)
+        self.parts = parts
+
+    def plain_parts(self, victims: Iterable[Victim]) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each part, of some victims as one."""
+        return {name: part.plain(victims) for name, part in self.parts.items()}
 
 
 def losses(timeline: Timeline, by: By = "comm") -> Losses:
     """stolen() without pandas, but where packets name owners."""
     check_by(by)
-    # Waiting is followed only when it is asked for; the same pass brings the sums, and the facts.
-    timeline.load("displaced")
-    displaced = timeline.columns("displaced") if not timeline.missing["displaced"] else None
+    # First: its pass brings the sums too.
+    waits = displaced_waits(timeline)
     bundle = timeline.capture.bundle
     regime = accounting(bundle.kernel_config) if bundle else None
     found = losses_of(
         timeline.owned_by(by),
-        None if displaced is None else _waits(displaced, by),
+        None if waits is None else _waits(waits, by),
         by,
         not timeline.missing["on_cpu"],
         regime,
@@ -147,7 +179,7 @@ def losses(timeline: Timeline, by: By = "comm") -> Losses:
         columns[name] = values
         for after in _BESIDE.get(name, ()):
             columns[after] = more[after]
-    return Losses(by, found.victims, columns)
+    return Losses(by, found.victims, columns, found.parts)
 
 
 # Behind which column those of other sources stand.
@@ -157,11 +189,11 @@ _BESIDE = {
 }
 
 
-def _waits(displaced: Mapping[str, list[Any]], by: By) -> dict[Victim, int]:
+def _waits(waits: Mapping[str, list[Any]], by: By) -> dict[Victim, int]:
     of = {"tid": ("tid", "comm"), "cpu": ("cpu",)}.get(by, ("comm",))
-    keys: Iterable[Any] = zip(*(displaced[name] for name in of), strict=True)
+    keys: Iterable[Any] = zip(*(waits[name] for name in of), strict=True)
     return summed(
-        (key if by == "tid" else key[0], ns) for key, ns in zip(keys, displaced["ns"], strict=True)
+        (key if by == "tid" else key[0], ns) for key, ns in zip(keys, waits["ns"], strict=True)
     )
 
 
@@ -184,12 +216,25 @@ def share_of(ns: int | None, whole_ns: int | None) -> float:
     return float(ns) / float(whole_ns)
 
 
-def loss_of(timeline: Timeline, victim: Task) -> dict[str, Any]:
-    """What one victim lost: its row of stolen(), of a tid those of all its names together."""
-    if isinstance(victim, str):
-        return losses(timeline).rows()[victim]
-    rows = [row for (tid, _), row in losses(timeline, "tid").rows().items() if tid == victim]
-    return rows[0] if len(rows) == 1 else together(rows, timeline.nobodys_ns)
+class Loss(NamedTuple):
+    """What one task lost: its name, its row of stolen(), its rows of by_softirq and by_device."""
+
+    comm: str
+    row: dict[str, Any]
+    parts: dict[str, list[dict[str, Any]]]
+
+
+def loss_of(timeline: Timeline, victim: Task) -> Loss:
+    """What one task lost, of a tid under all of its names together; AbsentError for none."""
+    lost = losses(timeline, by_of(victim))
+    rows = {one: row for one, row in lost.rows().items() if is_of(one, victim)}
+    if not rows:
+        raise no_such_task(timeline, victim)
+    # Of its names that which it had longest.
+    longest = max(rows, key=lambda one: rows[one]["on_cpu_ns"] or 0)
+    whole = together(list(rows.values()), timeline.nobodys_ns)
+    comm = longest if isinstance(victim, str) else longest[1]
+    return Loss(comm, whole, lost.plain_parts(rows))
 
 
 def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:
@@ -197,13 +242,16 @@ def together(rows: list[dict[str, Any]], nobodys_ns: int) -> dict[str, Any]:
 
     nobodys_ns: time whose task is not known: upper bounds of one stretch of time do not add up.
     """
+    if len(rows) == 1:
+        return rows[0]
     total: dict[str, Any] = {}
     for name in rows[0]:
         values = [row[name] for row in rows]
         total[name] = None if None in values else sum(values)
     total["unknown_max_ns"] = min(total["unknown_max_ns"], total["unknown_ns"] + nobodys_ns)
     shares = shares_of(total)
-    return total | {f"{name}_share": shares[name] for name in ("stolen", "stolen_max")}
+    names = [name for name in total if name.endswith("_share")]
+    return total | {name: shares[name.removesuffix("_share")] for name in names}
 
 
 def _own(timeline: Timeline, by: By) -> dict[Victim, tuple[int, int]] | None:
@@ -285,12 +333,6 @@ def losses_of(
         columns[f"{part}_share"] = share(f"{part}_ns")
     for context in ("hardirq", "vector", "nmi"):
         columns[f"stolen_{context}_ns"] = total(row for row in taken if row.context == context)
-    # A poll runs inside NET_RX; with busy polling it has no segment at all.
-    softirqs = [row for row in taken if row.context in ("softirq", "poll")]
-    for vector, its in _parts(softirqs, _vector):
-        columns[f"stolen_softirq_{_word(vector)}_ns"] = total(its)
-    for device, its in _parts([row for row in taken if is_device(row.device)], _device):
-        columns[f"stolen_device_{device}_ns"] = total(its)
     columns["synchronous_ns"] = total(row for row in interrupts if row.cost_class == "synchronous")
     columns["scheduled_ns"] = total(row for row in tasks if row.cost_class == "scheduled")
     waited = [(displaced or {}).get(victim, 0) for victim in victims]
@@ -299,7 +341,8 @@ def losses_of(
     free = total(row for row in tasks if regime and not _charged(row, regime))
     charged = _less(total(tasks), free)
     columns["monitor_ns"] = known_if(on_cpu_known and regime is not None, charged)
-    return Losses(by, victims, columns)
+    parts = {"by_softirq": by_softirq(taken, by), "by_device": by_device(taken, by)}
+    return Losses(by, victims, columns, parts)
 
 
 def by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:
@@ -309,24 +352,6 @@ def by_victim(rows: Iterable[Owned], by: By) -> dict[Victim, int]:
 
 def _less(whole: list[int], part: list[int]) -> list[int]:
     return list(map(int.__sub__, whole, part))
-
-
-def _parts(rows: list[Owned], name: Callable[[Owned], str]) -> list[tuple[str, list[Owned]]]:
-    # The rows by a name of theirs, most ns first.
-    order = by_total(summed((name(row), row.ns) for row in rows))
-    return [(one, [row for row in rows if name(row) == one]) for one in order]
-
-
-def _vector(row: Owned) -> str:
-    return (row.name or "unnamed") if row.context == "softirq" else "NET_RX"
-
-
-def _device(row: Owned) -> str:
-    return str(row.device)
-
-
-def _word(name: str) -> str:
-    return re.sub(r"\W+", "_", name)
 
 
 def _charged(row: Owned, regime: Accounting) -> bool:

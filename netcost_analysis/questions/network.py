@@ -25,14 +25,17 @@ _EVENTS = (
 
 @dataclass(frozen=True)
 class CpuCost:
-    """What networking cost a CPU, or all; fields: NetworkCost."""
+    """What networking cost a CPU; fields: NetworkCost.
+
+    window_ns: how long it was recorded; unknown_share: of that, what has no known owner.
+    """
 
     network_cpu_ns: int
     network_cpu_max_ns: int | None
-    cpu_ns: int
+    window_ns: int
     network_cpu_share: float
     network_cpu_max_share: float
-    unknown_cpu_share: float
+    unknown_share: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class NetworkCost:
         Events of interrupts, softirqs and switches that were not; without softirqs nobody knows the
         cost.
     by_cpu : dict of int to CpuCost
-        The first six figures of each CPU, most network_cpu_ns first.
+        The first four figures of each CPU, with window_ns and unknown_share, most network_cpu_ns
+        first.
     of_cpus : pandas.DataFrame
         The same, a row per CPU (index cpu).
     """
@@ -141,8 +145,11 @@ def network_cost(timeline: Timeline) -> NetworkCost:
     by_cpu = {cpu: cost([cpu]) for cpu in cpus}
     lacking = [one for one in missing(timeline) if one.network]
     softirqs = sum(one.least for one in lacking if one.kind == "softirq")
+    every = asdict(cost(cpus))
     return NetworkCost(
-        **asdict(cost(cpus)),
+        cpu_ns=every.pop("window_ns"),
+        unknown_cpu_share=every.pop("unknown_share"),
+        **every,
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,
         softirqs_missing=softirqs,

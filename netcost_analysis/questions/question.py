@@ -46,7 +46,8 @@ class Picture:
     name: "" for plot(), else of plot_NAME(). draw: draws it on Axes: draw(ax, answer, **panel).
     title: what it shows, for readers who do not see it. height: inches, of a page's width. panels:
     the arguments of each picture to show: one without any, none where there is nothing to draw, or
-    several as one for each device. title and height may be functions of the answer and a panel.
+    several as one for each device. choices: those that may be asked for besides, as further
+    devices. title and height may be functions of the answer and a panel.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Picture:
     title: "str | Callable[..., str]"
     height: "float | Callable[..., float]"
     panels: "Callable[[Answer[Any]], Sequence[Panel]]"
+    choices: "Callable[[Answer[Any]], Sequence[Panel]]"
 
 
 class Question(Generic[Given, Result]):
@@ -185,14 +187,20 @@ class Question(Generic[Given, Result]):
         title: "str | Callable[..., str]",
         height: "float | Callable[..., float]" = 3.0,
         panels: "Callable[[Answer[Result]], Sequence[Panel]]" = lambda _: ({},),
+        choices: "Callable[[Answer[Result]], Sequence[Panel]]" = lambda _: (),
     ) -> "Callable[[Callable[..., None]], Callable[..., None]]":
         """Declare a picture; its parts are those of Picture."""
 
         def declare(draw: "Callable[..., None]") -> "Callable[..., None]":
-            self.pictures[name] = Picture(name, draw, title, height, panels)
+            self.pictures[name] = Picture(name, draw, title, height, panels, choices)
             return draw
 
         return declare
+
+
+def each(column: str) -> "Callable[[Answer[Any]], Sequence[Panel]]":
+    """Panels, or choices, of a picture: one for each value of a column of the answer's frame."""
+    return lambda answer: [{column: str(one)} for one in answer.frame[column].dropna().unique()]
 
 
 def question(

@@ -62,7 +62,7 @@ def write_report(
     capture: str,
     output: str,
     with_code: bool = False,
-    parameters: Mapping[str, str | None] | None = None,
+    parameters: Mapping[str, int | str | None] | None = None,
 ) -> None:
     """Execute a notebook on a capture and export it.
 
@@ -77,7 +77,7 @@ def write_report(
     book = _read(notebook)
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
-    _set_parameters(book, {"path": capture} | chosen, notebook.name)
+    _set_parameters(book, {"path": capture, **chosen}, notebook.name)
     # What writes the page takes long to import; the kernel has the time. What both import comes
     # first: two threads in one circle of imports see half of each other's modules.
     import_module("nbclient")
@@ -88,7 +88,7 @@ def write_report(
     words = ["netcost", "report", capture]
     words += ["--notebook", short] if short != DEFAULT else []
     for name, value in chosen.items():
-        words += [f"--{name}", value]
+        words += [f"--{name}", str(value)]
     write = _text if Path(output).suffix == ".md" else _page
     page = write(book, title=_title(book, notebook), command=shlex.join(words), with_code=with_code)
     with replacing(output) as draft:
@@ -118,7 +118,7 @@ def _nbformat() -> Any:
     return nbformat
 
 
-def _set_parameters(book: Any, values: Mapping[str, str | None], notebook: str) -> None:
+def _set_parameters(book: Any, values: Mapping[str, int | str | None], notebook: str) -> None:
     # papermill's convention, so that papermill can run the same notebooks.
     from nbformat.v4 import new_code_cell
 

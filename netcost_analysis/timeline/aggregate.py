@@ -147,7 +147,7 @@ def lives_by(lives: Mapping[str, list[Any]], by: By, name: str) -> dict[Victim, 
 def tally(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
     # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
     # each row.
-    frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "episodes"]].copy()
+    frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "segments"]].copy()
     frame["comm"] = plain_names(sums["comm"])
     frame["context"] = sums["context"].astype(object)
     frame["cost_class"] = sums["cost_class"].astype(object).where(sums["cost_class"].notna(), "")

@@ -1,15 +1,18 @@
-# What victims are told apart by. Without pandas, for the command line's sake.
+# What the rows of an answer are of. Without pandas, for the command line's sake.
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from ..errors import ArgumentError
 
 By = Literal["comm", "tid", "cpu", "device"]
+# Of tasks; of devices, on all CPUs or on each.
+TaskBy = Literal["tid", "comm", "cpu"]
+DeviceBy = Literal["device", "cpu"]
 
 
-def check_by(by: str) -> None:
-    if by not in get_args(By):
-        raise ArgumentError(f"by={by!r}: one of {', '.join(get_args(By))}")
+def check_by(by: str, known: Any = By) -> None:
+    if by not in get_args(known):
+        raise ArgumentError(f"by={by!r}: one of {', '.join(get_args(known))}")
 
 
 def victim_keys(by: By) -> list[str]:

@@ -21,16 +21,14 @@ class Fact(NamedTuple):
 
 
 def _switches(timeline: "Timeline") -> str:
-    read = timeline.summary["has_switches"]
-    return "" if read else "sched:sched_switch was not recorded in a form that can be read"
+    return str(timeline.summary["missing"]["on_cpu"])
 
 
 def _clocks(timeline: "Timeline") -> str:
     # Only a pass that follows waits compares them.
-    if timeline.summary["across_cpus"] is None:
+    if "clocks" not in timeline.summary["missing"]:
         timeline.load("displaced")
-    agree = timeline.summary["across_cpus"]
-    return "" if agree else "times of two CPUs cannot be compared: their clocks disagree"
+    return str(timeline.summary["missing"]["clocks"])
 
 
 FACTS = {

@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING, overload
 
 from ..errors import AbsentError, no_task
-from .aggregate import NOBODY, plain_names, summed
+from .aggregate import Victim, plain_names, summed, victim_of
+from .by import By
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,15 +15,37 @@ if TYPE_CHECKING:
 # numpy's own integers.
 Task = int | str
 
+# Every task, for a question about a victim; like kill's and perf_event_open's pid, for a task may
+# have any name.
+ALL = -1
+
+
+def by_of(task: Task | None) -> By:
+    # What victims are told apart by, so that a task is some of them: those for which is_of().
+    return "comm" if isinstance(task, str | None) else "tid"
+
+
+def is_of(victim: Victim, task: Task | None) -> bool:
+    # None: any task.
+    return task is None or task == (victim if isinstance(task, str) else victim[0])
+
 
 def require_task(timeline: "Timeline", task: Task | None) -> None:
     # A figure of a task that did not run would be 0, and pass for knowledge. None: any task.
+    by, rows = by_of(task), timeline.owned_by()
+    if task is not None and not any(
+        row.of_task and is_of(victim_of(row, by), task) for row in rows
+    ):
+        raise no_such_task(timeline, task)
+
+
+def no_such_task(timeline: "Timeline", task: Task) -> AbsentError:
+    # Names those there are that are near it, or that are called what was taken for a tid.
     rows = [row for row in timeline.owned_by() if row.of_task]
     by_name = isinstance(task, str)
-    if task in (None, NOBODY) or any(task == (row.comm if by_name else row.tid) for row in rows):
-        return
     ns = summed((row.comm if by_name else str(row.tid), row.ns) for row in rows)
-    raise AbsentError(no_task(task, sorted(ns, key=lambda one: -ns[one])))
+    called = {f"{row.tid} (named {row.comm!r})": 0 for row in rows if row.comm == str(task)}
+    return AbsentError(no_task(task, sorted(ns, key=lambda one: -ns[one]), list(called)))
 
 
 def rows_of(rows: "pd.DataFrame", task: Task | None, prefix: str = "") -> "pd.DataFrame":

@@ -59,6 +59,8 @@ class Timeline:
         The window, in seconds from the capture's start; None for the capture's own.
     cpus : list of int or None
         The CPUs that were asked for; None for every recorded one.
+    given_victim : int or str or None
+        The task that it is about; None where one is to be chosen (victim).
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class Timeline:
         self.start_s = start_s
         self.end_s = end_s
         self.cpus = cpus
-        self._wanted = victim
+        self.given_victim = victim
         self.require_inside()
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
@@ -120,7 +122,7 @@ class Timeline:
             if "displaced" in missing:
                 self._tables["displaced"] = result["displaced"]
             # Only a pass that followed waits has compared the CPUs' clocks.
-            if self._summary is None or result["summary"]["across_cpus"] is not None:
+            if self._summary is None or "clocks" in result["summary"]["missing"]:
                 self._summary = result["summary"]
         return self
 
@@ -281,8 +283,8 @@ class Timeline:
         Returns
         -------
         pandas.DataFrame
-            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and episodes, the
-            number of segments. Over all rows ns adds up to CPUs x window.
+            A row per (cpu, bin, victim, context, id, napi, cost class): ns, and segments, how
+            many. Over all rows ns adds up to CPUs x window.
 
         Raises
         ------
@@ -359,7 +361,7 @@ class Timeline:
         -------
         pandas.DataFrame
             A row per owner: cpu, tid, comm, context, id, name, device, cost_class, is_network,
-            thief, ns, episodes.
+            thief, ns, segments.
         """
         from .aggregate import tally
 
@@ -423,7 +425,7 @@ class Timeline:
 
     @cached_property
     def victim(self) -> "Task | None":
-        """The task that words and pictures are about unless they are asked of another: comm or tid.
+        """The task that questions about a victim are of unless they are given one: comm or tid.
 
         The one that Capture.timeline() was given; else the bundle's victim where it has one and it
         ran in the window, else the task that lost most, else the one longest on a CPU; None where
@@ -431,7 +433,7 @@ class Timeline:
         """
         from ..questions.stolen_time.victim import choose_victim
 
-        return choose_victim(self, self._wanted)
+        return choose_victim(self, self.given_victim)
 
     @cached_property
     def ask(self) -> "RecordingAsk":

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from msgspec import convert, to_builtins
 
-from netcost_analysis.capture.manifest import Description, Manifest, told
+from netcost_analysis.capture.manifest import Description, Manifest, struct_of
 
 WHOLE: dict[str, Any] = {
     "netcost_bundle": 1,
@@ -60,9 +60,9 @@ def changed(path: Path, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("path", leaves(WHOLE), ids=str)
 def test_each_field_stands_for_itself(path: Path) -> None:
     doubtful = path if path[0] in APART else path[:1]
-    known = leaves(to_builtins(told(Manifest, WHOLE)))
+    known = leaves(to_builtins(struct_of(Manifest, WHOLE)))
     for value in OTHERS:
-        found = told(Manifest, changed(path, value))
+        found = struct_of(Manifest, changed(path, value))
         # What is left is of its type.
         assert convert(to_builtins(found), Manifest) == found
         kept = leaves(to_builtins(found))
@@ -74,13 +74,13 @@ def test_each_field_stands_for_itself(path: Path) -> None:
 
 @pytest.mark.parametrize("said", [None, [], "x", 3])
 def test_what_is_no_object_says_nothing(said: Any) -> None:
-    assert told(Manifest, said) is None
-    assert told(Description, said) is None
+    assert struct_of(Manifest, said) is None
+    assert struct_of(Description, said) is None
 
 
 def test_a_list_keeps_the_items_of_its_type() -> None:
     companions = [None, {"output": "x"}, {"name": "mpstat", "start_ns": "now"}, 7]
-    found = told(Manifest, {"notes": [None, "one", {"a": 1}, "two"], "companions": companions})
+    found = struct_of(Manifest, {"notes": [None, "one", {"a": 1}, "two"], "companions": companions})
     assert found is not None
     assert found.notes == ["one", "two"]
     assert [(one.name, one.start_ns) for one in found.companions] == [("mpstat", None)]

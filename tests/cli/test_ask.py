@@ -26,9 +26,12 @@ def test_the_list_has_every_question(netcost: Netcost) -> None:
 
 def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
     told = netcost("ask", "stolen", NIC, "--by", "tid", "--json").json
-    frame = stolen(package.open_capture(NIC).timeline(), by="tid").reset_index()
-    assert [row["stolen_ns"] for row in told] == list(frame["stolen_ns"])
-    assert set(told[0]) == set(frame.columns)
+    found = stolen(package.open_capture(NIC).timeline(), by="tid")
+    assert set(told) == set(found._fields)
+    for name, frame in found._asdict().items():
+        frame = frame.reset_index(drop=name != "victims")
+        assert [row["stolen_ns"] for row in told[name]] == list(frame["stolen_ns"])
+        assert set(told[name][0]) == set(frame.columns)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +42,7 @@ def test_a_table_has_the_functions_figures(netcost: Netcost) -> None:
         (("device_traffic", "--no-sides", "--folder", "x"), {"sides": False, "folder": "x"}),
         (("migration_verdict", "--victim", "7"), {"victim": 7}),
         (("migration_verdict", "--victim", "7z"), {"victim": "7z"}),
+        (("migration_verdict", "--victim", "7²"), {"victim": "7²"}),
         (("rolling_stolen", "--by", "tid"), {"by": "tid"}),
         (("episodes", "--victim", "7"), {"victim": 7}),
         (("device_totals", "--folder", "7"), {"folder": "7"}),
@@ -71,8 +75,30 @@ def test_every_parameter_has_its_option(netcost: Netcost) -> None:
 def test_a_window_is_taken(netcost: Netcost) -> None:
     window = ("--start", "0.1", "--end", "0.2", "--cpu", "0")
     told = netcost("ask", "stolen", NIC, *window, "--json").json
-    frame = stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0]))
-    assert sum(row["on_cpu_ns"] for row in told) == frame["on_cpu_ns"].sum()
+    frame = stolen(package.open_capture(NIC).timeline(0.1, 0.2, [0])).victims
+    assert sum(row["on_cpu_ns"] for row in told["victims"]) == frame["on_cpu_ns"].sum()
+
+
+# What takes no window says so: of a capture, of what lies beside it, of a pair of readings.
+@pytest.mark.parametrize("name", ["accounts", "kernel_limits", "completeness"])
+@pytest.mark.parametrize("window", [("--cpu", "1"), ("--start", "0.1")])
+def test_what_takes_no_window_says_so(
+    netcost: Netcost, name: str, window: tuple[str, ...], tmp_path: Path
+) -> None:
+    said = "note: of the whole capture: this question takes no window and no choice of CPUs"
+    assert said in netcost("ask", name, NIC, *window).out
+    assert said not in netcost("ask", name, NIC).out
+    beside = netcost("ask", name, NIC, *window, "--json")
+    assert said in beside.err
+    assert beside.json == netcost("ask", name, NIC, "--json").json
+
+
+def test_all_tasks_can_be_asked_for(netcost: Netcost) -> None:
+    told = netcost("ask", "thieves", NIC, "--victim", "-1", "--json").json
+    assert {"openssl", "udpsink"} <= {row["comm"] for row in told}
+    one = netcost("ask", "thieves", NIC, "--json").json
+    assert {row["comm"] for row in one} == {"openssl"}
+    assert "is about one task" in netcost("ask", "headline", NIC, "--victim=-1").err
 
 
 def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
@@ -90,7 +116,7 @@ def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
     sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
     said = netcost("ask", "squeezes", sample).out
     assert said.startswith(
-        "limits: netdev_budget 300; netdev_budget_usecs 8000; dev_weight 64; hz 250; "
+        "limits: netdev_budget 300; netdev_budget_usecs 8,000; dev_weight 64; hz 250; "
         "source before/settings/sysctl_net_core\n"
     )
     told = netcost("ask", "squeezes", sample, "--json").json["limits"]
@@ -108,7 +134,37 @@ def test_a_table_can_be_kept(netcost: Netcost, tmp_path: Path) -> None:
         assert frame["comm"][0] == "openssl"
         assert frame["stolen_ns"][0] == stolen(
             package.open_capture(NIC).timeline()
-        )["stolen_ns"].iloc[0]  # fmt: skip
+        ).victims["stolen_ns"].iloc[0]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "column"),
+    [
+        (("caveats",), "notes"),
+        (("kernel_limits",), "netdev_budget"),
+        (("ledger", "--table", "on_cpu_ns"), "on_cpu_ns"),
+    ],
+)
+def test_figures_can_be_kept_too(
+    netcost: Netcost, tmp_path: Path, words: tuple[str, ...], column: str
+) -> None:
+    for suffix, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
+        kept = tmp_path / f"kept{suffix}"
+        assert netcost("ask", words[0], NIC, *words[1:], "-o", str(kept)).code == 0
+        frame = read(kept)  # type: ignore[operator]
+        assert len(frame)
+        assert str(frame[column].iloc[0])
+    told = netcost("ask", words[0], NIC, *words[1:], "--columns", column, "--json").json
+    rows = told.get("on_cpu_ns", told) if isinstance(told, dict) else told
+    assert list(rows[0]) == [column]
+
+
+def test_instants_are_headed_by_what_they_are_shown_in(netcost: Netcost) -> None:
+    head, first, *_ = netcost("ask", "softirq_chains", NIC, "--columns", "entry_ns,cpu").out.split(
+        "\n"
+    )
+    assert head.split("  ")[0].strip() == "entry, s"
+    assert float(first.split()[0]) < 10
 
 
 def test_what_is_asked_of_a_bundle_is_asked_of_its_victims_run(netcost: Netcost) -> None:
@@ -145,6 +201,7 @@ def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
         (("accounts", NIC, "--calibration", NIC), "is no experiment: it is a single bundle"),
         (("rolling_stolen", NIC, "--victim", "opensl"), "no task 'opensl' in the window; there"),
         (("migration_verdict", NIC, "--victim", "99"), "no task 99 in the window; there are"),
+        (("rate_curve", SWEEP, "--cpu", "1"), "an experiment takes no --start, --end and --cpu"),
         (("stolen", SWEEP), "stolen is asked of a recording, and "),
         (("estimates", f"{NIC}/trace.perf.data"), "estimates needs what netcost-record keeps"),
         (("ledger", NIC, "--table", "nss"), "ledger has no part 'nss'; it has by, ns"),
@@ -177,12 +234,16 @@ def test_figures_have_units() -> None:
             "napi": pd.array([0xFFFF888000000000], dtype="UInt64"),
             "wait_ns": pd.array([None], dtype="Int64"),
             "is_full": [True],
+            "polls": [9625],
+            "episode": [1234],
         }
     )
     table = figures(frame, start_ns=1_000_000_000)
     assert list(table.header) == [
         "start, s", "self", "slope", "stolen share", "polls/s", "napi", "wait", "is full",
+        "polls", "episode",
     ]  # fmt: skip
     assert list(table.rows[0]) == [
         "0.500000", "1.23 µs", "1.5 ns", "50.0 %", "12,346", "0xffff888000000000", "", "yes",
+        "9,625", "1234",
     ]  # fmt: skip

@@ -87,7 +87,7 @@ def test_ledger_json(netcost: Netcost, path: str) -> None:
     assert answer["by"] == "comm"
     assert (answer["start_ns"], answer["end_ns"], answer["cpus"]) == (1_000, 30_000, [0])
     coverages = ("recorded", "owned")
-    for name in ("has_switches", "lost_events", "lost_unplaced", "notes", *coverages, "elsewhere"):
+    for name in ("missing", "lost_events", "lost_unplaced", "notes", *coverages, "elsewhere"):
         assert name in answer
 
 
@@ -102,9 +102,11 @@ def test_ledger_by(netcost: Netcost, path: str, by: str) -> None:
 def test_stolen_json_has_the_documented_columns(netcost: Netcost, path: str) -> None:
     answer = netcost("stolen", path, "--json").json
     (victim,) = (one for one in answer["victims"] if one["comm"] == "openssl")
-    assert {name for name in victim if column(name) is None} == set()
+    assert {name for name in victim if column(name) is None} == {"by_softirq", "by_device"}
     assert {"on_cpu_ns", "task_ns", "stolen_ns", "displaced_ns", "unknown_max_ns"} <= set(victim)
-    assert victim["stolen_softirq_NET_RX_ns"] == 5_000
+    parts = {row["action"]: row["stolen_max_ns"] for row in victim["by_softirq"]}
+    assert parts["NET_RX"] == 5_000
+    assert {name for row in victim["by_softirq"] for name in row if column(name) is None} == set()
     assert victim["monitor_ns"] is None
     assert answer["accounting"] is None
 
@@ -214,7 +216,7 @@ def test_stolen_as_json_has_all_that_it_prints(netcost: Netcost, name: str) -> N
     }
     assert {question: answer[question] for question in asked} == asked
     for life in answer["lifetimes"]:
-        assert sum(life[part] for part in (*KNOWN, "unknown_ns")) == life["lifetime_max_ns"]
+        assert sum(life[part] for part in (*KNOWN, "unaccounted_ns")) == life["lifetime_max_ns"]
     one = netcost("stolen", sample, "--json", "--victim", "openssl").json
     assert one["network_cost"] == answer["network_cost"]
     (life,) = one["lifetimes"]
@@ -240,6 +242,7 @@ def test_stolen_as_json_without_switches(netcost: Netcost, tmp_path: Path) -> No
     assert (answer["lifetimes"], answer["waited_for"]) == (None, None)
     assert answer["network_cost"]["network_cpu_ns"] == 4_000
     assert "sched:sched_switch" in answer["network_cost"]["not_recorded"]
+    assert "sched:sched_switch" in answer["missing"]["on_cpu"]
 
 
 def test_what_a_name_does_not_say_is_not_written(

@@ -40,7 +40,8 @@ def test_every_command_gives_the_same_answer(
     ]
     found = netcost("stolen", path, "--json").json
     openssl = next(one for one in found["victims"] if one["comm"] == "openssl")
-    assert (openssl["stolen_device_eth0_ns"], openssl["stolen_network_ns"]) == (5_000, 6_000)
+    assert openssl["by_device"] == [{"device": "eth0", "stolen_ns": 5_000, "stolen_max_ns": 5_000}]
+    assert openssl["stolen_network_ns"] == 6_000
     ledger = netcost("ledger", path, "--json").json
     thieves = {
         thief["thief"]: thief["ns"]

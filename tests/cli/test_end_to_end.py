@@ -81,20 +81,23 @@ ROBBED = {
     "stolen_max_ns": 44_000,
     "stolen_hardirq_ns": 2_000,
     "stolen_vector_ns": 3_000,
-    "stolen_softirq_NET_RX_ns": 33_000,
-    "stolen_softirq_TIMER_ns": 6_000,
     # The TIMER softirq raised NET_RX.
     "stolen_network_ns": 41_000,
-    "stolen_device_eth0_ns": 32_000,
     "synchronous_ns": 0,
     "unknown_ns": 0,
 }
+BY_SOFTIRQ = {"NET_RX": 33_000, "TIMER": 6_000}
 
 
 def test_the_package_adds_up_the_story(path: Path) -> None:
     timeline = netcost.open_capture(path).timeline()
-    table = stolen(timeline)
+    table, by_softirq, by_device = stolen(timeline)
     row = table.loc["openssl"]
+    softirqs = by_softirq[by_softirq["comm"] == "openssl"].set_index("action")
+    assert softirqs["stolen_ns"].to_dict() == BY_SOFTIRQ
+    assert by_device.to_dict("records") == [
+        {"comm": "openssl", "device": "eth0", "stolen_ns": 32_000, "stolen_max_ns": 32_000}
+    ]
     assert {name: int(row[name]) for name in ROBBED} == ROBBED
     assert row["stolen_share"] == pytest.approx(44 / 160)
     # It waited for ksoftirqd, and for what that did as a softirq it was displaced.
@@ -107,6 +110,8 @@ def test_the_command_says_the_same(path: Path) -> None:
     said = command("stolen", path)
     victims = {one["comm"]: one for one in said["victims"]}
     assert {name: victims["openssl"][name] for name in ROBBED} == ROBBED
+    softirqs = victims["openssl"]["by_softirq"]
+    assert {one["action"]: one["stolen_max_ns"] for one in softirqs} == BY_SOFTIRQ
     assert (said["lost_events"], said["recorded"]) == (0, 1.0)
 
 
@@ -131,8 +136,8 @@ def test_info_counts_what_was_described(path: Path) -> None:
 def test_half_of_the_story_is_half_of_its_figures(path: Path) -> None:
     capture = netcost.open_capture(path)
     parts = [
-        stolen(capture.timeline(start, end)).loc["openssl"]
+        stolen(capture.timeline(start, end)).victims.loc["openssl"]
         for start, end in ((0, 27e-6), (27e-6, 106e-6), (106e-6, None))
     ]
-    for name in ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_softirq_NET_RX_ns"):
+    for name in ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_hardirq_ns"):
         assert sum(int(part.get(name, 0)) for part in parts) == ROBBED[name], name

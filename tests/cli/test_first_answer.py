@@ -1,5 +1,6 @@
 # ledger and stolen answer before pandas could be imported: on native's plain columns.
 
+import json
 import subprocess
 import sys
 from typing import get_args
@@ -8,40 +9,35 @@ import pytest
 
 from netcost_analysis.timeline.by import By
 from support.host import ROOT
+from support.kept import kept
 
 HEAVY = {"numpy", "pandas", "pyarrow", "scipy", "matplotlib", "jinja2", "IPython", "tqdm"}
-# What is loaded is told by the command's own process, when it has answered.
+# What is loaded is told by the commands' own process, when each has answered.
 WATCH = """
-import sys
-sys.argv[0] = "netcost"
+import json, sys
 from netcost_analysis.cli.main import main
-main()
-print(*sorted(sys.modules), file=sys.stderr)
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["netcost", *words]
+    main()
+    print(*sorted(sys.modules), file=sys.stderr)
 """
-
-
-def loaded(*words: str) -> set[str]:
-    done = subprocess.run([sys.executable, "-c", WATCH, *words], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout
-    return set(done.stderr.split()) & HEAVY
 
 
 # Of the second the kernel counted more than was recorded, and some of its time is nobody's.
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])
-@pytest.mark.parametrize("form", [(), ("--json",)])
-@pytest.mark.parametrize("by", [None, *get_args(By)])
-def test_the_ledger_needs_no_pandas(sample: str, form: tuple[str, ...], by: str | None) -> None:
-    told = () if by is None else ("--by", by)
-    assert not loaded("ledger", str(ROOT / "sample-data" / sample), *told, *form)
-
-
-@pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-tcp.netcost.tar.zst"])
-@pytest.mark.parametrize("form", [(), ("--json",)])
-@pytest.mark.parametrize(
-    "words", [(), ("--victim", "openssl"), ("--start", "0.2", "--end", "0.6", "--cpu", "0")]
-)
-def test_what_each_task_lost_needs_no_pandas(
-    sample: str, form: tuple[str, ...], words: tuple[str, ...]
-) -> None:
-    assert not loaded("stolen", str(ROOT / "sample-data" / sample), *words, *form)
+def test_neither_needs_pandas(sample: str) -> None:
+    path = str(ROOT / "sample-data" / sample)
+    asked = [["ledger", path, *by] for by in ([], *(["--by", by] for by in get_args(By)))]
+    window = ["--start", "0.2", "--end", "0.6", "--cpu", "0"]
+    tid = next(row.tid for row in kept(path).timeline().owned_by() if row.comm == "openssl")
+    victims = (["--victim", "openssl"], ["--victim", str(tid)])
+    asked += [["stolen", path, *words] for words in ([], *victims, window)]
+    # One after another: what is loaded by any of them is there from then on.
+    commands = [[*words, *form] for words in asked for form in ([], ["--json"])]
+    words = [sys.executable, "-c", WATCH, json.dumps(commands)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    found = done.stderr.splitlines()
+    for command, modules in zip(commands, found, strict=True):
+        assert not set(modules.split()) & HEAVY, command

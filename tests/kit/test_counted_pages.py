@@ -58,10 +58,11 @@ def expected(folder: Path, window: tuple[int, int, int, int]) -> Counter[str]:
     return Counter({key: n for key, n in found.items() if n})
 
 
-def of_pages(
-    awk: Sequence[str], folder: Path, machine: Machine, window: tuple[int, int, int, int]
-) -> Counter[str]:
-    """The same by tally-pages.awk; od turns the words of another byte order to the host's."""
+Pages = dict[str, list[Path]]
+
+
+def dumped(folder: Path, machine: Machine, window: tuple[int, int, int, int]) -> Pages:
+    """By CPU what tally-pages.awk reads; od turns the words of another byte order to the host's."""
     lines = ["counters", *(f"window {kind} {' '.join(map(str, window))}" for kind in KINDS)]
     (folder / "grown").write_text("\n".join(lines) + "\n")
     offset, size = page_size((folder / "header_page").read_text())
@@ -86,18 +87,24 @@ def of_pages(
             word = "-" if field == "-" or place is None else int(place[1]) // 4
             known.append(f"event {number[1]} {kind} {name} {word}")
     (folder / "known").write_text("\n".join(known) + "\n")
-    found: Counter[str] = Counter()
+    found = {}
     order = "little" if machine.order == "<" else "big"
     for raw in sorted(folder.glob("per_cpu/cpu*/raw")):
         words = ["od", "-An", "-v", f"--endian={order}", "-tu4", f"-w{size}", str(raw)]
         dump = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-        (folder / "dump").write_text(dump + "status 0\n")
-        options = {
-            "cpu": raw.parent.name.removeprefix("cpu"),
-            "big": "yes" if order == "big" else "",
-        }
-        inputs = [folder / "grown", folder / "known", folder / "dump"]
-        for line in run(awk, ["tally", "tally-pages"], inputs, **options).splitlines():
+        path = raw.with_name("dump")
+        path.write_text(dump + "status 0\n")
+        found[raw.parent.name.removeprefix("cpu")] = [folder / "grown", folder / "known", path]
+    return found
+
+
+def of_pages(awk: Sequence[str], machine: Machine, pages: Pages) -> Counter[str]:
+    """What expected() says, by tally-pages.awk."""
+    found: Counter[str] = Counter()
+    big = "yes" if machine.order == ">" else ""
+    for number, inputs in pages.items():
+        told = run(awk, ["tally", "tally-pages"], inputs, cpu=number, big=big)
+        for line in told.splitlines():
             if line.startswith("tally "):
                 _, kind, name, cpu, *numbers = line.split()
                 for what, number in zip(("outer", "inner", "whole"), numbers, strict=True):
@@ -123,8 +130,9 @@ def test_pages_of_any_kernel_count_as_they_are_read(
     told = replace(narrowed(without_repeats(told)), machine=machine)
     write_tracefs(told, folder, replace(dress, instances={}, options=(), clock="mono"))
     window = windows(told)
+    pages, wanted = dumped(folder, machine, window), expected(folder, window)
     for awk in AWKS:
-        assert of_pages(awk, folder, machine, window) == expected(folder, window)
+        assert of_pages(awk, machine, pages) == wanted
 
 
 @every_awk
@@ -141,7 +149,7 @@ def test_times_beyond_what_a_double_holds(
     write_tracefs(told, tmp_path, Dress(clock="mono", style=Style(stamps=stamps)))
     for shift, outer, inner in ((0, 1, 1), (1, 1, 0), (-1, 0, 0)):
         window = (late - 5, late + max(shift, 0), late + max(shift, 0), late + min(shift, 0))
-        found = of_pages(awk, tmp_path, machine, window)
+        found = of_pages(awk, machine, dumped(tmp_path, machine, window))
         assert (found["softirq 3 0 outer"], found["softirq 3 0 inner"]) == (outer, inner)
         assert found["softirq 3 0 whole"] == 1
         assert found["packets packets 0 whole"] == 7
@@ -152,6 +160,6 @@ def test_times_beyond_what_a_double_holds(
 def test_a_story_with_all_that_is_counted(awk: list[str], machine: Machine, tmp_path: Path) -> None:
     told = replace(narrowed(networking(machine)), clock="monotonic")
     write_tracefs(told, tmp_path, replace(USUAL, clock="mono", discard_each=3))
-    found = of_pages(awk, tmp_path, machine, windows(told))
+    found = of_pages(awk, machine, dumped(tmp_path, machine, windows(told)))
     assert found == expected(tmp_path, windows(told))
     assert {key.split()[0] for key in found} == set(KINDS)

@@ -33,21 +33,18 @@ values = st.recursive(
 )
 
 
-# Of processor time: how long it takes by the clock is up to what else runs.
-def in_seconds() -> None:
-    resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
-
-
 def said_of(awk: str, data: bytes, key: str = "") -> tuple[bool, str]:
     command = [*AWKS[awk], "-f", str(CHECK)]
     env = {**os.environ, "LC_ALL": "C", "netcost_key": key}
-    done = subprocess.run(
-        command, input=data, capture_output=True, env=env, timeout=600, preexec_fn=in_seconds
-    )
-    assert done.stderr == b""
-    said = done.stdout.decode(errors="replace")
-    assert said.count("\n") == done.returncode
-    return done.returncode == 0, said
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, env=env, **pipes) as process:
+        # Of processor time: how long it takes by the clock is up to what else runs.
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (30, 30))
+        out, err = process.communicate(data, timeout=600)
+    assert err == b""
+    said = out.decode(errors="replace")
+    assert said.count("\n") == process.returncode
+    return process.returncode == 0, said
 
 
 def is_json(data: bytes) -> bool:

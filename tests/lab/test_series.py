@@ -150,7 +150,7 @@ def test_each_rate_has_four_runs_with_the_interrupts_of_each(tmp_path: Path) -> 
         timeline = open_capture(bundle).timeline()
         assert timeline.summary["cpus"] == [experiment["victim_cpu"]]
         counted = timeline.sums().query("context == 'vector' or context == 'hardirq'")
-        taken = counted["episodes"].sum() / timeline.duration_ns * 1e9
+        taken = counted["segments"].sum() / timeline.duration_ns * 1e9
         assert taken < 1.5 * int(row["load_traced_interrupts_per_s"]) + 1000
 
 

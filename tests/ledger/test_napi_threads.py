@@ -271,12 +271,12 @@ def test_the_bundles_interrupts_name_a_lines_device(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found["is_network"].to_dict() == {DISK: "no", 40: "yes", 41: "yes"}
     assert device_lines(timeline).set_index("irq")["known_by"].to_dict()[40] == "bus"
-    assert stolen(timeline).loc["openssl", "stolen_network_ns"] == 100
+    assert stolen(timeline).victims.loc["openssl", "stolen_network_ns"] == 100
     assert "irq 40 qdma (eth0)" in ledger(timeline).ns.columns
 
 
 # The point itself: nobody is told that packets took nothing from openssl.
 def test_openssls_loss_to_lines_of_napi_threads_is_the_networks(tmp_path: Path) -> None:
     path = Recording((drawn(),), known=(OPENSSL,)).write(tmp_path / "perf.data")
-    lost = stolen(netcost.open_capture(path).timeline()).loc["openssl"]
+    lost = stolen(netcost.open_capture(path).timeline()).victims.loc["openssl"]
     assert lost["stolen_network_ns"] == 5 * (10 + 10)

@@ -12,7 +12,7 @@ from support.nic_captures import CASES, Case
 from support.perfdata.tracepoints import ACTIONS
 
 
-@pytest.fixture(params=CASES, ids=lambda case: "-".join(case))
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: "-".join(case))
 def case(request: pytest.FixtureRequest, unpacked: Path) -> Case:
     return Case(unpacked, *request.param)
 
@@ -46,9 +46,14 @@ class Windows:
         return range(inner, outer + 1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tables(case: Case) -> dict[str, list[Row]]:
     return {name: rows(table) for name, table in Capture(str(case.path)).all_events().items()}
+
+
+@pytest.fixture(scope="module")
+def got(case: Case) -> Answer:
+    return Answer(case.path)
 
 
 def counters(file: Path) -> dict[str, list[str]]:
@@ -113,8 +118,7 @@ def test_packets_of_polls_agree_with_net_dev(case: Case, tables: dict[str, list[
     assert counted > 1000
 
 
-def test_every_nic_capture_conserves(case: Case) -> None:
-    got = Answer(case.path)
+def test_every_nic_capture_conserves(case: Case, got: Answer) -> None:
     assert_conserved(got)
     start, end = got.window
     middle = (start + end) // 2
@@ -123,8 +127,7 @@ def test_every_nic_capture_conserves(case: Case) -> None:
 
 
 # The thief has a name: the NIC's interrupts and polls, and the victim is openssl, pinned to CPU 0.
-def test_the_nic_robs_openssl(case: Case) -> None:
-    got = Answer(case.path)
+def test_the_nic_robs_openssl(case: Case, got: Answer) -> None:
     robbed = {
         row["device"] for row in got.sums if row["comm"] == "openssl" and row["context"] == "poll"
     }

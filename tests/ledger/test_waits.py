@@ -95,7 +95,7 @@ def test_what_a_task_did_on_a_cpu_that_was_not_recorded_is_unknown(
     else:
         assert wait is None
         assert (waited, life["waited_others_ns"], life["asleep_ns"]) == (0, 0, 0)
-        assert life["unknown_ns"] == 2_000
+        assert life["unaccounted_ns"] == 2_000
 
 
 # CPU 0  openssl  |switch |udpsink ................... to the end
@@ -117,7 +117,7 @@ def test_who_does_not_come_back_from_there_is_not_said_to_wait(
     lanes += [cpu(1, h.Waking(100, UDPSINK), h.Waking(4_000, UDPSINK))] if recorded else []
     path = recording(*lanes, known=(OPENSSL, UDPSINK)).write(tmp_path / "perf.data")
     life = lifetimes(netcost_analysis.open_capture(path).timeline())
-    row = life.loc["openssl", ["waited_others_ns", "asleep_ns", "unknown_ns"]]
+    row = life.loc["openssl", ["waited_others_ns", "asleep_ns", "unaccounted_ns"]]
     known = [3_000 - (asleep := row["asleep_ns"]), asleep, 0]
     assert row.tolist() == (known if recorded else [0, 0, 3_000])
 

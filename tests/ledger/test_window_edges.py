@@ -176,7 +176,7 @@ def test_episodes_are_the_segments(tmp_path: Path, window: dict[str, Any]) -> No
     got = Answer(path, **window)
     assert_conserved(got)
     wanted = by(got.segments, SUM_KEY, lambda row: 1)
-    assert by(got.sums, SUM_KEY, lambda row: row["episodes"]) == wanted
+    assert by(got.sums, SUM_KEY, lambda row: row["segments"]) == wanted
 
 
 # However far a window reaches, it is the capture's: 64 bits of nanoseconds end at 9.2e9 s.

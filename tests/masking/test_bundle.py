@@ -148,8 +148,8 @@ def test_no_name_is_left(tmp_path: Path) -> None:
     assert found_in(target, SECRETS) == []
     assert found_in(tmp_path / "out.masked.txt", SECRETS) == []
     # By their names in the map alone: who called a file so can be a secret too.
-    assert sum(what.endswith("left out") for what in masked.told) == 3
-    assert masked.told["name1 left out"] == masked.told["name3.log left out"] == 1
+    assert sum(what.endswith("left out") for what in masked.changes) == 3
+    assert masked.changes["name1 left out"] == masked.changes["name3.log left out"] == 1
     left_out = {"unknown-file", "core", "shop-web.log"}
     kept = {path.relative_to(source).as_posix() for path in files(source)} - left_out
     kept = {name.replace("files/openssl.", "files/name2.") for name in kept}
@@ -267,7 +267,7 @@ def test_a_bundle_that_leads_out_of_itself(tmp_path: Path, kind: str) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "outside"]
         return
     (source / "before" / "loadavg").symlink_to(outside)
-    assert mask(source, target).told["before/loadavg left out"] == 1
+    assert mask(source, target).changes["before/loadavg left out"] == 1
     assert not (target / "before" / "loadavg").exists()
 
 

@@ -27,7 +27,7 @@ def test_the_command_lists_what_it_did(tmp_path: Path, netcost: Netcost, out: st
     assert "hardware traces (AUXTRACE) left out" in listed
     told: dict[str, Any] = netcost("mask", str(source), str(tmp_path / "two"), "--json").json
     assert told["replaced"]["host"] == 1
-    assert told["told"]["task replaced"] > 10
+    assert told["changes"]["task replaced"] > 10
 
 
 def test_refuses_in_a_line_and_leaves_nothing(tmp_path: Path, netcost: Netcost) -> None:

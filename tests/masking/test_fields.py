@@ -170,7 +170,7 @@ def test_what_nobody_knows_is_zeroed_and_listed(tmp_path: Path) -> None:
     )
     values = {"customer": "alice", "card": "4111-1111", "blob": b"secret-bytes", "amount": 42}
     source = written(tmp_path, one, values)
-    told = mask(source, tmp_path / "out").told
+    told = mask(source, tmp_path / "out").changes
     [row] = events(tmp_path / "out", one.event)
     assert row["amount"] == 42
     assert not row["customer"]
@@ -208,7 +208,7 @@ def test_notes_in_the_trace_are_zeroed(tmp_path: Path) -> None:
     masked = mask(path, tmp_path / "out")
     assert found_in(path, [b"alice"])
     assert found_in(tmp_path / "out", [b"alice"]) == []
-    assert masked.told["field ftrace:print.buf zeroed"] == 1
+    assert masked.changes["field ftrace:print.buf zeroed"] == 1
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_a_copy_of_tracefs(tmp_path: Path) -> None:
     masked = mask(source, target)
     assert found_in(source, SECRETS)
     assert found_in(target, SECRETS) == []
-    assert masked.told["set_ftrace_pid left out"] == 1
+    assert masked.changes["set_ftrace_pid left out"] == 1
     assert (target / "uname").read_text() == "Linux host1 6.18.0 x86_64\n"
     assert_same_but_for_names(source, target)
 

@@ -22,8 +22,8 @@ WORKER = h.Task(700, "worker")
 # Each task's figures by its number, and those of all that have one name, which is another now.
 def victims(path: Path) -> tuple[list[Any], list[Any]]:
     timeline = open_capture(path).timeline()
-    by_tid = stolen(timeline, by="tid").reset_index().drop(columns="comm")
-    by_comm = stolen(timeline, by="comm").reset_index().drop(columns="comm")
+    by_tid = stolen(timeline, by="tid").victims.reset_index().drop(columns="comm")
+    by_comm = stolen(timeline, by="comm").victims.reset_index().drop(columns="comm")
     return figures(by_tid), figures(by_comm)
 
 

@@ -4,8 +4,9 @@ import inspect
 import re
 import shlex
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -15,9 +16,10 @@ from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import events_of
-from netcost_analysis.errors import ArgumentError
+from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
-from netcost_analysis.questions.question import SOURCES
+from netcost_analysis.questions.question import SOURCES, Panel
+from netcost_analysis.timeline.by import By, DeviceBy, TaskBy
 from support.host import ROOT
 from support.kept import kept, kept_experiment
 from support.perfdata import recording
@@ -67,6 +69,33 @@ def test_every_answer_has_its_faces(name: str) -> None:
         plot = getattr(answer, f"plot_{picture}") if picture else answer.plot
         for panel in drawn.panels(answer):
             assert str(plot(**panel).figure.get_label())
+        _refuses_what_is_not_there(plot, [*drawn.panels(answer), *drawn.choices(answer)])
+    plt.close("all")
+
+
+def _refuses_what_is_not_there(plot: Callable[..., Axes], panels: Sequence[Panel]) -> None:
+    drawn = len(plt.get_fignums())
+    if not panels:
+        with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+            plot(device="eht0")
+        return
+    for panel in panels:
+        with pytest.raises(ArgumentError, match="not by nothing_of_it"):
+            plot(**panel, nothing_of_it="eht0")
+        for name, value in panel.items():
+            with pytest.raises(AbsentError, match=re.escape(str(value))) as refused:
+                plot(**{name: f"{value}x"})
+            assert f"no {name} '{value}x'" in str(refused.value)
+    assert len(plt.get_fignums()) == drawn
+
+
+# A page has those of the busiest devices; each can be asked for.
+def test_a_picture_of_any_device_can_be_asked_for() -> None:
+    answer = kept("quiet-interface.netcost.tar.zst").ask.batches.poll_sizes()
+    devices = list(answer.frame["device"].unique())
+    assert len(devices) > len(answer.question.pictures[""].panels(answer))
+    titles = {answer.plot(device=device).get_title(loc="left") for device in devices}
+    assert titles == set(devices)
     plt.close("all")
 
 
@@ -95,7 +124,7 @@ def test_a_capture_and_its_whole_timeline_answer_alike() -> None:
     of_timeline = capture.timeline().ask.batches.softirq_sizes().frame
     pd.testing.assert_frame_equal(of_capture, of_timeline)
     # Its tables are made once.
-    assert capture.ask.whole is capture.ask.whole
+    assert capture.ask._whole is capture.ask._whole
 
 
 def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
@@ -110,7 +139,7 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
             getattr(answer, face)
     with pytest.raises(netcost.CaptureError, match="napi:napi_poll"):
         answer.plot()
-    missing = ask.table.set_index("question")["missing"]
+    missing = ask.table.set_index("question")["why"]
     assert line in missing["poll_costs"]
     assert missing["network_cost"] == ""
     assert line in repr(ask)
@@ -119,6 +148,10 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     assert "poll_costs" in set(unanswered.frame["question"])
     assert "rate_curve" not in set(unanswered.frame["question"])
     assert recorded_again(unanswered)["--profile"] == "anatomy"
+    codes = unanswered.frame.set_index("question")["missing"]
+    wanted = {"poll_costs": "events", "device_totals": "bundle", "accounts": "victim"}
+    assert {name: codes[name] for name in wanted} == wanted
+    assert set(ask.table["missing"]) == {"", "experiment", *wanted.values()}
 
 
 def recorded_again(unanswered: Any) -> dict[str, str]:
@@ -159,7 +192,7 @@ def test_what_is_unanswered_ends_with_the_line_that_records_it(
 
 def test_a_pair_that_is_not_seen_can_be_named() -> None:
     capture = kept(NIC)
-    missing = capture.ask.completeness.unanswered().frame.set_index("question")["missing"]
+    missing = capture.ask.completeness.unanswered().frame.set_index("question")["why"]
     assert "no two tasks" in missing["client_and_server"]
     sums = capture.timeline().sums()
     tids = [int(tid) for tid in sums.loc[sums["tid"] > 0, "tid"].unique()[:2]]
@@ -220,10 +253,31 @@ def test_a_wrong_name_is_told_what_is_near() -> None:
         _ = ask.batch
     with pytest.raises(ArgumentError, match="near it: stolen"):
         ask("stollen")
-    with pytest.raises(ArgumentError, match="poll_costs has no parameter cpus; it has per_cpu"):
+    with pytest.raises(ArgumentError, match="poll_costs has no parameter cpus; it has by"):
         ask.batches.poll_costs(cpus=1)
     with pytest.raises(ArgumentError, match="no task 'opensll'"):
         ask.stolen_time.rolling_stolen(victim="opensll")
+
+
+# What by names is what a row is of, in every question that has it.
+@pytest.mark.parametrize("name", [name for name in ALL if "by" in questions()[name].parameters])
+def test_by_is_what_a_row_is_of(name: str) -> None:
+    kind = questions()[name].parameters["by"].annotation
+    kinds = [one for one in (kind, *get_args(kind)) if get_args(one)][-1]
+    assert kinds in (By, TaskBy, DeviceBy)
+    with pytest.raises(ArgumentError, match="by='host': one of"):
+        kept(NIC).ask(name, by="host")
+    if name in ("lifetimes", "waited_for"):
+        with pytest.raises(ArgumentError, match="by='cpu': a CPU"):
+            kept(NIC).ask(name, by="cpu")
+        return
+    cpus = kept(NIC).ask(name, by="cpu").frame.reset_index()["cpu"].dropna()
+    assert set(cpus)
+    assert set(cpus) <= {0, 1}
+
+
+def test_what_is_asked_has_nothing_but_topics_to_complete() -> None:
+    assert {one for one in dir(kept(NIC).ask) if not one.startswith("_")} == {*TOPICS, "table"}
 
 
 def test_a_picture_is_drawn_where_it_is_wanted() -> None:
@@ -269,14 +323,14 @@ HAPPENED = {"client_and_server", "migration_effect"}
 
 def test_what_misses_nothing_has_an_answer() -> None:
     capture = kept(NIC)
-    answerable = [name for name in ALL if not capture.ask.missing(questions()[name])]
+    answerable = [name for name in ALL if not capture.ask._missing(questions()[name])]
     refused = {name for name in answerable if capture.ask(name).refusal}
     assert refused <= HAPPENED
     assert "device_traffic" not in answerable
     assert "accounts" not in {
         name
         for name in ALL
-        if not kept("quiet-interface.netcost.tar.zst").ask.missing(questions()[name])
+        if not kept("quiet-interface.netcost.tar.zst").ask._missing(questions()[name])
     }
 
 

@@ -5,12 +5,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from netcost_analysis import open_capture
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
-from netcost_analysis.schema import column
+from netcost_analysis.schema import column, columns
+from support.host import ROOT
 from support.kept import kept, kept_experiment
-from support.typed import assert_whole
+from support.typed import assert_typed, assert_whole
 
+SAMPLES = ROOT / "sample-data"
 # The modules of questions, and a sample that each can answer them for.
 QUESTIONS = {
     "questions.batches.rate_curve": "nic-guest",
@@ -34,16 +37,22 @@ def sample_for(name: str) -> str:
     )
 
 
-def names_in(answer: Any) -> set[str]:
-    if isinstance(answer, pd.DataFrame | pd.Series):
-        frame = answer.to_frame() if isinstance(answer, pd.Series) else answer
-        assert not isinstance(frame.columns, pd.MultiIndex)
-        # A matrix has a column for each of what its columns are named for.
-        columns = [frame.columns.name] if frame.columns.name else list(frame.columns)
-        return {str(name) for name in [*columns, *frame.index.names] if name is not None}
-    if list(parts(answer)) == [""]:
-        return set()
-    return set(parts(answer)).union(*(names_in(part) for part in parts(answer).values()))
+def names_in(question: str, result: Any) -> set[str]:
+    # Its columns and figures; its tables, where it has several, by QUESTION.TABLE.
+    found: set[str] = set()
+    for name, part in parts(result).items():
+        frame = part.to_frame(part.name or name) if isinstance(part, pd.Series) else part
+        if isinstance(frame, pd.DataFrame):
+            assert not isinstance(frame.columns, pd.MultiIndex)
+            # A matrix has a column for each of what its columns are named for.
+            columns = [frame.columns.name] if frame.columns.name else list(frame.columns)
+            found |= {str(one) for one in [*columns, *frame.index.names] if one is not None}
+            found |= {f"{question}.{name}"} if name else set()
+        elif list(named := parts(part)) == [""]:
+            found.add(name)
+        else:
+            found |= {f"{question}.{name}", *named}
+    return found
 
 
 def answered(name: str) -> Answer[Any]:
@@ -55,12 +64,31 @@ def answered(name: str) -> Answer[Any]:
 def test_every_column_is_defined(name: str) -> None:
     answer = answered(name)
     assert_whole(answer)
-    found = names_in(answer.result)
+    # Frames are long: of things that stand across, only thieves, and only in the ledger.
+    across = {frame.columns.name for frame in answer.tables.values()} - {None}
+    assert across == ({"thief"} if name == "ledger" else set())
+    found = names_in(name, answer.result)
     unknown = {one for one in found if column(one) is None}
     assert not unknown, f"columns.toml has no {', '.join(sorted(unknown))}"
     # What a narrow terminal shows first is there; the keys of another by are not always.
     declared = {*questions()[name].main_columns, *questions()[name].shares}
     assert declared <= found | {"comm", "tid", "cpu"}
+
+
+# So a column has one type whatever was recorded; and what no answer has is not declared.
+def test_answers_have_the_declared_columns_in_their_types() -> None:
+    found: set[str] = set()
+    for sample in sorted(set(QUESTIONS.values())):
+        of_experiment = sample in ("nic-guest", "hidden-cost")
+        # Tables of all samples at once would fill the memory.
+        opened = kept_experiment(sample) if of_experiment else open_capture(SAMPLES / sample)
+        ask = opened.ask
+        for name in questions():
+            answer = ask(name)
+            if answer.refusal is None:
+                assert_typed(answer)
+                found |= names_in(name, answer.result)
+    assert {one.name for one in map(column, found) if one} == set(columns())
 
 
 @pytest.mark.parametrize("name", questions())

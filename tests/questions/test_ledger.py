@@ -1,7 +1,7 @@
 # ledger() and stolen() on sums written by hand: every figure below can be added up on paper.
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
@@ -10,10 +10,11 @@ from netcost_analysis.capture.manifest import Manifest, Verdict
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.timeline.aggregate import owned, thief_label
+from netcost_analysis.timeline.by import By, victim_keys
 
 COLUMNS = (
     *("cpu", "tid", "comm", "context", "id", "name", "device", "cost_class", "is_network", "ns"),
-    "episodes",
+    "segments",
 )
 DISPLACED = {"cpu": [0, 0], "tid": [100, 300], "comm": ["openssl", "cron"], "ns": [41, 6]}
 LIVES = {"tid": [100], "comm": ["openssl"], "unseen_ns": [9]}
@@ -138,7 +139,7 @@ def test_without_switches_there_are_victims_but_no_shares() -> None:
     assert matrix.share.isna().all().all()
     assert "the task itself" not in repr(matrix)
     assert "250 ns" in repr(matrix)
-    frame = stolen(timeline(switches=False))
+    frame = stolen(timeline(switches=False)).victims
     assert frame["on_cpu_ns"].isna().all()
     assert frame.loc["openssl", "stolen_ns"] == 339
 
@@ -167,7 +168,8 @@ def test_names_from_a_capture_do_not_steer_the_terminal() -> None:
 
 
 def test_stolen_adds_up() -> None:
-    one = stolen(timeline()).loc["openssl"]
+    found = stolen(timeline())
+    one = found.victims.loc["openssl"]
     assert one["on_cpu_ns"] == ON_CPU
     assert one["task_ns"] == 611
     assert (one["stolen_ns"], one["stolen_or_synchronous_ns"], one["stolen_max_ns"]) == (
@@ -175,32 +177,46 @@ def test_stolen_adds_up() -> None:
         10,
         349,
     )
-    parts = ["stolen_hardirq_ns", "stolen_vector_ns", "stolen_nmi_ns"]
-    parts += [name for name in one.index if name.startswith("stolen_softirq_")]
-    assert sum(one[parts]) == one["stolen_max_ns"]
-    assert one["stolen_softirq_NET_RX_ns"] == 250 + 50 + 10
-    assert one["stolen_softirq_RPS_dispatch_ns"] == 7
-    assert one["stolen_device_eth0_ns"] == 270
+    assert found.by_softirq.to_numpy().tolist() == [
+        ["openssl", "NET_RX", 250 + 50, 250 + 50 + 10],
+        ["openssl", "RPS dispatch", 7, 7],
+        ["openssl", "TIMER", 5, 5],
+        ["sshd", "NET_RX", 1, 1],
+    ]
+    assert found.by_device.to_numpy().tolist() == [
+        ["openssl", "eth0", 270, 270],
+        ["sshd", "eth0", 1, 1],
+    ]
     assert (
         one["task_ns"] + one["stolen_max_ns"] + one["synchronous_ns"] + one["unknown_ns"] == ON_CPU
     )
 
 
+@pytest.mark.parametrize("by", get_args(By))
+def test_what_each_lost_is_the_sum_of_its_parts(by: By) -> None:
+    found = stolen(timeline(), by)
+    parts = found.victims[["stolen_hardirq_ns", "stolen_vector_ns", "stolen_nmi_ns"]].sum(axis=1)
+    softirqs = found.by_softirq.groupby(victim_keys(by))["stolen_max_ns"].sum()
+    whole = parts.add(softirqs, fill_value=0)
+    assert whole.to_dict() == found.victims["stolen_max_ns"].to_dict()
+    assert found.victims["stolen_max_ns"].max() > 0
+
+
 def test_the_network_part_is_a_range_where_an_interrupt_may_be_either() -> None:
-    one = stolen(timeline()).loc["openssl"]
+    one = stolen(timeline()).victims.loc["openssl"]
     assert one["stolen_network_ns"] == 250 + 50 + 7 + 20
     assert one["stolen_network_max_ns"] == one["stolen_network_ns"] + 10 + 4
 
 
 def test_a_task_that_only_waited_has_a_row() -> None:
-    frame = stolen(timeline())
+    frame = stolen(timeline()).victims
     assert frame.loc["cron", "displaced_ns"] == 6
     assert frame.loc["cron", "on_cpu_ns"] == 0
     assert frame.loc["openssl", "displaced_ns"] == 41
 
 
 def test_scheduled_work_is_not_stolen() -> None:
-    one = stolen(timeline()).loc["ksoftirqd/0"]
+    one = stolen(timeline()).victims.loc["ksoftirqd/0"]
     assert one["stolen_max_ns"] == 0
     assert one["scheduled_ns"] == 42
 
@@ -218,27 +234,27 @@ HARD, SOFT = 20 + 2 + 4, 250 + 50 + 10 + 7 + 5 + 8
     ],
 )
 def test_what_a_monitor_says(config: dict[str, str], openssl: int, ksoftirqd: int) -> None:
-    frame = stolen(timeline(config=config))
+    frame = stolen(timeline(config=config)).victims
     assert frame.loc["openssl", "monitor_ns"] == openssl
     assert frame.loc["ksoftirqd/0", "monitor_ns"] == ksoftirqd
 
 
 def test_polls_of_napi_threads_are_charged_to_them() -> None:
     rows = [row(0, (9, "napi/eth0-5"), "poll", 70, 3, None, "eth0", "scheduled", "yes")]
-    frame = stolen(timeline(rows, config={"CONFIG_IRQ_TIME_ACCOUNTING": "y"}))
+    frame = stolen(timeline(rows, config={"CONFIG_IRQ_TIME_ACCOUNTING": "y"})).victims
     assert frame.loc["napi/eth0-5", "monitor_ns"] == 70
 
 
 @pytest.mark.parametrize("config", [None, {}])
 def test_a_monitor_is_unknown_where_the_accounting_is(config: dict[str, str] | None) -> None:
-    assert stolen(timeline(config=config))["monitor_ns"].isna().all()
+    assert stolen(timeline(config=config)).victims["monitor_ns"].isna().all()
 
 
 def test_a_window_without_anything() -> None:
     empty = timeline([])
     assert ledger(empty).ns.empty
     assert "No task was seen in the window." in repr(ledger(empty))
-    assert list(stolen(empty).index) == ["openssl", "cron"]
+    assert list(stolen(empty).victims.index) == ["openssl", "cron"]
 
 
 @pytest.mark.parametrize(

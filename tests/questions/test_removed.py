@@ -126,7 +126,7 @@ def test_a_migration_may_be_among_what_was_lost(tmp_path: Path) -> None:
         ),
         known=retold.KNOWN,
     )
-    row = stolen(opened(tmp_path, told)).loc["openssl"]
+    row = stolen(opened(tmp_path, told)).victims.loc["openssl"]
     assert row["on_cpu_ns"] == 900 + 1_500
     assert row["unknown_max_ns"] >= 800
 
@@ -147,10 +147,10 @@ def test_an_event_that_was_not_recorded(tmp_path: Path, bare: Ranges, event: str
 
 # Nobody knows what ksoftirqd did while the others waited for it.
 def test_without_softirqs_displaced_is_absent(tmp_path: Path) -> None:
-    whole = stolen(opened(tmp_path / "whole", WHOLE))
+    whole = stolen(opened(tmp_path / "whole", WHOLE)).victims
     assert whole.loc["openssl", "displaced_ns"] > 0
     line = opened(tmp_path / "part", without_events(WHOLE, *SOFTIRQS))
-    assert stolen(line)["displaced_ns"].isna().all()
+    assert stolen(line).victims["displaced_ns"].isna().all()
     assert "displaced" not in set(cost_classes(line)["cost_class"])
 
 
@@ -201,7 +201,7 @@ def test_device_interrupts_that_the_kernel_counted(tmp_path: Path, beside: Range
     new = ranges(line)
     assert untrue(beside, new) == {}
     # Six of 24, a microsecond each.
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == 6_000
     assert row["stolen_network_max_ns"] == row["stolen_network_ns"] + 6_000
     assert ledger(line).max_ns.loc["openssl", "irq 32 eth0 (eth0), not recorded"] == 6_000
@@ -278,13 +278,13 @@ def test_what_was_not_recorded_is_its_own_or_stolen(tmp_path: Path, beside: Rang
     line = counted(tmp_path, COUNTED["NET_RX"])
     row, losses = (
         lifetimes(line).loc["openssl"],
-        stolen(line).loc["openssl"],
+        stolen(line).victims.loc["openssl"],
     )
     assert row["stolen_unrecorded_ns"] == losses["stolen_unrecorded_ns"] > 0
     assert row["own_ns"] + row["stolen_unrecorded_ns"] == losses["task_ns"]
     low, high = beside["life", "openssl", "own"] or (0, 0)
     assert row["own_ns"] <= low <= high <= row["own_ns"] + row["stolen_unrecorded_ns"]
-    assert row[[*KNOWN, "unknown_ns"]].sum() == row["lifetime_max_ns"]
+    assert row[[*KNOWN, "unaccounted_ns"]].sum() == row["lifetime_max_ns"]
     told = line.capture.timeline(victim="openssl").ask.stolen_time.lifetimes()
     assert told.figures["victim"] == "openssl"
     assert "ran itself or stolen, not recorded" in told.words

@@ -96,7 +96,7 @@ def test_what_was_recorded_and_never_happened_is_recorded() -> None:
 def test_the_table_says_beforehand_who_is_refused(tmp_path: Path, without: object) -> None:
     kept = [one for one in t.FORMATS if one is not without and without != one.system]
     capture = netcost.open_capture(recording(robbed(), formats=kept).write(tmp_path / "perf.data"))
-    table = capture.ask.table.set_index("question")["missing"]
+    table = capture.ask.table.set_index("question")["why"]
     assert "_scan" not in vars(capture)
     for name, one in questions().items():
         if "Bundle" in one.sources or one.sources == ("Experiment",):

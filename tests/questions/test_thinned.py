@@ -68,7 +68,7 @@ def test_conservation_holds_and_every_question_answers(
     assert int(timeline.sums()["ns"].sum()) == cpus * timeline.duration_ns
     for _, own in timeline.segments.groupby("cpu"):
         assert list(own["start_ns"][1:]) == list(own["end_ns"][:-1])
-    frame = stolen(timeline)
+    frame = stolen(timeline).victims
     assert (frame["stolen_ns"] <= frame["stolen_max_ns"]).all()
     assert (frame["stolen_max_ns"] <= frame["on_cpu_ns"]).all()
     for one in of_recordings():
@@ -84,8 +84,8 @@ def test_a_life_cut_short_is_the_first_part_of_it(tmp_path: Path, name: str) -> 
     short = thinned.written(SAMPLES[name], thinned.ending(rows, "openssl", cut), tmp_path / "short")
     until = (cut - whole.start_ns) / 1e9
     figures = ["on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns"]
-    before = stolen(whole.timeline(end_s=until)).loc["openssl", figures]
-    after = stolen(netcost.open_capture(short).timeline()).loc["openssl", figures]
+    before = stolen(whole.timeline(end_s=until)).victims.loc["openssl", figures]
+    after = stolen(netcost.open_capture(short).timeline()).victims.loc["openssl", figures]
     # It ends at the next switch, not at a moment.
     for name_ in figures:
         assert int(after[name_]) == pytest.approx(int(before[name_]), abs=12_000_000)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.errors import AbsentError
+from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import questions
 from support.kept import kept
 
@@ -65,6 +65,71 @@ def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, param
     tid = tid_of(timeline, "openssl")
     with pytest.raises(AbsentError, match=rf"no task {tid}0 in the window; there are .*\b{tid}\b"):
         asked(timeline, name, parameter, int(tid) * 10)
+    # Whom nobody knows is no task.
+    with pytest.raises(AbsentError, match=r"no task '\(unknown\)' in the window; there are "):
+        asked(timeline, name, parameter, "(unknown)")
+
+
+OF_A_VICTIM = [name for name, parameter in ASKED if parameter == "victim"]
+# About one task, and no others.
+OF_ONE = ("headline", "example")
+
+
+def same(answer: netcost.Answer[Any], other: netcost.Answer[Any]) -> None:
+    assert answer.words == other.words
+    assert set(answer.tables) == set(other.tables)
+    for name, frame in answer.tables.items():
+        pd.testing.assert_frame_equal(frame, other.tables[name])
+
+
+# It is the question's, or else the timeline's: of the task that lost most, and of another.
+@pytest.mark.parametrize("task", ["openssl", "udpsink"])
+@pytest.mark.parametrize("name", OF_A_VICTIM)
+def test_the_timelines_victim_is_the_questions(
+    timeline: netcost.Timeline, name: str, task: str
+) -> None:
+    asked_for = timeline.ask(name, victim=task)
+    same(timeline.capture.timeline(victim=task).ask(name), asked_for)
+    # The question's own goes before it.
+    other = {"openssl": "udpsink", "udpsink": "openssl"}[task]
+    same(timeline.capture.timeline(victim=other).ask(name, victim=task), asked_for)
+
+
+# Words and tables are of one and the same; what is around an example is of others too.
+@pytest.mark.parametrize("name", [name for name in OF_A_VICTIM if name != "example"])
+def test_tables_are_of_the_victim(timeline: netcost.Timeline, name: str) -> None:
+    answer = timeline.capture.timeline(victim="udpsink").ask(name)
+    assert answer.refusal is None
+    for frame in answer.tables.values():
+        frame = frame.reset_index()
+        if "comm" in frame:
+            assert set(frame["comm"]) == {"udpsink"}
+    assert "openssl" not in answer.words
+
+
+@pytest.mark.parametrize("name", OF_A_VICTIM)
+def test_all_are_every_task(timeline: netcost.Timeline, name: str) -> None:
+    given = timeline.capture.timeline(victim="udpsink")
+    if name in OF_ONE:
+        with pytest.raises(ArgumentError, match="about one task: choose it by comm or tid"):
+            given.ask(name, victim=netcost.ALL)
+        return
+    answer = given.ask(name, victim=netcost.ALL)
+    same(timeline.ask(name, victim=netcost.ALL), answer)
+    one = given.ask(name)
+    assert any(not frame.equals(one.tables[key]) for key, frame in answer.tables.items())
+    frame = answer.frame.reset_index()
+    if "comm" in frame and not frame["comm"].isna().all():
+        assert {"openssl", "udpsink"} <= set(frame["comm"])
+
+
+# By CPU there is no victim: what a CPU lost is all of its tasks'.
+@pytest.mark.parametrize(
+    "name", [name for name in OF_A_VICTIM if "by" in questions()[name].parameters]
+)
+def test_cpus_are_of_every_task(timeline: netcost.Timeline, name: str) -> None:
+    given = timeline.capture.timeline(victim="udpsink")
+    same(given.ask(name, by="cpu"), timeline.ask(name, by="cpu", victim=netcost.ALL))
 
 
 # The words about who a report is of, whatever question they are of.

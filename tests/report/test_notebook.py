@@ -51,7 +51,7 @@ def test_the_page_needs_nothing_else(told: tuple[Path, str]) -> None:
 
 def test_the_answer_is_what_stolen_says(told: tuple[Path, str]) -> None:
     bundle, page = told
-    row = stolen(netcost.open_capture(bundle).timeline()).loc["openssl"]
+    row = stolen(netcost.open_capture(bundle).timeline()).victims.loc["openssl"]
     for ns in (row["on_cpu_ns"], row["task_ns"], row["stolen_network_ns"], row["monitor_ns"]):
         assert duration(ns) in page
     answers = re.findall(r"<h4>(.*?)</h4>", page)

@@ -87,7 +87,7 @@ def test_the_figures_are_the_functions(page: str) -> None:
     assert (
         f"{row['squeezes_low']:,} to {row['squeezes_high']:,} of {row['net_rx']:,} NET_RX" in text
     )
-    longest = long_softirqs(timeline)["ns"].max()
+    longest = long_softirqs(timeline)["wall_ns"].max()
     assert f">{duration(longest)}</td>" in page
     gaps = irq_gaps(timeline)
     assert f"{gaps['interrupts'].iloc[0]:,} interrupts" in text
@@ -243,7 +243,7 @@ def test_words_of_a_flat_curve() -> None:
     assert "save 75.0 %" in text
     assert "must be 11 times a packet's own where packets came alone there, 26 times" in text
     assert "Here it is 50.0 times" in text
-    near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch=2.0)
+    near = flat.assign(rate_per_s=[50_000.0, 1e6, 1e6, 1e6], batch_mean=2.0)
     near["flatness"] = [0.1, 0.9, 0.1, 0.2]
     # 10 (100 + 5,000 / 64) / (100 + 5,000 / 2) = 0.69: batches of 64 would do more than enough.
     assert "10 times that rate would cost 0.7 times that share" in said_of(near)

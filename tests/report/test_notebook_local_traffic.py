@@ -51,7 +51,7 @@ def test_the_figures_are_the_functions(page: str, timeline: netcost.Timeline) ->
             f"The {side}, iperf3 ({row['tid']}), was on a CPU for {duration(row['on_cpu_ns'])}"
             in text
         )
-        assert f"slept {duration(row['asleep_ns'])}" in text
+        assert f"slept {duration(row['asleep_between_ns'])}" in text
     assert f"{ends.loc['client', 'sent_packets']:,} packets went from client to server" in text
     rows = softirq_time(timeline)
     assert f"Softirqs had {duration(rows['ns'].sum())} of all CPU time" in text

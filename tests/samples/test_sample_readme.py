@@ -28,7 +28,7 @@ def steps(series: str) -> list[Path]:
 # Of the tasks whose names were masked, so that nobody knows what they are: CPU time over wall time.
 def neighbours(path: Path, only: str = r"task\d+") -> float:
     timeline = netcost.open_capture(path).timeline()
-    on_cpu = stolen(timeline)["on_cpu_ns"]
+    on_cpu = stolen(timeline).victims["on_cpu_ns"]
     ns = sum(int(value) for name, value in on_cpu.items() if re.fullmatch(only, str(name)))
     return ns / timeline.duration_ns
 
@@ -71,7 +71,7 @@ def test_neighbours_of_a_sample(sample: str, task: str, of_cpu: float) -> None:
 
 def test_the_neighbour_beside_the_streams() -> None:
     timeline = netcost.open_capture(SAMPLES / f"stolen-time-tcp{PACKED}").victim_timeline()
-    frame = stolen(timeline)
+    frame = stolen(timeline).victims
     other = int(frame.loc["task14", "on_cpu_ns"])
     assert other / timeline.duration_ns == pytest.approx(0.25, abs=0.01)
     assert other > int(frame.loc["openssl", "stolen_max_ns"])

@@ -1,7 +1,6 @@
 # Reads a capture in a process of its own, which the kernel ends when it has used too much processor
 # time or address space; and writes captures of many samples quickly.
 
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -14,14 +13,15 @@ from support.perfdata import tracepoints as t
 from support.perfdata.formats import Value
 from support.perfdata.machine import X86_64
 
-GIB = 1 << 30
 # Where USUAL places what varies from sample to sample, and where an event's own fields begin.
 TIME, CPU, COMMON_PID, FIELDS = 32, 40, 64, 68
 HARDIRQ, SOFTIRQ = 0x08, 0x10
 LINES = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
 EXIT: dict[str, Value] = {"irq": 1, "ret": 1}
 READER = """
-import sys
+import resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 from netcost_analysis._native import Capture, CaptureError
 capture = lambda: Capture(sys.argv[1])
 try:
@@ -38,16 +38,11 @@ print(int(peak[0].split()[1]) // 1024)
 
 # What the reader printed or raised. The 1 GiB is the project's promise for a capture of any size.
 def bounded(path: Path, what: str, seconds: int = 3, megabytes: int = 1024) -> str:
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-        resource.setrlimit(resource.RLIMIT_AS, (6 * GIB, 6 * GIB))
-
     done = subprocess.run(
-        [sys.executable, "-c", READER.format(what=what), str(path)],
+        [sys.executable, "-c", READER.format(what=what, seconds=seconds), str(path)],
         capture_output=True,
         text=True,
         timeout=60,
-        preexec_fn=limit,
     )
     spent = f"more than {seconds} s of processor time" if done.returncode < 0 else done.stderr
     assert done.returncode == 0, f"{path.name}: {spent[-800:]}"

@@ -3,6 +3,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ ALL_TABLES = ["segments", "softirqs", "hardirqs", "polls", "slices", "migrations
 # What to_pylist() gives: of a large table five times as fast, for it makes no object of Arrow's.
 def rows(table: Any) -> list[Row]:
     read = pa.table(table)
-    columns = [values(column.combine_chunks()) for column in read.columns]
-    return [dict(zip(read.column_names, row, strict=True)) for row in zip(*columns, strict=True)]
+    # Arrow makes the list of names anew whenever it is asked.
+    names, columns = read.column_names, [values(one.combine_chunks()) for one in read.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def values(column: pa.Array) -> list[Any]:
@@ -35,29 +37,32 @@ def events(path: Path, name: str) -> list[Row]:
     return rows(Capture(str(path)).events(name))
 
 
+# Its tables, sums, displaced and irqs are rows once they are looked at: of most answers few are.
 class Answer:
     def __init__(self, path: Path, tables: list[str] | None = None, **window: Any) -> None:
         capture = Capture(str(path))
         self.scan = capture.scan()
-        got = capture.timeline(ALL_TABLES if tables is None else tables, **window)
-        self.tables = {name: rows(table) for name, table in got["tables"].items()}
-        self.sums = rows(got["sums"])
-        self.displaced = rows(got["displaced"])
-        self.irqs = rows(got["irqs"])
-        self.summary = got["summary"]
+        self._got = capture.timeline(ALL_TABLES if tables is None else tables, **window)
+        self.summary = self._got["summary"]
+
+    @cached_property
+    def tables(self) -> dict[str, list[Row]]:
+        return {name: getattr(self, name) for name in self._got["tables"]}
 
     def __getattr__(self, name: str) -> list[Row]:
-        try:
-            return self.tables[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        table = self._got["tables"].get(name, self._got.get(name))
+        if name not in (*ALL_TABLES, "sums", "displaced", "irqs") or table is None:
+            raise AttributeError(name)
+        found = rows(table)
+        setattr(self, name, found)
+        return found
 
     @property
     def window(self) -> tuple[int, int]:
         return self.summary["start_ns"], self.summary["end_ns"]
 
     def on(self, cpu: int, table: str = "segments") -> list[Row]:
-        return [row for row in self.tables[table] if row["cpu"] == cpu]
+        return [row for row in getattr(self, table) if row["cpu"] == cpu]
 
     # (start, end, context, comm) of one CPU: what a drawn timeline is compared with.
     def lane(self, cpu: int, origin: int = 0, *columns: str) -> list[tuple[Any, ...]]:
@@ -135,10 +140,10 @@ def assert_conserved(answer: Answer) -> None:
     unknown = {
         cpu: [row for row in lane if row["context"] == "unknown"] for cpu, lane in per_cpu.items()
     }
-    for row in answer.tables.get("slices", []):
+    for row in getattr(answer, "slices", []):
         # A stay may reach beyond the window; what is booked is what lies in it.
         length = max(0, min(row["out_ns"], end) - max(row["in_ns"], start))
         assert slice_parts(row) == length, f"parts make {slice_parts(row)} of {length}: {row}"
         assert unknown_within(unknown.get(row["cpu"], []), row) == row["unknown_ns"], row
-    for row in (*answer.tables.get("softirqs", []), *answer.tables.get("hardirqs", [])):
+    for row in (*getattr(answer, "softirqs", []), *getattr(answer, "hardirqs", [])):
         assert (row["self_ns"] or 0) >= 0, row

@@ -46,7 +46,7 @@ def _of_stolen(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     # What interrupts took that no event bounds is in the time that the task is said to have run.
     open_ = bool(lacking(line) & _BOUNDS)
-    for name, row in stolen(line, by).iterrows():
+    for name, row in stolen(line, by).victims.iterrows():
         unknown, own = row["unknown_max_ns"], row["task_ns"]
         either = row["stolen_or_synchronous_ns"] + unknown + row["stolen_unrecorded_ns"]
         either += own if open_ else 0
@@ -80,17 +80,19 @@ def _thief(name: str) -> str:
 
 
 def _of_ledger(line: Timeline, by: By) -> Ranges:
-    matrix, losses = ledger(line, by), stolen(line, by)
+    matrix, losses = ledger(line, by), stolen(line, by).victims
     without = lacking(line)
     least, most = (frame.T.groupby(_thief).sum().T for frame in (matrix.ns, matrix.max_ns))
     found: Ranges = {}
-    for victim in most.index:
+    # Cell by cell out of a frame takes most of the time.
+    low_ends = least.to_dict("index")
+    for victim, highs in most.to_dict("index").items():
         more = losses.loc[victim, "unknown_max_ns"]
         if without & _BOUNDS:
             more += losses.loc[victim, "task_ns"]
-        for thief in most:
-            low, high = least.loc[victim, thief], most.loc[victim, thief] + more
-            found["ledger", str(victim), str(thief)] = _range(low, high)
+        for thief, high in highs.items():
+            low = low_ends[victim][thief]
+            found["ledger", str(victim), str(thief)] = _range(low, high + more)
     return found
 
 
@@ -111,7 +113,7 @@ def _of_effective(line: Timeline, by: By) -> Ranges:
 def _of_lifetimes(line: Timeline, by: By) -> Ranges:
     found: Ranges = {}
     without = lacking(line)
-    losses = stolen(line, by)
+    losses = stolen(line, by).victims
     # Time of softirqs that has no upper end is a lower bound; what is left of a wait, an upper one.
     proved = bool(note_of(line))
     for name, row in lifetimes(line, by).iterrows():
@@ -139,7 +141,7 @@ def _of_lifetimes(line: Timeline, by: By) -> Ranges:
             unsure = pd.isna(losses.loc[name, "displaced_ns"]) or proved or without & _SOFTIRQS
             if unsure and one in ("displaced", "others"):
                 low, high = row["displaced_ns"] * (one == "displaced"), waited
-            found["life", str(name), one] = _range(low, high + row["unknown_ns"])
+            found["life", str(name), one] = _range(low, high + row["unaccounted_ns"])
     return found
 
 
@@ -150,8 +152,9 @@ def _of_network(line: Timeline) -> Ranges:
     open_ = bool(cost.not_recorded or note_of(line) or hidden & (_BOUNDS | _SWITCHES))
     rows = cost.of_cpus.rename(index=str)
     found: Ranges = {}
-    for of, row in [("all", vars(cost)), *rows.iterrows()]:
-        high = row["network_cpu_max_share"] + row["unknown_cpu_share"]
+    whole = vars(cost) | {"unknown_share": cost.unknown_cpu_share}
+    for of, row in [("all", whole), *rows.iterrows()]:
+        high = row["network_cpu_max_share"] + row["unknown_share"]
         found["network", of] = _range(row["network_cpu_share"], 1 if open_ else high)
     return found
 
@@ -174,8 +177,8 @@ def _of_devices(line: Timeline) -> Ranges:
     missed = bool((rows["poll_max_ns"] > rows["poll_ns"]).any()) or bool(without & _POLLS)
     for _, row in rows.iterrows():
         of = unknown.loc[row["cpu"]]
-        more = of["cpu_ns"] if without & (_BOUNDS | _POLLS) else 0
-        more += of["unknown_cpu_share"] * of["cpu_ns"]
+        more = of["window_ns"] if without & (_BOUNDS | _POLLS) else 0
+        more += of["unknown_share"] * of["window_ns"]
         # A line whose device nothing shows any more is a row of its own.
         if row["kind"] == "line":
             continue

@@ -108,16 +108,14 @@ class Ledger:
     def segments(self) -> list[tuple[object, ...]]:
         rows: list[list[object]] = []
         for cpu, cells in self.cells.items():
-            previous: Owner | None = None
-            for place, owner in enumerate(cells):
-                now = self.start_ns + place
-                plain = replace(owner, run=None)
-                if plain == previous:
+            previous: tuple[object, ...] = ()
+            for now, owner in enumerate(cells, self.start_ns):
+                who = (owner.context, owner.tid, owner.id, owner.napi, owner.cost_class)
+                if who == previous:
                     rows[-1][2] = now + 1
                 else:
-                    who = (owner.context, owner.tid, owner.id, owner.napi, owner.cost_class)
                     rows.append([cpu, now, now + 1, *who])
-                previous = plain
+                previous = who
         return [tuple(row) for row in rows]
 
     def sums(self) -> Counter[tuple[object, ...]]:
@@ -278,9 +276,9 @@ def reference(told: Recording) -> Ledger:
             painted.happen(what)
         painted.paint(ledger.end_ns)
         painted.end_slice(ledger.end_ns)
+    ran = {number: Counter(one.run for one in cells) for number, cells in ledger.cells.items()}
     for softirq in ledger.softirqs:
-        cells = ledger.cells[softirq.cpu]
-        softirq.self_ns = sum(owner.run == softirq.run for owner in cells)
+        softirq.self_ns = ran[softirq.cpu][softirq.run]
     for stay in ledger.slices:
         cells = ledger.cells[stay.cpu]
         stay.parts.update(

@@ -69,7 +69,7 @@ pub fn sums(names: &Names, cpus: &[Cpu], start_ns: i64) -> Result<RecordBatch> {
     number!(plan, "bin_ns", rows, move |row| if binned { row.bin_ns } else { start_ns });
     names.owners(&mut plan, rows, |row| row.victim, |row| row.thief, |row| row.class);
     number!(plan, "ns", rows, |row| row.ns);
-    number!(plan, "episodes", rows, |row| row.episodes);
+    number!(plan, "segments", rows, |row| row.segments);
     plan.batch()
 }
 

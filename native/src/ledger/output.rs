@@ -1,5 +1,7 @@
 //! The end of a pass: what it says besides its tables.
 
+use std::collections::BTreeMap;
+
 use arrow::array::RecordBatch;
 use rayon::prelude::*;
 
@@ -34,12 +36,13 @@ pub struct Output {
     pub lost: (u64, u64),
     /// What went wrong, counted.
     pub counters: Counters,
-    /// Whether tasks have names between interrupts.
-    pub has_switches: bool,
-    /// Whether times of two CPUs could be compared, so that waits and displaced time are known;
-    /// `None` where neither was asked for.
-    pub across_cpus: Option<bool>,
+    /// Facts that only the events show, with why they are not known, "" where they are: `on_cpu`, and
+    /// `clocks` where waits or displaced time were asked for, which compare times of two CPUs.
+    pub missing: BTreeMap<&'static str, &'static str>,
 }
+
+const NO_SWITCHES: &str = "sched:sched_switch was not recorded in a form that can be read";
+const CLOCKS_DISAGREE: &str = "times of two CPUs cannot be compared: their clocks disagree";
 
 /// Builds everything.
 pub fn build(
@@ -51,9 +54,9 @@ pub fn build(
     mut notes: Vec<String>,
 ) -> Result<Output> {
     world.take_answers();
-    let across_cpus = world.waits.causality.as_ref().is_none_or(Causality::holds);
+    let clocks_agree = world.waits.causality.as_ref().is_none_or(Causality::holds);
     notes.extend(world.waits.causality.as_ref().map(Causality::note));
-    if !across_cpus {
+    if !clocks_agree {
         world.forget_waits();
     }
     let shown = |cpu: u32| request.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu));
@@ -66,7 +69,11 @@ pub fn build(
         notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
     }
     let window = request.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)));
-    let (want, counters, has_switches) = (request.want, world.counters, world.shapes.has_switch);
+    let (want, counters) = (request.want, world.counters);
+    let mut missing = BTreeMap::from([("on_cpu", if world.shapes.has_switch { "" } else { NO_SWITCHES })]);
+    if want.slices || want.displaced {
+        missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
+    }
     sort_rows(&mut world, &mut cpus);
     let names = Names::new(world, &request.lines);
     let mut tables: Vec<(&'static str, RecordBatch)> = Vec::new();
@@ -100,8 +107,7 @@ pub fn build(
         notes,
         lost: (lost.max(lost_samples), unplaced),
         counters,
-        has_switches,
-        across_cpus: (want.slices || want.displaced).then_some(across_cpus),
+        missing,
     };
     // Giving back hundreds of megabytes takes the kernel a while that nobody needs to wait for.
     rayon::spawn(move || drop((names, cpus)));
@@ -114,10 +120,10 @@ fn counted(counters: &Counters) -> Vec<String> {
         say(counters.repeats, "records that perf had written twice were dropped from the ledger"),
         say(
             counters.disagreements,
-            "times the recorded flags or task contradicted what came before; the stretch since is unknown (table coverage)",
+            "times the recorded flags or task contradicted what came before; the time since then is unknown (table coverage)",
         ),
         say(counters.unreadable, "samples were cut short or name no possible CPU or softirq; the ledger leaves them out"),
-        say(counters.orphan_exits, "exits came without their entry; the stretch in doubt is unknown"),
+        say(counters.orphan_exits, "exits came without their entry; the time in doubt is unknown"),
         say(counters.backwards, "timestamps ran backwards within a ring and were held"),
         say(
             counters.polls_without_begin,

@@ -33,7 +33,7 @@ pub struct SumRow {
     pub thief: u32,
     pub class: Class,
     pub ns: i64,
-    pub episodes: i64,
+    pub segments: i64,
 }
 
 /// Sums of one CPU: victim x thief x class x time bin.
@@ -60,14 +60,14 @@ impl Default for Sums {
 }
 
 impl Sums {
-    /// Adds a segment, split at bin borders; `episodes` is 0 for the continuation of another.
+    /// Adds a segment, split at bin borders; `segments` is 0 for the continuation of another.
     #[inline(always)]
-    pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, episodes: i64) {
+    pub fn add(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, segments: i64) {
         let Some(width) = bin_ns else {
-            self.cell(segment, segment.end - segment.start, episodes);
+            self.cell(segment, segment.end - segment.start, segments);
             return;
         };
-        let (mut from, mut first) = (segment.start, episodes);
+        let (mut from, mut first) = (segment.start, segments);
         while from < segment.end {
             let bin = from.div_euclid(width);
             if bin != self.bin {
@@ -81,43 +81,43 @@ impl Sums {
     }
 
     #[inline(always)]
-    fn cell(&mut self, segment: &Segment, ns: i64, episodes: i64) {
+    fn cell(&mut self, segment: &Segment, ns: i64, segments: i64) {
         let key = (segment.victim, segment.thief, segment.class);
         let place = segment.victim.wrapping_mul(31) ^ segment.thief.wrapping_mul(7) ^ segment.class as u32;
         let cell = &mut self.recent[place as usize % RECENT];
         if cell.0 != key {
-            let (key, ns, episodes) = std::mem::replace(cell, (key, 0, 0));
-            add_to(&mut self.cells, key, ns, episodes);
+            let (key, ns, segments) = std::mem::replace(cell, (key, 0, 0));
+            add_to(&mut self.cells, key, ns, segments);
         }
         cell.1 += ns;
-        cell.2 += episodes;
+        cell.2 += segments;
     }
 
     /// Adds a segment of a time that has been passed: the bins so far are closed first.
-    pub fn add_early(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, episodes: i64) {
+    pub fn add_early(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, segments: i64) {
         if let Some(width) = bin_ns {
             self.flush(cpu, width);
         }
-        self.add(cpu, segment, bin_ns, episodes);
+        self.add(cpu, segment, bin_ns, segments);
     }
 
     /// Closes the current bin.
     pub fn flush(&mut self, cpu: u32, width: i64) {
-        for (key, ns, episodes) in self.recent.iter_mut() {
-            add_to(&mut self.cells, *key, std::mem::take(ns), std::mem::take(episodes));
+        for (key, ns, segments) in self.recent.iter_mut() {
+            add_to(&mut self.cells, *key, std::mem::take(ns), std::mem::take(segments));
         }
         let bin_ns = self.bin * width;
-        let row = |((victim, thief, class), (ns, episodes))| SumRow { cpu, bin_ns, victim, thief, class, ns, episodes };
+        let row = |((victim, thief, class), (ns, segments))| SumRow { cpu, bin_ns, victim, thief, class, ns, segments };
         let mut rows: Vec<SumRow> = self.cells.drain().map(row).collect();
         rows.sort_unstable_by_key(|row| (row.victim, row.thief, row.class as u8));
         self.rows.append(&mut rows);
     }
 }
 
-fn add_to(cells: &mut FxHashMap<Key, (i64, i64)>, key: Key, ns: i64, episodes: i64) {
-    if ns != 0 || episodes != 0 {
+fn add_to(cells: &mut FxHashMap<Key, (i64, i64)>, key: Key, ns: i64, segments: i64) {
+    if ns != 0 || segments != 0 {
         let cell = cells.entry(key).or_default();
-        (cell.0, cell.1) = (cell.0 + ns, cell.1 + episodes);
+        (cell.0, cell.1) = (cell.0 + ns, cell.1 + segments);
     }
 }
 

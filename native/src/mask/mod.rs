@@ -55,29 +55,29 @@ pub trait Meaning {
 }
 
 /// What was done, by what it was done to; texts are for people.
-pub type Told = BTreeMap<String, u64>;
+pub type Changes = BTreeMap<String, u64>;
 
 /// One masking at work.
 pub struct Mask<'m> {
     names: Names<'m>,
     plans: Vec<Option<Plan>>,
-    told: Told,
+    changes: Changes,
 }
 
 /// Writes the recording at `path` to `out`, which must not exist, with all names replaced; says what was
 /// replaced and what was left out.
-pub fn mask(path: &Path, out: &Path, meaning: &mut dyn Meaning) -> Result<Told> {
-    let mut mask = Mask { names: Names::new(meaning), plans: Vec::new(), told: Told::new() };
+pub fn mask(path: &Path, out: &Path, meaning: &mut dyn Meaning) -> Result<Changes> {
+    let mut mask = Mask { names: Names::new(meaning), plans: Vec::new(), changes: Changes::new() };
     if path.is_dir() {
         mask.folder(path, out)?;
     } else {
         mask.file(Arc::new(input::open(path)?), out)?;
     }
-    let Mask { names, mut told, .. } = mask;
+    let Mask { names, mut changes, .. } = mask;
     for (kind, count) in names.counts() {
-        *told.entry(format!("{kind} replaced")).or_default() += count;
+        *changes.entry(format!("{kind} replaced")).or_default() += count;
     }
-    Ok(told)
+    Ok(changes)
 }
 
 impl Mask<'_> {
@@ -146,7 +146,7 @@ impl Mask<'_> {
     fn payload(&mut self, event: Option<u32>, order: Order, payload: &mut [u8]) -> Result<()> {
         let plan = event.and_then(|event| self.plans.get(event as usize)).and_then(Option::as_ref);
         match plan {
-            Some(plan) => plan.apply(order, payload, &mut self.names, &mut self.told),
+            Some(plan) => plan.apply(order, payload, &mut self.names, &mut self.changes),
             None => {
                 // The common fields stand first in every format, and hold no name.
                 const COMMON: usize = 8;
@@ -164,9 +164,9 @@ impl Mask<'_> {
     }
 
     fn tell(&mut self, what: &str, count: u64) {
-        match self.told.get_mut(what) {
+        match self.changes.get_mut(what) {
             Some(found) => *found += count,
-            None if count > 0 => drop(self.told.insert(what.to_owned(), count)),
+            None if count > 0 => drop(self.changes.insert(what.to_owned(), count)),
             None => {}
         }
     }

@@ -2,7 +2,7 @@
 //! byte is zero.
 
 use super::names::Names;
-use super::{Meaning, Told};
+use super::{Changes, Meaning};
 use crate::bytes::{until_nul, Order};
 use crate::error::{bad, Result};
 use crate::format::{Element, Field, Format, Kind};
@@ -67,7 +67,7 @@ impl Plan {
     }
 
     /// Masks one payload.
-    pub fn apply(&self, order: Order, payload: &mut [u8], names: &mut Names<'_>, told: &mut Told) -> Result<()> {
+    pub fn apply(&self, order: Order, payload: &mut [u8], names: &mut Names<'_>, changes: &mut Changes) -> Result<()> {
         let original = payload.to_vec();
         payload.fill(0);
         for (field, action) in &self.fields {
@@ -87,7 +87,7 @@ impl Plan {
             if *action == Action::Zero {
                 let hidden = original.get(at..at + size).is_some_and(|bytes| bytes.iter().any(|&byte| byte != 0));
                 if hidden {
-                    *told.entry(format!("field {}.{} zeroed", self.event, field.name)).or_default() += 1;
+                    *changes.entry(format!("field {}.{} zeroed", self.event, field.name)).or_default() += 1;
                 }
                 continue;
             }

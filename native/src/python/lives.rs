@@ -14,14 +14,14 @@ use crate::lives::{of_stays, tables, Stay, Sum};
 
 /// Events of one kind, and which of their fields tell whom, its name, and the CPU that it comes to.
 #[derive(FromPyObject)]
-struct Told {
+struct TaskEvents {
     table: Option<PyTable>,
     tid: String,
     comm: Option<String>,
     cpu: Option<String>,
 }
 
-impl Told {
+impl TaskEvents {
     /// `None` where the table lacks the fields; none where it is not there.
     fn events(&self, strings: &mut Interner) -> Option<Events> {
         let mut found = Events::default();
@@ -38,10 +38,10 @@ impl Told {
 pub struct Facts {
     window: (i64, i64),
     cpus: Vec<i64>,
-    born: Vec<Told>,
-    died: Vec<Told>,
-    woken: Vec<Told>,
-    moved: Vec<Told>,
+    born: Vec<TaskEvents>,
+    died: Vec<TaskEvents>,
+    woken: Vec<TaskEvents>,
+    moved: Vec<TaskEvents>,
     of_bundle: Option<(i64, i64, i64)>,
     all_cpus: bool,
     moves_known: bool,
@@ -50,7 +50,7 @@ pub struct Facts {
 
 impl Facts {
     fn known(&self, strings: &mut Interner) -> Known {
-        let mut first = |kinds: &[Told]| kinds.iter().find_map(|told| told.events(strings));
+        let mut first = |kinds: &[TaskEvents]| kinds.iter().find_map(|kind| kind.events(strings));
         let (born, died, woken) = (first(&self.born), first(&self.died), first(&self.woken));
         Known {
             window: self.window,
@@ -58,7 +58,7 @@ impl Facts {
             born,
             died,
             woken,
-            moved: self.moved.iter().filter_map(|told| told.events(strings)).collect(),
+            moved: self.moved.iter().filter_map(|kind| kind.events(strings)).collect(),
             of_bundle: self.of_bundle,
             all_cpus: self.all_cpus,
             moves_known: self.moves_known,

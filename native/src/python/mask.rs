@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{bad, Result};
-use crate::mask::{self, Meaning, Told};
+use crate::mask::{self, Changes, Meaning};
 
 /// Asks an object with `field`, `replace` and `progress`; remembers what that raised.
 struct Asked<'py> {
@@ -47,11 +47,11 @@ impl Meaning for Asked<'_> {
 
 /// Writes the recording at `path` to `out` with its names replaced; what was done, and how often.
 #[pyfunction]
-pub fn mask_recording(path: PathBuf, out: PathBuf, meaning: Bound<'_, PyAny>) -> PyResult<Told> {
+pub fn mask_recording(path: PathBuf, out: PathBuf, meaning: Bound<'_, PyAny>) -> PyResult<Changes> {
     let mut asked = Asked { object: meaning, raised: None };
-    let told = mask::mask(&path, &out, &mut asked);
+    let changes = mask::mask(&path, &out, &mut asked);
     match asked.raised {
         Some(error) => Err(error),
-        None => Ok(told?),
+        None => Ok(changes?),
     }
 }

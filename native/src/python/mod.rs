@@ -224,8 +224,7 @@ impl Capture {
         summary.set_item("repeats_dropped", output.counters.repeats)?;
         summary.set_item("backwards", output.counters.backwards)?;
         summary.set_item("polls_without_begin", output.counters.polls_without_begin)?;
-        summary.set_item("has_switches", output.has_switches)?;
-        summary.set_item("across_cpus", output.across_cpus)?;
+        summary.set_item("missing", output.missing)?;
         found.set_item("summary", summary)?;
         Ok(found)
     }

@@ -9,7 +9,7 @@ from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
 from ...timeline.task import comm_of, label_of
 from ...units import absent
-from ..losses import stolen
+from ..losses import losses
 from ..question import question
 from ..stolen_time.victim import recorded_victim
 from .counts import counted
@@ -142,8 +142,8 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
 
 
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:
-    page, run = answer.ask.whole, answer.timeline
-    recorded = recorded_victim(run, [str(name) for name in stolen(run).index])
+    page, run = answer.ask._whole, answer.timeline
+    recorded = recorded_victim(run, [str(name) for name in losses(run).victims])
     return None if comm_of(page, page.victim) == recorded else label_of(page, page.victim)
 
 

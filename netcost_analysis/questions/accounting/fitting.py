@@ -2,12 +2,12 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from ...stats.least_squares import coefficients
+from ...stats.resampling import Floats, drawn, middle
+
 _RESAMPLES = 4000
 _SEED = 6
-_CONFIDENCE = 0.95
 QUANTITIES = (
     *("hidden_ns", "event_ns", "traced_interrupt_ns", "traced_packet_ns"),
     *("events_per_interrupt", "events_per_packet"),
@@ -40,7 +40,7 @@ def wide(runs: pd.DataFrame) -> pd.DataFrame:
     return keys.join(parts[0]).join(parts[1])
 
 
-def fit(table: pd.DataFrame, weights: Numbers | None = None) -> pd.DataFrame:
+def fit(table: pd.DataFrame, weights: Floats | None = None) -> pd.DataFrame:
     """The quantities that explain the runs of a table, by least squares without a constant.
 
     table: as wide returns it. weights: a row for each fit and a column for each bundle, how often
@@ -64,15 +64,15 @@ def fit(table: pd.DataFrame, weights: Numbers | None = None) -> pd.DataFrame:
     found = np.column_stack(
         [
             hidden_ns(hidden, counts[:, 0], weights),
-            1e9 * _least_squares((events * ratio)[:, None], tracing, weights),
-            1e9 * _least_squares(counts, traced, weights),
-            _least_squares(counts, events, weights),
+            1e9 * coefficients((events * ratio)[:, None], tracing, weights),
+            1e9 * coefficients(counts, traced, weights),
+            coefficients(counts, events, weights),
         ]
     )
     return pd.DataFrame(found, columns=list(QUANTITIES))
 
 
-def hidden_ns(hidden: Numbers, interrupts: Numbers, weights: Numbers | None = None) -> Numbers:
+def hidden_ns(hidden: Floats, interrupts: Floats, weights: Floats | None = None) -> Floats:
     """The hidden cost of an interrupt, in ns: of one run its quotient, of several their slope.
 
     hidden: of each run what was lost beyond traced time, as a share of the victim's CPU.
@@ -80,7 +80,7 @@ def hidden_ns(hidden: Numbers, interrupts: Numbers, weights: Numbers | None = No
     fit, of one column; NaN where nothing tells.
     """
     weights = np.ones((1, len(hidden))) if weights is None else weights
-    return 1e9 * _least_squares(interrupts[:, None], hidden, weights)
+    return 1e9 * coefficients(interrupts[:, None], hidden, weights)
 
 
 def by_rate(table: pd.DataFrame) -> pd.DataFrame:
@@ -99,33 +99,15 @@ def by_rate(table: pd.DataFrame) -> pd.DataFrame:
     return frame[frame["hidden_ns"].notna()].reset_index(drop=True)
 
 
-def _least_squares(causes: Numbers, effect: Numbers, weights: Numbers) -> Numbers:
-    # A row of coefficients for each row of weights; runs without all of the figures are left out.
-    known = np.isfinite(causes).all(axis=1) & np.isfinite(effect)
-    x, y, w = causes[known], effect[known], weights[:, known]
-    if not len(x):
-        return np.full((len(weights), causes.shape[1]), np.nan)
-    squares = np.einsum("bi,ij,ik->bjk", w, x, x)
-    products = np.einsum("bi,ij,i->bj", w, x, y)
-    # A cause that never varies has no coefficient of its own: then the smallest that fit.
-    found: Numbers = np.einsum("bjk,bk->bj", np.linalg.pinv(squares, hermitian=True), products)
-    found[w.sum(axis=1) == 0] = np.nan
-    return found
-
-
 def intervals(table: pd.DataFrame) -> pd.DataFrame:
     """Each quantity with its interval of 95 %: bundles drawn again with replacement, seeded.
 
     table: as wide returns it. Returns a row per quantity (index): value, low, high; NaN for the
     interval of fewer than three bundles.
     """
-    value = fit(table).iloc[0]
-    low = high = pd.Series(np.nan, index=value.index)
+    frame = pd.DataFrame({"value": fit(table).iloc[0], "low": np.nan, "high": np.nan})
     if len(table) >= 3:
-        even = np.full(len(table), 1 / len(table))
-        draws = np.random.default_rng(_SEED).multinomial(len(table), even, size=_RESAMPLES)
-        tail = (1 - _CONFIDENCE) / 2
-        many = fit(table, draws.astype(float))
-        low, high = many.quantile(tail), many.quantile(1 - tail)
-    frame = pd.DataFrame({"value": value, "low": low, "high": high})
+        many = fit(table, drawn(len(table), _RESAMPLES, np.random.default_rng(_SEED)))
+        ends = {name: middle(many[name].to_numpy()) for name in many}
+        frame[["low", "high"]] = pd.DataFrame(ends).T
     return frame.rename_axis(index="quantity")

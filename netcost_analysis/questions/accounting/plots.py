@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ...plots.marks import legend_above
+from ...plots.marks import label_rows, legend_above
 from ...plots.palette import ESTIMATE, FAINT, HATCH, INK, KIND, TASK, UNKNOWN
 from ...units import share
 
@@ -67,11 +67,9 @@ def accounts(ax: Axes, table: pd.DataFrame) -> None:
         )
     if "work" in known:
         ax.axvline(100 * float(known["work"]), color=ESTIMATE["work"], linewidth=1, linestyle="--")
-    ax.set_yticks(range(len(names)), [NAMES[name] for name in names])
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    label_rows(ax, [NAMES[name] for name in names])
     ax.set_xlim(0, 105)
     ax.set_xlabel("share of wall time the victim got, %")
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
 
 
@@ -89,11 +87,9 @@ def cpu_kinds(ax: Axes, table: pd.DataFrame) -> None:
                     hatch=hatch)  # fmt: skip
             left += width
     names = [_ACCOUNTS[str(name)] for name in shown.index]
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    label_rows(ax, names)
     ax.set_xlim(0, 100)
     ax.set_xlabel("share of the CPU's time, %")
-    ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     seen = [kind for kind in _KIND_COLORS if (shown[f"{kind}_share"] > 0.003).any()]
     patches = [Patch(color=_KIND_COLORS[kind], label=_KIND_NAMES.get(kind, kind)) for kind in seen]
@@ -183,7 +179,5 @@ def prediction_errors(ax: Axes, table: pd.DataFrame) -> None:
         names.append(f"{kind}: {_PREDICTORS[str(predictor)]}")
     ax.axvspan(-5, 5, color=FAINT, alpha=0.18, linewidth=0)
     ax.axvline(0, color=INK, linewidth=0.9)
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    label_rows(ax, names)
     ax.set_xlabel("predicted less measured loss, percentage points (shaded: within 5)")
-    ax.tick_params(axis="y", length=0)

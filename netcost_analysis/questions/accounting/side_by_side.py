@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
 from ...capture.manifest import Victim
+from ...errors import LackingError
 from ...parsers.mpstat_times import intervals_within
 from ...parsers.proc_text import parse_victim_stat
 from .counts import NAN, Counted
@@ -27,7 +28,7 @@ def bundle_of(capture: "Capture") -> "Bundle":
     # One with a victim.
     bundle = capture.bundle
     if bundle is None or bundle.victim is None:
-        raise CaptureError(f"{capture.path} has no victim: record one with --victim")
+        raise LackingError("victim", f"{capture.path} has no victim: record one with --victim")
     return bundle
 
 

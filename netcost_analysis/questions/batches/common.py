@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from ...display.tables import plain as plain_value
+from ...spans import Floats, Ints, columns, spans_of
+from ...stats.quantiles import spread
 from ..inputs import fold
-
-QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 
 def plain(frame: pd.DataFrame) -> pd.DataFrame:
@@ -40,7 +40,6 @@ _OF_NET_RX = [
     *("cpu", "entry_ns", "exit_ns", "in_kthread"),
     *("polls", "packets", "self_ns", "outside_polls_ns"),
 ]
-Ints = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
@@ -48,19 +47,22 @@ def int64(values: "pd.Series[int]", absent: int = -1) -> Ints:
     return np.asarray(values.fillna(absent).to_numpy(dtype="int64"))
 
 
-def crosses_gap(
-    coverage: pd.DataFrame, cpu: "pd.Series[int]", start: "pd.Series[int]", end: "pd.Series[int]"
-) -> "pd.Series[bool]":
-    # Whether a gap of that CPU's record overlaps the stretch from start to end (no nulls).
-    crossing = np.zeros(len(cpu), dtype=bool)
-    numbers, starts, ends = cpu.to_numpy(), int64(start), int64(end)
-    for one, gaps in coverage.groupby("cpu", observed=True):
-        here = numbers == one
-        gap_starts, gap_ends = np.sort(int64(gaps["start_ns"])), np.sort(int64(gaps["end_ns"]))
-        first = np.searchsorted(gap_ends, starts[here], side="right")
-        begins = np.append(gap_starts, np.iinfo("int64").max)[first]
-        crossing[here] = begins < ends[here]
-    return pd.Series(crossing, index=cpu.index, dtype=bool)
+def floats(values: "pd.Series[int]") -> Floats:
+    # A column without nulls as an array of floats.
+    return np.asarray(values.to_numpy(dtype="float64"))
+
+
+def gaps_between(irqs: pd.DataFrame, coverage: pd.DataFrame | None) -> "pd.Series[int]":
+    # Time from the interrupt before of the same line and CPU to each, in order; NA for the first
+    # and across a gap of that CPU's record.
+    line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
+    before = line.shift()
+    gap_ns = (irqs["entry_ns"] - before).astype("Int64")
+    if coverage is None:
+        return gap_ns
+    known = irqs.assign(before=before)[before.notna()]
+    crossed = spans_of(coverage, group="cpu").crossed(*columns(known, "cpu", "before", "entry_ns"))
+    return gap_ns.mask(gap_ns.index.isin(known.index[crossed]))
 
 
 def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:
@@ -68,9 +70,7 @@ def spread_of(rows: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFra
     groups = rows.assign(**{value: rows[value].astype("Float64")}).groupby(
         list(keys), dropna=False
     )[value]
-    columns = {"mean_ns": groups.mean()}
-    columns |= {name: groups.quantile(at) for name, at in QUANTILES.items()}
-    return pd.DataFrame({**columns, "longest_ns": groups.max()}).round().astype("Int64")
+    return spread(groups).round().astype("Int64")
 
 
 def called(device: object) -> str:

@@ -33,8 +33,8 @@ def misses(curve: pd.DataFrame) -> Misses | None:
         return None
     error = (known["expected_share"] / known["network_share"] - 1).abs()
     (worst,) = records(known.iloc[[int(error.argmax())]])
-    most = float(curve.loc[curve["bundle"] != worst["bundle"], "batch"].max())
-    return Misses(float(error.median()), worst, most if worst["batch"] > 2 * most else None)
+    most = float(curve.loc[curve["bundle"] != worst["bundle"], "batch_mean"].max())
+    return Misses(float(error.median()), worst, most if worst["batch_mean"] > 2 * most else None)
 
 
 class Prices(NamedTuple):
@@ -133,8 +133,10 @@ def condition(steps: pd.DataFrame) -> Condition | None:
     alone, pairs = ((growth - 1) / (1 / batch - growth / FULL) for batch in (1, 2))
     off = (steps["rate_per_s"] / SEEN[0] - 1).abs()
     (near,) = records(steps.iloc[[int(off.argmin())]])
-    close = off.min() < _NEAR and near["batch"]
-    costs = growth * (packet + around / FULL) / (packet + around / near["batch"]) if close else 0.0
+    close = off.min() < _NEAR and near["batch_mean"]
+    costs = (
+        growth * (packet + around / FULL) / (packet + around / near["batch_mean"]) if close else 0.0
+    )
     return Condition(
         *SEEN,
         FULL,

@@ -16,13 +16,13 @@ class DetailWindow(NamedTuple):
     ----------
     is_part : bool
         Whether it is only a part.
-    offset_ns, duration_ns : int
+    offset_ns, window_ns : int
         Where it begins, from the capture's start, and its length.
     """
 
     is_part: bool
     offset_ns: int
-    duration_ns: int
+    window_ns: int
 
 
 @question(rows=0)
@@ -37,7 +37,7 @@ def detail_window(timeline: Timeline) -> DetailWindow:
     Returns
     -------
     DetailWindow
-        is_part, offset_ns (from the capture's start), duration_ns.
+        is_part, offset_ns (from the capture's start), window_ns.
 
     Notes
     -----

@@ -127,12 +127,18 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def _known(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
-    shown = answer.frame[:_DEVICES]
-    return [{"device": device} for device in shown.loc[shown["known"] > 0, "device"]]
+    return _with_work(answer.frame[:_DEVICES])
+
+
+def _with_work(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{"device": device} for device in rows.loc[rows["known"] > 0, "device"]]
 
 
 @device_batches.plot(
-    title=lambda _, device: f"Packets per poll of {device}", height=2.4, panels=_known
+    title=lambda _, device: f"Packets per poll of {device}",
+    height=2.4,
+    panels=_known,
+    choices=lambda answer: _with_work(answer.frame),
 )
 def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import batches
@@ -148,6 +154,7 @@ def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     title=lambda _, device: f"Time per packet of {device}, by packets per poll",
     height=2.4,
     panels=_known,
+    choices=lambda answer: _with_work(answer.frame),
 )
 def _cost(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import cost_per_packet

@@ -7,7 +7,7 @@ import pandas as pd
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import crosses_gap, plain, records, spread_of
+from .common import gaps_between, plain, records, spread_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,14 +48,11 @@ def irq_gaps(timeline: Timeline) -> pd.DataFrame:
     Source: hardirqs. What spans a gap of the record is not measured.
     """
     hardirqs, coverage = rows(timeline, "hardirqs", "coverage")
-    irqs = plain(hardirqs[hardirqs["entry_ns"].notna()]).rename(columns={"context": "irq_context"})
+    irqs = plain(hardirqs[hardirqs["entry_ns"].notna()])
     irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable", ignore_index=True)
+    irqs["gap_ns"] = gaps_between(irqs, coverage)
+    irqs = irqs.rename(columns={"context": "irq_context"})
     keys = ["cpu", "irq_context", "irq", "name"]
-    before = irqs.groupby(keys, dropna=False)["entry_ns"].shift()
-    irqs["gap_ns"] = (irqs["entry_ns"] - before).astype("Int64")
-    known = irqs[irqs["gap_ns"].notna()]
-    broken = crosses_gap(coverage, known["cpu"], before[known.index], known["entry_ns"])
-    irqs.loc[known.index[broken.to_numpy(dtype=bool)], "gap_ns"] = pd.NA
     groups = irqs.groupby(keys, dropna=False)
     table = pd.DataFrame(
         {

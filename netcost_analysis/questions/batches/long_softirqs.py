@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "hardirqs", "polls", "coverage"),
     main_columns=(
-        *("ns", "cpu", "comm", "device", "polls", "packets"),
+        *("wall_ns", "cpu", "comm", "device", "polls", "packets"),
         *("poll_ns", "outside_polls_ns", "nested_ns", "entry_ns", "picked"),
     ),
     rows=12,
@@ -59,12 +59,12 @@ def long_softirqs(
     """
     chains = softirq_chains(timeline)
     few = (chains["packets"] < fewer_packets).fillna(False).astype(bool)
-    strange = (chains["ns"] >= longer_ns) & few
-    regardless = chains["ns"].nlargest(max(longest, 0)).index
+    strange = (chains["wall_ns"] >= longer_ns) & few
+    regardless = chains["wall_ns"].nlargest(max(longest, 0)).index
     rows = chains[strange | chains.index.isin(regardless)]
     picked = np.where(strange.loc[rows.index], "few packets", "longest").astype(object)
     return rows.assign(picked=picked).sort_values(
-        "ns", ascending=False, kind="stable", ignore_index=True
+        "wall_ns", ascending=False, kind="stable", ignore_index=True
     )
 
 

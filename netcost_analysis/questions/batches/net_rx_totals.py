@@ -19,13 +19,13 @@ class NetRxTotals(NamedTuple):
 
     Parameters
     ----------
-    softirqs, ns : int
+    net_rx, wall_ns : int
         All, and their time from entry to exit.
     with_polls, polls, packets : int
         Those with polls, and what they polled.
     self_ns : int
         Time of those with polls, without what interrupted them.
-    cpu_share, polls_share : float, optional
+    all_cpus_share, in_polls_share : float, optional
         Of the CPUs' time, self_ns; of self_ns, what was in polls; 0 to 1.
     dispatches, dispatch_ns : int
         Those without a poll, and their time.
@@ -37,14 +37,14 @@ class NetRxTotals(NamedTuple):
         What a packet of priced_device costs that comes alone, and one of `together` in one poll.
     """
 
-    softirqs: int
-    ns: int
+    net_rx: int
+    wall_ns: int
     with_polls: int
     polls: int
     packets: int
     self_ns: int
-    cpu_share: float | None
-    polls_share: float | None
+    all_cpus_share: float | None
+    in_polls_share: float | None
     dispatches: int
     dispatch_ns: int
     device: str | None
@@ -100,7 +100,7 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
             device |= {"priced_device": price["device"], **alone_and_together(price)._asdict()}
     return NetRxTotals(
         len(chains),
-        int(chains["ns"].sum()),
+        int(chains["wall_ns"].sum()),
         len(polled),
         int(polled["polls"].sum()),
         int(polled["packets"].sum()),
@@ -108,7 +108,7 @@ def net_rx_totals(timeline: Timeline) -> NetRxTotals:
         own / cpu_ns if cpu_ns else None,
         int(polled["poll_ns"].sum()) / own if own else None,
         len(sent),
-        int((sent["ns"] - sent["nested_ns"]).sum()),
+        int((sent["wall_ns"] - sent["nested_ns"]).sum()),
         **device,
     )
 

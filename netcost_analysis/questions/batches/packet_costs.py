@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...errors import ArgumentError
+from ...stats.line import fit
+from ...stats.resampling import middle
 from ...timeline.timeline import Timeline
-from ..question import question
-from .common import called
-from .line import fit, floats
+from ..question import each, question
+from .common import called, floats
 from .poll_costs import Gathered, around_ns, costs_from, gathered, packet_ns
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def packets_from(work: Gathered, sizes: tuple[int, ...] = _SIZES) -> pd.DataFram
         around = around_ns(cost)
         for size in sizes:
             total = packet_ns(around, line.fixed_ns, line.marginal_ns, size)
-            low, high = line.interval(packet_ns(around, line.fixed, line.marginal, size))
+            low, high = middle(packet_ns(around, line.fixed, line.marginal, size))
             # Resamples of a line say less than what is known of a price.
             low = max(low, 0.0)
             share = 1 - line.marginal_ns / total if total > 0 else float("nan")
@@ -111,14 +112,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     return {"devices": [called(device) for device in answer.frame["device"].unique()]}
 
 
-def _of_devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    return [{"device": str(one)} for one in answer.frame["device"].unique()[:_DEVICES]]
-
-
 @packet_costs.plot(
     title=lambda _, device: f"What a packet of {device} costs by the size of its batch",
     height=2.6,
-    panels=_of_devices,
+    panels=lambda answer: each("device")(answer)[:_DEVICES],
+    choices=each("device"),
 )
 def _by_batch(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots_costs import packet_cost

@@ -119,11 +119,11 @@ def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:
     for place, (name, curve) in enumerate(curves.groupby("curve", sort=False)):
         look = {"color": _COLORS[place % 4], "marker": _MARKERS[place % 4], "markersize": 5}
         rate = curve["rate_per_s"] / 1e3
-        ax.plot(rate, curve["batch"], linewidth=1.4, label=short(name, LONGEST_LABEL), **look)  # type: ignore[arg-type]
+        ax.plot(rate, curve["batch_mean"], linewidth=1.4, label=short(name, LONGEST_LABEL), **look)  # type: ignore[arg-type]
     ax.set_xscale("log")
     ax.set_yscale("log", base=2)
     plain_log(ax.xaxis)
-    marks = 2 ** np.arange(0, 1 + np.ceil(np.log2(max(float(curves["batch"].max()), 2))))
+    marks = 2 ** np.arange(0, 1 + np.ceil(np.log2(max(float(curves["batch_mean"].max()), 2))))
     ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
     ax.set_xlabel("thousand packets per second (log scale)")
     ax.set_ylabel("packets per poll (log scale)")

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 
 from ...display.templates import as_text, render
+from ...stats.line import Line, fit
+from ...stats.resampling import Floats, middle
+from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from ..inputs import once, rows
 from ..question import question
-from .common import called, int64, net_rx, plain, records
-from .line import Floats, Line, fit, floats, refusal
+from .common import called, floats, int64, net_rx, plain, records
 from .poll_sizes import mean_batch, timed
 from .softirq_chains import chains_from
 
@@ -35,7 +37,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
 )
 def poll_costs(
     timeline: Timeline,
-    per_cpu: bool = False,
+    by: DeviceBy = "device",
     min_polls: int = MIN_POLLS,
     min_works: int = MIN_WORKS,
     min_spread: float = MIN_SPREAD,
@@ -46,8 +48,8 @@ def poll_costs(
     ----------
     timeline : Timeline
         The window and the CPUs in question.
-    per_cpu : bool
-        A row per device and CPU; else cpu is NA.
+    by : {"device", "cpu"}
+        A row per device, cpu NA; or per device and CPU.
     min_polls, min_works, min_spread : int, int and float
         With fewer polls with packets, fewer different batch sizes, or a standard deviation below
         this part of the mean batch there is no line: its columns are NA, and refused and why say
@@ -60,6 +62,8 @@ def poll_costs(
 
     Raises
     ------
+    ArgumentError
+        For another by.
     MissingEventsError
         Without one of the events it needs.
 
@@ -70,9 +74,8 @@ def poll_costs(
     and the softirq's own time are not fitted but measured, for each poll: irq_per_poll_ns,
     outside_polls_per_poll_ns. Definitions: docs/definitions.md.
     """
-    work = gathered(timeline)
-    limits = (min_polls, min_works, min_spread)
-    return costs_from(work, per_cpu, limits)
+    check_by(by, DeviceBy)
+    return costs_from(gathered(timeline), by, (min_polls, min_works, min_spread))
 
 
 class Gathered(NamedTuple):
@@ -126,16 +129,16 @@ def _lines_with_device(hardirqs: pd.DataFrame) -> pd.DataFrame:
 
 def costs_from(
     work: Gathered,
-    per_cpu: bool = False,
+    by: DeviceBy = "device",
     limits: tuple[int, int, float] = (MIN_POLLS, MIN_WORKS, MIN_SPREAD),
 ) -> pd.DataFrame:
     # poll_costs() of what was gathered.
-    keys = ["device", "cpu"] if per_cpu else ["device"]
+    keys = ["device", "cpu"] if by == "cpu" else ["device"]
     rows = []
     for key, group in work.polls.groupby(keys, sort=True):
-        name, cpu = (key[0], key[1]) if per_cpu else (key[0], None)
+        name, cpu = (*key, None)[:2]
         lines = work.lines[work.lines["device"] == name]
-        if per_cpu:
+        if cpu is not None:
             lines = lines[lines["cpu"] == cpu]
         rows.append({"device": name, "cpu": cpu, **_row(group, lines, limits)})
     table = pd.DataFrame(rows, columns=["device", "cpu", *_COLUMNS])
@@ -177,7 +180,7 @@ def _row(
         "irqs_per_poll": (lines["irqs"].sum() + polls["raised"].sum()) / count,
         "irq_per_poll_ns": (lines["irq_ns"].sum() + polls["irq_ns"].sum()) / count,
         "outside_polls_per_poll_ns": polls["outside_polls_ns"].sum() / count,
-        "refused": refusal(batch, bool(polls["work"].notna().any()), *limits),
+        "refused": _refusal(batch, bool(polls["work"].notna().any()), *limits),
     }
     figures: dict[str, Any] = {**row, "with_packets": len(batch)}
     figures |= dict(zip(("min_polls", "min_works", "min_spread"), limits, strict=True))
@@ -190,9 +193,22 @@ def _row(
     return row
 
 
+def _refusal(
+    work: Floats, has_work: bool, min_polls: int, min_works: int, min_spread: float
+) -> str | None:
+    # Why no line can be laid through these polls; None where one can.
+    if not has_work:
+        return "no work field"
+    if len(work) < min_polls:
+        return "few polls"
+    if len(np.unique(work)) < min_works:
+        return "few sizes"
+    return "similar sizes" if work.std() / work.mean() < min_spread else None
+
+
 def _line(line: Line) -> dict[str, object]:
-    fixed_low, fixed_high = line.interval(line.fixed)
-    marginal_low, marginal_high = line.interval(line.marginal)
+    fixed_low, fixed_high = middle(line.fixed)
+    marginal_low, marginal_high = middle(line.marginal)
     doubt = None
     if line.fixed_ns < 0:
         doubt = "fixed below 0"
@@ -242,12 +258,12 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
 
 
 def _panels(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
-    keys = ["device", "cpu"] if answer.frame["cpu"].notna().any() else ["device"]
-    return [
-        panel
-        for panel in records(answer.frame[keys].head(_DEVICES))
-        if len(_of_panel(answer, **panel))
-    ]
+    return _with_polls(answer, answer.frame.head(_DEVICES))
+
+
+def _with_polls(answer: "Answer[pd.DataFrame]", rows: pd.DataFrame) -> list[dict[str, Any]]:
+    keys = ["device", "cpu"] if rows["cpu"].notna().any() else ["device"]
+    return [panel for panel in records(rows[keys]) if len(_of_panel(answer, **panel))]
 
 
 def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
@@ -260,7 +276,12 @@ def _title(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) 
     return f"Own time of the polls of {device} by their packets"
 
 
-@poll_costs.plot(title=_title, height=3.0, panels=_panels)
+@poll_costs.plot(
+    title=_title,
+    height=3.0,
+    panels=_panels,
+    choices=lambda answer: _with_polls(answer, answer.frame),
+)
 def _line_through_polls(
     ax: "Axes", answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None
 ) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...display.figures import figures
+from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
 from ..inputs import added, fold
 from ..question import question
@@ -33,23 +34,27 @@ _KEYS = ["device", "cpu", "budget", "work"]
         "trap",
     ),
 )
-def poll_sizes(timeline: Timeline) -> pd.DataFrame:
+def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> pd.DataFrame:
     """Packets per poll: how often each batch size occurred, by device, CPU and budget.
 
     Parameters
     ----------
     timeline : Timeline
         The window and the CPUs in question.
+    by : {"device", "cpu"}
+        A row per device, cpu NA; or per device and CPU.
 
     Returns
     -------
     pandas.DataFrame
         A row per device, cpu, budget and work, in that order: polls, packets, ns (own time of
         those polls; without_begin of them have none), polls_share and packets_share (of that
-        device's on that CPU), trap.
+        device's, on that CPU), trap.
 
     Raises
     ------
+    ArgumentError
+        For another by.
     MissingEventsError
         Without one of the events it needs.
 
@@ -61,7 +66,8 @@ def poll_sizes(timeline: Timeline) -> pd.DataFrame:
     has finished), "Tx only" (budget 0), "no work field" (a kernel before 4.8: work, packets and
     shares are NA); else None. Source: polls.
     """
-    return sizes_of(counted(timeline))
+    check_by(by, DeviceBy)
+    return sizes_of(counted(timeline), by)
 
 
 @fold("polls")
@@ -83,13 +89,16 @@ def counted(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
     return added(counts, part)
 
 
-def sizes_of(counts: pd.DataFrame) -> pd.DataFrame:
+def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
     # poll_sizes() of counted().
-    table = counts.reset_index()
+    table = counts.reset_index().astype({"cpu": "Int64"})
+    if by == "device":
+        table["cpu"] = table["cpu"].mask(table["cpu"].notna())
+        table = table.groupby(_KEYS, dropna=False).sum().reset_index()
     table["packets"] = table["packets"].mask(table["work"].isna())
     for what in ("polls", "packets"):
         values = table[what].astype("Float64")
-        whole = values.groupby([table["device"], table["cpu"]]).transform("sum")
+        whole = values.groupby([table["device"], table["cpu"]], dropna=False).transform("sum")
         table[f"{what}_share"] = (values / whole.mask(whole == 0)).astype("Float64")
     table["trap"] = _trap(table["work"], table["budget"])
     return table
@@ -196,7 +205,7 @@ def _traps_of(answer: "Answer[pd.DataFrame]") -> Traps:
 
 
 def _several(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    known = answer.frame[answer.frame["work"].notna()]
+    known = answer.frame[answer.frame["work"].notna() & answer.frame["cpu"].notna()]
     return [{}] if len(known[["device", "cpu"]].drop_duplicates()) > 1 else []
 
 
@@ -213,16 +222,18 @@ def _matrix(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
     batch_matrix(ax, answer.frame)
 
 
-def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+def _devices(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
+    # The busiest first.
     known = answer.frame[answer.frame["work"].notna()]
     polls = known.groupby("device")["polls"].sum().sort_values(ascending=False, kind="stable")
-    return [{"device": str(device)} for device in polls.index[:2]]
+    return [{"device": str(device)} for device in polls.index]
 
 
 @poll_sizes.plot(
     title=lambda _, device: f"Packets per poll of {device}",
     height=2.2,
-    panels=_busiest,
+    panels=lambda answer: _devices(answer)[:2],
+    choices=_devices,
 )
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import batches

@@ -9,10 +9,10 @@ from ..._native import CaptureError
 from ...capture.experiment import Experiment
 from ...capture.requires import unrecorded
 from ...errors import ArgumentError
+from ...stats.least_squares import line_by_sums
 from ...timeline.timeline import Timeline
-from ..question import question
+from ..question import each, question
 from .curves import bend, condition, curves_of
-from .line import solve
 from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ _NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
         "curve",
         "device",
         "rate_per_s",
-        "batch",
+        "batch_mean",
         "network_share",
         "poll_share",
         "marginal_share",
     )
 )
-def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.DataFrame:
+def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
 
     Parameters
@@ -53,20 +53,21 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
     experiment : Experiment
         Recordings at several packet rates. Each step is measured on its victim's CPU while the
         victim ran, or where it has none on all CPUs throughout.
-    by : tuple of str, optional
+    curves : tuple of str, optional
         The columns of the experiment's steps that tell its curves apart; None for those of the
         lab's experiments that are there.
 
     Returns
     -------
     pandas.DataFrame
-        A row per step, by curve and rate: curve (values of `by`), bundle, device (the one with
-        most packets), rate_per_s and batch (of it), polls_per_s (of all), repoll_share (of polls:
-        their softirq polled the same device once more), network_share with its parts poll_share,
-        outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share (what of it
-        ran in kernel threads), expected_share, marginal_share, unbatched_share, packet_part_ns,
-        poll_part_ns, share_growth, rate_growth, batch_growth (over the step before), flatness (1
-        where the share does not grow while the rate does, 0 where it grows as fast).
+        A row per step, by curve and rate: curve (values of `curves`), bundle, device (the one with
+        most packets), rate_per_s and batch_mean (of it), polls_per_s (of all), repoll_share (of
+        polls: their softirq polled the same device once more), network_share with its parts
+        poll_share, outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share
+        (what of it ran in kernel threads), expected_share, marginal_share, unbatched_share,
+        packet_part_ns, poll_part_ns, share_growth, rate_growth, batch_growth (over the step
+        before), flatness (1 where the share does not grow while the rate does, 0 where it grows as
+        fast).
 
     Raises
     ------
@@ -88,7 +89,7 @@ def rate_curve(experiment: Experiment, by: tuple[str, ...] | None = None) -> pd.
     steps = experiment.steps
     if "bundle" not in steps:
         raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
-    keys = [name for name in _CURVES if name in steps] if by is None else list(by)
+    keys = [name for name in _CURVES if name in steps] if curves is None else list(curves)
     for name in keys:
         if name not in steps:
             raise ArgumentError(
@@ -178,7 +179,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     first = rows.sort_values("packets", ascending=False, kind="stable").groupby("bundle").first()
     table["device"] = first["device"]
     table["rate_per_s"] = first["rate"]
-    table["batch"] = first["packets"] / first["polls"].where(first["polls"] > 0)
+    table["batch_mean"] = first["packets"] / first["polls"].where(first["polls"] > 0)
     sums = groups[_SUMS].sum()
     table["polls_per_s"] = (sums["polls"] + sums["empty_polls"]) / (table["window_ns"] / 1e9)
     table["repoll_share"] = sums["again"] / (sums["polls"] + sums["empty_polls"])
@@ -200,12 +201,20 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
                 predictions[name][place] = value
     table = table.assign(**predictions)
     groups = table.groupby("curve")
-    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch")):
+    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch_mean")):
         table[f"{name}_growth"] = table[of] / groups[of].shift()
     with np.errstate(divide="ignore", invalid="ignore"):
         table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
     table["flatness"] = table["flatness"].where(table["rate_growth"] > 1.05)
-    columns = ("curve", "bundle", "device", "rate_per_s", "batch", "polls_per_s", "repoll_share")
+    columns = (
+        "curve",
+        "bundle",
+        "device",
+        "rate_per_s",
+        "batch_mean",
+        "polls_per_s",
+        "repoll_share",
+    )
     more = (
         "network_share",
         "poll_share",
@@ -243,7 +252,7 @@ def predicted(
         too_alike = sums["polls"] < MIN_POLLS or below <= (MIN_SPREAD * sums["packets"]) ** 2
         if too_alike or not cpu_ns:
             return {name: float("nan") for name in _PREDICTED}
-        fixed, marginal = solve(sums[_LINE].to_numpy("float64"))
+        fixed, marginal = line_by_sums(sums[_LINE].to_numpy("float64"))
         around = (sums["outside_polls_ns"] + sums["irq_ns"]) / (sums["polls"] + sums["empty_polls"])
         per_poll = fixed + around
         smallest = float(least.get(step["device"], np.nan))
@@ -273,12 +282,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
 
 
-def _curves(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
-    return [{"curve": str(name)} for name in answer.frame["curve"].unique()[:_PICTURES]]
-
-
 @rate_curve.plot(
-    title=lambda _, curve: f"CPU share by packet rate: {curve}", height=2.8, panels=_curves
+    title=lambda _, curve: f"CPU share by packet rate: {curve}",
+    height=2.8,
+    panels=lambda answer: each("curve")(answer)[:_PICTURES],
+    choices=each("curve"),
 )
 def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:
     from .plots_costs import share_by_rate

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
+from ...spans import spans_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import Ints, called, crosses_gap, int64, net_rx, plain, records
+from .common import called, gaps_between, int64, net_rx, plain, records
 from .softirq_runs import AT_ONCE_NS, at_an_exit, rounds_of
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _NESTED = 4
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "hardirqs", "polls", "coverage"),
-    main_columns=("cpu", "entry_ns", "ns", "packets", "device", "comm", "raise_delay_ns"),
+    main_columns=("cpu", "entry_ns", "wall_ns", "packets", "device", "comm", "raise_delay_ns"),
     rows=5,
 )
 def softirq_chains(timeline: Timeline) -> pd.DataFrame:
@@ -41,7 +42,7 @@ def softirq_chains(timeline: Timeline) -> pd.DataFrame:
         A row per NET_RX that was seen from entry to exit, by CPU and time: cpu, ordinal, irq,
         name, irq_context, irq_ns, irq_gap_ns, raise_ns, entry_ns, exit_ns, raise_delay_ns, call,
         round, origin, in_kthread, cost_class, tid, comm, device, devices, polls, packets, poll_ns,
-        outside_polls_ns, nested_ns, ns. NA: polls, packets and device where napi_poll was not
+        outside_polls_ns, nested_ns, wall_ns. NA: polls, packets and device where napi_poll was not
         recorded; irq and its columns where no interrupt is known to have raised it; poll_ns,
         outside_polls_ns and nested_ns where the window holds a part of it only.
 
@@ -82,9 +83,9 @@ def chains_from(
     rows = rows.join(_raisers(rows, plain(hardirqs), _before(softirqs, rounds, rows), coverage))
     rows = rows.merge(_devices(polls), on=["cpu", "ordinal"], how="left")
     rows["raise_delay_ns"] = rows["entry_ns"].astype("Int64") - rows["raise_ns"].astype("Int64")
-    rows["ns"] = (rows["exit_ns"] - rows["entry_ns"]).astype("int64")
+    rows["wall_ns"] = (rows["exit_ns"] - rows["entry_ns"]).astype("int64")
     rows["poll_ns"] = rows["self_ns"] - rows["outside_polls_ns"]
-    rows["nested_ns"] = rows["ns"] - rows["self_ns"]
+    rows["nested_ns"] = rows["wall_ns"] - rows["self_ns"]
     rows["devices"] = rows["devices"].fillna(0).astype("Int64")
     if not polled:
         for name in ("polls", "packets", "devices", "poll_ns", "outside_polls_ns"):
@@ -93,7 +94,7 @@ def chains_from(
         *("cpu", "ordinal", "irq", "name", "irq_context", "irq_ns", "irq_gap_ns"),
         *("raise_ns", "entry_ns", "exit_ns", "raise_delay_ns", "call", "round"),
         *("origin", "in_kthread", "cost_class", "tid", "comm", "device", "devices"),
-        *("polls", "packets", "poll_ns", "outside_polls_ns", "nested_ns", "ns"),
+        *("polls", "packets", "poll_ns", "outside_polls_ns", "nested_ns", "wall_ns"),
     )
     return rows[list(columns)]
 
@@ -151,30 +152,24 @@ def _raisers(
     # between. Else one that was not recorded raised it.
     irqs = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
     irqs = irqs.sort_values(["cpu", "entry_ns"], kind="stable").reset_index(drop=True)
-    line = irqs.groupby(["cpu", "context", "irq", "name"], dropna=False)["entry_ns"]
-    before = line.shift()
-    irqs["gap_ns"] = irqs["entry_ns"] - before
-    if coverage is not None:
-        known = irqs[before.notna()]
-        broken = crosses_gap(coverage, known["cpu"], before[known.index], known["entry_ns"])
-        irqs.loc[broken[broken].index, "gap_ns"] = pd.NA
+    irqs["gap_ns"] = gaps_between(irqs, coverage)
     which = np.full(len(rows), -1)
     raised = int64(rows["raise_ns"])
     at_exit = (raised < 0) & at_an_exit(rows) & ~rows["in_kthread"].to_numpy()
     first_round = (rows["round"] == 1).fillna(False).to_numpy(dtype=bool)
-    for cpu, group in irqs.groupby("cpu"):
-        place = group.index.to_numpy()
-        starts, ends = int64(group["entry_ns"]), int64(group["exit_ns"])
-        here = np.flatnonzero((rows["cpu"] == cpu).to_numpy() & (raised >= 0))
-        found = _holding(starts, ends, raised[here])
-        which[here] = np.where(found >= 0, place[found], -1)
-        here = np.flatnonzero((rows["cpu"] == cpu).to_numpy() & at_exit & first_round)
-        by_exit = np.argsort(ends, kind="stable")
-        begun, before_ns = (runs[name].to_numpy()[here] for name in ("run_ns", "before_ns"))
-        found = np.searchsorted(ends[by_exit], begun, side="right") - 1
-        left = ends[by_exit[found]]
-        at_its_exit = (found >= 0) & (left >= before_ns) & (begun - left <= AT_ONCE_NS)
-        which[here] = np.where(at_its_exit, place[by_exit[found]], -1)
+    cpus, ends = rows["cpu"].to_numpy(dtype="int64"), int64(irqs["exit_ns"])
+    here = np.flatnonzero(raised >= 0)
+    which[here] = spans_of(irqs, "entry_ns", "exit_ns", "cpu").innermost(
+        cpus[here], raised[here], _NESTED
+    )
+    by_exit = irqs.sort_values(["cpu", "exit_ns"], kind="stable").index.to_numpy()
+    here = np.flatnonzero(at_exit & first_round)
+    begun, before_ns = (runs[name].to_numpy()[here] for name in ("run_ns", "before_ns"))
+    last = spans_of(irqs, "exit_ns", "exit_ns", "cpu").last_begun(cpus[here], begun)
+    ended = last >= 0
+    here, last = here[ended], by_exit[last[ended]]
+    at_once = (ends[last] >= before_ns[ended]) & (begun[ended] - ends[last] <= AT_ONCE_NS)
+    which[here[at_once]] = last[at_once]
     taken = irqs.reindex(which).reset_index(drop=True)
     return pd.DataFrame(
         {
@@ -185,22 +180,6 @@ def _raisers(
             "irq_gap_ns": taken["gap_ns"].astype("Int64"),
         }
     )
-
-
-def _holding(
-    starts: Ints,
-    ends: Ints,
-    at: Ints,
-) -> Ints:
-    # Position of the innermost interval that holds each time, -1 without one. Intervals nest.
-    candidate = np.searchsorted(starts, at, side="right") - 1
-    found = np.full(len(at), -1)
-    for _ in range(_NESTED):
-        known = np.maximum(candidate, 0)
-        holds = (found < 0) & (candidate >= 0) & (ends[known] >= at) if len(ends) else found > 0
-        found[holds] = candidate[holds]
-        candidate = candidate - 1
-    return found
 
 
 @softirq_chains.figures

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 
 from ...capture.requires import unrecorded
+from ...spans import Flags, Ints, spans_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .common import Ints, int64, plain
+from .common import int64, plain
 from .kernel_limits import KernelLimits, limits_of
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ AT_ONCE_NS = 20_000
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
     inputs=("softirqs", "hardirqs"),
-    main_columns=("cpu", "start_ns", "ns", "rounds_made", "packets", "comm", "end_reason"),
+    main_columns=("cpu", "start_ns", "wall_ns", "rounds_made", "packets", "comm", "end_reason"),
     rows=0,
 )
 def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
@@ -43,7 +44,7 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row per run: cpu, call, start_ns, end_ns, ns, in_kthread, tid, comm, rounds_made,
+        A row per run: cpu, call, start_ns, end_ns, wall_ns, in_kthread, tid, comm, rounds_made,
         softirqs, net_rx, packets, still_pending, end_reason.
 
     Raises
@@ -67,7 +68,7 @@ def softirq_runs(timeline: Timeline, hz: int | None = None) -> pd.DataFrame:
     whole, runs = runs_of(softirqs, hardirqs)
     pending = _pending(whole, runs)
     runs["still_pending"] = pd.array(pending if raises else [pd.NA] * len(runs), dtype="boolean")
-    stopped = stopped_by(runs["rounds_made"], runs["ns"], limits)
+    stopped = stopped_by(runs["rounds_made"], runs["wall_ns"], limits)
     runs["end_reason"] = np.where(pending, stopped, "nothing pending") if raises else "unknown"
     return runs
 
@@ -85,7 +86,7 @@ def runs_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> tuple[pd.DataFram
             "call": groups["call"].first(),
             "start_ns": start_ns.astype("int64"),
             "end_ns": end_ns.astype("int64"),
-            "ns": (end_ns - start_ns).astype("int64"),
+            "wall_ns": (end_ns - start_ns).astype("int64"),
             "in_kthread": groups["in_kthread"].first().astype(bool),
             "tid": groups["tid"].first().astype("Int64"),
             "comm": groups["comm"].first(),
@@ -150,43 +151,31 @@ def rounds_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def at_an_exit(rows: pd.DataFrame) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def at_an_exit(rows: pd.DataFrame) -> Flags:
     # Without raises: softirqs that an interrupt's exit or ksoftirqd runs, as the preempt count
     # says. Where there is none (texts), those on an idle task: it runs none of its own accord.
     idle = (rows["origin"] == "unknown") & (rows["tid"] == 0).fillna(False)
     return ((rows["origin"] == "irq") | idle).to_numpy(dtype=bool)
 
 
-def _interrupted(
-    cpu: Ints, start: Ints, end: Ints, hardirqs: pd.DataFrame
-) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _interrupted(cpu: Ints, start: Ints, end: Ints, hardirqs: pd.DataFrame) -> Flags:
     # Whether an interrupt began and ended between start and end.
-    found = np.zeros(len(cpu), dtype=bool)
     whole = hardirqs[hardirqs["entry_ns"].notna() & hardirqs["exit_ns"].notna()]
-    for number, group in whole.groupby("cpu"):
-        here = np.flatnonzero(cpu == number)
-        group = group.sort_values("exit_ns", kind="stable")
-        begun, ended = int64(group["entry_ns"]), int64(group["exit_ns"])
-        last = np.searchsorted(ended, end[here], side="right") - 1
-        found[here] = (last >= 0) & (begun[last] >= start[here])
+    whole = whole.sort_values(["cpu", "exit_ns"], kind="stable")
+    last = spans_of(whole, "exit_ns", "exit_ns", "cpu").last_begun(cpu, end)
+    found = last >= 0
+    found[found] = int64(whole["entry_ns"])[last[found]] >= start[found]
     return found
 
 
-def _pending(
-    rows: pd.DataFrame, runs: pd.DataFrame
-) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def _pending(rows: pd.DataFrame, runs: pd.DataFrame) -> Flags:
     # Whether a softirq of a later run had been raised before the run's end.
     pending = np.zeros(len(runs), dtype=bool)
-    starts, ends = runs["start_ns"].to_numpy(), runs["end_ns"].to_numpy()
-    for cpu, of_cpu in runs.groupby("cpu"):
-        place = of_cpu.index.to_numpy()
-        here = rows[(rows["cpu"] == cpu) & rows["raise_ns"].notna()]
-        raised, own = int64(here["raise_ns"]), here["call"].to_numpy()
-        holder = np.searchsorted(starts[place], raised, side="right") - 1
-        known = holder >= 0
-        run = place[holder[known]]
-        later = (raised[known] <= ends[run]) & (runs["call"].to_numpy()[run] < own[known])
-        pending[run[later]] = True
+    raises = rows[rows["raise_ns"].notna()]
+    raised, own = int64(raises["raise_ns"]), raises["call"].to_numpy()
+    run = spans_of(runs, group="cpu").last_begun(raises["cpu"].to_numpy(), raised)
+    ends, calls = int64(runs["end_ns"]), runs["call"].to_numpy()
+    pending[run[(run >= 0) & (raised <= ends[run]) & (calls[run] < own)]] = True
     return pending
 
 

@@ -20,15 +20,17 @@ _READINGS_CLOCK = ("monotonic", "mono")
 _WHY = Path(__file__).with_name("softnet_why.md")
 
 
-def with_missing(table: pd.DataFrame, proved: pd.DataFrame | None) -> pd.DataFrame:
-    # A table of CPUs with what its net_rx may be at most, where the kernel counted some that no
-    # event shows. proved: as proved_softirqs returns it.
+def with_missing(
+    table: pd.DataFrame, proved: pd.DataFrame | None, name: str = "net_rx"
+) -> pd.DataFrame:
+    # A table of CPUs with what its NET_RX, of that column, may be at most, where the kernel counted
+    # some that no event shows. proved: as proved_softirqs returns it.
     most = {}
     if proved is not None:
         own = proved[proved["counter"] == "NET_RX"]
         most = {int(row["cpu"]): int(row["missing_least"]) for row in own.to_dict("records")}
     more = table["cpu"].map(most).fillna(0).astype("Int64")
-    table.insert(list(table.columns).index("net_rx") + 1, "net_rx_max", table["net_rx"] + more)
+    table.insert(list(table.columns).index(name) + 1, f"{name}_max", table[name] + more)
     return table
 
 

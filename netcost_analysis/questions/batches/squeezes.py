@@ -48,7 +48,7 @@ class Exhaustion(NamedTuple):
         "cpu",
         "squeezes_low",
         "squeezes_high",
-        "net_rx",
+        "with_polls",
         "by_budget",
         "softnet_squeezes",
         "verdict",
@@ -97,7 +97,7 @@ def squeezes(
     rows = marked(softirqs, polls, limits)
     cpus = timeline.summary["cpus"]
     counted, why = readings_of(timeline)
-    table = with_missing(by_cpu(rows, cpus), proved_softirqs(timeline.capture))
+    table = with_missing(by_cpu(rows, cpus), proved_softirqs(timeline.capture), "with_polls")
     return Exhaustion(limits, table, compared(rows, cpus, counted, why))
 
 
@@ -147,7 +147,7 @@ def by_cpu(rows: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
     polled = rows[rows["polls"] > 0].groupby("cpu")
     table = pd.DataFrame(
         {
-            "net_rx": polled.size(),
+            "with_polls": polled.size(),
             "full_polls": groups["full"].sum(),
             "by_budget": _count(rows, "budget"),
             "by_time_low": _count(rows, "time_low"),
@@ -161,7 +161,7 @@ def by_cpu(rows: pd.DataFrame, cpus: list[int]) -> pd.DataFrame:
         # No NET_RX of a CPU: none of them was squeezed, where the limits are known at all.
         if not rows[column].isna().any():
             table[name] = table[name].fillna(0)
-    return table.fillna({"net_rx": 0, "full_polls": 0}).reset_index()
+    return table.fillna({"with_polls": 0, "full_polls": 0}).reset_index()
 
 
 _MARKS = {
@@ -180,7 +180,7 @@ def _count(rows: pd.DataFrame, column: str) -> "pd.Series[int]":
 @squeezes.figures
 def _figures(answer: "Answer[Exhaustion]") -> dict[str, Any]:
     table, against = answer.result.by_cpu, answer.result.against_softnet
-    table = table[table["net_rx"] > 0]
+    table = table[table["with_polls"] > 0]
     counted = against[against["softnet_squeezes"].notna()]
     return {
         "cpus": records(table.head(_CPUS)),

@@ -17,14 +17,13 @@ class Caveats(NamedTuple):
 
     notes: of the timeline, the capture, and what the kernel counted and no event shows. state: of
     the recording's completeness (complete, incomplete, unknown; None for a bare recording),
-    verdict and reason: in words. lost_events: how many. recorder_notes: what its maker has to say.
-    record_command: the command that recorded it, None where it is not known.
+    why: in words, None where it is complete. lost_events: how many. recorder_notes: what its maker
+    has to say. record_command: the command that recorded it, None where it is not known.
     """
 
     notes: tuple[str, ...]
     state: str | None
-    verdict: str | None
-    reason: str | None
+    why: str | None
     lost_events: int
     recorder_notes: tuple[str, ...]
     record_command: str | None
@@ -42,7 +41,7 @@ def caveats(timeline: "Timeline") -> Caveats:
     Returns
     -------
     Caveats
-        notes, state, verdict, reason, lost_events, recorder_notes, record_command.
+        notes, state, why, lost_events, recorder_notes, record_command.
 
     Notes
     -----
@@ -58,8 +57,7 @@ def caveats(timeline: "Timeline") -> Caveats:
     return Caveats(
         tuple(dict.fromkeys(notes)),
         found.state if found else None,
-        found.verdict if found else None,
-        found.reason if found else None,
+        found.why if found else None,
         capture.info["lost_events"],
         tuple(manifest.notes),
         command or None,

@@ -26,7 +26,7 @@ class Coverages:
     timed_share : float or None
         Of the packets of polls, those of polls whose time is known; None also without polls.
     of_cpus : pandas.DataFrame
-        A row per CPU (index cpu): window_ns, lost_ns, unknown_ns (int64; the last holds the one
+        A row per CPU (index cpu): window_ns, lost_ns, unowned_ns (int64; the last holds the one
         before), packets, timed_packets (Int64, NA without polls).
     """
 
@@ -66,7 +66,7 @@ def coverages(timeline: "Timeline") -> Coverages:
     frame["lost_ns"] = pd.Series(lost, dtype="int64").reindex(cpus, fill_value=0)
     sums = timeline.sums()
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
-    frame["unknown_ns"] = unknown.reindex(cpus, fill_value=0).astype("int64")
+    frame["unowned_ns"] = unknown.reindex(cpus, fill_value=0).astype("int64")
     counts = _packets(timeline).reindex(cpus, fill_value=0)
     known = bool(counts["counted"].any())
     packets = counts[["packets", "timed_packets"]].astype("Int64")

@@ -41,6 +41,13 @@ class Verdict(NamedTuple):
     reason: str | None
     lost_events: int | None
 
+    @property
+    def why(self) -> str | None:
+        # The state in a sentence; None where nothing is wrong.
+        if self.state != "incomplete":
+            return self.reason
+        return "; ".join(part for part in (self.verdict, self.reason) if part)
+
 
 @dataclass(frozen=True)
 class Completeness:
@@ -70,12 +77,17 @@ class Completeness:
     reason: str | None
     lost_events: int | None
     listed: tuple[Row, ...]
-    part_names: ClassVar[tuple[str, ...]] = (*Verdict._fields, "rows")
+    part_names: ClassVar[tuple[str, ...]] = ("state", "why", "lost_events", "rows")
 
     @property
     def without_rows(self) -> Verdict:
         """The verdict alone."""
         return Verdict(self.verdict, self.state, self.reason, self.lost_events)
+
+    @property
+    def why(self) -> str | None:
+        """What was lost or is missing, or why nobody knows; None where it is complete."""
+        return self.without_rows.why
 
     @cached_property
     def rows(self) -> "pd.DataFrame":

@@ -18,8 +18,9 @@ class Recording(NamedTuple):
 
     path; bundled: with what netcost-record keeps beside it; format, recorder, clock; hostname,
     cpu_model, virtualization, kernel, arch: of the host; cpus: those with events, nr_cpus: of the
-    host; duration_ns; event_count, lost_events; verdict: on its completeness; recorded_share,
-    owned_share; accounting: how the kernel charges interrupts; victim, victim_cpu, load: of the
+    host; duration_ns; event_count, lost_events; state: complete, incomplete or unknown, why: in
+    words; recorded_share, owned_share; regime: how the kernel accounts for CPU time, charges: whom
+    it charges with interrupts; victim, victim_cpu, load: of the
     bundle; note: the first of its maker, more_notes: whether there are others.
     """
 
@@ -38,10 +39,12 @@ class Recording(NamedTuple):
     duration_ns: int | None
     event_count: int
     lost_events: int
-    verdict: str | None
+    state: str | None
+    why: str | None
     recorded_share: float | None
     owned_share: float | None
-    accounting: str | None
+    regime: str | None
+    charges: str | None
     victim: str | None
     victim_cpu: int | None
     load: str | None
@@ -90,10 +93,12 @@ def recording(timeline: "Timeline") -> Recording:
         duration_ns=info["duration_ns"],
         event_count=capture.event_count,
         lost_events=info["lost_events"],
-        verdict=found.verdict if found else None,
+        state=found.state if found else None,
+        why=found.why if found else None,
         recorded_share=timeline.recorded,
         owned_share=timeline.owned,
-        accounting=regime.text if regime else None,
+        regime=regime.regime if regime else None,
+        charges=regime.charges if regime else None,
         victim=victim.command or None,
         victim_cpu=victim.cpu,
         load=load.command or None,

@@ -29,7 +29,7 @@ DEFAULT_PROFILE = "stolen"
 _VICTIM = "openssl speed -seconds 5 -bytes 1024 -evp sha256"
 
 
-@question(main_columns=("question", "answers", "missing"), rows=40)
+@question(main_columns=("question", "answers", "why"), rows=40, inputs=("softirqs", "polls"))
 def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     """Which questions this capture cannot answer, and what is missing for each.
 
@@ -41,8 +41,9 @@ def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     Returns
     -------
     pandas.DataFrame
-        A row per question: topic, question, answers (what it would say), missing. Questions of
-        experiments are in it only where nothing else is asked.
+        A row per question: topic, question, answers (what it would say), missing ("events",
+        "bundle", "victim", "files", "recording", or "unseen": its events were recorded and show
+        nothing of it), why (the same in a sentence).
 
     Notes
     -----
@@ -52,7 +53,7 @@ def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     frame = frame[~frame["of_experiment"]].drop(columns="of_experiment")
     unseen = _unseen(timeline, frame.loc[frame["missing"] == "", "question"])
     for name, error in unseen.items():
-        frame.loc[frame["question"] == name, "missing"] = str(error)
+        frame.loc[frame["question"] == name, ["missing", "why"]] = ["unseen", str(error)]
     return frame[frame["missing"] != ""]
 
 

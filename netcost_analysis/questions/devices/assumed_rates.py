@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ArgumentError
-from ..question import question
+from ..question import each, question
 from .device_traffic import carried, device_traffic, with_traffic
 from .parts import of_device
 
@@ -111,6 +111,7 @@ def _pictured(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
     title=lambda _, device: f"True rates of {device}, and over assumed intervals",
     height=2.4,
     panels=_pictured,
+    choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import misread

@@ -33,7 +33,7 @@ _TRAFFIC = [
     *("speed_bits_per_s", "utilisation_share"),
 ]
 COLUMNS = [
-    *("namespace", "device", "start_ns", "end_ns", "window_error_ns"),
+    *("namespace", "device", "start_ns", "end_ns", "interval_error_ns"),
     *_TIMES,
     *("cpu_share", "unknown_cpu_share", "interrupts", "interrupts_per_s", "polls"),
     *("packets", "timed_packets"),
@@ -74,7 +74,7 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row per (namespace, device) that took time or carried anything, most ns first: start_ns,
-        end_ns, window_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
+        end_ns, interval_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
         cpu_share (of one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets,
         timed_packets, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
         tx_packet_bytes, speed_bits_per_s, utilisation_share, work_share, ns_per_work,
@@ -163,8 +163,8 @@ def joined(
         shared = traffic["device"].duplicated(keep=False)
         if "shared" in traffic:
             shared |= traffic["shared"]
-        named = traffic[~shared].rename(columns={"interval_error_ns": "window_error_ns"})
-        carried = named[["namespace", "device", "window_error_ns", *_TRAFFIC]]
+        named = traffic[~shared]
+        carried = named[["namespace", "device", "interval_error_ns", *_TRAFFIC]]
         frame = times.merge(carried, on="device", how="outer")
         for name in ("start_ns", "end_ns"):
             frame[name] = frame[name].fillna(int(traffic[name].iloc[0])).astype("int64")
@@ -179,7 +179,7 @@ def joined(
 def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
     # somebody's system calls: what it costs is not known, and not 0.
-    integers = [*_TIMES, *_COUNTS, "window_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
+    integers = [*_TIMES, *_COUNTS, "interval_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
     frame[integers] = frame[integers].astype("Int64")
     # Without rows a frame has whatever types it likes.
     frame = frame.astype({"namespace": object, "device": object})
@@ -204,7 +204,7 @@ def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     # Packets of which the time is not in ns would make the others cheap.
     part = not_all(timed, worked)
     # So would packets of which no poll was seen, but for those tolerance the readings.
-    tolerance = (frame["window_error_ns"].astype("Float64") / window).fillna(0)
+    tolerance = (frame["interval_error_ns"].astype("Float64") / window).fillna(0)
     part |= not_all(worked, received, tolerance)
     # So would handlers that were counted and not seen.
     most = ns + (frame["hardirq_max_ns"] - frame["hardirq_ns"]).astype("Float64")
@@ -271,7 +271,7 @@ def _counted(row: "pd.Series[Any]") -> dict[str, Any]:
     # whether the readings' own time explains as many. partly: only polled ones have a price.
     off = int(row["rx_packets"]) - int(row["packets"])
     window_ns = max(1, int(row["end_ns"]) - int(row["start_ns"]))
-    tolerance = int(row["rx_packets"]) / window_ns * int(row["window_error_ns"])
+    tolerance = int(row["rx_packets"]) / window_ns * int(row["interval_error_ns"])
     return {
         "device": row["device"],
         "packets": int(row["packets"]),

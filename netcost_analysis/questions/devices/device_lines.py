@@ -8,7 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
-from ..inputs import added, fold, rows
+from ..inputs import added, fold, once, rows
 from ..question import question
 
 if TYPE_CHECKING:
@@ -52,6 +52,12 @@ def device_lines(timeline: "Timeline") -> pd.DataFrame:
     from the bundle's net/dev, bus addresses from its ip_link.json and ethtool -i, and what
     /proc/interrupts says of a line.
     """
+    return _lines(timeline).copy()
+
+
+# Of one timeline several questions of a page ask it.
+@once
+def _lines(timeline: "Timeline") -> pd.DataFrame:
     hardirqs, softirqs, polls = rows(timeline, "hardirqs", "softirqs", "polls")
     lines = timeline.irqs[["irq", "name", "device", "is_network", "known_by"]].copy()
     lines["name"] = lines["name"].astype(object).where(lines["name"].notna(), None)

@@ -10,6 +10,7 @@ from ...capture.links import bundle_devices, listed_objects
 from ...parsers.counters import counters, deltas
 from ...parsers.ethtool import parse_ethtool_statistics
 from ...parsers.iproute import QDISC_COUNTERS, QDISC_LEVELS, qdiscs
+from ..inputs import once
 from ..question import question
 from .device_traffic import summed
 
@@ -28,6 +29,21 @@ _DRIVER = re.compile(
     r"|out_of_buf|full|busy|stopped|wqe_err|timeout|kick_?miss",
     re.IGNORECASE,
 )
+
+
+@once
+def _read(bundle: "Bundle") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for namespace, ending in bundle.network_namespaces.items():
+        for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
+            rows += [{"namespace": namespace} | row for row in found]
+    rows += _softnet(bundle)
+    if not rows:
+        raise CaptureError(
+            "the bundle has no counters of before and after, so whether queues were full is "
+            "unknown: netcost-record keeps them"
+        )
+    return rows
 
 
 @question(
@@ -64,20 +80,6 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     Source: before/ and after/ of net_dev, ethtool -S, tc and softnet_stat.
     """
     return tidy(_read(bundle))
-
-
-def _read(bundle: "Bundle") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for namespace, ending in bundle.network_namespaces.items():
-        for found in (_interface(bundle, ending), _driver(bundle, ending), _qdisc(bundle, ending)):
-            rows += [{"namespace": namespace} | row for row in found]
-    rows += _softnet(bundle)
-    if not rows:
-        raise CaptureError(
-            "the bundle has no counters of before and after, so whether queues were full is "
-            "unknown: netcost-record keeps them"
-        )
-    return rows
 
 
 @device_saturation.figures

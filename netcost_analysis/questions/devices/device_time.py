@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..inputs import once
 from ..question import question
 from .device_lines import counted_interrupts, device_lines
 from .parts import TIMED, by_line, by_poll, by_softirq, polled
@@ -20,7 +21,7 @@ _COLUMNS = [
     *_PARTS,
     "ns",
     "cpu_share",
-    "unknown_cpu_share",
+    "unknown_share",
     "interrupts",
     "interrupts_per_s",
     *_COUNTS[1:],
@@ -54,7 +55,7 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     pandas.DataFrame
         A row per (thief, cpu) that took any, most ns first: kind, thief, device, cpu, hardirq_ns,
         hardirq_max_ns, poll_ns, poll_max_ns, outside_polls_ns, ns, max_ns, cpu_share,
-        unknown_cpu_share, interrupts, interrupts_per_s, polls, packets, timed_packets. NA where
+        unknown_share, interrupts, interrupts_per_s, polls, packets, timed_packets. NA where
         the events were not recorded and where a row has none by its kind.
 
     Raises
@@ -71,6 +72,12 @@ def device_time(timeline: "Timeline") -> pd.DataFrame:
     outside_polls_ns is what may have been one. Source: the timeline's sums; each line's device as
     device_lines has it.
     """
+    return _times(timeline).copy()
+
+
+# Of one timeline several questions of a page ask it.
+@once
+def _times(timeline: "Timeline") -> pd.DataFrame:
     irqs, polls = not timeline.missing["interrupts"], not timeline.missing["polls"]
     lines = device_lines(timeline)
     sums = timeline.sums()
@@ -109,7 +116,7 @@ def combined(
     frame["ns"] = frame[_PARTS].sum(axis=1, min_count=1).astype("Int64")
     seen = frame["ns"].to_numpy("float64", na_value=float("nan"))
     frame["cpu_share"] = seen / window_ns if window_ns > 0 else float("nan")
-    frame["unknown_cpu_share"] = frame["cpu"].map(_unknown_share(sums)).astype("float64")
+    frame["unknown_share"] = frame["cpu"].map(_unknown_share(sums)).astype("float64")
     frame["interrupts_per_s"] = frame["interrupts"].astype("Float64") * (
         1e9 / window_ns if window_ns > 0 else float("nan")
     )

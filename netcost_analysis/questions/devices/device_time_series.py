@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ...units import round_width
-from ..question import question
+from ..question import each, question
 from .device_lines import device_lines
 from .parts import NO_DEVICE, of_device
 
@@ -106,7 +106,10 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 
 
 @device_time_series.plot(
-    title=lambda _, device: f"CPU time of {device} over time", height=2.4, panels=_busiest
+    title=lambda _, device: f"CPU time of {device} over time",
+    height=2.4,
+    panels=_busiest,
+    choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import time_shares

@@ -7,7 +7,8 @@ import pandas as pd
 from ..._native import CaptureError
 from ...parsers.counters import counters, deltas
 from ...parsers.queues import queue_settings
-from ..question import question
+from ..inputs import once
+from ..question import each, question
 from .parts import of_device
 
 if TYPE_CHECKING:
@@ -103,6 +104,14 @@ def carried(
 ) -> pd.DataFrame:
     # device_traffic(), or as whole a row per interface, from the first reading to the last. within:
     # only readings between these moments (CLOCK_MONOTONIC, ns), their own time included.
+    return _carried(bundle, folder, sides, whole, within).copy()
+
+
+# Most questions about devices ask it, and whether each can be answered is asked before.
+@once
+def _carried(
+    bundle: "Bundle", folder: str, sides: bool, whole: bool, within: tuple[int, int] | None
+) -> pd.DataFrame:
     frames = []
     for namespace, ending in bundle.network_namespaces.items():
         counted = counters(bundle, f"net_dev{ending}", folder, sides)
@@ -206,7 +215,10 @@ def _busiest(answer: "Answer[pd.DataFrame]") -> list[dict[str, str]]:
 
 
 @device_traffic.plot(
-    title=lambda _, device: f"Traffic of {device} over time", height=2.4, panels=_busiest
+    title=lambda _, device: f"Traffic of {device} over time",
+    height=2.4,
+    panels=_busiest,
+    choices=each("device"),
 )
 def _of_device(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from .plots import traffic

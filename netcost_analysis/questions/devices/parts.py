@@ -1,11 +1,9 @@
 # Where a device's time comes from: its lines' handlers and its polls. Each function returns rows
 # that shares.combined adds up: kind, thief, device, cpu and figures.
 
-from difflib import get_close_matches
-
 import pandas as pd
 
-from ...errors import AbsentError
+from ...errors import AbsentError, no_such
 from ...timeline.aggregate import thief_label
 from ..inputs import added, fold
 from .device_lines import numbered, shared_lines
@@ -22,8 +20,7 @@ def of_device(rows: pd.DataFrame, device: str) -> pd.DataFrame:
     own = rows[rows["device"] == device]
     if not len(own):
         known = list(map(str, rows["device"].dropna().drop_duplicates()))
-        near = get_close_matches(device, known, n=3) or known[:5]
-        raise AbsentError(f"no device {device!r}; there are {', '.join(near) or 'none'}")
+        raise AbsentError(no_such("device", device, known))
     return own
 
 

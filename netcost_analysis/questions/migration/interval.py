@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ...spans import Floats, Ints
+from ...stats.resampling import Floats, Ints, drawn, middle, tail
 
 # Fewer clusters, and a bootstrap's interval is far from what it says.
 FEWEST = 10
 # A block of time is this part of the recording, or four widths where that is longer: the windows
 # of a migration, before and after, then lie in one block or in two neighbours.
 BLOCKS, WIDTHS = 40, 4
-_RESAMPLES, _CONFIDENCE, _SEED = 2_000, 0.95, 1
+_RESAMPLES, _SEED = 2_000, 1
 
 
 class Compared(NamedTuple):
@@ -80,19 +80,12 @@ def _drawn(
     generator = np.random.default_rng(_SEED)
     means: list[Floats] = []
     for _ in range(0, _RESAMPLES, 200):
-        times = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), 200)
-        drawn = times.astype("float64")
-        there = drawn @ weights
+        draws = drawn(len(names), 200, generator)
+        there = draws @ weights
         good = there > 0
-        control = np.divide(drawn @ sums, there, out=np.zeros_like(there), where=good)
-        often = np.where(good, drawn[:, of_row], 0.0)
+        control = np.divide(draws @ sums, there, out=np.zeros_like(there), where=good)
+        often = np.where(good, draws[:, of_row], 0.0)
         whole = (often * count).sum(axis=1)
         effect = (often * (total - count * control)).sum(axis=1)
         means.append(effect[whole > 0] / whole[whole > 0])
-    # It takes a second to import, which commands that ask for no interval need not wait.
-    from scipy import stats
-
-    reach = stats.t.ppf((1 + _CONFIDENCE) / 2, number - 1) * np.sqrt(number / (number - 1))
-    outside = float(stats.norm.sf(reach))
-    low, high = np.quantile(np.concatenate(means), [outside, 1 - outside])
-    return float(low), float(high)
+    return middle(np.concatenate(means), tail(number))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from ...spans import Floats, Ints, Spans, merged, spans_of
+from ...coverage import joined
+from ...spans import Flags, Floats, Ints, Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks
 from ..inputs import fold, rows
 
@@ -42,9 +43,7 @@ class Lives:
     instructions: "Counts | None" = None
     cycles: "Counts | None" = None
 
-    def alive(
-        self, tids: Ints, starts: Ints, ends: Ints
-    ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def alive(self, tids: Ints, starts: Ints, ends: Ints) -> Flags:
         """Whether each task was there, and recorded, for all of a stretch.
 
         A number may be given to another task after its end.
@@ -52,7 +51,7 @@ class Lives:
         inside = (starts >= self.window[0]) & (ends <= self.window[1])
         born = self.born.last_begun(tids, ends) != self.born.last_begun(tids, starts)
         died = self.died.last_begun(tids, ends - 1) != self.died.last_begun(tids, starts - 1)
-        alive: np.ndarray[tuple[int], np.dtype[np.bool_]] = inside & ~born & ~died
+        alive: Flags = inside & ~born & ~died
         return alive
 
     def measured(self, measure: str, tids: Ints, starts: Ints, ends: Ints) -> Floats:
@@ -92,14 +91,8 @@ class Counts:
 
     def within(self, tids: Ints, starts: Ints, ends: Ints) -> Floats:
         """Events of each task in each stretch, its end excluded."""
-        return self._before(tids, ends - 1) - self._before(tids, starts - 1)
-
-    def _before(self, tids: Ints, times: Ints) -> Floats:
-        index = self.places.last_begun(tids, times)
-        first = np.searchsorted(self.places.names, tids)
-        first = np.minimum(first, max(len(self.places.names) - 1, 0))
-        start = self.places.firsts[first] if len(self.places.names) else np.zeros(len(tids), int)
-        return np.where(index >= 0, self.sums[index + 1] - self.sums[start], 0.0)
+        after, until = (self.places.begun(tids, times - 1)[1] for times in (ends, starts))
+        return self.sums[after] - self.sums[until]
 
 
 @fold("slices")
@@ -145,14 +138,15 @@ def lives_from(
     born = Spans(*(np.empty(0, "int64") for _ in range(3)))
     if forked is not None and "child_pid" in forked:
         known = forked[forked["time_ns"].notna().to_numpy()]
-        at = known["time_ns"].to_numpy("int64")
-        born = Spans(known["child_pid"].to_numpy("int64"), at, at)
+        born = spans_of(known, "time_ns", "time_ns", "child_pid")
+    gaps = np.array(joined(zip(*columns(coverage, "start_ns", "end_ns"), strict=True)), "int64")
+    gaps = gaps.reshape(-1, 2)
     return Lives(
         own=spans_of(owned[(context == "task").to_numpy()]),
         on_cpu=spans_of(own_stays, "in_ns", "out_ns"),
         waiting=spans_of(waits, "from_ns", "in_ns"),
         softirq=spans_of(owned[context.isin(_SOFTIRQ).to_numpy()]),
-        gaps=merged(coverage),
+        gaps=Spans(np.zeros(len(gaps), dtype="int64"), *gaps.T),
         window=window,
         born=born,
         died=spans_of(dead, "out_ns", "out_ns"),

@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ...spans import Ints, Spans
+from ...spans import Flags, Ints, Spans
 from .lives import Lives
 
-Flags = npt.NDArray[np.bool_]
 # Of a window's length: more without a record, and its shares are not known well enough.
 WORST_GAP_SHARE = 0.01
 LEFT_OUT = ("edge", "gap", "overlap", "unmatched")
@@ -74,10 +73,8 @@ def study(
 def _count(migrated: Spans, tids: Ints, times: Ints, width_ns: int) -> Ints:
     # Migrations of the task in (time - 2 widths, time + width): what an earlier one did must not be
     # in the window before.
-    upper = migrated.last_begun(tids, times + width_ns - 1)
-    lower = migrated.last_begun(tids, times - 2 * width_ns)
-    first = np.searchsorted(migrated.groups, tids, side="left")
-    return np.where(upper >= 0, upper - np.where(lower >= 0, lower, first - 1), 0)
+    until, since = times + width_ns - 1, times - 2 * width_ns
+    return migrated.begun(tids, until)[1] - migrated.begun(tids, since)[1]
 
 
 def _in_gap(lives: Lives, times: Ints, width_ns: int) -> Flags:
@@ -115,9 +112,7 @@ def _longer(
     order = np.lexsort((lengths, spans.groups))
     by_length = Spans(spans.groups[order], lengths[order], lengths[order])
     last = np.searchsorted(by_length.groups, tids, side="right")
-    first = np.searchsorted(by_length.groups, tids, side="left")
-    shorter = by_length.last_begun(tids, since - 1)
-    low = np.where(shorter >= 0, shorter + 1, first)
+    low = by_length.begun(tids, since - 1)[1]
     count = last - low
     place = low[:, None] + np.floor(generator.random((len(tids), draws)) * count[:, None]).astype(
         "int64"

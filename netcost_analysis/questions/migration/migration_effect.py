@@ -8,15 +8,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..._native import CaptureError
-from ...spans import Floats, Ints, Spans
+from ...spans import Flags, Floats, Ints, Spans, spans_of
 from ...timeline.aggregate import plain_names
-from ...timeline.task import Task, label_of, require_task, rows_of
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..question import question
+from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST, Compared, interval
 from .ipc import instructions_and_cycles
 from .lives import MEASURES, Lives, lives_of, stays
-from .matching import LEFT_OUT, Flags, Study, study
+from .matching import LEFT_OUT, Study, study
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def migration_effect(
     timeline : Timeline
         The window and the CPUs in question.
     victim : int or str, optional
-        A task by tid, or all tasks of a name. None: all tasks together.
+        A task by tid or comm; ALL for all tasks together. None: the timeline's where it was given
+        one, else ALL.
     widths_ns : sequence of int, optional
         Lengths of the windows before and after each migration.
     by_cause : bool, optional
@@ -93,8 +95,17 @@ def migration_effect(
     Of more than 5,000 migrations a sample is studied. A task that was never migrated has rows that
     say 0. Source: the tables migrations, slices, segments, coverage.
     """
+    return effect_of(timeline, asked_or_given(timeline, victim), widths_ns, by_cause)
+
+
+def effect_of(
+    timeline: Timeline,
+    victim: Task | None,
+    widths_ns: Sequence[int] = WIDTHS_NS,
+    by_cause: bool = True,
+) -> pd.DataFrame:
+    # migration_effect() of one victim, or for None of all tasks together.
     everyone = migrations(timeline)
-    require_task(timeline, victim)
     moved = rows_of(everyone, victim)
     problem = incomparable(timeline, moved)
     if problem is not None:
@@ -114,8 +125,7 @@ def with_counters(lives: Lives, capture: "Capture") -> Lives:
 
 def wakes_of(slices: pd.DataFrame) -> Spans:
     woken = slices[(slices["wake_ns"].notna() & slices["tid"].fillna(0).ne(0)).to_numpy(dtype=bool)]
-    times = woken["wake_ns"].to_numpy(dtype="int64")
-    return Spans(woken["tid"].to_numpy(dtype="int64"), times, times)
+    return spans_of(woken, "wake_ns", "wake_ns")
 
 
 def migration_effect_from(
@@ -129,8 +139,7 @@ def migration_effect_from(
     # migration_effect() on migrations(), lives and wake-ups. everyone: the migrations of all tasks,
     # where moved are some of them.
     whole = moved if everyone is None else everyone
-    at = whole["time_ns"].to_numpy(dtype="int64")
-    migrated = Spans(whole["tid"].to_numpy(dtype="int64"), at, at)
+    migrated = spans_of(whole, "time_ns", "time_ns")
     counters = lives.instructions is not None and lives.cycles is not None
     measures = (*MEASURES, "ipc") if counters else MEASURES
     causes = ["all"]
@@ -263,7 +272,8 @@ def _of_all_causes(answer: "Answer[pd.DataFrame]") -> pd.DataFrame:
 
 @migration_effect.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    called = label_of(answer.timeline, answer.options.get("victim"))
+    victim = asked_or_given(answer.timeline, answer.options.get("victim"))
+    called = label_of(answer.timeline, victim)
     return effect_figures(_of_all_causes(answer), called)
 
 

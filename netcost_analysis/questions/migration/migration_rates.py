@@ -3,8 +3,9 @@
 import pandas as pd
 
 from ...timeline.aggregate import of_tasks, plain_names
+from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..processes.keys import TaskBy, task_keys
+from ..processes.keys import task_keys
 from ..question import question
 from .migrations import migrations
 

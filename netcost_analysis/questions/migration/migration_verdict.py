@@ -10,14 +10,15 @@ import pandas as pd
 from ...display.tables import plain
 from ...display.templates import as_text, render
 from ...timeline.aggregate import of_tasks
-from ...timeline.task import Task, comm_of, require_task, rows_of
+from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..processes.endpoints import endpoints
 from ..processes.run_queue import waited_within
 from ..question import question
+from ..stolen_time.victim import asked_or_given
 from .interval import FEWEST
 from .lives import stays
-from .migration_effect import HORIZON_NS, effect_figures, measured, migration_effect
+from .migration_effect import HORIZON_NS, effect_figures, effect_of, measured
 from .migrations import incomparable, migrations
 
 if TYPE_CHECKING:
@@ -81,8 +82,9 @@ def migration_verdict(
     timeline : Timeline
         The window and the CPUs in question.
     victim : int or str, optional
-        A task by tid, or all tasks of a name. None: client and server where two tasks talk to each
-        other, else the task that a report is about; in either case all tasks together as well.
+        A task by tid or comm; ALL for all tasks together. None: the timeline's where it was given
+        one; else client and server where two tasks talk to each other, else the one that the
+        timeline chose (Timeline.victim), in either case with all tasks together.
     horizon_ns : int, optional
         How long a migration is taken to act.
 
@@ -114,8 +116,9 @@ def migration_verdict(
     may have lost. Source: migrations(), migration_effect().
     """
     everyone = migrations(timeline)
-    if victim is not None:
-        require_task(timeline, victim)
+    given = victim is not None or timeline.given_victim is not None
+    victim = asked_or_given(timeline, victim)
+    if given:
         subjects: list[tuple[str | None, Task | None]] = [(None, victim)]
     elif pair := endpoints(timeline):
         subjects = [*zip(("client", "server"), pair, strict=True), (None, None)]
@@ -141,7 +144,7 @@ def migration_verdict(
         studied = subjects[int(named["migrations"].to_numpy().argmax())][1]
     if incomparable(timeline, rows_of(everyone, studied)) is not None:
         return MigrationVerdict(verdicts, pd.DataFrame())
-    return MigrationVerdict(verdicts, migration_effect(timeline, studied, by_cause=False))
+    return MigrationVerdict(verdicts, effect_of(timeline, studied, by_cause=False))
 
 
 def verdict_of(
@@ -162,7 +165,7 @@ def verdict_of(
     problem = incomparable(timeline, moved)
     row = pd.Series({"studied": 0, "effect": nan, "effect_low": nan, "effect_high": nan})
     if problem is None:
-        effect = migration_effect(timeline, victim, (horizon_ns,), by_cause=False)
+        effect = effect_of(timeline, victim, (horizon_ns,), by_cause=False)
         row = effect[effect["measure"] == "run"].iloc[0]
     several = victim is None or own_stays["tid"].nunique() > 1
     return judged(

@@ -69,9 +69,9 @@ def client_and_server(
         - on_cpu_ns, task_ns; all_softirq_ns (softirqs in its context), network_softirq_ns (of
           NET_RX and NET_TX), network_softirq_share (of on_cpu_ns), owned_ns (softirq time of its
           traffic, whoever ran it, as traffic_owners() has it).
-        - waited_ns: runnable without a CPU; NA where that is not known. asleep_ns: the rest of the
-          time from its first to its last event; NA in a timeline without some CPU, on which it can
-          have been.
+        - waited_ns: runnable without a CPU; NA where that is not known. asleep_between_ns: the
+          rest of the time from its first to its last event; NA in a timeline without some CPU, on
+          which it can have been.
         - switches, voluntary, involuntary, migrations.
         - sent_packets, sent_bytes: from the client to the server, the same on both rows; NA where
           not known. softirq_ns_per_packet, softirq_ns_per_byte: network_softirq_ns over them.
@@ -144,7 +144,7 @@ def _of_task(
         "network_softirq_ns": int(softirqs["ns"][softirqs["action"].isin(NETWORK)].sum()),
         "owned_ns": int(rows_of(parts, task, "owner_")["ns"].sum()),
         "waited_ns": pd.NA if wait_ns is None else wait_ns,
-        "asleep_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
+        "asleep_between_ns": max(alive_ns - on_cpu_ns - (wait_ns or 0), 0) if alone else pd.NA,
         **{name: int(switched[name].sum()) for name in ("switches", "voluntary", "involuntary")},
         "migrations": int(in_window(moved["time_ns"], timeline).sum()),
     }
@@ -166,10 +166,10 @@ class Pace(NamedTuple):
 def pace_of(row: "pd.Series[Any]") -> Pace | None:
     # Whether a row of client_and_server() sets the pace, for it hardly slept; None where not.
     # Document 003's arithmetic: only who has no time to spare limits the throughput.
-    if pd.isna(row["asleep_ns"]) or pd.isna(row["waited_ns"]):
+    if pd.isna(row["asleep_between_ns"]) or pd.isna(row["waited_ns"]):
         return None
-    life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_ns"])
-    if not int(row["on_cpu_ns"]) or int(row["asleep_ns"]) / life >= _BUSY:
+    life = int(row["on_cpu_ns"]) + int(row["waited_ns"]) + int(row["asleep_between_ns"])
+    if not int(row["on_cpu_ns"]) or int(row["asleep_between_ns"]) / life >= _BUSY:
         return None
     longer = _MORE * int(row["network_softirq_ns"]) / int(row["on_cpu_ns"])
     return Pace(longer, 1 - 1 / (1 + longer))
@@ -187,7 +187,8 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "client": client,
         "server": server,
         "pacemakers": [row for row in rows if row["pace"] is not None],
-        "sleep_known": client["asleep_ns"] is not None and server["asleep_ns"] is not None,
+        "sleep_known": client["asleep_between_ns"] is not None
+        and server["asleep_between_ns"] is not None,
     }
 
 

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...timeline.aggregate import of_tasks, plain_names
+from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
 from .endpoints import endpoints
-from .keys import TaskBy, in_window, task_keys
+from .keys import in_window, task_keys
 
 if TYPE_CHECKING:
     from ..answer import Answer

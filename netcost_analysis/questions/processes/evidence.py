@@ -16,6 +16,7 @@ without any is one unit. Whom a unit was for is known, from the strongest witnes
 import numpy as np
 import pandas as pd
 
+from ...spans import Spans, columns, spans_of
 from ...timeline.aggregate import of_tasks, plain_names
 
 NET = ("NET_RX", "NET_TX")
@@ -31,19 +32,14 @@ def inside(events: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
     place = np.full(len(events), -1, dtype="int64")
     whole = softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()
     known = softirqs[whole.to_numpy()].assign(place=np.flatnonzero(whole.to_numpy()))
-    known = known.sort_values("entry_ns", kind="stable")
-    by_cpu = {int(str(cpu)): rows for cpu, rows in known.groupby("cpu")}
-    times, tids = events["time_ns"].to_numpy(), events["tid"].to_numpy()
-    for cpu, at in events.groupby("cpu").indices.items():
-        there = by_cpu.get(int(str(cpu)))
-        if there is None:
-            continue
-        entries = there["entry_ns"].to_numpy(dtype="int64")
-        index = np.searchsorted(entries, times[at], side="right") - 1
-        exits = there["exit_ns"].to_numpy(dtype="int64")
-        owners = there["tid"].fillna(-1).to_numpy(dtype="int64")
-        held = (index >= 0) & (times[at] <= exits[index]) & (owners[index] == tids[at])
-        place[at[held]] = there["place"].to_numpy()[index[held]]
+    known = known.sort_values(["cpu", "entry_ns"], kind="stable")
+    entered = spans_of(known, "entry_ns", "exit_ns", "cpu")
+    cpus, times = columns(events, "cpu", "time_ns")
+    index = entered.last_begun(cpus, times)
+    at = np.flatnonzero(index >= 0)
+    owners = known["tid"].fillna(-1).to_numpy(dtype="int64")[index[at]]
+    held = (times[at] <= entered.ends[index[at]]) & (owners == events["tid"].to_numpy()[at])
+    place[at[held]] = known["place"].to_numpy()[index[at[held]]]
     place[events["in_hardirq"].fillna(False).to_numpy(dtype=bool)] = -1
     return pd.Series(place, index=events.index)
 
@@ -81,25 +77,11 @@ def units(softirqs: pd.DataFrame, received: pd.DataFrame) -> pd.DataFrame:
 def in_units(events: pd.DataFrame, frame: pd.DataFrame, softirqs: pd.DataFrame) -> "pd.Series[int]":
     # The unit that each event happened in: its place in units(), -1 where in none.
     place = inside(events, softirqs)
-    result = np.full(len(events), -1, dtype="int64")
     starts = frame["start_ns"].fillna(0).to_numpy(dtype="int64")
-    order = frame["softirq"].to_numpy()
-    held = np.flatnonzero(place.to_numpy() >= 0)
-    if not len(held):
-        return pd.Series(result, index=events.index)
-    # Units are ordered by softirq, then start: the last one of the softirq that had begun.
-    first = np.searchsorted(order, place.to_numpy()[held], side="left")
-    last = np.searchsorted(order, place.to_numpy()[held], side="right")
-    times = events["time_ns"].to_numpy()[held]
-    offset = starts.min(initial=0)
-    # One sorted key of both: within a softirq starts rise, so ranks do.
-    rank = pd.Series(np.concatenate([starts, times]) - offset).rank(method="max").to_numpy()
-    width = len(rank) + 1
-    keys = order * width + rank[: len(starts)]
-    index = np.searchsorted(keys, place.to_numpy()[held] * width + rank[len(starts) :], "right") - 1
-    good = (index >= first) & (index < last)
-    result[held[good]] = index[good]
-    return pd.Series(result, index=events.index)
+    # Units are ordered by softirq, then start; -1 is no softirq.
+    begun = Spans(frame["softirq"].to_numpy(dtype="int64"), starts, starts)
+    found = begun.last_begun(*columns(events.assign(place=place), "place", "time_ns"))
+    return pd.Series(found, index=events.index, dtype="int64")
 
 
 def packet_endpoints(

@@ -1,18 +1,13 @@
 # What the rows of the tables are told apart by, as plain columns.
 
-from typing import Literal, get_args
-
 import pandas as pd
 
-from ...errors import ArgumentError
+from ...timeline.by import TaskBy, check_by
 from ...timeline.timeline import Timeline
-
-TaskBy = Literal["tid", "comm", "cpu"]
 
 
 def task_keys(by: str) -> list[str]:
-    if by not in get_args(TaskBy):
-        raise ArgumentError(f"by={by!r}: one of {', '.join(get_args(TaskBy))}")
+    check_by(by, TaskBy)
     return {"tid": ["tid", "comm"], "comm": ["comm"], "cpu": ["cpu"]}[by]
 
 

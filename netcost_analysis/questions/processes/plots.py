@@ -75,7 +75,7 @@ def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
         "network": frame["network_softirq_ns"],
         "other": other.clip(lower=0),
         "wait": frame["waited_ns"].astype("Int64").fillna(0),
-        "asleep": frame["asleep_ns"].astype("Int64").fillna(0),
+        "asleep": frame["asleep_between_ns"].astype("Int64").fillna(0),
     }
     looks = {
         "own": (TASK_STATE["own"], "ran itself"),
@@ -108,7 +108,7 @@ def endpoints(ax: Axes, frame: pd.DataFrame, duration_ns: int) -> None:
             edgecolor=FAINT,
             hatch="///",
             linewidth=0,
-            label=_UNSEEN if frame["asleep_ns"].notna().all() else "not known",
+            label=_UNSEEN if frame["asleep_between_ns"].notna().all() else "not known",
         )
     names = [
         f"{side}: {short(comm, 14)}\n{'' if pd.isna(tid) else int(tid)}"

@@ -5,20 +5,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ...stats.quantiles import spread
 from ...timeline.aggregate import of_tasks, plain_names
+from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
 from ..stolen_time.lives import away_of, lived_by, names_then
 from .endpoints import endpoints
-from .keys import TaskBy, in_window, task_keys
+from .keys import in_window, task_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..answer import Answer
-
-QUANTILES = {"median_ns": 0.5, "p90_ns": 0.9, "p99_ns": 0.99}
 
 
 @question(
@@ -47,7 +47,7 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
           clocks disagree; their times are NA).
         - waits: how many; ns: waited in all; mean_ns, median_ns, p90_ns, p99_ns (float), longest_ns
           (int64). A wait counts whole, where it ended.
-        - within_ns: of ns what lies in the window. wait_share, wait_max_share: within_ns of
+        - waited_ns: of ns what lies in the window. wait_share, wait_max_share: waited_ns of
           lifetime_max_ns and of lifetime_ns, as lifetimes() has them; by "cpu" of the window.
 
     Raises
@@ -72,10 +72,10 @@ def run_queue(timeline: Timeline, by: TaskBy = "tid") -> pd.DataFrame:
     # The time of its life that is compared is the window's.
     cut = (waits["in_ns"] - int(timeline.summary["start_ns"])).clip(lower=0)
     within = waits.assign(ns=waits["wait_ns"].clip(upper=cut)).groupby(of, dropna=False)["ns"]
-    frame = frame.join(within.sum(min_count=1).rename("within_ns"), on=of)
+    frame = frame.join(within.sum(min_count=1).rename("waited_ns"), on=of)
     lived = lived_by(timeline, by).astype("float64")
     at = pd.MultiIndex.from_frame(frame[keys]) if len(keys) > 1 else pd.Index(frame[keys[0]])
-    ns = frame["within_ns"].astype("Float64").astype("float64")
+    ns = frame["waited_ns"].astype("Float64").astype("float64")
     for name, whole in (("wait_share", "lifetime_max_ns"), ("wait_max_share", "lifetime_ns")):
         time = lived[whole].reindex(at).reset_index(drop=True)
         frame[name] = ns / time.where(time > 0)
@@ -105,12 +105,7 @@ def run_queue_from(waits: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     known = waits[waits["wait_ns"].notna().to_numpy()]
     ns = known["wait_ns"].astype("int64").groupby([known[key] for key in [*keys, "waited_after"]])
     frame["ns"] = ns.sum().astype("Int64").reindex(frame.index)
-    frame["mean_ns"] = ns.mean().reindex(frame.index)
-    quantiles = ns.quantile(np.array(list(QUANTILES.values()))).unstack()
-    for name, at in QUANTILES.items():
-        frame[name] = quantiles[at].reindex(frame.index) if at in quantiles else float("nan")
-    frame["longest_ns"] = ns.max().astype("Int64").reindex(frame.index)
-    frame = frame.reset_index()
+    frame = frame.join(spread(ns).astype({"longest_ns": "Int64"})).reset_index()
     return frame.sort_values(
         "ns", ascending=False, kind="stable", ignore_index=True, na_position="last"
     )

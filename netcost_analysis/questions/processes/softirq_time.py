@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from ...timeline.aggregate import plain_names
+from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
 from ..inputs import added, fold
 from ..question import question
-from .keys import TaskBy, task_keys
+from .keys import task_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...errors import ArgumentError
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, is_device, of_tasks
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
-from ...timeline.task import Task, comm_of, label_of, require_task, rows_of
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
 from .episodes import GAP_NS
+from .victim import asked_or_chosen, not_by_cpu, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ _QUEUES, _BARS = 4, 9
     main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
-    """Victim x thief, the thief down to device and queue.
+    """What took a victim's time, most first, down to device and queue.
 
     Parameters
     ----------
@@ -39,7 +39,8 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     by : {"comm", "tid", "cpu"}
         What tells victims apart; "device" is as "comm".
     victim : int or str, optional
-        Only this task, by tid or comm; not by CPU. None: every task.
+        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim). By CPU
+        there is none but ALL.
 
     Returns
     -------
@@ -67,9 +68,8 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     of stolen().
     """
     check_by(by)
-    if victim is not None and by == "cpu":
-        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
-    require_task(timeline, victim)
+    not_by_cpu(by, victim)
+    victim = asked_or_chosen(timeline, victim, by)
     keys, lines = victim_keys(by), queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
@@ -92,7 +92,6 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
         irq=irq,
         stolen_ns=taken["ns"].where(taken["cost_class"] == "stolen", 0),
         stolen_max_ns=taken["ns"],
-        segments=taken["episodes"],
     )
     what = ["thief", "context", "device", "queue", "irq", "napi", "is_network"]
     totals = ["stolen_ns", "stolen_max_ns", "segments"]
@@ -140,22 +139,12 @@ def by_queue(rows: pd.DataFrame) -> ByQueue:
     return ByQueue(ns.sort_values(ascending=False), bool(polls["queue"].notna().any()), nobodys)
 
 
-def _victim(answer: "Answer[pd.DataFrame]") -> Task | None:
-    # Of whom words and pictures are; of tasks by number, or CPUs, the frame alone tells.
-    if answer.options.get("by", "comm") in ("tid", "cpu"):
-        return None
-    return answer.options.get("victim") or answer.timeline.victim
-
-
 @thieves.figures
 def _queues_of(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # thieves: of by_thief(); queues, nobodys: of by_queue(), with their ns.
-    victim = _victim(answer)
-    rows = answer.frame
-    if victim is None:
-        rows = rows[:0]
-    elif answer.options.get("victim") is None:
-        rows = rows_of(rows, comm_of(answer.timeline, victim))
+    # Of tasks by number, or of several, the frame alone tells.
+    victim = None if answer.options.get("by") == "tid" else victim_of(answer)
+    rows = answer.frame[:0] if victim is None else answer.frame
     found = by_queue(rows)
     queues = [(str(queue), int(ns)) for queue, ns in found.queues.items()]
     return {

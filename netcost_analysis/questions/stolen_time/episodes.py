@@ -7,12 +7,13 @@ import pandas as pd
 
 from ...errors import ArgumentError
 from ...timeline.aggregate import known_if
-from ...timeline.task import Task, label_of, require_task
+from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
 from ..question import question
 from .episode_rows import describe, latest, mark
 from .joining import joined
+from .victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +61,7 @@ def episodes(
     timeline : Timeline
         What is asked.
     victim : int or str, optional
-        Only this task, by tid or comm. None: every task.
+        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim).
     most : int
         How many of them.
     gap_ns : int
@@ -90,7 +91,7 @@ def episodes(
     """
     if gap_ns < 0 or most < 0:
         raise ArgumentError("most and gap_ns are not negative")
-    require_task(timeline, victim)
+    victim = asked_or_chosen(timeline, victim)
     polled = not timeline.missing["polls"]
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []
     count = 0
@@ -150,7 +151,7 @@ def _longest_one(answer: "Answer[Episodes]") -> dict[str, Any]:
     parts = found.parts[found.parts["episode"] == 0].head(_PARTS)
     rows = found.episodes.to_dict("records")
     return {
-        "victim": label_of(answer.timeline, answer.options.get("victim")),
+        "victim": label_of(answer.timeline, victim_of(answer)),
         "total": found.total,
         "first": rows[0] if rows else None,
         "parts": list(zip(parts["thief"], parts["ns"], strict=True)),

@@ -12,7 +12,7 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
-from .victim import asked_or_chosen
+from .victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,6 +105,8 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
 
     Raises
     ------
+    ArgumentError
+        For ALL: it is of one task.
     AbsentError
         For a victim that did not run.
 
@@ -115,7 +117,7 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
     median length, in mid-capture among equals; where there is none the next best, and example_of
     says which; where no softirq was recorded a hardirq or vector.
     """
-    victim = asked_or_chosen(timeline, victim)
+    victim = one_asked_or_chosen(timeline, victim)
     part = timeline.excerpt
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
     chosen = choose(softirqs, victim)
@@ -204,7 +206,7 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
         "cpu": found.cpu,
         "example_of": found.example_of,
         "comm": found.comm or "an unnamed task",
-        "victim": label_of(timeline, asked_or_chosen(timeline, answer.options.get("victim"))),
+        "victim": label_of(timeline, victim_of(answer)),
         "unseen": unrecorded(timeline.capture, *_SOFTIRQS),
         "silent": [one for one in _SOFTIRQS if not timeline.capture.info["events"].get(one)],
         "looked_at_ns": None if part is timeline else part.duration_ns,

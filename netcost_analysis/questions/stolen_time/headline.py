@@ -14,7 +14,7 @@ from ...units import absent
 from ..losses import loss_of, shares_of
 from ..question import question
 from .by_queue import by_thief, thieves
-from .victim import asked_or_chosen
+from .victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +57,8 @@ def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
 
     Raises
     ------
+    ArgumentError
+        For ALL: it is of one task.
     AbsentError
         For a victim that did not run.
 
@@ -65,7 +67,7 @@ def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
     Source: the timeline's sums. ns adds up to the victim's on_cpu_ns of stolen(), where that is
     known.
     """
-    return parts_of(timeline, asked_or_chosen(timeline, victim))
+    return parts_of(timeline, one_asked_or_chosen(timeline, victim))
 
 
 def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
@@ -134,7 +136,7 @@ def beyond(row: "Mapping[str, Any] | pd.Series[Any]", taken: pd.DataFrame) -> Be
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # row: of stolen(), None where nobody ran. unseen: events of interrupts that were not recorded.
     timeline = answer.timeline
-    victim = asked_or_chosen(timeline, answer.options.get("victim"))
+    victim = victim_of(answer)
     unseen = unrecorded(timeline.capture, *_INTERRUPTS)
     figures: dict[str, Any] = {
         "victim": label_of(timeline, victim),
@@ -146,7 +148,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     }
     if victim is None:
         return figures
-    row = loss_of(timeline, victim)
+    row = loss_of(timeline, victim).row
     found = beyond(row, by_thief(thieves(timeline, victim=victim)))
     devices = list(found.devices.items())
     return figures | {

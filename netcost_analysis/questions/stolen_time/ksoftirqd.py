@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from ...spans import spans_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
@@ -14,7 +15,7 @@ from ..question import question
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, handovers_of, stays_of
-from .waiting import Held, displaced_in, held_of, moved, runnable, waits_of
+from .waiting import displaced_in, held_in, held_of, moved, runnable, waits_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,7 +96,15 @@ class Handovers:
     needs=("sched:sched_switch", ("softirqs", "polls")),
     inputs=_TABLES,
     main_columns=(
-        *("handover", "comm", "start_ns", "network_ns", "displaced_ns", "wake_reason", "packets"),
+        *(
+            "handover",
+            "comm",
+            "start_ns",
+            "network_ns",
+            "displaced_all_ns",
+            "wake_reason",
+            "packets",
+        ),
     ),
 )
 def handovers(timeline: Timeline) -> Handovers:
@@ -150,16 +159,16 @@ def handovers(timeline: Timeline) -> Handovers:
             waited["comm"] = names_then(waited, away, "end_ns")
             waited = moved(waited, pd.concat(moves))
             # Of a wait that has ended, all that was held meanwhile is known by now.
-            behind = Held(pd.concat(held)).between(waited) > 0
+            behind = held_in(spans_of(pd.concat(held), group="cpu"), waited) > 0
             waits.append(waited[behind])
             # By when they ended: a switch that was not recorded can let a stay begin early.
             newest = pd.concat([*last, others]).sort_values("out_ns", kind="stable")
             last = [newest.drop_duplicates("tid", keep="last")]
-    sums = Held(pd.concat(held))
+    sums = spans_of(pd.concat(held), group="cpu")
     stays, frame = handovers_of(threads, sums, kernel_limits(timeline.capture))
     frame = counted_if(not timeline.missing["polls"], frame)
-    frame["displaced_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
-    frame["displaced_tasks"] = frame["displaced_ns"]
+    frame["displaced_all_ns"] = pd.array([pd.NA] * len(frame), dtype="Int64")
+    frame["displaced_tasks"] = frame["displaced_all_ns"]
     if not across:
         return Handovers(frame, displaced_in(stays, waits_of(slices[:0]), sums))
     if not everywhere.summary["lost_events"]:
@@ -167,7 +176,7 @@ def handovers(timeline: Timeline) -> Handovers:
     every = pd.concat(waits).drop_duplicates(["cpu", "tid", "start_ns", "end_ns"])
     pairs = displaced_in(stays, every, sums)
     group = pairs.groupby("handover")["ns"]
-    for name, values in (("displaced_ns", group.sum()), ("displaced_tasks", group.size())):
+    for name, values in (("displaced_all_ns", group.sum()), ("displaced_tasks", group.size())):
         frame[name] = values.reindex(frame.index, fill_value=0).astype("Int64")
     pairs = pairs.sort_values(["handover", "ns"], ascending=[True, False], kind="stable")
     return Handovers(frame, pairs.reset_index(drop=True))
@@ -195,7 +204,7 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
     frame, victim = found.handovers, answer.timeline.victim
     waited_ns = None
     if victim is not None:
-        waited_ns = loss_of(answer.timeline, victim)["displaced_ns"]
+        waited_ns = loss_of(answer.timeline, victim).row["displaced_ns"]
     total = found.totals(victim, waited_ns)
     reasons = frame["wake_reason"].value_counts()
     longest = frame.iloc[int(frame["wall_ns"].argmax())].to_dict() if len(frame) else None
@@ -205,7 +214,7 @@ def _of_the_victim(answer: "Answer[Handovers]") -> dict[str, Any]:
         "threads": list(frame["comm"].value_counts().index[:_THREADS]),
         "wake_reasons": {str(one): int(many) for one, many in reasons.items()},
         "longest": longest,
-        "waits_known": bool(frame["displaced_ns"].notna().all()),
+        "waits_known": bool(frame["displaced_all_ns"].notna().all()),
         "total": total,
         "behind_others_ns": total.behind_others_ns,
         "others_worth_saying": total.behind_others_ns >= _LEAST_WAIT_NS,

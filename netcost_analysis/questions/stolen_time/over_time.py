@@ -12,7 +12,7 @@ from ...units import round_width
 from ..inputs import rows
 from ..question import question
 from .rolling import rolling_stolen, spread
-from .victim import asked_or_chosen
+from .victim import victim_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def over_time(
     timeline : Timeline
         What is asked.
     victim : int or str, optional
-        A task by tid or comm. None: the timeline's (Timeline.victim).
+        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim).
     bin_ns : int, optional
         The width of a bin. None: a round one of which the timeline has about 120.
 
@@ -57,9 +57,8 @@ def over_time(
     -----
     Source: sums(bin_ns), and lives.
     """
-    chosen = asked_or_chosen(timeline, victim)
     width = _width(timeline, bin_ns)
-    return rolling_stolen(timeline, width, width, victim=chosen)
+    return rolling_stolen(timeline, width, width, victim=victim)
 
 
 def _width(timeline: Timeline, bin_ns: int | None) -> int:
@@ -82,7 +81,7 @@ def _gaps(timeline: Timeline, cpus: list[int]) -> pd.DataFrame:
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # gaps: of the CPUs on which it was; lost_ns: their time without record, overlaps counted once.
     timeline, bins = answer.timeline, answer.frame
-    victim = asked_or_chosen(timeline, answer.options.get("victim"))
+    victim = victim_of(answer)
     cpus = cpus_of(timeline, victim)
     gaps = _gaps(timeline, cpus)
     why = gaps["why"].astype(object).value_counts()[:_REASONS]

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
-from ...plots.marks import STACKED, legend_above, short
+from ...plots.marks import STACKED, label_rows, legend_above, short
 from ...plots.palette import (
     FAINT,
     HATCH,
@@ -66,7 +66,7 @@ def classes(ax: Axes, rows: pd.DataFrame, most: int = 8) -> None:
         left = left + values
         label = "waited for it, off CPU" if away else PART_NAMES[name]
         handles.append(Patch(label=label, **_patch(look)))
-    _rows(ax, [printable(name) for name in names])
+    label_rows(ax, [printable(name) for name in names], beyond=0.6)
     ax.set_xlim(0, max(extent / divisor, 1e-9))
     ax.set_xlabel(f"CPU time, {unit}")
     legend_above(ax, handles, 4)
@@ -98,7 +98,7 @@ def monitor(ax: Axes, frame: pd.DataFrame, most: int = 8) -> None:
             of = "" if absent(run) else f" of its run of {duration(run)}"
             text = f"{b:.1f} shown{of}, {a:.1f} had"
             _beside(ax, text, max(a, b), place)
-    _rows(ax, [printable(name) for name in top.index])
+    label_rows(ax, [printable(name) for name in top.index], beyond=0.6)
     largest = np.nanmax(np.append(np.append(had, claimed), 1.0))
     ax.set_xlim(0, largest * 1.3)
     ax.set_xlabel("share of one CPU while it was there, %")
@@ -135,7 +135,7 @@ def longest(ax: Axes, frame: pd.DataFrame, origin_ns: int, most: int = 10) -> No
         names.append(f"{short(row.comm, _NAME_LENGTH)}, CPU {row.cpu}, at {at:.6f} s")
         text = duration(row.wall_ns) + _packets(row.packets)
         _beside(ax, text, left[place], place)
-    _rows(ax, names)
+    label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(left.max(initial=0), 1e-9) * 1.22)
     ax.set_xlabel(f"without running in between, {unit}")
     ax.grid(axis="x")
@@ -164,7 +164,7 @@ def when(ax: Axes, frame: pd.DataFrame, window: tuple[int, int], origin_ns: int)
             for start, end in zip(rows["start_ns"], rows["end_ns"], strict=True)
         ]
         ax.broken_barh(spans, (place - _BAR / 2, _BAR), facecolor=PART["scheduled"], linewidth=0)
-    _rows(ax, [short(name, _NAME_LENGTH) for name in names])
+    label_rows(ax, [short(name, _NAME_LENGTH) for name in names], beyond=0.6)
     ax.set_xlim((start_ns - origin_ns) / divisor, max(end_ns - origin_ns, 1) / divisor)
     ax.set_xlabel(f"time since the capture's start, {unit}")
     ax.grid(axis="x")
@@ -186,19 +186,13 @@ def waited(ax: Axes, displaced: pd.DataFrame, most: int = 6) -> None:
     ax.barh(range(len(values)), lengths, _BAR, **WAITED)
     for place, value in enumerate(values):
         _beside(ax, duration(value), value / divisor, place)
-    _rows(ax, names)
+    label_rows(ax, names, beyond=0.6)
     ax.set_xlim(0, max(largest, 1) / divisor * 1.35)
     ax.set_xlabel(f"waited meanwhile, {unit}")
 
 
 def _beside(ax: Axes, text: str, x: float, row: int) -> None:
     ax.annotate(text, (x, row), xytext=(6, 0), textcoords="offset points", va="center")
-
-
-def _rows(ax: Axes, names: list[str]) -> None:
-    ax.set_yticks(range(len(names)), names)
-    ax.set_ylim(max(len(names), 1) - 0.4, -0.6)
-    ax.tick_params(axis="y", length=0)
 
 
 def _patch(look: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,11 @@ from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, tally, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
-from ...timeline.task import Task, label_of, require_task, rows_of
+from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..question import question
+from .victim import asked_or_chosen, victim_of
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -28,6 +29,7 @@ _UNKNOWN = 0.1
 
 
 @question(
+    inputs=("slices",),
     main_columns=(
         "start_ns",
         "end_ns",
@@ -35,7 +37,7 @@ _UNKNOWN = 0.1
         "stolen_share",
         "stolen_ns",
         "on_cpu_ns",
-    )
+    ),
 )
 def rolling_stolen(
     timeline: Timeline,
@@ -56,10 +58,11 @@ def rolling_stolen(
         From one window's start to the next one's. None: a round width of which the timeline has
         about 120.
     by : {"comm", "tid", "cpu"}, optional
-        None: all tasks together; else a row per window and victim of those that were on a CPU in
-        it.
+        None: the victim's tasks together; else a row per window and comm, tid or CPU of those that
+        were on a CPU in it.
     victim : int or str, optional
-        Only this task, by tid or comm. None: every task.
+        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim), by CPU
+        every task.
 
     Returns
     -------
@@ -74,8 +77,8 @@ def rolling_stolen(
         - stolen_share, stolen_max_share (of on_cpu_ns), stolen_cpu_share, stolen_cpu_max_share (of
           the window, one CPU being 1), unknown_cpu_share (of the window's CPU time, what has no
           known owner);
-        - lived_ns (Int64): how much of it the victim surely was there, of a group the sum over its
-          tasks; NA of all tasks together and without sched_switch.
+        - lifetime_ns (Int64): how much of it the victim surely was there, of a group the sum over
+          its tasks; NA of all tasks together and without sched_switch.
 
     Raises
     ------
@@ -89,18 +92,18 @@ def rolling_stolen(
     Source: sums(step_ns), the steps of a window added up; lives. Windows begin on multiples of
     step_ns on the capture's clock; the first and the last are cut where the timeline is.
     """
-    require_task(timeline, victim)
+    victim = asked_or_chosen(timeline, victim, by)
     step, window = _widths(timeline, window_ns, step_ns)
     keys = [] if by is None else victim_keys(_checked(by))
     if not timeline.duration_ns:
         frame = rolled(_measured(timeline.sums(), by, victim), keys, step, window, (0, 0))
-        return frame.assign(unknown_cpu_share=float("nan"), lived_ns=pd.array([], dtype="Int64"))
+        return frame.assign(unknown_cpu_share=float("nan"), lifetime_ns=pd.array([], dtype="Int64"))
     sums = timeline.sums(step)
     rows = _measured(sums, by, victim)
     edges = (int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"]))
     frame = rolled(rows, keys, step, window, edges)
     frame["unknown_cpu_share"] = unknown_in(sums, frame, step)
-    frame["lived_ns"] = _lived(timeline, frame, keys, victim)
+    frame["lifetime_ns"] = _lived(timeline, frame, keys, victim)
     if timeline.missing["on_cpu"]:
         frame[["on_cpu_ns", "task_ns"]] = pd.NA
         frame[["stolen_share", "stolen_max_share"]] = float("nan")
@@ -230,7 +233,7 @@ def usual(frame: pd.DataFrame) -> pd.DataFrame:
     if not len(frame) or frame["on_cpu_ns"].isna().any():
         return frame
     width = frame["end_ns"] - frame["start_ns"]
-    frame = frame[(frame["lived_ns"] >= width).fillna(True).astype(bool)]
+    frame = frame[(frame["lifetime_ns"] >= width).fillna(True).astype(bool)]
     ran = frame["on_cpu_ns"].astype("int64")
     known = frame["unknown_cpu_share"] < _UNKNOWN
     return frame[known & (ran >= ran[ran > 0].median() / 2)]
@@ -259,7 +262,7 @@ def _of_one(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     frame = answer.frame[answer.frame["stolen_cpu_share"].notna()]
     rows = usual(frame) if answer.options.get("by") is None else frame[:0]
     figures: dict[str, Any] = {
-        "victim": label_of(answer.timeline, answer.options.get("victim")),
+        "victim": label_of(answer.timeline, victim_of(answer)),
         "most": None,
     }
     if len(rows) < 2 or not rows["stolen_cpu_share"].max():

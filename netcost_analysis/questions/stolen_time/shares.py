@@ -11,7 +11,7 @@ from ...timeline.by import By, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
-from ..losses import by_victim, stolen
+from ..losses import by_victim, losses
 from ..question import question
 from .lives import lived_by, twice_of
 
@@ -76,8 +76,8 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     -----
     Source: stolen(), the sums and lives; hardirqs and softirqs for the ticks.
     """
-    losses, keys = stolen(timeline, by), victim_keys(by)
-    frame = losses[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
+    lost, keys = losses(timeline, by).frame, victim_keys(by)
+    frame = lost[["on_cpu_ns", "task_ns", "monitor_ns"]].copy()
     lived = lived_by(timeline, by).reindex(frame.index)
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
     # Nobody has two CPUs at once.
@@ -85,14 +85,14 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     twice = _twice(timeline, lived, keys)
     shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
     shortest, longest = shortest.where(shortest > 0), longest.where(longest > 0)
-    unseen = losses["unknown_max_ns"] - losses["unknown_ns"]
+    unseen = lost["unknown_max_ns"] - lost["unknown_ns"]
     monitor = _float(frame["monitor_ns"]) - twice
     surely = (rows["context"] == "task") | rows["cost_class"].isin(["scheduled", "synchronous"])
     perhaps = (rows["context"] == "unknown") | (rows["cost_class"] == "stolen_or_synchronous")
     own = by_victim(filter(of_its_own, timeline.owned_by(by)), by)
     ran = pd.Series([own.get(one, 0) for one in frame.index], index=frame.index) - twice
     # What nobody recorded is of what it ran itself: no more than that.
-    taken = losses["stolen_unrecorded_ns"].clip(upper=ran)
+    taken = lost["stolen_unrecorded_ns"].clip(upper=ran)
     least = per_victim(rows[surely], keys, frame.index) - twice - taken
     most = per_victim(rows[surely | perhaps], keys, frame.index) - twice
     had, had_most = (_float(known_if(not timeline.missing["on_cpu"], ns)) for ns in (least, most))

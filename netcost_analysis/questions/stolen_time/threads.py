@@ -5,9 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from ...spans import Spans
 from ..batches.kernel_limits import KernelLimits
 from ..batches.softirq_runs import runs_of, stopped_by
-from .waiting import Held, runnable
+from .waiting import held_in, runnable
 
 # ktimers (timers on PREEMPT_RT) and vhost are scheduled as well, but the network's softirqs are not
 # handed over to them; irq threads run what is theirs from the start.
@@ -66,7 +67,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame
     woken = stays[stays["wake_ns"].notna()][["cpu", "tid", "wake_ns", "in_ns"]].astype("int64")
     woken = woken.sort_values("wake_ns", kind="stable")
     _, runs = runs_of(softirqs, hardirqs)
-    names = {"end_ns": "exit_ns", "ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
+    names = {"end_ns": "exit_ns", "wall_ns": "call_ns", "rounds_made": "rounds", "comm": "on_comm"}
     before = runs.rename(columns=names)[["cpu", *names.values()]].astype(
         {"cpu": "int64", "on_comm": object, "call_ns": "Int64", "rounds": "Int64"}
     )
@@ -97,7 +98,7 @@ def wakes_of(stays: pd.DataFrame, softirqs: pd.DataFrame, hardirqs: pd.DataFrame
 
 
 def handovers_of(
-    threads: Gathered, held: Held, limits: KernelLimits
+    threads: Gathered, held: Spans, limits: KernelLimits
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     # The stays of stretches with network work, with the number of theirs (handover), and those
     # stretches.
@@ -110,7 +111,7 @@ def handovers_of(
     stays = parts.reset_index()
     stays = stays.sort_values(["tid", "in_ns"], kind="stable", ignore_index=True)
     spans = stays.rename(columns={"in_ns": "start_ns", "out_ns": "end_ns"})
-    stays["network_ns"] = held.between(spans)
+    stays["network_ns"] = held_in(held, spans)
     same = (stays["tid"] == stays["tid"].shift()) & (stays["cpu"] == stays["cpu"].shift())
     goes_on = same & runnable(stays["prev_state"]).shift(fill_value=False)
     stays["stretch"] = (~goes_on).cumsum()
@@ -134,8 +135,8 @@ def _described(stays: pd.DataFrame, threads: Gathered, limits: KernelLimits) -> 
     frame["stays"] = group.size()
     # Of the first stay alone, and of the last; NA too.
     first = stays.drop_duplicates("handover").set_index("handover")
-    for name in ("wake_ns", "wait_ns"):
-        frame[name] = first[name].astype("Int64")
+    for name, of in (("wake_ns", "wake_ns"), ("wake_delay_ns", "wait_ns")):
+        frame[name] = first[of].astype("Int64")
     state = stays.drop_duplicates("handover", keep="last").set_index("handover")["prev_state"]
     frame["cut"] = (state.isna() | runnable(state)).reindex(frame.index)
     frame["polls"], frame["packets"] = _polled(stays, frame, pd.concat(threads.polls))

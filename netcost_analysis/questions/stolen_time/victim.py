@@ -1,12 +1,15 @@
 # The task that a report is about.
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ...timeline.task import Task, require_task
+from ...errors import ArgumentError
+from ...timeline.by import By
+from ...timeline.task import ALL, Task, require_task
 from ..losses import losses
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline
+    from ..answer import Answer
 
 
 def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | None:
@@ -18,10 +21,38 @@ def choose_victim(timeline: "Timeline", wanted: Task | None = None) -> Task | No
     return recorded_victim(timeline, names) or (names[0] if names else None)
 
 
-def asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
-    # The victim that a question was given, for None the timeline's; AbsentError for no task.
+def asked_or_chosen(timeline: "Timeline", victim: Task | None, by: By | None = None) -> Task | None:
+    # The victim that a question was given, for None the timeline's; None for ALL, and where no task
+    # ran. by: what victims are told apart by; CPUs are all of them. AbsentError for no task.
+    if victim == ALL or (victim is None and by == "cpu"):
+        return None
     require_task(timeline, victim)
     return timeline.victim if victim is None else victim
+
+
+def not_by_cpu(by: By, victim: Task | None) -> None:
+    # For shares of a victim's time, which on one CPU is no victim's.
+    if by == "cpu" and victim not in (None, ALL):
+        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
+
+
+def one_asked_or_chosen(timeline: "Timeline", victim: Task | None) -> Task | None:
+    # The same for what is about one task.
+    if victim == ALL:
+        raise ArgumentError("this is about one task: choose it by comm or tid")
+    return asked_or_chosen(timeline, victim)
+
+
+def asked_or_given(timeline: "Timeline", victim: Task | None) -> Task | None:
+    # The same for what is about all tasks unless the question, or the timeline, was given a victim.
+    given = timeline.given_victim if victim is None else victim
+    return None if given is None else asked_or_chosen(timeline, given)
+
+
+def victim_of(answer: "Answer[Any]") -> Task | None:
+    # Whom an answer is about, None for several.
+    victim, by = answer.options.get("victim"), answer.options.get("by")
+    return asked_or_chosen(answer.timeline, victim, by)
 
 
 def recorded_victim(timeline: "Timeline", names: list[str]) -> str | None:

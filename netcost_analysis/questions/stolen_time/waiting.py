@@ -2,13 +2,13 @@
 # functions of frames.
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
+
+from ...spans import Ints, Spans, columns
 
 # Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
 # 0x1000 in kernels until 4.14 and is 0x100 since.
 _ASLEEP = 0xFF
-Times = npt.NDArray[np.int64]
 
 
 def runnable(prev_state: "pd.Series[int]") -> "pd.Series[bool]":
@@ -18,10 +18,10 @@ def runnable(prev_state: "pd.Series[int]") -> "pd.Series[bool]":
 
 
 def held_of(segments: pd.DataFrame) -> pd.DataFrame:
-    # Stretches in which scheduled network work had a CPU: cpu, tid, start_ns, end_ns (int64).
+    # Stretches in which scheduled network work had a CPU: cpu, start_ns, end_ns (int64).
     work = segments["context"].isin(["task", "softirq", "poll"])
     work &= (segments["cost_class"] == "scheduled") & (segments["is_network"] == "yes")
-    return segments[work][["cpu", "tid", "start_ns", "end_ns"]].astype("int64")
+    return segments[work][["cpu", "start_ns", "end_ns"]].astype("int64")
 
 
 def waits_of(slices: pd.DataFrame) -> pd.DataFrame:
@@ -60,37 +60,12 @@ def moved(waits: pd.DataFrame, migrations: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([rest, parts[list(waits)]], ignore_index=True)
 
 
-class Held:
-    # Running sums of the stretches of held_of, by CPU.
-    def __init__(self, held: pd.DataFrame) -> None:
-        self._by_cpu: dict[int, tuple[Times, Times, Times]] = {}
-        for number, rows in held.sort_values("start_ns", kind="stable").groupby("cpu"):
-            start, end = rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()
-            self._by_cpu[int(str(number))] = (
-                start,
-                end,
-                np.concatenate([[0], np.cumsum(end - start)]),
-            )
-
-    def between(self, spans: pd.DataFrame) -> "pd.Series[int]":
-        # How much of each span (cpu, start_ns, end_ns) was held on its CPU, ns.
-        result = np.zeros(len(spans), dtype="int64")
-        cpus = spans["cpu"].to_numpy()
-        start, end = spans["start_ns"].to_numpy("int64"), spans["end_ns"].to_numpy("int64")
-        for cpu in np.unique(cpus):
-            if int(cpu) in self._by_cpu:
-                rows = cpus == cpu
-                result[rows] = self._until(int(cpu), end[rows]) - self._until(int(cpu), start[rows])
-        return pd.Series(result, index=spans.index, dtype="int64")
-
-    def _until(self, cpu: int, at: Times) -> Times:
-        start, end, before = self._by_cpu[cpu]
-        after = np.searchsorted(start, at, side="left")
-        last = np.maximum(after - 1, 0)
-        return before[after] - np.where(after > 0, np.maximum(end[last] - at, 0), 0)
+def held_in(held: Spans, stretches: pd.DataFrame) -> Ints:
+    # How much of each stretch (cpu, start_ns, end_ns) its CPU was held by work, ns. held: by CPU.
+    return held.within(*columns(stretches, "cpu", "start_ns", "end_ns"))
 
 
-def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Held) -> pd.DataFrame:
+def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Spans) -> pd.DataFrame:
     # Each wait against each stay that it overlaps.
     # stays: cpu, in_ns, out_ns, and handover (a number), of a CPU in order and disjoint.
     # Returns handover, tid, comm, ns: how much of the stay's held time lies in the wait, above 0.
@@ -116,7 +91,7 @@ def displaced_in(stays: pd.DataFrame, waits: pd.DataFrame, held: Held) -> pd.Dat
                 "end_ns": end,
             }
         )
-        pair["ns"] = held.between(pair)
+        pair["ns"] = held_in(held, pair)
         parts.append(pair[pair["ns"] > 0][["handover", "tid", "comm", "ns"]])
     columns = ["handover", "tid", "comm", "ns"]
     every = pd.concat([pd.DataFrame(columns=columns, dtype="int64"), *parts])

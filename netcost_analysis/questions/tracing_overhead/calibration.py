@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...display.templates import as_text, render
+from ...stats.resampling import reach
 from .loads import Compared, compared, load_of
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ...parsers.openssl import SpeedRun
 
 Rates = dict[tuple[str, int], float]
-_CONFIDENCE = 0.95
 _RUNS = ("idle", "idle_traced", "load")
 # The 28 idle pairs of sample-data/hidden-cost, which tracing hardly tells apart, differ by 0.8 % in
 # the median and 1.2 % in the standard deviation: one pair alone may be alike by luck.
@@ -114,11 +114,7 @@ def judged(
     each = 1e9 * seconds / events
     mean = float(lost.mean())
     if len(lost) > 1:
-        # Whoever only counts events would wait a second for it.
-        from scipy import stats
-
-        spread = float(lost.std(ddof=1)) / sqrt(len(lost))
-        width = float(stats.t.ppf((1 + _CONFIDENCE) / 2, len(lost) - 1)) * spread
+        width = reach(len(lost)) * float(lost.std()) / sqrt(len(lost))
     else:
         width = float("inf") if noise is None else max(noise, _LEAST_NOISE)
     less, more = explained(loads)

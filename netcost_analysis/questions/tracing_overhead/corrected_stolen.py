@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...errors import ArgumentError
 from ...timeline.aggregate import of_tasks, within_figures
 from ...timeline.by import By, check_by, victim_keys
-from ...timeline.task import Task, comm_of, require_task, rows_of
+from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
 from ..question import question
+from ..stolen_time.victim import asked_or_chosen, not_by_cpu, victim_of
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
 from .tracing_cost import shared, sources, tallied
@@ -54,7 +54,8 @@ def corrected_stolen(
     by : {"comm", "tid", "cpu", "device"}, optional
         How victims are told apart ("device" is as "comm").
     victim : str or int, optional
-        A comm, or a tid, which makes by "tid". None: every task.
+        A task by tid, which makes by "tid", or comm; ALL for every task. None: the timeline's
+        (Timeline.victim). By CPU there is none but ALL.
 
     Returns
     -------
@@ -82,12 +83,11 @@ def corrected_stolen(
     A softirq's traced time holds the cost of the events within it, so each context's own events are
     taken from it. Source: as tracing_cost().
     """
+    check_by(by)
+    not_by_cpu(by, victim)
+    victim = asked_or_chosen(timeline, victim, by)
     if not isinstance(victim, str | None):
         by = "tid"
-    check_by(by)
-    if victim is not None and by == "cpu":
-        raise ArgumentError("by='cpu' has no victim; choose comm or tid")
-    require_task(timeline, victim)
     cost = chosen(event_cost(timeline.capture))
     events = tallied(counted(timeline, cost), by)
     rows, keys = timeline.tally(by), victim_keys(by)
@@ -158,7 +158,7 @@ class Doubts(NamedTuple):
 
 @corrected_stolen.figures
 def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
-    frame, victim = answer.frame, shown_victim(answer)
+    frame, victim = answer.frame, comm_of(answer.timeline, victim_of(answer))
     own = frame[(frame["comm"] == victim) & frame["figure"].isin(NAMES)] if victim else frame[:0]
     # By tid several tasks may have the name: the first had most.
     own = own.drop_duplicates("figure")
@@ -173,11 +173,3 @@ def doubts(answer: "Answer[pd.DataFrame]") -> Doubts:
         for doubtful, end in (("yes", "cost_low_share"), ("perhaps", "cost_high_share"))
     }
     return Doubts(victim, found["yes"], found["perhaps"])
-
-
-def shown_victim(answer: "Answer[pd.DataFrame]") -> str | None:
-    """Whom the words are about: the victim that was asked for, else that of a report."""
-    if "comm" not in answer.frame.columns:
-        return None
-    asked = answer.options.get("victim")
-    return comm_of(answer.timeline, answer.timeline.victim if asked is None else asked)

@@ -73,8 +73,8 @@ def counted(timeline: "Timeline", cost: "pd.Series[Any]") -> pd.DataFrame:
     slack = int(detail.summary["resolution_ns"] or 1) - 1
     found = events_in(segments, times, each, end_ns, slack)
     owned = segments[_OWNER].assign(ns=segments["end_ns"] - segments["start_ns"], **found)
-    owned["episodes"] = 0
-    totals = ["ns", "episodes", "events", *COSTS]
+    owned["segments"] = 0
+    totals = ["ns", "segments", "events", *COSTS]
     group = owned.groupby(_OWNER, dropna=False, observed=True)[totals]
     frame = group.sum(min_count=1).reset_index()
     if detail is not timeline and detail.duration_ns:

@@ -28,8 +28,8 @@ def event_cost(capture: "Capture") -> pd.DataFrame:
     -------
     pandas.DataFrame
         A row per source: source, event_ns (Int64, NA where the source gives a range only),
-        event_low_ns, event_high_ns (Int64), events (Int64, how many it rests on, NA where not
-        counted), cpu (Int64, the one on which it was measured, NA where it is of none), usable
+        event_low_ns, event_high_ns (Int64), measured_events (Int64, how many it rests on, NA where
+        not counted), cpu (Int64, the one on which it was measured, NA where it is of none), usable
         (False where a calibration cannot tell the cost from none, its runs had different loads, or
         it is none that an event can have), why (how it was got, or why it is of no use).
         tracing_cost() takes the first usable row.
@@ -50,7 +50,7 @@ def event_cost(capture: "Capture") -> pd.DataFrame:
         _row("published", None, *PUBLISHED_NS, None, True, "TRACEPOINT_BENCHMARK, hot and cold")
     )
     frame = pd.DataFrame(rows)
-    return frame.astype(dict.fromkeys((*_COLUMNS, "events", "cpu"), "Int64"))
+    return frame.astype(dict.fromkeys((*_COLUMNS, "measured_events", "cpu"), "Int64"))
 
 
 def chosen(costs: pd.DataFrame) -> "pd.Series[Any]":
@@ -72,7 +72,7 @@ def _row(
     return {
         "source": source,
         **dict(zip(_COLUMNS, given, strict=True)),
-        "events": events,
+        "measured_events": events,
         "cpu": cpu,
         "usable": usable,
         "why": why,

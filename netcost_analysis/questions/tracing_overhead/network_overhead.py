@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from ...timeline.task import Task
+from ...timeline.task import Task, comm_of
 from ...timeline.timeline import Timeline
 from ..question import question
-from .corrected_stolen import corrected_stolen, shown_victim
+from ..stolen_time.victim import victim_of
+from .corrected_stolen import corrected_stolen
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -28,7 +29,7 @@ def network_overhead(timeline: Timeline, victim: Task | None = None) -> pd.DataF
     timeline : Timeline
         The window and the CPUs in question.
     victim : str or int, optional
-        A comm or a tid. None: every task.
+        A task by tid or comm; ALL for every task. None: the timeline's (Timeline.victim).
 
     Returns
     -------
@@ -66,8 +67,8 @@ class Beside(NamedTuple):
 
 @network_overhead.figures
 def beside(answer: "Answer[pd.DataFrame]") -> Beside:
-    rows, victim = answer.frame, shown_victim(answer)
-    own = rows[rows["comm"] == victim]
+    victim = comm_of(answer.timeline, victim_of(answer))
+    own = answer.frame[answer.frame["comm"] == victim]
     if not len(own):
         return Beside("no", False, 0, 0.0)
     row = own.iloc[0]

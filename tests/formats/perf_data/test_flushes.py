@@ -50,7 +50,7 @@ def same(one: Answer, other: Answer) -> None:
     assert one.displaced == other.displaced
     assert one.tables == other.tables
     assert one.irqs == other.irqs
-    columns = (*SUM_KEY, "comm", "name", "episodes")
+    columns = (*SUM_KEY, "comm", "name", "segments")
     assert by(one.sums, columns, ns) == by(other.sums, columns, ns)
 
 

@@ -78,7 +78,7 @@ def test_a_folder_does_not_say_how_many_cpus_the_host_had(tmp_path: Path) -> Non
     # So who went to sleep may have ended elsewhere.
     life = lifetimes(capture.timeline()).loc["openssl"]
     assert life[["lifetime_ns", "lifetime_max_ns"]].tolist() == [1_000, 4_000]
-    assert life[["asleep_ns", "unknown_ns"]].tolist() == [0, 3_000]
+    assert life[["asleep_ns", "unaccounted_ns"]].tolist() == [0, 3_000]
 
 
 # Version 6 counts its CPUs, those without data too; version 7 where it has the option.

@@ -80,6 +80,24 @@ def test_sizes_by_device_cpu_and_budget() -> None:
     assert table["packets"].sum() == 64 + 126 + 16
 
 
+def test_sizes_by_device() -> None:
+    told = polls(
+        (0, 0, 10, "eth0", 64, 64, 10, 1),
+        (1, 10, 15, "eth0", 64, 64, 5, 1),
+        (1, 15, 18, "eth0", 1, 64, 3, 1),
+        (1, 20, 21, "eth1", 1, 64, 1, 2),
+    )
+    table = sizes_of(counted_polls.step(None, told), "device")
+    assert table["cpu"].isna().all()
+    assert table[["device", "work", "polls", "ns"]].to_numpy().tolist() == [
+        ["eth0", 1, 1, 3],
+        ["eth0", 64, 2, 15],
+        ["eth1", 1, 1, 1],
+    ]
+    assert table["polls_share"].tolist() == pytest.approx([1 / 3, 2 / 3, 1])
+    assert table["trap"].tolist() == [None, "full", None]
+
+
 def test_ordinary_sizes_are_no_trap() -> None:
     assert sizes((0, 0, 9, "eth0", 5, 64, 9, 1))["trap"].isna().all()
 
@@ -130,7 +148,7 @@ def test_who_has_no_limits_has_no_squeezes() -> None:
     table = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits()), [0])
     assert table["squeezes_low"].isna().all()
     assert table["by_budget"].isna().all()
-    assert table["net_rx"].tolist() == [1]
+    assert table["with_polls"].tolist() == [1]
     half = by_cpu(squeezed((0, 0, 100, 200, 400, 7), limits=KernelLimits(netdev_budget=300)), [0])
     assert half["by_budget"].tolist() == [1]
 

@@ -12,6 +12,7 @@ from netcost_analysis.questions.devices import device_cost, device_time
 from netcost_analysis.questions.network import network_cost
 from netcost_analysis.questions.network_words import network_words
 from netcost_analysis.questions.stolen_time import cost_classes, rolling_stolen
+from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import duration
 from support.host import ROOT, SAMPLES
 from support.kept import kept
@@ -65,7 +66,7 @@ def test_coverages_by_hand(tmp_path: Path) -> None:
     assert got.owned_share == pytest.approx(1)
     assert got.timed_share == 1
     assert got.of_cpus["lost_ns"].tolist() == [0, 400]
-    assert got.of_cpus["unknown_ns"].tolist() == [0, 400]
+    assert got.of_cpus["unowned_ns"].tolist() == [0, 400]
     assert got.of_cpus["packets"].tolist() == [3, 0]
     assert (line.recorded, line.owned) == (got.recorded_share, got.owned_share)
     without = tuple(one for one in t.FORMATS if one is not t.NAPI_POLL)
@@ -123,11 +124,11 @@ def test_every_table_has_the_same_time_without_an_owner(tmp_path: Path) -> None:
     line = netcost_analysis.open_capture(written(tmp_path, *two())).timeline()
     assert line.unknown_cpu_share == 0.2
     assert network_cost(line).unknown_cpu_share == 0.2
-    halves = rolling_stolen(line, 500, 500)
+    halves = rolling_stolen(line, 500, 500, victim=ALL)
     assert halves["unknown_cpu_share"].tolist() == pytest.approx([0.05, 0.35])
     devices = device_time(line)
     assert devices["cpu"].unique().tolist() == [0]
-    assert devices["unknown_cpu_share"].unique().tolist() == [0]
+    assert devices["unknown_share"].unique().tolist() == [0]
     # A device's own row is of all CPUs.
     assert device_cost(line)["unknown_cpu_share"].tolist() == [0.2]
 

@@ -56,6 +56,6 @@ def test_switches_that_the_counter_has_are_missing_in_the_chain() -> None:
 
 def test_of_a_large_recording_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     path = SAMPLES / "stolen-time-top.netcost.tar.zst"
-    whole = stolen(netcost.open_capture(path).timeline())
+    whole = stolen(netcost.open_capture(path).timeline()).victims
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 2_000)
-    pd.testing.assert_frame_equal(whole, stolen(netcost.open_capture(path).timeline()))
+    pd.testing.assert_frame_equal(whole, stolen(netcost.open_capture(path).timeline()).victims)

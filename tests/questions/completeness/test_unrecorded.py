@@ -14,6 +14,7 @@ from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.stolen_time import effective_share
 from netcost_analysis.questions.tracing_overhead import corrected_stolen
+from netcost_analysis.timeline.task import ALL
 from support.counted_beside import beside
 from support.device_bundles import bundle
 from support.host import SAMPLES
@@ -27,11 +28,11 @@ from support.unrecorded import COUNT, LENGTHS, SILENT, opened, robbed
 
 
 def test_the_truth_lies_in_the_range(tmp_path: Path) -> None:
-    whole = stolen(opened(tmp_path / "whole", robbed(), robbed(1, UDPSINK)))
+    whole = stolen(opened(tmp_path / "whole", robbed(), robbed(1, UDPSINK))).victims
     truth = whole.loc["openssl"]
     assert truth["stolen_ns"] == truth["stolen_max_ns"] == 20 * 200 + sum(LENGTHS)
     line = opened(tmp_path / "part", robbed(silent=SILENT), robbed(1, UDPSINK))
-    got = stolen(line)
+    got = stolen(line).victims
     part = got.loc["openssl"]
     # The figure without a range, which was all there was, is too low.
     for figure in ("stolen", "stolen_network"):
@@ -49,7 +50,7 @@ def test_the_truth_lies_in_the_range(tmp_path: Path) -> None:
 def test_what_is_missing_on_an_idle_cpu_costs_the_other_nothing(tmp_path: Path) -> None:
     line = opened(tmp_path, robbed(), robbed(1, h.idle(1), SILENT))
     assert completeness(line.capture).verdict == "misses 25 % of NET_RX on CPU 1"
-    got = stolen(line)
+    got = stolen(line).victims
     assert not got["stolen_unrecorded_ns"].any()
     assert "5 NET_RX on CPU 1" in note_of(line)[0]
     # In a timeline of the other CPU there is nothing to say.
@@ -60,7 +61,7 @@ def test_no_more_than_the_task_ran(tmp_path: Path) -> None:
     # 200 are missing: more time than the task had.
     counted = {("NET_RX", 0): COUNT + 200}
     line = opened(tmp_path, robbed(), softirqs=counted)
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == row["task_ns"]
     assert row["stolen_max_ns"] == row["on_cpu_ns"]
     assert row["stolen_max_share"] == 1
@@ -75,7 +76,7 @@ def test_what_it_ran_itself_is_the_range_that_goes_with_it(tmp_path: Path) -> No
     assert " – " in told
     assert told in repr(matrix)
     assert told in line.ask.stolen_time.ledger()._repr_html_()
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     assert (row["task_min_ns"], row["task_ns"]) == (low, high)
     assert told in line.ask.stolen_time.headline(victim="openssl").words
 
@@ -84,7 +85,7 @@ def test_of_two_vectors_the_networks_comes_first(tmp_path: Path) -> None:
     counted = {("NET_RX", 0): COUNT + 2, ("RCU", 0): 200}
     rcu = cpu(1, h.SoftirqEntry(100, RCU), h.SoftirqExit(1_100, RCU), h.Waking(95_000, UDPSINK))
     line = opened(tmp_path, robbed(), rcu, softirqs=counted)
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     assert row["stolen_network_max_ns"] == row["stolen_network_ns"] + 2 * 1_400
     assert row["stolen_max_ns"] == row["on_cpu_ns"]
     lost = ledger(line).max_ns.loc["openssl"]
@@ -100,13 +101,13 @@ def test_how_long_what_nobody_saw_may_have_been(tmp_path: Path, elsewhere: int, 
         1, h.SoftirqEntry(100, elsewhere), h.SoftirqExit(800, elsewhere), h.Waking(95_000, UDPSINK)
     )
     line = opened(tmp_path, robbed(), other, softirqs={("NET_RX", 0): COUNT, ("TIMER", 0): 3})
-    assert stolen(line).loc["openssl", "stolen_unrecorded_ns"] == 3 * each
+    assert stolen(line).victims.loc["openssl", "stolen_unrecorded_ns"] == 3 * each
 
 
 def test_counters_that_grew_outside_only_leave_the_figures_alone(tmp_path: Path) -> None:
     # Two fewer than recorded: those while the counters were read may be in them or not.
     line = opened(tmp_path, robbed(), softirqs={("NET_RX", 0): COUNT})
-    assert not stolen(line)["stolen_unrecorded_ns"].any()
+    assert not stolen(line).victims["stolen_unrecorded_ns"].any()
     assert note_of(line) == []
 
 
@@ -114,9 +115,9 @@ def test_a_part_of_the_recording_knows_the_longest_of_all(tmp_path: Path) -> Non
     line = opened(tmp_path, robbed(silent=SILENT))
     # Of 10 to 14 us: one softirq, of 1.1 us, and the task has 2.6 us.
     part = line.capture.timeline(start_s=10e-6, end_s=14e-6)
-    row = stolen(part).loc["openssl"]
+    row = stolen(part).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == row["task_ns"] < 5 * 1_400
-    assert stolen(line).loc["openssl", "stolen_unrecorded_ns"] == 5 * 1_400
+    assert stolen(line).victims.loc["openssl", "stolen_unrecorded_ns"] == 5 * 1_400
 
 
 def test_without_switches_all_the_time_is_the_limit(tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_without_switches_all_the_time_is_the_limit(tmp_path: Path) -> None:
     manifest |= {"window": {"start_ns": 0, "end_ns": 95_000}}
     files = beside(2, softirqs={("NET_RX", 0): COUNT + 3}) | {"manifest.json": manifest}
     made = bundle(tmp_path, files, robbed(), formats=t.IRQ_FORMATS)
-    row = stolen(netcost.open_capture(made.path).timeline()).loc["openssl"]
+    row = stolen(netcost.open_capture(made.path).timeline()).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == 3 * 1_400
 
 
@@ -133,7 +134,7 @@ def test_without_switches_all_the_time_is_the_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sample", ["veth-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_every_answer_has_the_same_range(sample: str, by: Any) -> None:
     line = kept(sample).timeline()
-    losses = stolen(line, by)
+    losses = stolen(line, by).victims
     assert losses["stolen_unrecorded_ns"].any()
     parts = ["stolen_ns", "stolen_or_synchronous_ns", "stolen_unrecorded_ns"]
     assert losses["stolen_max_ns"].equals(losses[parts].sum(axis=1))
@@ -142,7 +143,7 @@ def test_every_answer_has_the_same_range(sample: str, by: Any) -> None:
     matrix = ledger(line, by)
     sums = matrix.max_ns.sum(axis=1)
     assert sums.equals(losses["stolen_max_ns"].reindex(sums.index).astype("int64"))
-    corrected = corrected_stolen(line, by)
+    corrected = corrected_stolen(line, by, ALL)
     some = corrected[corrected["figure"] == "stolen_network_max_ns"]
     known = losses.loc[losses["stolen_network_max_ns"] > 0, "stolen_network_max_ns"]
     assert sorted(some["ns"]) == sorted(known)
@@ -175,9 +176,9 @@ def test_what_has_no_range_says_that_it_is_a_lower_end(
 
 def test_counts_of_a_cpu_have_an_upper_end() -> None:
     line = kept("veth-stolen-time").timeline()
-    for table in (squeezes(line).by_cpu, rps_dispatch(line)):
+    for table, name in ((squeezes(line).by_cpu, "with_polls"), (rps_dispatch(line), "net_rx")):
         table = table.set_index("cpu")
-        assert (table["net_rx_max"] - table["net_rx"]).to_dict() == {0: 0, 1: 42}
+        assert (table[f"{name}_max"] - table[name]).to_dict() == {0: 0, 1: 42}
 
 
 # Two of five timers are seen; of interrupts whose events were not recorded no count says anything.
@@ -189,7 +190,7 @@ def test_vectors_are_missing_only_where_they_were_recorded(tmp_path: Path, recor
     formats = tuple(one for one in t.FORMATS if recorded or one not in t.VECTOR_FORMATS)
     made = bundle(tmp_path, counters, told, formats=formats)
     line = netcost.open_capture(made.path).timeline()
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     assert row["stolen_unrecorded_ns"] == (3 * 700 if recorded else 0)
     assert row["stolen_network_max_ns"] == 0
     lost = ledger(line).max_ns.loc["openssl"]
@@ -200,7 +201,7 @@ def test_vectors_are_missing_only_where_they_were_recorded(tmp_path: Path, recor
 # The pinned victim of a recording made here with perf: what is missing there is a thousandth.
 def test_the_victims_range_is_narrow_in_a_sample() -> None:
     line = kept("veth-stolen-time").timeline()
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     assert 0 < row["stolen_unrecorded_ns"] < 0.01 * row["on_cpu_ns"]
 
 

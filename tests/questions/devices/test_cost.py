@@ -48,7 +48,7 @@ def test_time_and_packets_are_of_one_stretch(tmp_path: Path) -> None:
     timeline = made(tmp_path, **{"samples/net_dev": counted(2900, 5, 0) + counted(5900, 35, 10)})
     rows = device_cost(timeline).set_index("device")
     eth0 = rows.loc["eth0"]
-    assert (eth0["start_ns"], eth0["end_ns"], eth0["window_error_ns"]) == (2900, 5900, 0)
+    assert (eth0["start_ns"], eth0["end_ns"], eth0["interval_error_ns"]) == (2900, 5900, 0)
     assert (eth0["hardirq_ns"], eth0["poll_ns"], eth0["ns"]) == (300, 1200, 1500)
     assert (eth0["packets"], eth0["rx_packets"], eth0["tx_packets"]) == (30, 30, 10)
     assert eth0["cpu_share"] == 0.5
@@ -203,7 +203,7 @@ def test_a_nics_packets_lie_between_what_was_polled(sample: Path) -> None:
     assert 0 < least <= grown["rx_packets"] <= most
     row = device_cost(capture.timeline()).set_index("device").loc["eth0"]
     rate = row["rx_packets"] / (row["end_ns"] - row["start_ns"])
-    assert abs(row["packets"] - row["rx_packets"]) <= rate * row["window_error_ns"]
+    assert abs(row["packets"] - row["rx_packets"]) <= rate * row["interval_error_ns"]
 
 
 # Read at 2900 and 5900: 30 packets in three polls that were seen, 40 counted; so the polls of ten

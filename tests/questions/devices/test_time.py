@@ -82,7 +82,7 @@ def test_a_device_is_its_interrupts_and_polls(tmp_path: Path) -> None:
     # From the first event to the last, 100 to 400.
     assert eth0["cpu_share"] == pytest.approx(49 / 300)
     assert eth0["interrupts_per_s"] == pytest.approx(1e9 / 300)
-    assert eth0["unknown_cpu_share"] == 0
+    assert eth0["unknown_share"] == 0
 
 
 def test_what_no_device_can_be_charged_with_has_rows_of_its_own(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_nothing_happened(tmp_path: Path) -> None:
         answer.plot()
 
 
-# 100 irq: lost at 120 ... 180. What is unknown is in unknown_cpu_share.
+# 100 irq: lost at 120 ... 180. What is unknown is in unknown_share.
 def test_a_loss_shows_as_coverage(tmp_path: Path) -> None:
     made = timeline(
         tmp_path,
@@ -196,7 +196,7 @@ def test_a_loss_shows_as_coverage(tmp_path: Path) -> None:
     row = device_time(made).iloc[0]
     unknown = int((made.coverage["end_ns"] - made.coverage["start_ns"]).sum())
     assert unknown > 0
-    assert row["unknown_cpu_share"] == pytest.approx(unknown / made.duration_ns)
+    assert row["unknown_share"] == pytest.approx(unknown / made.duration_ns)
     assert row["interrupts"] == 2
 
 

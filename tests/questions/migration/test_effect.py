@@ -12,7 +12,6 @@ from netcost_analysis.questions.migration.lives import Counts as Occurrences
 from netcost_analysis.questions.migration.lives import lives_from
 from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
 from netcost_analysis.questions.migration.migration_verdict import judged
-from netcost_analysis.spans import Spans, merged
 from support.perfdata import Attr, Counts, FinishedRound, Sample, SampleType, Where, write_file
 from support.perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE
 
@@ -190,16 +189,6 @@ def test_causes_add_up() -> None:
     run = rows[rows["measure"] == "run"].set_index("cause")
     for column in ("migrations", "studied", "left_out_edge"):
         assert run.loc["all", column] == run.loc[["balance", "wake-up"], column].sum()
-
-
-def test_spans_within_stretches() -> None:
-    spans = Spans(np.array([1, 1, 2]), np.array([10, 30, 5]), np.array([20, 40, 50]))
-    asked = np.array([1, 1, 1, 1, 2, 3])
-    starts = np.array([0, 15, 12, 21, 0, 0])
-    ends = np.array([100, 35, 18, 29, 10, 99])
-    assert spans.within(asked, starts, ends).tolist() == [20, 10, 6, 0, 5, 0]
-    gaps = merged(pd.DataFrame({"start_ns": [5, 0, 30], "end_ns": [10, 20, 40]}))
-    assert gaps.within(np.zeros(1, int), np.zeros(1, int), np.full(1, 100)).tolist() == [30]
 
 
 # Two hardware events of which each sample stands for so many: before the migration at 1,000 it does

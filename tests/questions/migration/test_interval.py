@@ -9,9 +9,9 @@ import netcost_analysis as netcost
 from netcost_analysis.questions.migration import migrations
 from netcost_analysis.questions.migration.interval import Compared, interval
 from netcost_analysis.questions.migration.lives import Lives, lives_from, lives_of
-from netcost_analysis.questions.migration.matching import Flags
 from netcost_analysis.questions.migration.migration_effect import migration_effect_from, wakes_of
 from netcost_analysis.questions.migration.migration_verdict import Verdict, judged
+from netcost_analysis.spans import Flags
 from support.host import ROOT
 
 LOCAL = ROOT / "sample-data" / "local-migrations.netcost.tar.zst"

@@ -177,7 +177,7 @@ def test_a_timeline_without_a_cpu_has_no_effect() -> None:
     assert len(migrations(part)) > 0
     # Nor is known when a task slept, or how much of what it sent is this CPU's.
     both = client_and_server(part)
-    assert both["asleep_ns"].isna().all()
+    assert both["asleep_between_ns"].isna().all()
     assert both["sent_bytes"].isna().all()
     assert (both["sent_packets"] < 9_850).all()
     assert "how long it slept is not known" in part.ask.processes.client_and_server().words

@@ -54,23 +54,25 @@ def drawn(path: Path, *formats: object) -> analysis.Timeline:
 
 @pytest.mark.parametrize("by", ["comm", "tid", "device"])
 def test_own_traffic_that_came_by_rps_is_told_apart(tmp_path: Path, by: Any) -> None:
-    frame = stolen(drawn(tmp_path, SK_DATA_READY), by=by).reset_index().set_index("comm")
+    found = stolen(drawn(tmp_path, SK_DATA_READY), by=by)
+    frame = found.victims.reset_index().set_index("comm")
     robbed = frame.loc["udpsink"]
-    assert robbed["stolen_softirq_NET_RX_ns"] == 800
+    softirqs = found.by_softirq.set_index(["comm", "action"])["stolen_max_ns"]
+    assert softirqs["udpsink", "NET_RX"] == 800
     assert (robbed["stolen_own_ns"], robbed["stolen_own_max_ns"]) == (500, 600)
     assert frame.loc["openssl", ["stolen_own_ns", "stolen_own_max_ns"]].tolist() == [0, 0]
 
 
 # Of a CPU: whoever was current, and its own packets.
 def test_own_traffic_of_a_cpus_tasks(tmp_path: Path) -> None:
-    frame = stolen(drawn(tmp_path, SK_DATA_READY), by="cpu")
+    frame = stolen(drawn(tmp_path, SK_DATA_READY), by="cpu").victims
     assert frame.loc[0, ["stolen_own_ns", "stolen_own_max_ns"]].tolist() == [500, 600]
 
 
 def test_without_sockets_and_packets_nothing_is_said_of_owners(
     tmp_path: Path, netcost: Netcost
 ) -> None:
-    frame = stolen(drawn(tmp_path))
+    frame = stolen(drawn(tmp_path)).victims
     assert frame[["stolen_own_ns", "stolen_own_max_ns"]].isna().all(axis=None)
     assert "of it own" not in netcost("stolen", str(tmp_path / "perf.data")).out
 

@@ -73,7 +73,7 @@ def test_endpoints_of_which_little_is_known(ax: Axes) -> None:
             "task_ns": [300, 100],
             "network_softirq_ns": [150, 0],
             "waited_ns": [pd.NA, 50],
-            "asleep_ns": [pd.NA, pd.NA],
+            "asleep_between_ns": [pd.NA, pd.NA],
         }
     )
     plots.endpoints(ax, frame, 1_000)

@@ -152,11 +152,11 @@ def test_client_and_server(tmp_path: Path) -> None:
     assert client["on_cpu_ns"] == made.duration_ns
     assert client["network_softirq_ns"] == client["owned_ns"] == 2_000
     assert client["task_ns"] == made.duration_ns - 2_000
-    assert (client["asleep_ns"], client["waited_ns"]) == (0, 0)
+    assert (client["asleep_between_ns"], client["waited_ns"]) == (0, 0)
     assert (server["tid"], server["on_cpu_ns"], server["waited_ns"]) == (OPENSSL.tid, 4_000, 400)
     assert (server["network_softirq_ns"], server["switches"], server["voluntary"]) == (0, 20, 20)
     # From its first wake-up at 1,060 to its last switch-out at 20,280.
-    assert server["asleep_ns"] == 20_280 - 1_060 - 4_000 - 400
+    assert server["asleep_between_ns"] == 20_280 - 1_060 - 4_000 - 400
     # No packet was traced, and no load said what it sent.
     assert ends["sent_packets"].isna().all()
     assert ends["softirq_ns_per_packet"].isna().all()
@@ -318,4 +318,4 @@ def test_a_wait_counts_as_far_as_it_lies_in_the_window(tmp_path: Path) -> None:
     ends = client_and_server(made.capture.timeline(4e-7, None), "openssl", "udpsink")
     assert ends["waited_ns"].tolist() == [300, 0]
     assert ends["on_cpu_ns"].tolist() == [300, 300]
-    assert ends["asleep_ns"].tolist() == [0, 0]
+    assert ends["asleep_between_ns"].tolist() == [0, 0]

@@ -11,6 +11,7 @@ import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.stolen_time import episodes
+from netcost_analysis.timeline.task import ALL
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -22,7 +23,8 @@ from support.told import NET_RX, OPENSSL, RCU, UDPSINK
 def found(path: Path, *cpus: Cpu, **options: object) -> netcost.Episodes:
     known = tuple(one.first_task for one in cpus)
     file = recording(*cpus, known=known).write(path / "perf.data")
-    return episodes(netcost.open_capture(file).timeline(), **options)  # type: ignore[arg-type]
+    line = netcost.open_capture(file).timeline()
+    return episodes(line, **{"victim": ALL, **options})  # type: ignore[arg-type]
 
 
 # openssl | irq 32 |  | NET_RX: poll eth0 | NET_RX |  | RCU | openssl ......... | irq 32 | openssl
@@ -116,9 +118,9 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("sample", ["nic-stolen-time", "stolen-time-top.netcost.tar.zst"])
 def test_in_pieces_it_is_the_same(sample: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = episodes(netcost.open_capture(SAMPLES / sample).timeline())
+    whole = episodes(netcost.open_capture(SAMPLES / sample).timeline(), ALL)
     monkeypatch.setattr(inputs, "_MOST_SEGMENTS", 1_900)
-    pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline())
+    pieces = episodes(netcost.open_capture(SAMPLES / sample).timeline(), ALL)
     pd.testing.assert_frame_equal(whole.episodes, pieces.episodes)
     pd.testing.assert_frame_equal(whole.parts, pieces.parts)
     assert whole.total == pieces.total > 1_000
@@ -129,7 +131,7 @@ def test_parts_add_up(sample: str) -> None:
     timeline = kept(sample).timeline()
     got = episodes(timeline, "openssl", most=10**6)
     assert got.total == len(got.episodes)
-    losses = stolen(timeline).loc["openssl"]
+    losses = stolen(timeline).victims.loc["openssl"]
     assert got.episodes["stolen_ns"].sum() == losses["stolen_ns"]
     # What was not recorded is in no episode.
     seen = losses["stolen_max_ns"] - losses["stolen_unrecorded_ns"]

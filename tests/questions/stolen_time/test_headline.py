@@ -23,7 +23,7 @@ def timeline(request: pytest.FixtureRequest) -> netcost.Timeline:
 
 
 def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -> None:
-    losses = questions.losses.stolen(timeline)
+    losses = questions.losses.stolen(timeline).victims
     assert len(losses) > 10
     for victim, row in losses.iterrows():
         parts = parts_of(timeline, str(victim)).set_index("part")["ns"]
@@ -48,7 +48,7 @@ def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None
 # What the picture over time stacks: a partition of each bin, and of the whole.
 def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
     bins = rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
-    row = questions.losses.stolen(timeline).loc["openssl"]
+    row = questions.losses.stolen(timeline).victims.loc["openssl"]
     kinds = bins[list(KIND_COLUMNS.values())]
     assert (kinds.sum(axis=1) == bins["stolen_max_ns"]).all()
     rest = bins[["task_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"]].sum(axis=1)
@@ -58,7 +58,7 @@ def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
 
 
 def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
-    row = questions.losses.stolen(timeline).loc["openssl"]
+    row = questions.losses.stolen(timeline).victims.loc["openssl"]
     thieves = by_thief(questions.stolen_time.thieves(timeline, victim="openssl"))
     found = timeline.ask.stolen_time.headline()
     head, told = found.figures["beyond"], found.figures["row"]

@@ -79,7 +79,7 @@ def test_a_life_by_hand(tmp_path: Path) -> None:
         # From wakeup_new to its first stay, preempted, and from being woken.
         "waited_others_ns": 90 + 300 + 50,
         "asleep_ns": 10 + 200,
-        "unknown_ns": 0,
+        "unaccounted_ns": 0,
     }
     # Of its life, not of a window in which it was not there for more than half.
     assert effective_share(line).loc["openssl", "effective_share"] == 1_200 / 1_900
@@ -140,7 +140,7 @@ def test_without_events_of_tasks_that_begin_and_end(tmp_path: Path) -> None:
     row = got.loc["openssl"]
     # It was there from its first stay on, at the latest.
     assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_800, 2_000, 2_000]
-    assert row["unknown_ns"] == 200
+    assert row["unaccounted_ns"] == 200
     share = effective_share(timeline(tmp_path, cpu(0, *lived(), task=MAKE), formats=formats))
     ends = share.loc["openssl", ["effective_share", "effective_max_share"]].tolist()
     assert ends == [1_200 / 2_000, 1_200 / 1_800]
@@ -161,7 +161,7 @@ def test_who_sleeps_is_there_where_it_would_have_been_seen(
     row = lifetimes(line).loc["openssl"]
     assert row[["lifetime_ns", "lifetime_max_ns"]].tolist() == [least, 4_000]
     asleep = 2_500 if least == 4_000 else 0
-    assert row[["asleep_ns", "unknown_ns"]].tolist() == [asleep, 2_500 - asleep]
+    assert row[["asleep_ns", "unaccounted_ns"]].tolist() == [asleep, 2_500 - asleep]
 
 
 # openssl 0..1000 |idle 1000..1500|                (9 lost) LOST 3000 |idle ... openssl 3500..4000
@@ -183,15 +183,15 @@ def lost() -> Cpu:
 
 def test_what_may_have_been_its_time_is_its_upper_bound(tmp_path: Path) -> None:
     line = timeline(tmp_path, lost())
-    row = stolen(line).loc["openssl"]
+    row = stolen(line).victims.loc["openssl"]
     unknown = int(line.sums().loc[line.sums()["tid"].isna(), "ns"].sum())
     assert unknown >= 1_500
     assert row[["unknown_ns", "unknown_max_ns"]].tolist() == [0, unknown]
-    assert lifetimes(line).loc["openssl", "unknown_ns"] == unknown
+    assert lifetimes(line).loc["openssl", "unaccounted_ns"] == unknown
     shares = effective_share(line).loc["openssl"]
     assert shares["effective_share"] == 1_500 / 4_000
     assert shares["effective_max_share"] == (1_500 + unknown) / 4_000
-    assert stolen(line, by="cpu").loc[0, "unknown_max_ns"] == unknown
+    assert stolen(line, by="cpu").victims.loc[0, "unknown_max_ns"] == unknown
 
 
 # A number that is given away again is another task's; its life before is over.
@@ -239,11 +239,11 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
         ),
         cpu(1, h.Waking(200, MAKE), h.Waking(1_000, MAKE), task=OPENSSL),
     )
-    assert stolen(line).loc["openssl", "on_cpu_ns"] == 1_100
+    assert stolen(line).victims.loc["openssl", "on_cpu_ns"] == 1_100
     for by in ("comm", "tid"):
         row = lifetimes(line, by).reset_index("comm").query("comm == 'openssl'").iloc[0]
         assert row[["lifetime_ns", "lifetime_max_ns", "absent_ns"]].tolist() == [1_000, 1_000, 0]
-        assert row[["own_ns", "unknown_ns"]].tolist() == [1_000, 0]
+        assert row[["own_ns", "unaccounted_ns"]].tolist() == [1_000, 0]
         shares = effective_share(line, by).reset_index("comm").query("comm == 'openssl'").iloc[0]
         assert shares["effective_share"] == shares["effective_max_share"] == 1
 
@@ -252,9 +252,9 @@ def test_one_that_is_on_two_cpus_at_once_lives_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid"])
 def test_a_life_closes(name: str, by: str) -> None:
     line = kept(name).timeline()
-    got, losses = lifetimes(line, by), stolen(line, by)
+    got, losses = lifetimes(line, by), stolen(line, by).victims
     assert (got >= 0).all().all()
-    assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
+    assert (got[[*KNOWN, "unaccounted_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
     assert (got["lifetime_ns"] <= got["lifetime_max_ns"]).all()
     # Of a time in which nobody knows whether it was there nothing is known.
     assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
@@ -278,7 +278,7 @@ def test_windows_close_too(name: str) -> None:
     for ends in ((None, half), (half, None)):
         got = lifetimes(capture.timeline(*ends))
         assert (got >= 0).all().all()
-        assert (got[[*KNOWN, "unknown_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
+        assert (got[[*KNOWN, "unaccounted_ns"]].sum(axis=1) == got["lifetime_max_ns"]).all()
         assert (got[list(KNOWN)].sum(axis=1) <= got["lifetime_ns"]).all()
 
 
@@ -290,7 +290,7 @@ def test_what_top_shows_is_one_figure(name: str) -> None:
     row = effective_share(capture.timeline()).loc["openssl"]
     assert row["monitor_share"] == row["monitor_max_share"] == shown
     # And it is what the trace says of its lifetime, to what its counter resolves.
-    losses = stolen(capture.timeline()).loc["openssl"]
+    losses = stolen(capture.timeline()).victims.loc["openssl"]
     lifetime = lifetimes(capture.timeline()).loc["openssl", "lifetime_ns"]
     assert losses["monitor_ns"] / lifetime == pytest.approx(shown, abs=0.03)
 

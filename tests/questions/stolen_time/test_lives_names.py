@@ -131,7 +131,7 @@ def test_a_wake_up_and_a_stay_that_were_lost(tmp_path: Path, name: str) -> None:
         to_make(1_500, name, "X"),
         nothing(2_000),
     )
-    columns = ["lifetime_ns", "lifetime_max_ns", "asleep_ns", "waited_others_ns", "unknown_ns"]
+    columns = ["lifetime_ns", "lifetime_max_ns", "asleep_ns", "waited_others_ns", "unaccounted_ns"]
     found = lifetimes(line, "tid").loc[5][columns]
     if name == "sh":
         assert found.loc["sh"].tolist() == [1_400, 1_400, 100 + 300, 100 + 100, 600]
@@ -166,9 +166,9 @@ def test_a_name_may_have_been_there_unseen(tmp_path: Path) -> None:
         nothing(900),
         nothing(2_000),
     )
-    unknown = stolen(line).loc["sh", "unknown_max_ns"]
+    unknown = stolen(line).victims.loc["sh", "unknown_max_ns"]
     assert unknown == int(line.sums().query("context == 'unknown'")["ns"].sum()) > 0
-    assert stolen(line, "tid").loc[(5, "sh"), "unknown_max_ns"] == 0
+    assert stolen(line, "tid").victims.loc[(5, "sh"), "unknown_max_ns"] == 0
 
 
 # make |(fork and first stay of 5 lost) LOST|make wake-up|make| sh, executes cat, exits |make
@@ -193,7 +193,7 @@ def test_a_stay_of_two_names_after_a_loss(tmp_path: Path) -> None:
     assert found["lifetime_ns"].sum() == 100
     # As sh it may have been there from the start on, and waited for 100.
     assert found.loc["sh", "lifetime_max_ns"] == 1_500 - found.loc["cat", "lifetime_ns"]
-    assert found.loc["sh", "unknown_ns"] >= 800 + 100
+    assert found.loc["sh", "unaccounted_ns"] >= 800 + 100
     assert (found["lifetime_max_ns"] <= 1_500).all()
 
 
@@ -220,7 +220,7 @@ def test_who_executes_a_program_was_displaced_under_the_name_before(tmp_path: Pa
         to_make(1_310, "cat"),
         nothing(2_000),
     )
-    lost = stolen(line)["displaced_ns"]
+    lost = stolen(line).victims["displaced_ns"]
     lost = lost[lost > 0].to_dict()
     assert sorted(lost) == ["make", "sh"]
     found = handovers(line).displaced.set_index("comm")["ns"]

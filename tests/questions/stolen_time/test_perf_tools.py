@@ -79,5 +79,5 @@ def test_network_softirqs_take_as_long_by_perf_kwork(top: netcost.Timeline) -> N
 def test_displaced_is_the_ledgers_task_by_task(name: str, cpus: list[int] | None) -> None:
     line = kept(name).timeline(cpus=cpus)
     found = handovers(line).displaced.groupby("tid")["ns"].sum()
-    known = stolen(line, by="tid")["displaced_ns"].groupby("tid").sum()
+    known = stolen(line, by="tid").victims["displaced_ns"].groupby("tid").sum()
     assert found.to_dict() == {tid: ns for tid, ns in known.items() if ns}

@@ -20,6 +20,7 @@ from netcost_analysis.questions.stolen_time import (
 )
 from netcost_analysis.questions.stolen_time.rolling import largest_change, spread, unknown_in, usual
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
+from netcost_analysis.timeline.task import ALL
 from support.host import SAMPLES
 from support.kept import kept
 from support.perfdata import Cpu, cpu, recording
@@ -29,10 +30,10 @@ from support.printed import printed
 from support.timelines import timeline
 from support.told import IDLE, KSOFTIRQD, NET_RX, OPENSSL, UDPSINK
 
-ALL = ["nic-stolen-time", "stolen-time-top.netcost.tar.zst", "veth-stolen-time"]
+BUNDLES = ["nic-stolen-time", "stolen-time-top.netcost.tar.zst", "veth-stolen-time"]
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(scope="module", params=BUNDLES)
 def sample(request: pytest.FixtureRequest) -> netcost.Timeline:
     return kept(request.param).timeline()
 
@@ -62,7 +63,7 @@ def test_windows_roll(tmp_path: Path) -> None:
     line = timeline(tmp_path, told())
     origin = line.summary["start_ns"]
     assert origin % 100 == 0
-    got = rolling_stolen(line, window_ns=200, step_ns=100)
+    got = rolling_stolen(line, window_ns=200, step_ns=100, victim=ALL)
     assert (got["start_ns"] - origin).tolist() == [0, 100, 200]
     assert (got["end_ns"] - origin).tolist() == [200, 300, 400]
     assert got["on_cpu_ns"].tolist() == [200, 200, 200]
@@ -80,7 +81,7 @@ def test_windows_roll(tmp_path: Path) -> None:
     one = rolling_stolen(line, 200, 100, victim="openssl")
     assert one["on_cpu_ns"].tolist() == [200, 200, 160]
     assert one["stolen_share"].tolist() == pytest.approx([0.35, 0.1, 0.125])
-    by = rolling_stolen(line, 200, 100, by="comm").set_index(["comm", "start_ns"])
+    by = rolling_stolen(line, 200, 100, by="comm", victim=ALL).set_index(["comm", "start_ns"])
     assert by.loc[("udpsink", origin + 200), "on_cpu_ns"] == 40
     change = largest_change(got)
     assert change is not None
@@ -90,7 +91,7 @@ def test_windows_roll(tmp_path: Path) -> None:
 # What is unknown from 100 to 200 is half of the windows that hold it.
 def test_windows_say_how_much_is_known(tmp_path: Path) -> None:
     line = timeline(tmp_path, told())
-    assert rolling_stolen(line, 200, 100)["unknown_cpu_share"].tolist() == [
+    assert rolling_stolen(line, 200, 100, victim=ALL)["unknown_cpu_share"].tolist() == [
         0.0,
         0.0,
         0.0,
@@ -98,16 +99,16 @@ def test_windows_say_how_much_is_known(tmp_path: Path) -> None:
     sums = line.sums(100).copy()
     hole = (sums["bin_ns"] == sums["bin_ns"].min() + 100) & (sums["context"] == "task")
     sums.loc[hole, "context"] = "unknown"
-    frame = rolling_stolen(line, 200, 100)
+    frame = rolling_stolen(line, 200, 100, victim=ALL)
     assert unknown_in(sums, frame, 100).tolist() == [0.5, 0.5, 0.0]
 
 
 def test_windows_are_cut_where_the_timeline_is(tmp_path: Path) -> None:
     line = timeline(tmp_path, told(5))
-    got = rolling_stolen(line, window_ns=300, step_ns=300)
+    got = rolling_stolen(line, window_ns=300, step_ns=300, victim=ALL)
     assert (got["end_ns"] - got["start_ns"]).tolist() == [295, 100]
     assert got["on_cpu_ns"].tolist() == [295, 100]
-    long = rolling_stolen(line, window_ns=9_000, step_ns=3_000)
+    long = rolling_stolen(line, window_ns=9_000, step_ns=3_000, victim=ALL)
     assert (long["end_ns"] - long["start_ns"]).tolist() == [395]
 
 
@@ -128,7 +129,7 @@ def test_the_spread_is_of_windows_that_can_be_compared() -> None:
             "start_ns": [100 * number for number in range(13)],
             "end_ns": [100 * number + 100 for number in range(13)],
             "on_cpu_ns": pd.array([100] * 12 + [40], dtype="Int64"),
-            "lived_ns": pd.array([100] * 12 + [40], dtype="Int64"),
+            "lifetime_ns": pd.array([100] * 12 + [40], dtype="Int64"),
             "unknown_cpu_share": [0.0] * 11 + [0.5, 0.0],
             "stolen_max_share": [number / 1000 for number in range(11)] + [0.9, 0.9],
         }
@@ -155,15 +156,15 @@ def test_windows_without_switches(tmp_path: Path) -> None:
 
 def test_windows_of_one_step_add_up(sample: netcost.Timeline) -> None:
     width = 7_000_000
-    losses = stolen(sample)
-    got = rolling_stolen(sample, width, width, by="comm").groupby("comm")
+    losses = stolen(sample).victims
+    got = rolling_stolen(sample, width, width, by="comm", victim=ALL).groupby("comm")
     for name in ("on_cpu_ns", "task_ns", "stolen_ns", "stolen_max_ns", "unknown_ns"):
         summed = got[name].sum()
         # When softirqs ran that were not recorded nobody knows: they are in no window.
         unseen = losses["stolen_unrecorded_ns"] if name == "stolen_max_ns" else 0
         assert summed.to_dict() == (losses[name] - unseen).loc[summed.index].to_dict()
-    wide = rolling_stolen(sample, 5 * width, width)
-    steps = rolling_stolen(sample, width, width)["stolen_ns"].to_numpy()
+    wide = rolling_stolen(sample, 5 * width, width, victim=ALL)
+    steps = rolling_stolen(sample, width, width, victim=ALL)["stolen_ns"].to_numpy()
     assert wide["stolen_ns"].tolist() == [steps[at : at + 5].sum() for at in range(len(wide))]
     assert wide["end_ns"].iloc[-1] == sample.summary["end_ns"]
 
@@ -221,7 +222,7 @@ def test_classes_partition_all_time(sample: netcost.Timeline, by: str) -> None:
 
 def test_classes_are_stolens(sample: netcost.Timeline) -> None:
     got = cost_classes(sample)
-    losses = stolen(sample)
+    losses = stolen(sample).victims
     wide = got.pivot_table(index="comm", columns="cost_class", values="ns", aggfunc="sum")
     wide = wide.reindex(losses.index).fillna(0)
     for name in ("stolen", "synchronous", "scheduled", "displaced"):
@@ -233,7 +234,7 @@ def test_classes_are_stolens(sample: netcost.Timeline) -> None:
 
 
 def test_thieves_add_up(sample: netcost.Timeline) -> None:
-    got, losses = thieves(sample), stolen(sample)
+    got, losses = thieves(sample, victim=ALL), stolen(sample).victims
     totals = got.groupby("comm")[["stolen_ns", "stolen_max_ns"]].sum()
     some = losses.loc[totals.index]
     assert totals["stolen_ns"].tolist() == some["stolen_ns"].tolist()
@@ -408,7 +409,7 @@ def test_what_a_task_sends_itself_it_had(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "kernel_config").write_text("CONFIG_TICK_CPU_ACCOUNTING=y\n")
     line = netcost.open_capture(tmp_path).timeline()
-    losses = stolen(line).loc["openssl"]
+    losses = stolen(line).victims.loc["openssl"]
     assert losses[["task_ns", "synchronous_ns"]].tolist() == [650, 150]
     assert losses["stolen_or_synchronous_ns"] == 100
     got = effective_share(line).loc["openssl"]
@@ -442,7 +443,7 @@ def test_ticks_and_what_they_interrupt(tmp_path: Path) -> None:
     assert got.loc["openssl", ["ticks", "softirq_ticks"]].tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("name", ALL[1:])
+@pytest.mark.parametrize("name", BUNDLES[1:])
 def test_ticks_are_those_that_perf_prints(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     line = netcost.open_capture(SAMPLES / name).timeline()
     got = effective_share(line, by="tid")

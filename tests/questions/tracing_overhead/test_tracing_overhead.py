@@ -21,6 +21,7 @@ from netcost_analysis.questions.tracing_overhead import (
 from netcost_analysis.questions.tracing_overhead.calibration import judged
 from netcost_analysis.questions.tracing_overhead.counts import events_in
 from netcost_analysis.timeline import timeline as timelines
+from netcost_analysis.timeline.task import ALL
 from netcost_analysis.units import duration, share
 from support.host import SAMPLES
 from support.kept import kept
@@ -79,7 +80,7 @@ def test_events_cost_the_time_after_them(tmp_path: Path) -> None:
 def test_what_is_left_without_them(tmp_path: Path) -> None:
     line = bundle(tmp_path / "b", CHECKED.format(200)).timeline()
     got = corrected_stolen(line).set_index("figure")
-    losses = questions.losses.stolen(line).loc["openssl"]
+    losses = questions.losses.stolen(line).victims.loc["openssl"]
     for figure, row in got.iterrows():
         assert row["ns"] == losses[str(figure)]
     # irq entry and raise: 200 of 500 ns... the softirq's entry: 200 of 1,400.
@@ -131,7 +132,7 @@ def test_coarse_times_never_cost_more_than_there_is(tmp_path: Path) -> None:
     for by in ("cpu", "comm"):
         costs = tracing_cost(line, by)  # type: ignore[arg-type]
         assert (costs["cost_high_share"].dropna() <= 1).all()
-    got = corrected_stolen(line)
+    got = corrected_stolen(line, victim=ALL)
     assert len(got)
     assert (got["cost_high_share"] <= 1).all()
     assert (got["corrected_low_ns"] >= 0).all()
@@ -241,7 +242,7 @@ def test_a_calibration_of_one_block_size(tmp_path: Path) -> None:
     load, idle, published = (row for _, row in event_cost(capture).iterrows())
     # 5 % of a CPU, give or take the idle pair's 1.5, for 7 events in 90 us.
     each = 90_000 / 7
-    assert (load["source"], load["events"]) == ("calibration, load", 7)
+    assert (load["source"], load["measured_events"]) == ("calibration, load", 7)
     assert load["event_ns"] == round(0.05 * each)
     # The readings take half a millisecond each: so much the rates may differ by, of 40 %.
     slack = 0.4 * 0.001
@@ -339,7 +340,7 @@ def test_a_price_for_another_cpu_is_an_extrapolation(tmp_path: Path) -> None:
         0: "calibration, load",
         1: "calibration, load of CPU 0, extrapolated",
     }
-    figures = corrected_stolen(line).groupby("comm")["source"].unique()
+    figures = corrected_stolen(line, victim=ALL).groupby("comm")["source"].unique()
     assert figures["openssl"].tolist() == ["calibration, load"]
     assert figures["udpsink"].tolist() == ["calibration, load of CPU 0, extrapolated"]
     answer = line.ask.tracing_overhead.tracing_cost()
@@ -381,7 +382,9 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
     assert by_cpu.sum() == sum(line.capture.info["events"].values())
     by_tid = tracing_cost(line, by="tid")["events"].groupby("tid").sum()
     [tid] = [
-        tid for tid, comm in questions.losses.stolen(line, by="tid").index if comm == "openssl"
+        tid
+        for tid, comm in questions.losses.stolen(line, by="tid").victims.index
+        if comm == "openssl"
     ][:1]
     # The event of a switch is of the task that leaves, and its cost of the one that comes.
     theirs = Counter(tid for _, _, tid, *_ in lines)[tid]
@@ -391,8 +394,8 @@ def test_events_are_those_that_perf_prints(name: str) -> None:
 @pytest.mark.parametrize("by", ["comm", "tid", "cpu", "device"])
 def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
     line = kept("stolen-time-top.netcost.tar.zst").timeline()
-    got = corrected_stolen(line, by)  # type: ignore[arg-type]
-    losses = questions.losses.stolen(line, by)  # type: ignore[arg-type]
+    got = corrected_stolen(line, by, ALL)  # type: ignore[arg-type]
+    losses = questions.losses.stolen(line, by).victims  # type: ignore[arg-type]
     keys = [name for name in ("cpu", "tid", "comm") if name in losses.index.names]
     for figure, rows in got.groupby("figure"):
         known = losses[str(figure)]
@@ -408,8 +411,7 @@ def test_figures_are_stolens_and_bounds_are_in_order(by: str) -> None:
 def test_a_result_that_is_much_tracing_is_warned_of() -> None:
     # 88,000 events a second on openssl: at 0.3 us each a sixth of what they measure.
     line = kept("veth-stolen-time").timeline()
-    got = corrected_stolen(line)
-    own = got[got["comm"] == "openssl"].set_index("figure")
+    own = corrected_stolen(line, victim="openssl").set_index("figure")
     assert own.loc["stolen_ns", "doubtful"] == "yes"
     assert own.loc["task_ns", "doubtful"] == "perhaps"
     overhead = line.ask.tracing_overhead
@@ -431,8 +433,7 @@ def test_a_result_that_is_much_tracing_is_warned_of() -> None:
 # Its interrupts are perhaps network, and none surely.
 def test_what_may_be_network_is_told_of_where_nothing_surely_is() -> None:
     line = kept("local-migrations.netcost.tar.zst").timeline()
-    got = corrected_stolen(line)
-    own = got[got["comm"] == "openssl"].set_index("figure")
+    own = corrected_stolen(line, victim="openssl").set_index("figure")
     assert "stolen_network_ns" not in own.index
     least = share(own.loc["stolen_network_max_ns", "cost_low_share"])
     beside = said(line.ask.tracing_overhead.network_overhead(victim="openssl"))
@@ -456,7 +457,7 @@ def test_a_result_with_little_tracing_in_it_is_not_warned_of() -> None:
 def test_a_victim_is_a_name_or_a_tid() -> None:
     line = kept("veth-stolen-time").timeline()
     overhead = line.ask.tracing_overhead
-    whole = corrected_stolen(line, by="tid")
+    whole = corrected_stolen(line, "tid", ALL)
     tid = int(whole.loc[whole["comm"] == "openssl", "tid"].iloc[0])
     own = overhead.corrected_stolen(victim=tid)
     assert set(own.frame["tid"]) == {tid}

@@ -1,0 +1,1 @@
+"""Intervals, fits and quantiles: pure functions of arrays, each once."""
