@@ -1,4 +1,4 @@
-# netcost report: the notebook on a capture, as one HTML file.
+# netcost report: the notebook on a capture, as one HTML file or as Markdown.
 
 from pathlib import Path
 
@@ -10,9 +10,13 @@ from .main import capture_arguments, json_option, opened, output_option, print_j
 _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[report]'"
 
 
-@click.command("report", short_help="Write the report as one HTML file.")
+@click.command("report", short_help="Write the report as one HTML or Markdown file.")
 @capture_arguments
-@output_option(".html", ".htm", required=True, help="The HTML file to write.")
+@output_option(
+    *(".html", ".htm", ".md"),
+    required=True,
+    help="The file to write: HTML, or for .md Markdown without pictures.",
+)
 @click.option(
     "--notebook",
     metavar="NAME",
@@ -37,7 +41,7 @@ def command(
     code: bool,
     as_json: bool,
 ) -> None:
-    """Write the report on a capture, as one HTML file that needs nothing else."""
+    """Write the report on a capture: one HTML file that needs nothing else, or Markdown."""
     from ..capture.experiment import is_experiment, open_experiment
     from ..report.report import NotebookError, find_notebook, is_ours, write_report
 

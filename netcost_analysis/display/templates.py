@@ -48,6 +48,12 @@ def code(value: Any) -> Markdown:
     return Markdown(f"{fence}{gap}{text}{gap}{fence}")
 
 
+def fenced(text: str) -> Markdown:
+    """Lines as a block of code, behind a fence that is longer than any in them."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return Markdown(f"{fence}\n{text}\n{fence}")
+
+
 def _one_line(value: Any) -> str:
     return printable(_NEWLINES.sub(" ", str(value)))
 

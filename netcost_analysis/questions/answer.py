@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .._native import CaptureError
 from ..display.figures import figures
-from ..display.templates import as_html, as_text, escaped, render
+from ..display.templates import as_html, as_text, escaped, fenced, render
 from ..errors import AbsentError, ArgumentError, no_such
 from ..schema import typed
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..capture.bundle import Bundle
     from ..capture.capture import Capture
+    from ..display.tables import Table
     from ..timeline.timeline import Timeline
     from .ask import Ask
     from .completeness.coverages import Coverages
@@ -264,18 +265,35 @@ class Answer(Generic[Result]):
             picture.draw(ax, self, **panel)
         return figure
 
-    def _table_html(self) -> str:
-        shown = self.question.rows
-        if not shown or self.refusal is not None or not len(self.frame):
-            return ""
-        if self.question.table_of is not None:
-            return self.question.table_of(self)
+    @property
+    def _has_table(self) -> bool:
+        return bool(self.question.rows and self.refusal is None and len(self.frame))
+
+    @cached_property
+    def _table(self) -> "Table":
+        # As many rows as a page shows, of the columns that it shows.
         frame, main = self.frame, self.question.main_columns
         if main:
             frame = frame[[name for name in main if name in frame.columns]]
-        text = figures(frame, self.start_ns, shown, shares=self.question.shares).html()
-        more = len(frame) - len(frame[:shown])
-        return text + (f"<p>{more:,} more.</p>" if more else "")
+        return figures(frame, self.start_ns, self.question.rows, shares=self.question.shares)
+
+    def _more(self) -> str:
+        more = max(len(self.frame) - self.question.rows, 0)
+        return f"{more:,} more." if more else ""
+
+    def _table_html(self) -> str:
+        if not self._has_table:
+            return ""
+        if self.question.table_of is not None:
+            return self.question.table_of(self)
+        more = self._more()
+        return self._table.html() + (f"<p>{more}</p>" if more else "")
+
+    def _table_markdown(self) -> str:
+        if not self._has_table:
+            return ""
+        more = self._more()
+        return fenced(self._table.text()) + (f"\n\n{more}" if more else "")
 
     def _repr_html_(self) -> str:
         return _shown(as_html(self.words)) + self._table_html()
@@ -283,17 +301,18 @@ class Answer(Generic[Result]):
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        def show(html: str, text: str) -> None:
+        def show(html: str, markdown: str, text: str) -> None:
             if html:
-                found = {"text/html": _shown(html), "text/plain": text}
+                found = {"text/html": _shown(html), "text/markdown": markdown, "text/plain": text}
                 display(found, raw=True)  # type: ignore[no-untyped-call]
 
-        show(as_html(self.words), as_text(self.words))
+        show(as_html(self.words), self.words, as_text(self.words))
         if self.refusal is None:
             for picture in self.question.pictures.values():
                 for panel in picture.panels(self):
                     self._show(picture, dict(panel))
-        show(self._table_html(), "" if self.refusal else str(self.frame))
+        text = "" if self.refusal else str(self.frame)
+        show(self._table_html(), self._table_markdown(), text)
 
     def _show(self, picture: "Picture", panel: dict[str, Any]) -> None:
         import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-# A notebook executed on a capture, as one HTML file that needs nothing else.
+# A notebook executed on a capture, as one HTML file that needs nothing else, or as Markdown.
 
 import os
 import re
@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from .._native import CaptureError
+from ..display.templates import code, fenced
 from ..errors import REFUSALS, bug, line_of
 from ..files import replacing
 from ..progress import progress
@@ -66,17 +67,20 @@ def write_report(
     """Execute a notebook on a capture and export it.
 
     notebook: an .ipynb with a cell tagged "parameters" that sets path. capture: what
-    open_capture takes, from the working directory. output: the HTML file, written whole or not at
-    all. with_code: keep the code cells. parameters: further ones to set, as victim, the task the
-    report is about; None leaves one to the notebook. Raises NotebookError when a cell does, or the
-    notebook has no such parameter; CaptureError where a cell asked for what netcost refuses;
-    OSError when a file cannot be read or written.
+    open_capture takes, from the working directory. output: the HTML file, or one ending in .md for
+    Markdown without pictures, written whole or not at all. with_code: keep the code cells.
+    parameters: further ones to set, as victim, the task the report is about; None leaves one to the
+    notebook. Raises NotebookError when a cell does, or the notebook has no such parameter;
+    CaptureError where a cell asked for what netcost refuses; OSError when a file cannot be read or
+    written.
     """
     book = _read(notebook)
     chosen = {name: value for name, value in (parameters or {}).items() if value is not None}
     ours = is_ours(notebook)
     _set_parameters(book, {"path": capture, **chosen}, notebook.name)
-    # What writes the page takes long to import; the kernel has the time.
+    # What writes the page takes long to import; the kernel has the time. What both import comes
+    # first: two threads in one circle of imports see half of each other's modules.
+    import_module("nbclient")
     with ThreadPoolExecutor(1) as beside:
         beside.submit(import_module, "nbconvert")
         execute(book, os.getcwd(), ours=ours)
@@ -85,7 +89,8 @@ def write_report(
     words += ["--notebook", short] if short != DEFAULT else []
     for name, value in chosen.items():
         words += [f"--{name}", str(value)]
-    page = _page(book, title=_title(book, notebook), command=shlex.join(words), with_code=with_code)
+    write = _text if Path(output).suffix == ".md" else _page
+    page = write(book, title=_title(book, notebook), command=shlex.join(words), with_code=with_code)
     with replacing(output) as draft:
         draft.write_text(page, encoding="utf-8")
 
@@ -196,21 +201,43 @@ def _title(book: Any, notebook: Path) -> str:
 
 
 def _page(book: Any, title: str, command: str, with_code: bool) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
     from nbconvert import HTMLExporter
 
-    try:
-        release = version("netcost-analysis")
-    except PackageNotFoundError:
-        release = "(not installed)"
-    exporter = HTMLExporter(
-        extra_template_basedirs=[str(Path(__file__).parent)],
-        template_name="page",
-        exclude_input=not with_code,
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        embed_images=True,
-    )
-    words = {"title": title, "release": release, "command": command}
+    exporter = HTMLExporter(**_settings("page", with_code), embed_images=True)
+    words = {"title": title, "release": _release(), "command": command}
     return str(exporter.from_notebook_node(book, words)[0])
+
+
+def _text(book: Any, title: str, command: str, with_code: bool) -> str:
+    from nbconvert import MarkdownExporter
+    from traitlets.config import Config
+
+    # Pictures before a text that stands in for one: its template leaves them out.
+    kinds = ["text/markdown", "image/svg+xml", "image/png", "image/jpeg"]
+    exporter = MarkdownExporter(
+        **_settings("text", with_code),
+        filters={"code": code, "fenced": fenced},
+        config=Config({"NbConvertBase": {"display_data_priority": [*kinds, "text/plain"]}}),
+    )
+    words = {"title": title, "release": _release(), "command": command}
+    text = str(exporter.from_notebook_node(book, words)[0])
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _settings(template: str, with_code: bool) -> dict[str, Any]:
+    return {
+        "extra_template_basedirs": [str(Path(__file__).parent)],
+        "template_name": template,
+        "exclude_input": not with_code,
+        "exclude_input_prompt": True,
+        "exclude_output_prompt": True,
+    }
+
+
+def _release() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("netcost-analysis")
+    except PackageNotFoundError:
+        return "(not installed)"

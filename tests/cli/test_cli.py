@@ -186,7 +186,7 @@ def test_bad_input_is_one_line_and_exit_1(
         ["events", "x", "y", "-o", "out.txt"],
         ["report", "x"],
         ["report", "-", "-o", "x.html"],
-        ["report", "x", "-o", "x.md"],
+        ["report", "x", "-o", "x.pdf"],
         ["report", "x", "-o", "x"],
         ["info", "x", "--nonsense"],
     ],
@@ -251,7 +251,7 @@ def test_what_a_name_does_not_say_is_not_written(
     monkeypatch.chdir(tmp_path)
     tables = ".parquet or .csv"
     for words, known in (
-        (("report", path, "-o", "x.md"), ".html or .htm"),
+        (("report", path, "-o", "x.pdf"), ".html or .htm or .md"),
         (("ask", "stolen", path, "-o", "x.html"), tables),
         (("events", path, "napi:napi_poll", "-o", "x.html"), tables),
     ):

@@ -99,6 +99,25 @@ def test_a_picture_of_any_device_can_be_asked_for() -> None:
     plt.close("all")
 
 
+@pytest.mark.parametrize("name", ["thieves", "poll_sizes", "poll_costs", "interfaces"])
+def test_an_answer_is_shown_as_markdown_too(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.display", lambda what, **_: shown.append(what))
+    answer = kept(NIC).ask(name)
+    answer._ipython_display_()
+    texts = [one["text/markdown"] for one in shown if "text/markdown" in one]
+    assert len(texts) == sum("text/html" in one for one in shown)
+    assert (answer.words in texts) == bool(answer.words)
+    assert len(texts) == bool(answer.words) + bool(answer._table_html())
+    if answer._table_html():
+        asked = answer.question.main_columns or tuple(answer.frame)
+        main = [one for one in asked if one in answer.frame]
+        header, *rows = texts[-1].splitlines()[1:]
+        assert header.startswith(main[0].replace("_", " ").removesuffix(" ns"))
+        assert texts[-1].startswith("```")
+        assert len(rows) >= min(len(answer.frame), answer.question.rows)
+
+
 def test_a_capture_and_its_whole_timeline_answer_alike() -> None:
     capture = netcost.open_capture(ROOT / "sample-data" / NIC)
     of_capture = capture.ask.batches.softirq_sizes().frame

@@ -48,6 +48,28 @@ def test_one_page_with_the_pictures_inside(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
 
 
+def test_markdown_has_words_and_tables_and_no_pictures(tmp_path: Path) -> None:
+    shown = (
+        "from IPython.display import display\n"
+        "display({'text/html': '<b>H</b>', 'text/markdown': '**M**', 'text/plain': 'P'}, raw=True)"
+    )
+    book = notebook(tmp_path, PICTURE, shown, "print('```\\n<capture>', path)", "{'html': 'no'}")
+    text = tmp_path / "report.md"
+    write_report(book, "a`b", str(text))
+    assert re.sub("netcost .*?: ", "netcost 1: ", text.read_text()) == (
+        "# Stolen time of <someone>\n\n**M**\n\n````\n```\n<capture> a`b\n\n````\n\n"
+        "```\n{'html': 'no'}\n```\n\n---\n\n"
+        f"netcost 1: `` netcost report 'a`b' --notebook {book} ``\n"
+    )
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.md"]
+    write_report(book, "x", str(text), with_code=True)
+    assert "```python\nprint('```" in text.read_text()
+    before = text.read_bytes()
+    with pytest.raises(NotebookError):
+        write_report(notebook(tmp_path, "raise ValueError('no such thing')"), "x", str(text))
+    assert text.read_bytes() == before
+
+
 def test_code_is_kept_when_asked_for(tmp_path: Path) -> None:
     page = tmp_path / "report.html"
     write_report(notebook(tmp_path, "answer = 6 * 7"), "x", str(page), with_code=True)
@@ -77,6 +99,8 @@ def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -
     assert "<pre>5000\n</pre>" in page.read_text()
     assert netcost(*words).code == 0
     assert "<pre>1000\n</pre>" in page.read_text()
+    assert netcost(*words, "-o", str(page.with_suffix(".md"))).code == 0
+    assert "```\n1000\n\n```" in page.with_suffix(".md").read_text()
     notebook(tmp_path, told)
     run = netcost(*words, "--buffer", "other")
     assert (run.code, run.err) == (1, "netcost: book.ipynb has no parameter buffer\n")
