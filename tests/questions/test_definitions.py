@@ -48,10 +48,13 @@ def names_in(question: str, result: Any) -> set[str]:
             columns = [frame.columns.name] if frame.columns.name else list(frame.columns)
             found |= {str(one) for one in [*columns, *frame.index.names] if one is not None}
             found |= {f"{question}.{name}"} if name else set()
+        elif part is None and column(f"{question}.{name}"):
+            found.add(f"{question}.{name}")
         elif list(named := parts(part)) == [""]:
             found.add(name)
         else:
             found |= {f"{question}.{name}", *named}
+            found |= {one for of in named.values() if hasattr(of, "_asdict") for one in of._asdict()}
     return found
 
 
@@ -87,7 +90,7 @@ def test_answers_have_the_declared_columns_in_their_types() -> None:
             answer = ask(name)
             if answer.refusal is None:
                 assert_typed(answer)
-                found |= names_in(name, answer.result)
+                found |= names_in(name, answer.parts)
     assert {one.name for one in map(column, found) if one} == set(columns())
 
 
