@@ -31,7 +31,7 @@ from .questions.batches import NetRxTotals as NetRxTotals
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import Coverages as Coverages
 from .questions.ledger import Ledger as Ledger
-from .questions.network import NetworkCost as NetworkCost
+from .questions.network_cost import NetworkCost as NetworkCost
 from .questions.stolen_time import Episodes as Episodes
 from .questions.stolen_time import Example as Example
 from .questions.stolen_time import Handovers as Handovers

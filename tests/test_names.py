@@ -5,7 +5,7 @@ import pkgutil
 
 import netcost_analysis
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 
 
 def test_every_public_name_is_there() -> None:

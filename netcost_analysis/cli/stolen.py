@@ -15,7 +15,7 @@ from .table import by_importance, left_out, say, show, wide_option
 if TYPE_CHECKING:
     from ..capture.accounting import Accounting
     from ..display.tables import Table
-    from ..questions.losses import Loss
+    from ..questions.stolen import Loss
     from ..timeline.timeline import Timeline
 
 _ROWS = 12
@@ -42,9 +42,9 @@ def command(
     from ..display.tables import NO_TASK, label, window_text
     from ..questions.completeness.unrecorded import note_of
     from ..questions.completeness.words import quick_verdict
-    from ..questions.losses import Loss, loss_of, losses
-    from ..questions.network import network_cost
+    from ..questions.network_cost import network_cost
     from ..questions.network_words import network_words
+    from ..questions.stolen import Loss, loss_of, losses
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
@@ -135,7 +135,7 @@ def _show_life(timeline: "Timeline", victim: Task) -> None:
 
 def _overview(victims: "list[Loss]", nobodys_ns: int) -> "Table":
     from ..display.tables import Table
-    from ..questions.losses import together
+    from ..questions.stolen import together
 
     first, rest = victims[:_ROWS], [one.row for one in victims[_ROWS:]]
     rows = [[one.comm, *_cells(one.row)] for one in first]
@@ -185,7 +185,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _detail(loss: "Loss", regime: "Accounting | None") -> "Table":
     from ..display.tables import Table, between, share_between
-    from ..questions.losses import share_of, shares_of
+    from ..questions.stolen import share_of, shares_of
 
     row = loss.row
     shares = shares_of(row)

@@ -51,7 +51,7 @@ def waits_of(timeline: "Timeline", victim: Task | None) -> list[dict[str, Any]] 
 
 def _network(timeline: "Timeline") -> dict[str, Any]:
     from ..display.tables import plain
-    from ..questions.network import network_cost
+    from ..questions.network_cost import network_cost
 
     cost = network_cost(timeline)
     cpus = [{"cpu": cpu, **vars(one)} for cpu, one in cost.by_cpu.items()]

@@ -5,9 +5,9 @@ from . import batches as batches
 from . import completeness as completeness
 from . import devices as devices
 from . import ledger as ledger
-from . import losses as losses
 from . import migration as migration
-from . import network as network
+from . import network_cost as network_cost
 from . import processes as processes
+from . import stolen as stolen
 from . import stolen_time as stolen_time
 from . import tracing_overhead as tracing_overhead

@@ -16,12 +16,12 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
-from netcost_analysis.questions.losses import Stolen
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
-from netcost_analysis.questions.network import NetworkCost
+from netcost_analysis.questions.network_cost import NetworkCost
+from netcost_analysis.questions.stolen import Stolen
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.example import Example
-from netcost_analysis.questions.stolen_time.ksoftirqd import Handovers
+from netcost_analysis.questions.stolen_time.handovers import Handovers
 from pandas import DataFrame
 
 from .answer import Answer

@@ -9,8 +9,8 @@ from ..timeline.by import By, check_by
 from ..timeline.task import comm_of
 from ..timeline.timeline import Timeline
 from .lives import everywhere
-from .losses import by_victim, losses
 from .question import question
+from .stolen import by_victim, losses
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from ..display.tables import between, share_between
 from ..units import duration, plural, share, were
 
 if TYPE_CHECKING:
-    from .network import NetworkCost
+    from .network_cost import NetworkCost
 
 _NAMED = 4
 SOFTIRQS = ("irq:softirq_entry", "irq:softirq_exit")

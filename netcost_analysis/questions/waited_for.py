@@ -9,8 +9,8 @@ from ..timeline.by import By, check_by, victim_keys
 from ..timeline.task import comm_of
 from ..timeline.timeline import Timeline
 from . import inputs
-from .losses import share_of
 from .question import question
+from .stolen import share_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import netcost_analysis as package
 from netcost_analysis.display.figures import figures
 from netcost_analysis.questions.accounting import estimates
 from netcost_analysis.questions.ask import Ask, questions
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support.host import ROOT
 from support.run_cli import Netcost
 

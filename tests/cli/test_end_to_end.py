@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support.host import ROOT
 from support.perfdata import cpu, recording
 from support.perfdata import happenings as h

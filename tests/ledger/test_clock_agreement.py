@@ -10,7 +10,7 @@ import pytest
 
 import netcost_analysis
 from netcost_analysis._native import Capture
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support.native_tables import Answer, assert_conserved
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h

@@ -10,7 +10,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions.devices import device_lines
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support.device_bundles import bundle, link, net_dev
 from support.native_tables import Answer
 from support.perfdata import Cpu, Recording, cpu

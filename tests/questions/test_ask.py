@@ -348,4 +348,4 @@ def test_what_takes_no_window_says_so() -> None:
 def test_help_is_of_the_question() -> None:
     method = kept(NIC).ask.stolen_time.stolen
     assert inspect.signature(method).return_annotation is netcost.Answer
-    assert str(inspect.getsourcefile(inspect.unwrap(method))).endswith("losses.py")
+    assert str(inspect.getsourcefile(inspect.unwrap(method))).endswith("stolen.py")

@@ -24,7 +24,7 @@ QUESTIONS = {
     "questions.processes": "local-migrations.netcost.tar.zst",
     "questions.devices": "quiet-interface.netcost.tar.zst",
     "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
-    "questions.losses": "veth-stolen-time",
+    "questions.stolen": "veth-stolen-time",
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
 
@@ -54,7 +54,9 @@ def names_in(question: str, result: Any) -> set[str]:
             found.add(name)
         else:
             found |= {f"{question}.{name}", *named}
-            found |= {one for of in named.values() if hasattr(of, "_asdict") for one in of._asdict()}
+            found |= {
+                one for of in named.values() if hasattr(of, "_asdict") for one in of._asdict()
+            }
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from netcost_analysis.capture.manifest import Manifest, Verdict
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.timeline.aggregate import owned, thief_label
 from netcost_analysis.timeline.by import By, victim_keys
 

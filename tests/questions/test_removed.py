@@ -12,9 +12,9 @@ from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.devices import device_time
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.lifetimes import KNOWN
-from netcost_analysis.questions.losses import stolen
-from netcost_analysis.questions.network import network_cost
+from netcost_analysis.questions.network_cost import network_cost
 from netcost_analysis.questions.network_words import network_words
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import cost_classes, effective_share, lifetimes
 from support import retold, thinned
 from support.host import ROOT

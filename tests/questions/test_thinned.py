@@ -9,7 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.ask import questions
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support import thinned
 from support.host import ROOT
 from support.kept import Kept

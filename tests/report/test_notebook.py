@@ -13,7 +13,7 @@ import netcost_analysis as netcost
 from netcost_analysis.display.tables import share_between
 from netcost_analysis.questions.accounting import estimates
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import effective_share, episodes, handovers
 from netcost_analysis.questions.tracing_overhead import corrected_stolen
 from netcost_analysis.units import duration, share

@@ -14,8 +14,8 @@ from netcost_analysis.capture.requires import unrecorded
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.devices import device_cost, device_time
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
-from netcost_analysis.questions.network import network_cost
+from netcost_analysis.questions.network_cost import network_cost
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import effective_share, lifetimes
 from netcost_analysis.timeline.by import By
 

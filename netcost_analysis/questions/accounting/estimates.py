@@ -9,8 +9,8 @@ from ...capture.accounting import tick_ms
 from ...capture.manifest import Victim
 from ...timeline.task import comm_of, label_of
 from ...units import absent
-from ..losses import losses
 from ..question import question
+from ..stolen import losses
 from ..stolen_time.victim import recorded_victim
 from .counts import counted
 from .fitting import hidden_ns

@@ -6,7 +6,7 @@ tasks' losses is in unrecorded.py.
 """
 
 from .caveats import caveats
-from .compare import completeness
+from .completeness import completeness
 from .coverages import Coverages, coverages
 from .known import Completeness
 from .provenance import provenance

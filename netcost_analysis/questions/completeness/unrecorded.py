@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from ...timeline.aggregate import Owned, Victim, summed, thief_label, victim_index, victim_of
 from ...timeline.by import By
 from ...units import duration
-from .compare import VECTORS, of_interrupts
+from .completeness import VECTORS, of_interrupts
 from .known import Row
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 
 from typing import TYPE_CHECKING
 
-from .compare import completeness, of_interrupts, verdict_of, written
+from .completeness import completeness, of_interrupts, verdict_of, written
 from .known import Verdict
 
 if TYPE_CHECKING:

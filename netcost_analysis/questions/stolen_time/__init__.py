@@ -7,19 +7,19 @@ over (handovers), and how long each task was there (lifetimes).
 """
 
 from ..lifetimes import lifetimes
-from ..losses import stolen
-from ..network import NetworkCost, network_cost
+from ..network_cost import NetworkCost, network_cost
+from ..stolen import stolen
 from ..waited_for import waited_for
-from .by_queue import queues, thieves
-from .classes import cost_classes
+from .cost_classes import cost_classes
+from .effective_share import effective_share
 from .episodes import Episodes, episodes
 from .example import Example, example
+from .handovers import Handovers, handovers
 from .headline import headline
-from .ksoftirqd import Handovers, handovers
 from .ledger_table import ledger
 from .over_time import over_time
-from .rolling import rolling_stolen
-from .shares import effective_share
+from .rolling_stolen import rolling_stolen
+from .thieves import queues, thieves
 
 __all__ = [
     "Episodes",

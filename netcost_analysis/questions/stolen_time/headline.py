@@ -11,9 +11,9 @@ from ...timeline.aggregate import INTERRUPT_CONTEXTS, of_tasks
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ...units import absent
-from ..losses import loss_of, shares_of
 from ..question import question
-from .by_queue import by_thief, thieves
+from ..stolen import loss_of, shares_of
+from .thieves import by_thief, thieves
 from .victim import one_asked_or_chosen, victim_of
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ...timeline.timeline import Timeline
 from ...units import round_width
 from ..inputs import rows
 from ..question import question
-from .rolling import rolling_stolen, spread
+from .rolling_stolen import rolling_stolen, spread
 from .victim import victim_of
 
 if TYPE_CHECKING:

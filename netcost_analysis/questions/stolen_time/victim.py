@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ArgumentError
 from ...timeline.by import By
 from ...timeline.task import ALL, Task, require_task
-from ..losses import losses
+from ..stolen import losses
 
 if TYPE_CHECKING:
     from ...timeline.timeline import Timeline

@@ -9,7 +9,7 @@ import pytest
 import netcost_analysis
 from netcost_analysis.questions.completeness import coverages
 from netcost_analysis.questions.devices import device_cost, device_time
-from netcost_analysis.questions.network import network_cost
+from netcost_analysis.questions.network_cost import network_cost
 from netcost_analysis.questions.network_words import network_words
 from netcost_analysis.questions.stolen_time import cost_classes, rolling_stolen
 from netcost_analysis.timeline.task import ALL

@@ -6,7 +6,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.completeness import completeness
-from netcost_analysis.questions.completeness.compare import computed
+from netcost_analysis.questions.completeness.completeness import computed
 from support.host import require_root_tracing
 from support.kit.record import RECORD, ended, manifest_of
 

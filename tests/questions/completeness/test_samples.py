@@ -6,7 +6,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.completeness import completeness
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support.completeness import row
 from support.host import SAMPLES
 

@@ -11,7 +11,7 @@ from netcost_analysis.questions.batches import rps_dispatch, squeezes
 from netcost_analysis.questions.completeness import completeness
 from netcost_analysis.questions.completeness.unrecorded import note_of
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import effective_share
 from netcost_analysis.questions.tracing_overhead import corrected_stolen
 from netcost_analysis.timeline.task import ALL

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import netcost_analysis as analysis
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from support.perfdata import Recording, cpu
 from support.perfdata import happenings as h
 from support.perfdata.tracepoints import FORMATS, SK_DATA_READY

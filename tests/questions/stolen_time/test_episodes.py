@@ -9,7 +9,7 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import episodes
 from netcost_analysis.timeline.task import ALL
 from support.host import SAMPLES

@@ -10,7 +10,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.batches import softirq_runs
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import episodes, handovers
 from support.host import SAMPLES
 from support.kept import kept

@@ -8,9 +8,9 @@ import netcost_analysis as netcost
 from netcost_analysis import questions
 from netcost_analysis.questions.ledger import ledger
 from netcost_analysis.questions.stolen_time import rolling_stolen
-from netcost_analysis.questions.stolen_time.by_queue import by_thief
 from netcost_analysis.questions.stolen_time.example import choose
 from netcost_analysis.questions.stolen_time.headline import beyond, by_device, parts_of
+from netcost_analysis.questions.stolen_time.thieves import by_thief
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 from support.host import ROOT
 
@@ -23,7 +23,7 @@ def timeline(request: pytest.FixtureRequest) -> netcost.Timeline:
 
 
 def test_parts_partition_every_victims_time_on_cpu(timeline: netcost.Timeline) -> None:
-    losses = questions.losses.stolen(timeline).victims
+    losses = questions.stolen.stolen(timeline).victims
     assert len(losses) > 10
     for victim, row in losses.iterrows():
         parts = parts_of(timeline, str(victim)).set_index("part")["ns"]
@@ -48,7 +48,7 @@ def test_thieves_add_up_and_match_the_ledger(timeline: netcost.Timeline) -> None
 # What the picture over time stacks: a partition of each bin, and of the whole.
 def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
     bins = rolling_stolen(timeline, 7_000_000, 7_000_000, victim="openssl")
-    row = questions.losses.stolen(timeline).victims.loc["openssl"]
+    row = questions.stolen.stolen(timeline).victims.loc["openssl"]
     kinds = bins[list(KIND_COLUMNS.values())]
     assert (kinds.sum(axis=1) == bins["stolen_max_ns"]).all()
     rest = bins[["task_ns", "synchronous_ns", "scheduled_ns", "unknown_ns"]].sum(axis=1)
@@ -58,7 +58,7 @@ def test_bins_add_up_to_the_time_on_cpu(timeline: netcost.Timeline) -> None:
 
 
 def test_the_headline_is_in_the_answer(timeline: netcost.Timeline) -> None:
-    row = questions.losses.stolen(timeline).victims.loc["openssl"]
+    row = questions.stolen.stolen(timeline).victims.loc["openssl"]
     thieves = by_thief(questions.stolen_time.thieves(timeline, victim="openssl"))
     found = timeline.ask.stolen_time.headline()
     told = found.figures["row"]

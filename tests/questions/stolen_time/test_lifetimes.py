@@ -13,8 +13,8 @@ from netcost_analysis import _native
 from netcost_analysis.questions.accounting import accounts
 from netcost_analysis.questions.lifetimes import KNOWN, parts_of_life
 from netcost_analysis.questions.lives import facts_of
-from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.processes import run_queue
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import effective_share, lifetimes, waited_for
 from support.doctored import doctored
 from support.host import SAMPLES

@@ -9,8 +9,8 @@ import pytest
 import netcost_analysis
 from netcost_analysis import _native
 from netcost_analysis.questions.lives import facts_of
-from netcost_analysis.questions.losses import stolen
 from netcost_analysis.questions.processes import run_queue
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import handovers, lifetimes, waited_for
 from support.host import SAMPLES
 from support.samples import ALL

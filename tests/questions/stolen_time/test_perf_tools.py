@@ -6,7 +6,7 @@ import re
 import pytest
 
 import netcost_analysis as netcost
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import cost_classes, handovers
 from support.host import SAMPLES, require_tool
 from support.kept import kept

@@ -10,7 +10,7 @@ import pytest
 import netcost_analysis as netcost
 from netcost_analysis.questions import inputs
 from netcost_analysis.questions.ledger import ledger
-from netcost_analysis.questions.losses import stolen
+from netcost_analysis.questions.stolen import stolen
 from netcost_analysis.questions.stolen_time import (
     cost_classes,
     effective_share,
@@ -18,7 +18,12 @@ from netcost_analysis.questions.stolen_time import (
     rolling_stolen,
     thieves,
 )
-from netcost_analysis.questions.stolen_time.rolling import largest_change, spread, unknown_in, usual
+from netcost_analysis.questions.stolen_time.rolling_stolen import (
+    largest_change,
+    spread,
+    unknown_in,
+    usual,
+)
 from netcost_analysis.timeline.kinds import KIND_COLUMNS
 from netcost_analysis.timeline.task import ALL
 from support.host import SAMPLES
@@ -298,7 +303,7 @@ def table(**columns: object) -> pd.DataFrame:
 
 # One line that raises two instances' polls is neither's; an instance that two raise, likewise.
 def test_lines_that_are_shared_stay_unnamed() -> None:
-    from netcost_analysis.questions.stolen_time.by_queue import lines_of
+    from netcost_analysis.questions.stolen_time.thieves import lines_of
 
     starts = [100, 200, 300, 400]
     softirqs = table(
@@ -335,7 +340,7 @@ def test_lines_that_are_shared_stay_unnamed() -> None:
 # Recorded as in document 000, without the raises: the same lines.
 @pytest.mark.parametrize("name", ["nic-stolen-time", "quiet-interface.netcost.tar.zst"])
 def test_lines_are_the_same_without_raises(name: str) -> None:
-    from netcost_analysis.questions.stolen_time.by_queue import lines_of
+    from netcost_analysis.questions.stolen_time.thieves import lines_of
 
     line = kept(name).timeline()
     softirqs = line.softirqs.assign(raise_ns=pd.array([pd.NA] * len(line.softirqs), dtype="Int64"))
@@ -346,7 +351,7 @@ def test_lines_are_the_same_without_raises(name: str) -> None:
 
 # A line that two of a hundred polls happened to be raised in is not theirs.
 def test_a_coincidence_names_no_line() -> None:
-    from netcost_analysis.questions.stolen_time.by_queue import lines_of
+    from netcost_analysis.questions.stolen_time.thieves import lines_of
 
     starts = [100 * number for number in range(100)]
     raised = [at + 5 if at < 200 else at + 50 for at in starts]

@@ -10,8 +10,8 @@ from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
 from ..batches.kernel_limits import kernel_limits
 from ..inputs import rows, windows
-from ..losses import loss_of
 from ..question import question
+from ..stolen import loss_of
 from .episodes import counted_if
 from .lives import away_of, names_then
 from .threads import Gathered, handovers_of, stays_of

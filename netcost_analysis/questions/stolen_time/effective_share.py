@@ -11,8 +11,8 @@ from ...timeline.by import By, victim_keys
 from ...timeline.task import comm_of
 from ...timeline.timeline import Timeline
 from ..inputs import rows, windows
-from ..losses import by_victim, losses
 from ..question import question
+from ..stolen import by_victim, losses
 from .lives import lived_by, twice_of
 
 if TYPE_CHECKING:
