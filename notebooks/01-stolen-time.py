@@ -91,7 +91,7 @@ run.ask.stolen_time.over_time()
 run.ask.stolen_time.rolling_stolen()
 
 # %% [markdown]
-# ## At a stretch
+# ## Episodes: time lost without a break
 #
 # A total hides how long the task was held up at once, which is what its latency feels.
 

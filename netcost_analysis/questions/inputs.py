@@ -1,6 +1,6 @@
 """What questions read of a timeline: sums that native folds, and rows in batches, folded here.
 
-Sums by owner and time bin are Timeline.sums(), owned_by() and tally(), sums of waits
+Sums by owner and time bin are Timeline.sums(), owned_by() and sums_by_thief(), sums of waits
 displaced_waits(). Rows come in batches, one after the other, and a question keeps of them what its
 answer needs, its state:
 

@@ -144,7 +144,7 @@ def lives_by(lives: Mapping[str, list[Any]], by: By, name: str) -> dict[Victim, 
     return summed(zip(keys, lives[name], strict=True))
 
 
-def tally(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
+def sums_by_thief(sums: "pd.DataFrame", by: By) -> "pd.DataFrame":
     # The sums with plain keys, of tasks only (the idle task is nobody's victim), and a thief beside
     # each row.
     frame = sums[["cpu", "tid", "context", "id", "name", "device", "ns", "segments"]].copy()

@@ -85,7 +85,7 @@ class Timeline:
         self.require_inside()
         self._tables: dict[str, ArrowTable] = {}
         self._frames: dict[str, pd.DataFrame] = {}
-        self._tallies: dict[str, pd.DataFrame] = {}
+        self._by_thief: dict[str, pd.DataFrame] = {}
         self._owned: dict[str, list[Owned]] = {}
         self._summary: dict[str, Any] | None = None
 
@@ -349,7 +349,7 @@ class Timeline:
             self._owned[by] = owned(self.columns("sums"), by)
         return self._owned[by]
 
-    def tally(self, by: By = "comm") -> "pd.DataFrame":
+    def sums_by_thief(self, by: By = "comm") -> "pd.DataFrame":
         """The sums read as victims and thieves, kept: what questions about victims share.
 
         Parameters
@@ -363,11 +363,11 @@ class Timeline:
             A row per owner: cpu, tid, comm, context, id, name, device, cost_class, is_network,
             thief, ns, segments.
         """
-        from .aggregate import tally
+        from .aggregate import sums_by_thief
 
-        if by not in self._tallies:
-            self._tallies[by] = tally(self.sums(), by)
-        return self._tallies[by]
+        if by not in self._by_thief:
+            self._by_thief[by] = sums_by_thief(self.sums(), by)
+        return self._by_thief[by]
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def cost_classes(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     """
     check_by(by)
     displaced = None if timeline.missing["displaced"] else rows(timeline, "displaced")[0]
-    sums, keys = timeline.tally(by), victim_keys(by)
+    sums, keys = timeline.sums_by_thief(by), victim_keys(by)
     idle = (sums["tid"] == 0).fillna(False).astype(bool)
     kept = sums[[*dict.fromkeys(["cpu", "tid", "comm", *keys]), "ns"]].copy()
     kept["cost_class"] = sums["cost_class"].where(sums["cost_class"] != "", "own")

@@ -81,7 +81,7 @@ def effective_share(timeline: Timeline, by: By = "comm") -> pd.DataFrame:
     lived = lived_by(timeline, by).reindex(frame.index)
     frame = frame.join(lived[["lifetime_ns", "lifetime_max_ns"]])
     # Nobody has two CPUs at once.
-    rows = of_tasks(timeline.tally(by))
+    rows = of_tasks(timeline.sums_by_thief(by))
     twice = _twice(timeline, lived, keys)
     shortest, longest = _float(frame["lifetime_ns"]), _float(frame["lifetime_max_ns"])
     shortest, longest = shortest.where(shortest > 0), longest.where(longest > 0)

@@ -72,7 +72,7 @@ def headline(timeline: Timeline, victim: Task | None = None) -> pd.DataFrame:
 
 def parts_of(timeline: Timeline, victim: Task | None) -> pd.DataFrame:
     # headline() of a victim that ran; None: nobody did.
-    rows = of_tasks(timeline.tally())
+    rows = of_tasks(timeline.sums_by_thief())
     rows = rows[:0] if victim is None else rows_of(rows, victim)
     part = pd.Series("own", index=rows.index, dtype=object)
     part[rows["context"] == "unknown"] = "unknown"

@@ -67,7 +67,7 @@ def _width(timeline: Timeline, bin_ns: int | None) -> int:
 
 def cpus_of(timeline: Timeline, victim: Task | None) -> list[int]:
     # The CPUs on which a victim was seen, the one with most of its time first; None: any task.
-    own = rows_of(of_tasks(timeline.tally()), victim)
+    own = rows_of(of_tasks(timeline.sums_by_thief()), victim)
     by_cpu = own.groupby("cpu")["ns"].sum().sort_values(ascending=False, kind="stable")
     return [int(cpu) for cpu in by_cpu.index]
 

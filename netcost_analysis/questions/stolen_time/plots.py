@@ -1,4 +1,4 @@
-"""The pictures of stolen time: who lost it to what, at a stretch, to threads; what top shows."""
+"""The pictures of stolen time: who lost it to what, without a break, to threads; what top shows."""
 
 from typing import Any
 

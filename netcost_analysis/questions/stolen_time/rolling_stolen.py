@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...errors import ArgumentError
-from ...timeline.aggregate import of_tasks, tally, within_figures
+from ...timeline.aggregate import of_tasks, sums_by_thief, within_figures
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import KIND_COLUMNS, kinds_of
 from ...timeline.task import Task, label_of, rows_of
@@ -162,7 +162,7 @@ def _lived(
 
 def _measured(sums: pd.DataFrame, by: By | None, victim: Task | None) -> pd.DataFrame:
     # The sums of tasks with a column for each measure.
-    rows = of_tasks(tally(sums, by or "comm"))
+    rows = of_tasks(sums_by_thief(sums, by or "comm"))
     rows = rows.assign(bin_ns=sums["bin_ns"].loc[rows.index])
     rows = rows_of(rows, victim)
     what = {**within_figures(rows), "unknown_ns": rows["context"] == "unknown"}

@@ -73,7 +73,7 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     keys, lines = victim_keys(by), queues(timeline)
     # Not at once: a category with nulls would become UInt64 by way of floats.
     napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    tasks = of_tasks(rows_of(timeline.tally(by).assign(napi=napi), victim))
+    tasks = of_tasks(rows_of(timeline.sums_by_thief(by).assign(napi=napi), victim))
     taken = tasks[tasks["context"].isin(INTERRUPT_CONTEXTS) & tasks["cost_class"].isin(_STOLEN)]
     line_of = lines.astype({"napi": object}).set_index("napi")
     napi = taken["napi"].astype(object)

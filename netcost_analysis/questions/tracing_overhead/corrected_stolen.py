@@ -13,7 +13,7 @@ from ..question import question
 from ..stolen_time.victim import asked_or_chosen, not_by_cpu, victim_of
 from .counts import COSTS, counted
 from .event_cost import chosen, event_cost
-from .tracing_cost import shared, sources, tallied
+from .tracing_cost import events_by_thief, shared, sources
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -89,8 +89,8 @@ def corrected_stolen(
     if not isinstance(victim, str | None):
         by = "tid"
     cost = chosen(event_cost(timeline.capture))
-    events = tallied(counted(timeline, cost), by)
-    rows, keys = timeline.tally(by), victim_keys(by)
+    events = events_by_thief(counted(timeline, cost), by)
+    rows, keys = timeline.sums_by_thief(by), victim_keys(by)
     missing = unrecorded_ns(timeline, by)
     frame = corrected_from(events, rows, keys, not timeline.missing["on_cpu"], missing)
     named = sources(cost, of_tasks(events), keys).rename("source")
@@ -106,8 +106,8 @@ def corrected_from(
     on_cpu_known: bool,
     missing: Unrecorded,
 ) -> pd.DataFrame:
-    # corrected_stolen() on what tallied(), tally() and unrecorded_ns() return. What was not
-    # recorded was not traced: it has no events, and no cost of any.
+    # events, rows: of events_by_thief() and sums_by_thief(). What was not recorded was not traced:
+    # it has no events, and no cost of any.
     tasks, told = of_tasks(rows), of_tasks(events)
     inside, of_events = within_figures(tasks), within_figures(told)
     totals = ["events", *COSTS]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from ...timeline.aggregate import of_tasks, tally
+from ...timeline.aggregate import of_tasks, sums_by_thief
 from ...timeline.by import By, check_by, victim_keys
 from ...timeline.timeline import Timeline
 from ...units import absent
@@ -59,8 +59,8 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
     """
     check_by(by)
     cost, keys = chosen(event_cost(timeline.capture)), victim_keys(by)
-    rows = tallied(counted(timeline, cost), by)
-    whole = timeline.tally(by)
+    rows = events_by_thief(counted(timeline, cost), by)
+    whole = timeline.sums_by_thief(by)
     if by != "cpu":
         rows, whole = of_tasks(rows), of_tasks(whole)
     frame = rows.groupby(keys, dropna=False)[["events", *COSTS]].sum(min_count=1)
@@ -74,8 +74,8 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
 
 
 def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "pd.Series[str]":
-    # By victim where the cost is from. events: as tallied() returns them. A cost that was measured
-    # on one CPU is an extrapolation to any other: caches and clock speed are its own.
+    # By victim where the cost is from. events: of events_by_thief(). A cost that was measured on one
+    # CPU is an extrapolation to any other: caches and clock speed are its own.
     own, there = str(cost["source"]), cost["cpu"]
     known = not pd.isna(there)
     elsewhere = (events["events"] > 0) & (events["cpu"] != (int(there) if known else -1)) & known
@@ -83,9 +83,9 @@ def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "p
     return far.map({False: own, True: f"{own} of CPU {there}, extrapolated"})
 
 
-def tallied(events: pd.DataFrame, by: By) -> pd.DataFrame:
-    # What counted() returns, as tally() returns the sums.
-    return tally(events, by).assign(**{name: events[name] for name in ("events", *COSTS)})
+def events_by_thief(events: pd.DataFrame, by: By) -> pd.DataFrame:
+    # What counted() returns, as sums_by_thief() returns the sums.
+    return sums_by_thief(events, by).assign(**{name: events[name] for name in ("events", *COSTS)})
 
 
 def shared(frame: pd.DataFrame, known: bool) -> pd.DataFrame:
