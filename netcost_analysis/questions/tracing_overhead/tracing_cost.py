@@ -74,8 +74,8 @@ def tracing_cost(timeline: Timeline, by: By = "cpu") -> pd.DataFrame:
 
 
 def sources(cost: "pd.Series[Any]", events: pd.DataFrame, keys: list[str]) -> "pd.Series[str]":
-    # By victim where the cost is from. events: of events_by_thief(). A cost that was measured on one
-    # CPU is an extrapolation to any other: caches and clock speed are its own.
+    # By victim where the cost is from. events: of events_by_thief(). A cost that was measured on
+    # one CPU is an extrapolation to any other: caches and clock speed are its own.
     own, there = str(cost["source"]), cost["cpu"]
     known = not pd.isna(there)
     elsewhere = (events["events"] > 0) & (events["cpu"] != (int(there) if known else -1)) & known
