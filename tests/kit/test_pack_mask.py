@@ -173,7 +173,7 @@ def test_a_name_in_a_file_nobody_knows_stays_at_home(
 def test_peers_are_hosts(awk: str, bundle: Path, tmp_path: Path, temporary: dict[str, str]) -> None:
     netperf = (
         "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to "
-        "db7.orchard.example () port 0 AF_INET\n"
+        "web7.orchard.example () port 0 AF_INET\n"
     )
     late = "\n".join(["[  5]   0.00-1.00   sec  1.00 MBytes  8.39 Mbits/sec"] * 2500)
     report = {"start": {"connecting_to": {"host": "www3.quarry.example", "port": 5201}}}
@@ -182,8 +182,8 @@ def test_peers_are_hosts(awk: str, bundle: Path, tmp_path: Path, temporary: dict
         {
             # Named in files that are masked before those that say whose names they are.
             "files/client.txt": "Accepted connection from harbour.eden.example, port 1\n",
-            "before/settings/topology": "db7 db7.orchard.example Harbour harbour.eden.example www3 "
-            "lagoon\n",
+            "before/settings/topology": "web7 web7.orchard.example Harbour harbour.eden.example "
+            "www3 lagoon\n",
             "load.txt": f"Connecting to host harbour.eden.example., port 5999\n{netperf}{late}\n"
             "Connecting to host lagoon, port 5201\n",
             "files/iperf3.json": json.dumps(report),
@@ -191,15 +191,17 @@ def test_peers_are_hosts(awk: str, bundle: Path, tmp_path: Path, temporary: dict
     )
     held, names = masked(bundle, tmp_path, with_awk(awk, tmp_path, temporary))
     everything = "\n".join(held.values())
-    for secret in ("harbour", "Harbour", "eden", "db7", "orchard", "www3", "quarry", "lagoon"):
+    for secret in ("harbour", "Harbour", "eden", "web7", "orchard", "www3", "quarry", "lagoon"):
         assert secret not in everything
-    harbour, db7, www3, lagoon = (
-        names["host", one] for one in ("harbour", "db7", "www3", "lagoon")
+    harbour, web7, www3, lagoon = (
+        names["host", one] for one in ("harbour", "web7", "www3", "lagoon")
     )
-    assert held["before/settings/topology"] == f"{db7} {db7} {harbour} {harbour} {www3} {lagoon}\n"
+    assert (
+        held["before/settings/topology"] == f"{web7} {web7} {harbour} {harbour} {www3} {lagoon}\n"
+    )
     lines = held["load.txt"].splitlines()
     assert lines[0].startswith(f"Connecting to host {harbour}")
-    assert lines[1] == netperf.strip().replace("db7.orchard.example", db7)
+    assert lines[1] == netperf.strip().replace("web7.orchard.example", web7)
     assert lines[-1] == f"Connecting to host {lagoon}, port 5201"
     assert json.loads(held["files/iperf3.json"])["start"]["connecting_to"]["host"] == www3
 

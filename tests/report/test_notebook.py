@@ -100,7 +100,7 @@ def test_hand_overs_and_shares_are_those_of_the_package(told: tuple[Path, str]) 
     handed = handovers(timeline)
     waited = handed.displaced[handed.displaced["comm"] == "openssl"]["ns"].sum()
     assert f"had network work {len(handed.handovers):,} times" in page
-    assert f"{duration(waited)} in all and" in page
+    assert f"{duration(waited)} in all, and at most" in page
     row = effective_share(timeline).loc["openssl"]
     assert f"shows openssl at {share(row['monitor_share'])} of a CPU" in page
     had = share_between(row["effective_share"], row["effective_max_share"])

@@ -158,6 +158,6 @@ def test_what_the_table_and_the_lines_are(page: str, timeline: netcost.Timeline)
     text = words(page)
     pairs = traffic_pairs(timeline)
     named = (pairs["by_packet_share"] * pairs["units"]).sum() / pairs["units"].sum()
-    assert f"A unit is a packet. Of {share(named)} the packet itself" in text
+    assert f"A unit is a packet. Of {share(named)} the receiver is known from the packet" in text
     assert "Lines are 95 % intervals" in text
     assert "95 % interval -" in text
