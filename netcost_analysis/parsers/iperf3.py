@@ -186,7 +186,7 @@ def _read(run: dict[str, Any]) -> Iperf3:
             for one in sums
         ]
     )
-    # Before 3.? a UDP run had one sum: the sender's, with what the receiver told of losses.
+    # Older versions give a UDP run one sum: the sender's, with what the receiver told of losses.
     ends = {"sent": end.get("sum_sent") or end.get("sum"), "received": end.get("sum_received")}
     ends |= {f"{name}_reverse": end.get(f"sum_{name}{_OTHER}") for name in ("sent", "received")}
     totals = pd.DataFrame.from_dict(

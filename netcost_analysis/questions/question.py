@@ -66,11 +66,10 @@ class Question(Generic[Given, Result]):
     (timeline/facts.py) without which it has no answer, within a tuple any of them; check: raises
     CaptureError where its first argument lacks what only its files show, and is quick; seen: raises
     CaptureError where a timeline's events, which capture.ask does not read, show nothing that it is
-    about; inputs: the
-    tables whose rows it reads (inputs.py); main_columns: those that a narrow table keeps, the most
-    important first; shares: columns that are shares and not called so; main: the name of the part
-    that is an answer's frame, None for its first table; rows: how many of the frame a page shows;
-    pictures, by name.
+    about; inputs: the tables whose rows it reads (inputs.py); main_columns: those that a narrow
+    table keeps, the most important first; shares: columns that are shares and not called so; main:
+    the name of the part that is an answer's frame, None for its first table; rows: how many of the
+    frame a page shows; pictures, by name.
     """
 
     def __init__(

@@ -21,10 +21,11 @@ class Taken:
         self.by, self.columns = by, (column, "stolen_ns", "stolen_max_ns")
         self._names = by_total(summed((name, row.ns) for name, row in rows))
         surely = [one for one in rows if one[1].cost_class == "stolen"]
-        self._least, self._most = (
+        # What each took from each victim, at least and at most.
+        self._ends = [
             summed(((name, victim_of(row, by)), row.ns) for name, row in part)
             for part in (surely, rows)
-        )
+        ]
 
     def plain(self, victims: Iterable[Victim]) -> list[dict[str, Any]]:
         """What took time from any of some victims, first what took most from everybody.
@@ -49,10 +50,6 @@ class Taken:
             for row in self.plain([one])
         ]
         return pd.DataFrame(rows, columns=[*keys, *self.columns])
-
-    @property
-    def _ends(self) -> tuple[dict[Any, int], ...]:
-        return self._least, self._most
 
 
 def by_softirq(rows: Iterable[Owned], by: By) -> Taken:
