@@ -198,11 +198,6 @@ class Ledger:
         return self.max_ns.sum(axis=1)
 
     @property
-    def elsewhere_ns(self) -> "pd.Series[int]":
-        """What was stolen from no task, by cost class."""
-        return self.elsewhere.sum(axis=1)
-
-    @property
     def share(self) -> "pd.DataFrame":
         """ns as a share of the victim's time on CPU, 0 to 1; NaN where that is unknown."""
         return _share(self.ns, self.on_cpu_ns)
