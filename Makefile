@@ -41,11 +41,11 @@ report: $(VENV)/.built ## who stole whose CPU time in CAPTURE (default: the samp
 	@mkdir -p $(dir $(REPORT))
 	@$(BIN)/netcost report $(CAPTURE) -o $(REPORT)
 
-# The command line is started hundreds of times: to be compiled once. Each worker begins with half of the files, so
-# that a sample is opened by one of them and not by both, and takes over from the other's when it is done.
+# The command line is started hundreds of times: to be compiled once. The tests of a file run on one worker, so that what
+# they share is made once.
 .PHONY: test
 test: cargo-test ## the tests of the crate and of the package that need neither root nor perf
-	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist worksteal $(PYTEST_ARGS)
+	env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest -m "$(if $(MARKS),$(MARKS) and )not live" -n 2 --dist loadfile $(PYTEST_ARGS)
 
 .PHONY: test-live
 test-live: $(VENV)/.built ## those that record or change this host (root, perf, trace-cmd)

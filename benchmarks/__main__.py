@@ -33,7 +33,7 @@ def ways(path: Path) -> list[Way]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks")
-    parser.add_argument("--events", type=int, default=1_500_000, help="events at least")
+    parser.add_argument("--events", type=int, default=1_500_000, help="events to record")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--capture", type=Path, help="measure on this perf.data")
     parser.add_argument("--synthetic", action="store_true", help="do not record")

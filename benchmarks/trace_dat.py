@@ -49,7 +49,7 @@ def packed(plain: Path, target: Path) -> Path | None:
     return target
 
 
-def measure(folder: Path, repeats: int, seconds: float = 8.0) -> Measured | None:
+def measure(folder: Path, repeats: int, seconds: float = 2.0) -> Measured | None:
     """Figures of one recording, or None where this host cannot make it."""
     plain = record(folder, seconds)
     zstd = packed(plain, folder / "zstd.dat") if plain else None

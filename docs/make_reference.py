@@ -1,5 +1,6 @@
-# What is declared, as files: docs/questions.md, docs/columns.md, and the stub by which an editor
-# completes `capture.ask.`. `make reference` writes them, tests/questions/test_reference checks.
+# What is declared, as files: docs/questions.md, docs/columns.md, the stub by which an editor
+# completes `capture.ask.`, and the schema of `netcost compare --json`. `make reference` writes
+# them, tests/questions/test_reference checks.
 
 import inspect
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from netcost_analysis.capture.requires import Group
+from netcost_analysis.cli.compare_json import schema
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import Question
 from netcost_analysis.schema import columns
@@ -16,17 +18,18 @@ from netcost_analysis.schema import columns
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "questions.md"
 COLUMNS = ROOT / "docs" / "columns.md"
+SCHEMA = ROOT / "docs" / "compare.schema.json"
 STUB = ROOT / "netcost_analysis" / "questions" / "accessors.pyi"
-EXPERIMENT = ("Experiment",)
 _ASKED_OF = {
     "Timeline": "a timeline",
     "Capture": "a capture",
     "Bundle": "a bundle",
     "Experiment": "an experiment",
+    "Comparison": "a comparison",
 }
 _PAGE_HEAD = """# Questions
 
-`capture.ask.TOPIC.QUESTION()`, the same of a timeline and of an experiment, and
+`capture.ask.TOPIC.QUESTION()`, the same of a timeline, an experiment and a comparison, and
 `netcost ask QUESTION PATH`. What each column means: [columns.md](columns.md). A capture
 that lacks what a question needs gets an answer that says what is missing. A question's name leads
 to the file that computes it. Written by `make reference` from the declarations in
@@ -107,7 +110,7 @@ def _group(group: Group) -> str:
 
 def stub() -> str:
     """The stub of the accessors: a class for each topic, and one for what is asked."""
-    classes = list(_classes("Recording", False)) + list(_classes("Experiment", True))
+    classes = [one for kind in ("recording", "experiment", "comparison") for one in _classes(kind)]
     body = "\n".join(classes)
     # By their own names: a module may have the name of the question in it.
     named = sorted(set(re.findall(r"\b(netcost_analysis(?:\.\w+)+|pandas)\.(\w+)", body)))
@@ -116,10 +119,10 @@ def stub() -> str:
     return _STUB_HEAD.format(imports=imports) + "\n" + body
 
 
-def _classes(kind: str, of_experiment: bool) -> Iterator[str]:
-    topics = []
+def _classes(of: str) -> Iterator[str]:
+    topics, kind = [], of.capitalize()
     for topic in TOPICS:
-        asked = [one for one in of_topic(topic) if (one.sources == EXPERIMENT) == of_experiment]
+        asked = [one for one in of_topic(topic) if one.asked_of == of]
         if asked:
             name = f"{kind}{topic.title().replace('_', '')}"
             topics.append((topic, name))
@@ -168,6 +171,7 @@ def main() -> None:
     PAGE.write_text(page())
     COLUMNS.write_text(columns_page())
     STUB.write_text(stub())
+    SCHEMA.write_bytes(schema())
 
 
 if __name__ == "__main__":

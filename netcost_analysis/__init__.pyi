@@ -8,6 +8,11 @@ from .capture.capture import Capture as Capture
 from .capture.capture import open_capture as open_capture
 from .capture.experiment import Experiment as Experiment
 from .capture.experiment import open_experiment as open_experiment
+from .comparison.comparison import Comparison as Comparison
+from .comparison.comparison import compare as compare
+from .comparison.run import Run as Run
+from .comparison.run_set import RunSet as RunSet
+from .comparison.run_set import run_set as run_set
 from .masking import Masked as Masked
 from .masking import mask as mask
 from .parsers.host import Snapshot as Snapshot
@@ -28,6 +33,8 @@ from .questions.batches import DetailWindow as DetailWindow
 from .questions.batches import Exhaustion as Exhaustion
 from .questions.batches import KernelLimits as KernelLimits
 from .questions.batches import NetRxTotals as NetRxTotals
+from .questions.comparison import Changes as Changes
+from .questions.comparison import CostTree as CostTree
 from .questions.completeness import Completeness as Completeness
 from .questions.completeness import Coverages as Coverages
 from .questions.ledger import Ledger as Ledger

@@ -59,17 +59,17 @@ def _line(text: str) -> str:
     return printable(" ".join(named(text).split()))
 
 
+# So many names are read at a glance.
+_FEW_NAMES = 10
+
+
 def no_task(task: int | str, known: Sequence[str], near: Sequence[str] = ()) -> str:
     """The line about a task that nobody saw, with the names near it.
 
     known: those there are, the most important first: a few of them where none is near. near: those
     to name, where they are not to be found by their letters.
     """
-    from difflib import get_close_matches
-
-    near = near[:3] or get_close_matches(str(task), known, n=3) or known[:5]
-    more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
-    return f"no task {task!r} in the window; there are {', '.join(near) or 'none'}{more}"
+    return f"no task {task!r} in the window; there are {_near(str(task), known, near[:3])}"
 
 
 def no_such(what: str, wanted: object, known: Sequence[str]) -> str:
@@ -77,11 +77,18 @@ def no_such(what: str, wanted: object, known: Sequence[str]) -> str:
 
     known: those there are, the most important first: a few of them where none is near.
     """
+    return f"no {what} {wanted!r}; there are {_near(str(wanted), known)}"
+
+
+def _near(wanted: str, known: Sequence[str], near: Sequence[str] = ()) -> str:
+    # The names near the one that is wanted; all where they are few.
     from difflib import get_close_matches
 
-    near = get_close_matches(str(wanted), known, n=3) or known[:5]
-    more = f" and {len(known) - len(near):,} more" if len(known) > len(near) else ""
-    return f"no {what} {wanted!r}; there are {', '.join(near) or 'none'}{more}"
+    shown = list(near or get_close_matches(wanted, known, n=3)) or list(known[:5])
+    if not near and len(known) <= _FEW_NAMES:
+        shown += [name for name in known if name not in shown]
+    more = f" and {len(known) - len(shown):,} more" if len(known) > len(shown) else ""
+    return f"{', '.join(shown) or 'none'}{more}"
 
 
 def require_text(name: str, what: str) -> None:

@@ -37,6 +37,10 @@ def _one_chunk(column: Any) -> Any:
 
 def _column(array: Any, field: Any) -> Any:
     kind = field.type
+    if pa.types.is_dictionary(kind) and pa.types.is_integer(kind.value_type):
+        # An address, by which tables are joined: of one type in all of them.
+        array = array.dictionary_decode()
+        return pd.arrays.IntegerArray(_values(array), _mask(array))
     if pa.types.is_dictionary(kind):
         return _categorical(array)
     if pa.types.is_integer(kind):

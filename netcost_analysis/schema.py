@@ -85,6 +85,6 @@ def typed(frame: "pd.DataFrame") -> "pd.DataFrame":
         if declared.type in ("int64", "bool") and values.isna().any():
             # Of a bool pandas would make False.
             raise ValueError(f"{name} is null, and declared as {declared.type}")
-        whole = declared.type.lower() == "int64" and values.dtype.kind == "f"
+        whole = declared.type.lower() in ("int64", "uint64") and values.dtype.kind == "f"
         made[str(name)] = (values.round() if whole else values).astype(declared.dtype)  # type: ignore[arg-type]
     return frame.assign(**made)

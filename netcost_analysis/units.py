@@ -20,6 +20,11 @@ def duration(ns: Any) -> str:
     return f"{ns} ns"
 
 
+def fine_duration(ns: Any) -> str:
+    # As duration; of less than 100 ns, which a mean may be, with its fractions.
+    return duration(ns) if absent(ns) or abs(ns) >= 100 else f"{ns:.3g} ns"
+
+
 def _three_digits(value: float) -> str:
     if abs(value) >= 99.95:
         return f"{value:.0f}"
@@ -27,7 +32,7 @@ def _three_digits(value: float) -> str:
 
 
 def share(fraction: Any) -> str:
-    # 0.1234 -> "12.3 %"; None, NA and NaN -> "".
+    # 0.1234 -> "12.3 %", 2.271 -> "227 %"; None, NA and NaN -> "".
     if absent(fraction):
         return ""
     percent = 100 * float(fraction)
@@ -36,12 +41,17 @@ def share(fraction: Any) -> str:
     # What is not quite everything is not written as everything.
     if 99.95 <= percent < 100:
         return ">99.9 %"
-    return f"{percent:.1f} %" if percent < 99.95 else "100 %"
+    return f"{percent:.1f} %" if percent < 99.95 else f"{percent:,.0f} %"
 
 
 def signed_share(fraction: Any) -> str:
-    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %".
+    # -0.0512 -> "-5.1 %", 0.0512 -> "+5.1 %"; -0.0002 -> "-0.02 %", for "-<0.1 %" reads badly.
     sign = "-" if fraction < 0 else "+" if fraction > 0 else ""
+    percent = 100 * abs(fraction)
+    if 0 < percent < 0.05:
+        return f"{sign}{percent:.1g} %"
+    if 99.95 <= percent < 100:
+        return f"{sign}{min(percent, 99.9999):.6g} %"
     return sign + share(abs(fraction))
 
 

@@ -23,11 +23,12 @@
 path = "../sample-data/nic-stolen-time"  # what netcost.open_capture takes
 victim = None  # a task by name or tid; None: the one the bundle names, else the one that lost most
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": "victim.txt"}
 
 # %%
 import netcost_analysis as netcost
 
-capture = netcost.open_capture(path, buffer)
+capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline(victim=victim)
 run.ask.completeness.recording()
 
@@ -72,8 +73,8 @@ run.ask.stolen_time.example()
 run.ask.stolen_time.ledger()
 
 # %% [markdown]
-# The same time by at whose cost it was spent, with what tasks waited off CPU for network work; and
-# what a monitor shows of each task beside what it had.
+# The same time by cost class: who paid for it. Also how long tasks waited, off CPU, for network
+# work, and what a monitor shows for each task beside the time that it really had.
 
 # %%
 run.ask.stolen_time.cost_classes()
@@ -123,9 +124,9 @@ run.excerpt.ask.batches.softirq_sizes()
 # %% [markdown]
 # ## Three estimates of what the victim got
 #
-# A program that only computes can be asked. Its clock counts ticks; the blocks it got done,
-# against those of the same run without the load, are what it really had; the trace says when
-# nothing else had its CPU. They disagree, and that is a result.
+# A program that only computes gives two estimates: its own clock, which counts ticks, and the
+# blocks that it got done, divided by those of the same run without the load. The trace gives a
+# third: the time in which nothing else had its CPU. The three disagree; the reasons are below.
 
 # %%
 run.ask.accounting.estimates()

@@ -22,12 +22,13 @@
 # %% tags=["parameters"]
 path = "../sample-data/nic-guest/6.12-nic-1-flows.netcost.tar.zst"  # a capture
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": "victim.txt"}
 experiment = "../sample-data/datapath-sweep"  # recordings at several packet rates; None: none
 
 # %%
 import netcost_analysis as netcost
 
-capture = netcost.open_capture(path, buffer)
+capture = netcost.open_capture(path, buffer, **beside)
 whole = capture.timeline()
 whole.ask.completeness.recording()
 
@@ -127,10 +128,10 @@ run.ask.batches.packet_costs()
 # %% [markdown]
 # ## Why the curve of CPU over packet rate bends
 #
-# Document 002 found the same CPU share at 50,000 and at 500,000 packets per second, and suspected
-# batches. A share is the rate times (the packet's own cost + the cost of poll, softirq and
-# interrupt over the batch): it stays flat while batches grow as fast as the rate and the packets'
-# own part is small. Each step below is predicted from the costs in the other steps alone.
+# Why can the CPU share stay flat while the packet rate grows? A share is the rate times (the
+# packet's own cost + the cost of poll, softirq and interrupt over the batch): it stays flat while
+# batches grow as fast as the rate and the packets' own part is small. Each step below is predicted
+# from the costs in the other steps alone.
 #
 # This part is about several recordings at different packet rates. `capture/lab/datapath-sweep -o
 # DIR` records such an experiment, and `netcost report CAPTURE --experiment DIR` takes it. One

@@ -23,11 +23,12 @@
 path = "../sample-data/local-migrations.netcost.tar.zst"  # what netcost.open_capture takes
 victim = None  # a task by name or tid; None: client and server, where two tasks exchange packets
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": "victim.txt"}
 
 # %%
 import netcost_analysis as netcost
 
-capture = netcost.open_capture(path, buffer)
+capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline(victim=victim)
 run.ask.completeness.recording()
 

@@ -23,12 +23,13 @@
 # %% tags=["parameters"]
 path = "../sample-data/quiet-interface.netcost.tar.zst"  # what netcost.open_capture takes
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": "victim.txt"}
 interval_s = 1.0  # what a monitor would believe that its interval is
 
 # %%
 import netcost_analysis as netcost
 
-capture = netcost.open_capture(path, buffer)
+capture = netcost.open_capture(path, buffer, **beside)
 run = capture.timeline()
 run.ask.completeness.recording()
 

@@ -21,12 +21,13 @@
 # %% tags=["parameters"]
 path = "../sample-data/veth-stolen-time"  # what netcost.open_capture takes
 buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+beside = {}  # what lies beside it, as open_capture takes it: {"victim_output": "victim.txt"}
 experiment = "../sample-data/hidden-cost"  # a calibration of capture/lab; None: there is none
 
 # %%
 import netcost_analysis as netcost
 
-capture = netcost.open_capture(path, buffer)
+capture = netcost.open_capture(path, buffer, **beside)
 calibration = netcost.open_experiment(experiment) if experiment else None
 capture.ask.completeness.recording()
 
@@ -77,9 +78,10 @@ asked.ask.accounting.hidden_cost()
 # For each run the price is learnt again from runs of other rates and other repeats only. A run
 # that was traced is then predicted from its own trace and the number of its interrupts
 # (`traced_and_hidden`); a run that was not, from the kernel's counters of interrupts and packets
-# alone (`counted_and_hidden`). Beside them stand what learns nothing, the run's own clock (`ticks`)
-# and its trace alone (`traced`), and the counters times the traced price (`counted`). The work that
-# the runs got done is what they are judged by; errors are shares of wall time.
+# alone (`counted_and_hidden`). For comparison there are three predictions without a hidden cost:
+# the run's own clock (`ticks`), its trace (`traced`), and the counters times the traced price
+# (`counted`). Each prediction is compared with the work that the run got done; errors are shares
+# of wall time.
 
 # %%
 asked.ask.accounting.hidden_cost_predictions()

@@ -8,7 +8,7 @@ import jupytext
 import nbformat
 
 from netcost_analysis.files import replacing
-from netcost_analysis.report.report import execute
+from netcost_analysis.report.execution import execute, started
 
 
 def main(scripts: list[str]) -> None:
@@ -17,7 +17,8 @@ def main(scripts: list[str]) -> None:
         for number, cell in enumerate(book.cells):
             # jupytext draws them at random.
             cell.id = f"cell-{number:02d}"
-        execute(book, script.parent)
+        with started(script.parent) as kernel:
+            execute(book, kernel)
         with replacing(script.with_suffix(".ipynb")) as draft:
             nbformat.write(book, draft)
 

@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from netcost_analysis import CaptureError, open_capture
 from netcost_analysis.errors import ArgumentError
 from netcost_analysis.questions.ask import questions
-from netcost_analysis.report.report import NotebookError, execute
+from netcost_analysis.report.execution import NotebookError, execute, started
 from support.bad_readers import PanicException
 from support.host import ROOT, require_shared
 from support.kept import kept
@@ -108,15 +108,16 @@ def test_a_bug_is_called_a_bug(
 )
 def test_a_cell_that_fails(tmp_path: Path, cell: str, ours: bool, line: str) -> None:
     book = new_notebook(cells=[new_code_cell(cell)])
-    with pytest.raises(NotebookError, match=rf"^the notebook stopped: {re.escape(line)}"):
-        execute(book, tmp_path, ours)
+    stopped = pytest.raises(NotebookError, match=rf"^the notebook stopped: {re.escape(line)}")
+    with started(tmp_path) as kernel, stopped:
+        execute(book, kernel, ours)
 
 
 @pytest.mark.parametrize("ours", [True, False])
 def test_a_cell_that_is_refused_something(tmp_path: Path, ours: bool) -> None:
     cell = new_code_cell("from netcost_analysis import CaptureError as E; raise E('cut short')")
-    with pytest.raises(CaptureError, match=r"^cut short$"):
-        execute(new_notebook(cells=[cell]), tmp_path, ours)
+    with started(tmp_path) as kernel, pytest.raises(CaptureError, match=r"^cut short$"):
+        execute(new_notebook(cells=[cell]), kernel, ours)
 
 
 # Which command it is asked of makes no difference. Digits are a tid.
@@ -157,12 +158,12 @@ def test_what_is_no_notebook(netcost: Netcost, listing: Path, tmp_path: Path) ->
 
 
 # Every argument of every question, with what does not fit it.
-OF_RECORDINGS = [name for name, one in questions().items() if one.sources != ("Experiment",)]
+OF_RECORDINGS = [name for name, one in questions().items() if one.asked_of == "recording"]
 WRONG = ("-1", "99999999999999999999999", "1e300", "1e400", "True", "()", "(1,2)", "[1]", "{}")
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, one in questions().items() if one.sources != ("Experiment",)]
+    "name", [n for n, one in questions().items() if one.asked_of == "recording"]
 )
 def test_arguments_that_do_not_fit(
     netcost: Netcost, monkeypatch: pytest.MonkeyPatch, name: str

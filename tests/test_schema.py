@@ -7,9 +7,12 @@ import pandas as pd
 import pytest
 
 from netcost_analysis.schema import column, columns, is_instant, typed, unit_of
+from netcost_analysis.timeline.timeline import TABLES
+from support.kept import kept
 
 LISTS = {"list[str]", "list[int64]"}
-TYPES = {"int64", "Int64", "float64", "bool", "boolean", "str", *LISTS, "table", "figures"}
+NUMBERS = {"int64", "Int64", "UInt64", "float64", "bool", "boolean"}
+TYPES = {*NUMBERS, "str", *LISTS, "table", "figures"}
 
 
 @pytest.mark.parametrize("name", sorted(columns()))
@@ -19,12 +22,15 @@ def test_a_column_is_declared_whole(name: str) -> None:
     assert re.fullmatch(r"([a-z_]+\.)?[a-z][a-z0-9_]*", name)
     assert one.definition.strip()
     assert one.type in TYPES
-    if re.search(r"(^|_)ns$", name) and one.type != "table":
-        assert one.unit == "ns"
+    if re.search(r"(^|_)ns(_per_[a-z]+)?$", name) and one.type != "table":
+        # Of a byte it can be far less than a nanosecond, which a duration rounds to none.
+        assert one.unit == ("ns/byte" if name.endswith("_per_byte") else "ns")
         assert one.type in ("int64", "Int64", "float64")
     if re.search(r"(^|_)share$", name):
         assert (one.unit, one.type) == ("share", "float64")
     assert not one.instant or one.unit == "ns"
+    # Those of a kernel are above 2^63.
+    assert (one.unit == "address") == (one.type == "UInt64")
 
 
 def test_every_definition_is_of_one_name() -> None:
@@ -66,3 +72,34 @@ def test_types_keep_what_is_missing() -> None:
 def test_no_null_becomes_a_figure(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is null"):
         typed(pd.DataFrame({name: [1, None]}, dtype=object))
+
+
+# What kind of values a column has: whether two of them can be joined.
+def kind_of(dtype: object) -> str:
+    if isinstance(dtype, pd.CategoricalDtype):
+        return kind_of(dtype.categories.dtype)
+    kind = getattr(dtype, "kind", "O")
+    return "O" if kind in "OUT" else kind
+
+
+# A column of a name is of one kind wherever it stands: an answer's rows find a table's.
+def test_tables_and_answers_can_be_joined() -> None:
+    timeline = kept("nic-stolen-time").timeline()
+    tables = {name: getattr(timeline, name) for name in (*TABLES, "irqs")}
+    tables |= {"sums": timeline.sums(), "by_thief": timeline.sums_by_thief()}
+    found = {
+        (name, of): kind_of(values.dtype)
+        for of, table in tables.items()
+        for name, values in table.items()
+        if len(table) and (one := column(name)) is not None and not one.type.startswith("list")
+    }
+    assert ("napi", "polls") in found
+    declared = {
+        key: kind_of(pd.Series([], dtype=column(key[0]).dtype).dtype)  # type: ignore[union-attr]
+        for key in found
+    }
+    assert found == declared
+    thieves = timeline.ask.stolen_time.thieves().frame
+    addresses = [thieves["napi"], *(table["napi"] for table in tables.values() if "napi" in table)]
+    assert {str(values.dtype) for values in addresses} == {"UInt64"}
+    assert len(thieves.dropna(subset="napi").merge(timeline.polls, on="napi"))

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from netcost_analysis.units import duration, ranges, share
+from netcost_analysis.units import duration, ranges, share, signed_share
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,9 @@ def test_duration(ns: object, text: str) -> None:
         (0.1234, "12.3 %"),
         (0.9999, ">99.9 %"),
         (1.0, "100 %"),
+        # Of more than the whole: a change, or a spread.
+        (2.271, "227 %"),
+        (23.2, "2,320 %"),
         (None, ""),
         (pd.NA, ""),
     ],
@@ -48,3 +51,21 @@ def test_share_never_rounds_to_all_or_nothing(fraction: object, text: str) -> No
 )
 def test_ranges(cpus: list[int], text: str) -> None:
     assert ranges(cpus) == text
+
+
+# Of changes, which may be more than the whole, and whose sign counts however small they are.
+@pytest.mark.parametrize(
+    ("fraction", "text"),
+    [
+        (0.0, "0.0 %"),
+        (0.0512, "+5.1 %"),
+        (-0.0512, "-5.1 %"),
+        (-0.00021, "-0.02 %"),
+        (3.1389, "+314 %"),
+        (-0.99987, "-99.987 %"),
+        (-0.99999999, "-99.9999 %"),
+        (-1.0, "-100 %"),
+    ],
+)
+def test_signed_share(fraction: float, text: str) -> None:
+    assert signed_share(fraction) == text

@@ -31,7 +31,17 @@ COMPUTING = {
 }
 # Of units, and of str, what makes text of its arguments.
 TEXT = {
-    *("duration", "elapsed", "share", "points", "since", "thousands", "mbit", "ranges"),
+    *(
+        "duration",
+        "fine_duration",
+        "elapsed",
+        "share",
+        "points",
+        "since",
+        "thousands",
+        "mbit",
+        "ranges",
+    ),
     *("printable", "filled", "count", "between", "share_between", "escape", "str", "join", "strip"),
     *("replace", "removeprefix", "removesuffix", "ljust", "rjust", "upper", "lower", "capitalize"),
 }

@@ -54,7 +54,8 @@ count_grown() {
 # count_recorded TRACE: into "$workspace/tallies", within limits; fails with completeness_reason set. It is a session of its
 # own, so that it can be ended.
 count_recorded() {
-	count_recorded_mib=$(($(du -sk "$1" | cut -f 1) / 1024))
+	count_recorded_kib=$(du -sk "$1" | cut -f 1)
+	count_recorded_mib=$((count_recorded_kib / 1024))
 	eval "count_recorded_most=\$$(echo "$tool" | tr - _)_countable_mib"
 	if [ "$count_recorded_mib" -gt "$count_recorded_most" ]; then
 		completeness_reason="a trace of $count_recorded_mib MiB takes too long to count here, netcost info counts it"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# copy-pages.sh TRACEFS INSTANCE DIR FIFO NAME BYTES MOST CPU...: switches the trace instance on and copies the
+# copy-pages.sh TRACEFS INSTANCE DIR FIFO NAME BYTES MOST ON CPU...: switches the trace instance on, unless ON is 0, and copies the
 # pages of its CPUs' ring buffers (BYTES each) to DIR/per_cpu/cpuN/raw, until a line arrives on FIFO or
 # nobody is left to write one. Then it switches tracing off, copies the rest, and the names and counts.
 # Reports on descriptor 3, as NAME, that it records. Where MOST is not 0 it copies no more than so many KiB, says so and
@@ -9,8 +9,8 @@
 # simply reads is woken by every event, and being woken makes events. So nothing is ever read here
 # that is not there: the kernel says how many events wait, no event takes less than 12 bytes of a page
 # (4 of the ring buffer, 8 common to all events), and so many pages are full for certain.
-tracefs=$1 instance=$2 folder=$3 fifo=$4 reported=$5 buffer=$6 most=$7
-shift 7
+tracefs=$1 instance=$2 folder=$3 fifo=$4 reported=$5 buffer=$6 most=$7 on=$8
+shift 8
 # One a line.
 cpus=$(printf '%s\n' "$@")
 smallest_event=12
@@ -25,16 +25,14 @@ fail() {
 # removes the instance.
 holder=''
 end() {
-	end_status=$?
-	trap '' INT TERM HUP QUIT PIPE
-	trap - EXIT
+	begin_end "$1"
 	[ -z "$holder" ] || kill "$holder" 2>/dev/null
 	{ echo 0 >"$instance/tracing_on"; } 2>/dev/null
 	rmdir "$instance" 2>/dev/null
 	exit "$end_status"
 }
-trap end EXIT
-trap 'exit 1' HUP INT QUIT PIPE TERM
+# shellcheck source=ending.sh
+. "$here/ending.sh"
 
 # Of a page, header_page says where the data begins and how much there is.
 page_data=$(sed -n 's/.*char data;.*size:\([0-9]*\);.*/\1/p' "$folder/header_page")
@@ -93,7 +91,7 @@ limit='' written=0 full=''
 
 # Of an earlier recording with the same fifo.
 rm -f "$fifo-now"
-echo 1 >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
+echo "$on" >"$instance/tracing_on" || fail "the kernel refuses to switch tracing on"
 {
 	sh "$here/hold-window.sh" "$fifo" "$reported"
 	: >"$fifo-now"
@@ -118,5 +116,6 @@ for cpu in $recorded; do
 	# All that is left is none, but for a limit.
 	awk '/^entries:/ { left = $2 } /^dropped events:/ { $3 += left } { print }' "$instance/per_cpu/cpu$cpu/stats" >"$folder/per_cpu/cpu$cpu/stats" || fail "cannot write the counts of CPU $cpu"
 	rm -f "$folder/per_cpu/cpu$cpu/copied"
-	echo "CPU $cpu: $(($(wc -c <"$folder/per_cpu/cpu$cpu/raw") / page)) pages of $page bytes"
+	copied=$(wc -c <"$folder/per_cpu/cpu$cpu/raw")
+	echo "CPU $cpu: $((copied / page)) pages of $page bytes"
 done

@@ -12,6 +12,8 @@ shift 2
 
 # Opening it to read alone would wait for a writer, and there may be none any more. What is the caller's
 # alone is closed, as report-end.sh explains.
+# One that is gone is not made anew.
+[ -p "$alive" ] || exit 0
 # shellcheck disable=SC2094 # a fifo, and nothing is written
 exec 4>&- 8>&- 9>&- 6<>"$alive" 7<"$alive" 6>&-
 

@@ -16,6 +16,15 @@ began_at() {
 
 self_began=${self_began:-$(began_at "$self_pid")}
 
+# remove_workspace: what was only about to start may still make a file of its own there.
+remove_workspace() {
+	for _ in 1 2 3 4 5; do
+		! rm -rf -- "$workspace" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	warn "left behind: $workspace"
+}
+
 # owner_line: this process, and what it does.
 owner_line() {
 	owner_line_user=$(id -un 2>/dev/null || id -u)

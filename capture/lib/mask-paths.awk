@@ -25,7 +25,7 @@ function mask_called(name,  ending) {
 
 # is_state(NAME): a file, or folder, of counters or settings, of whatever namespace.
 function is_state(name) {
-	return name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime|version|hugepages|hostname|cmdline|ethtool|settings|before|after|samples|cut)$/
+	return name ~ /^(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut)$/
 }
 
 # is_told_ethtool(NAME): what ethtool tells of a device.
@@ -43,7 +43,7 @@ function is_own_file(name) {
 
 # is_step(NAME): numbers and the lab's own words, as it calls the recordings of its steps.
 function is_step(name) {
-	return name ~ /^(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows|repeat|run|base|load|idle|with|without)([-_](([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows|repeat|run|base|load|idle|with|without))*$/
+	return name ~ /^(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without)([-_](([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without))*$/
 }
 
 # mask_state(NAME): net_dev, net_dev.NAMESPACE, ip_link.NAMESPACE.json

@@ -17,7 +17,7 @@ read_options() {
 		--alternate) alternate=yes ;;
 		--strict) strict=yes ;;
 		-o | --output | --duration | --cpus | --profile | --tool | --buffer | --clock | --victim | --victim-cpu | --load | \
-			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat)
+			--netns | --note | --interval | --sidecars | --daemon | --min-free | --repeat | --trace-after | --trace-for)
 			[ $# -ge 2 ] || bad_usage "$read_options_name needs a value"
 			[ -n "$2" ] || bad_usage "$read_options_name needs a value that is not empty"
 			read_option_value "$1" "$2"
@@ -55,6 +55,8 @@ read_option_value() {
 	--daemon) daemons="$daemons${daemons:+ }$2" ;;
 	--min-free) min_free=$2 ;;
 	--repeat) repeats=$2 ;;
+	--trace-after) trace_after=$2 ;;
+	--trace-for) trace_for=$2 ;;
 	esac
 }
 
@@ -69,7 +71,7 @@ seconds_option() {
 
 check_options() {
 	case $output in
-	'') [ -n "$check_only" ] || bad_usage "where to? -o DIR is needed" ;;
+	'') [ -n "$check_only" ] || bad_usage "-o DIR is needed: where to write" ;;
 	. | .. | */. | */.. | /) bad_usage "-o wants the name of a directory to make, not $output" ;;
 	esac
 	name_target
@@ -92,6 +94,7 @@ check_options() {
 	*) interval=0 ;;
 	esac
 	split_profiles
+	check_part
 	[ -z "$calibrate" ] || baseline=yes
 	case $repeats in
 	'') [ -z "$alternate" ] || bad_usage "--alternate needs --repeat N" ;;
@@ -125,6 +128,23 @@ check_options() {
 		*) bad_usage "--sidecars wants auto, none, or some of mpstat,pidstat,turbostat, not $check_options_name" ;;
 		esac
 	done
+}
+
+# check_part: of what is a part of the run recorded, and can it be?
+check_part() {
+	seconds_option --trace-after "$trace_after" zero
+	if [ -z "$trace_for" ]; then
+		case $trace_after in
+		*[1-9]*) bad_usage "--trace-after needs --trace-for S" ;;
+		esac
+		return
+	fi
+	seconds_option --trace-for "$trace_for"
+	{ [ -n "$event_profiles" ] && [ -z "$sampling_profile" ]; } || bad_usage "--trace-for is for profiles of tracepoints, not for $profile"
+	[ "$tool" != trace-cmd ] || bad_usage "trace-cmd cannot begin within a run: leave out --trace-for, or take --tool perf or tracefs"
+	[ -z "$calibrate" ] || bad_usage "--calibrate compares whole runs: leave out --trace-for"
+	echo "$trace_after $trace_for $duration" | awk '{ exit ($1 + $2 > $3) }' ||
+		bad_usage "--trace-after $trace_after and --trace-for $trace_for end after --duration $duration"
 }
 
 # split_profiles: sets event_profiles, sampling_profile and counter_profiles, the files of the profiles asked for.

@@ -36,11 +36,13 @@ begin_output() {
 		begin_output_folder=$target/netcost-record.partial begin_output_name=$output/netcost-record.partial
 	fi
 	remember partial "$begin_output_folder"
-	begin_output_reason=$(mkdir "$begin_output_folder" 2>&1) || case $begin_output_reason in
+	hold_signals
+	begin_output_reason=$(unheard mkdir "$begin_output_folder" 2>&1) && partial=$begin_output_folder
+	let_signals
+	[ -n "$partial" ] || case $begin_output_reason in
 	*'File exists') die "$begin_output_name exists: $(owner_of "$begin_output_folder" || echo "another netcost-record was killed and left it; remove it")" ;;
 	*) die "cannot make $begin_output_name: ${begin_output_reason##*: }" ;;
 	esac
-	partial=$begin_output_folder
 	{ sign "$partial" && dd if=/dev/zero of="$partial/reserved" bs=1024 count="$reserved_kib" 2>/dev/null; } ||
 		die "cannot write to $begin_output_name: is there room?"
 }

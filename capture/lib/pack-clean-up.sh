@@ -12,6 +12,8 @@ export LC_ALL
 . "$library/pack-begun.sh"
 
 trap '' INT TERM HUP QUIT PIPE
+# One that is gone is not made anew.
+[ -p "$workspace/alive" ] || exit 0
 # shellcheck disable=SC2094 # a fifo, and nothing is written
 exec 6<>"$workspace/alive" 7<"$workspace/alive" 6>&-
 read -r _ <&7

@@ -3,12 +3,13 @@
 
 # run_phase DIR [traced] [loaded] [companions]: one run of the victim, or of --duration, into DIR.
 run_phase() {
-	destination=$1 phase=$((phase + 1)) companions=''
+	destination=$1 phase=$((phase + 1)) companions='' part_state='' run_phase_part=''
 	shift
 	mkdir -p "$destination/files" || die "cannot write to $destination: is there room?"
 	limit_size "$@"
 	case " $* " in
 	*' traced '*)
+		run_phase_part=$trace_for
 		[ -z "$event_profiles" ] || start_recorder || die "$refusals"
 		[ -z "$sampling_profile" ] || start_sampling "$destination"
 		;;
@@ -29,23 +30,25 @@ run_phase() {
 	case " $* " in
 	*' traced '*)
 		say_preflight
-		warn "recording $(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}"
+		warn "recording $(described_events) on CPUs ${cpus:-$online}${tool:+ with $tool}${trace_for:+, $trace_for s of the run}"
 		;;
 	esac
 	case " $* " in
 	*' loaded '*) start_load ;;
 	esac
-	read_counters "$destination/before" before
+	if [ -n "$run_phase_part" ]; then plan_part; else read_counters "$destination/before" stamp devices network proc; fi
 	if [ -n "$victim" ]; then
 		run_victim "$destination/victim.txt"
 	else
 		run_load_alone
 	fi
-	read_counters "$destination/after" after
+	if [ -n "$run_phase_part" ]; then close_part; else read_counters "$destination/after" stamp proc network devices; fi
 	end_session "$load_pid" "the load"
 	load_pid=''
-	read_clock
-	window_ended_ns=$monotonic_ns
+	if [ -z "$run_phase_part" ]; then
+		read_clock
+		window_ended_ns=$monotonic_ns
+	fi
 	stop_limit
 	case " $* " in
 	*' traced '*)
@@ -80,14 +83,16 @@ run_phase() {
 limit_size() {
 	size_limit_kib='' end_kib=0 hide_symbols=''
 	[ "$min_free" != 0 ] || return 0
-	limit_size_room=$(($(df -Pk "$destination" | awk 'NR == 2 { printf "%d", $4 }') - min_free * 1024))
+	limit_size_free=$(df -Pk "$destination" | awk 'NR == 2 { printf "%d", $4 }')
+	limit_size_room=$((limit_size_free - min_free * 1024))
 	limit_size_copies=1 limit_size_header=0
 	case $candidates in
 	*' trace-cmd'*)
 		# It writes all of it once more when it ends, after the events' formats and the kernel's symbols.
 		limit_size_copies=2 limit_size_header=512
 		if [ "$limit_size_room" -lt 1048576 ]; then
-			limit_size_symbols=$(($(wc -c </proc/kallsyms) / 1024))
+			limit_size_symbols=$(wc -c </proc/kallsyms)
+			limit_size_symbols=$((limit_size_symbols / 1024))
 			if [ $((limit_size_symbols * 4)) -gt "$limit_size_room" ] && unshare -m true 2>/dev/null; then
 				hide_symbols=yes
 			else

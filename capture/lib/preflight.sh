@@ -114,7 +114,8 @@ of_tool() {
 
 preflight_buffer() {
 	[ -n "$event_profiles" ] || return 0
-	preflight_buffer_ms=$((expected_rate == 0 ? 3600000 : profile_buffer * 1000 / $(of_tool event_bytes) / expected_rate))
+	preflight_event_bytes=$(of_tool event_bytes)
+	preflight_buffer_ms=$((expected_rate == 0 ? 3600000 : profile_buffer * 1000 / preflight_event_bytes / expected_rate))
 	preflight_buffer_said="$((profile_buffer / 1024)) KiB a CPU hold $(milliseconds_said "$preflight_buffer_ms") of that, were it all on one CPU"
 	if [ "$preflight_buffer_ms" -lt 200 ]; then
 		verdict buffer warn "$preflight_buffer_said: events may be lost, take a larger --buffer or --profile light"
@@ -182,12 +183,12 @@ preflight_disk() {
 	preflight_disk_left=$(df -Pk "$preflight_disk_place" | awk 'NR == 2 { print int($4 / 1024) }')
 	preflight_disk_needed=0
 	if [ -n "$event_profiles" ]; then
-		preflight_disk_needed=$(awk -v rate="$expected_rate" -v bytes="$(of_tool event_bytes)" -v seconds="$duration" 'BEGIN { printf "%d", rate * bytes * seconds / 1048576 + 1 }')
+		preflight_disk_needed=$(awk -v rate="$expected_rate" -v bytes="$(of_tool event_bytes)" -v seconds="${trace_for:-$duration}" 'BEGIN { printf "%d", rate * bytes * seconds / 1048576 + 1 }')
 		case $candidates in
 		' trace-cmd'*) preflight_disk_needed=$((preflight_disk_needed * 2)) ;;
 		esac
 	fi
-	preflight_disk_said="$preflight_disk_left MiB free, about $preflight_disk_needed MiB needed for $duration s at that rate, $min_free MiB to stay free"
+	preflight_disk_said="$preflight_disk_left MiB free, about $preflight_disk_needed MiB needed for ${trace_for:-$duration} s at that rate, $min_free MiB to stay free"
 	if [ "$preflight_disk_left" -ge $((preflight_disk_needed + min_free)) ]; then
 		verdict disk ok "$preflight_disk_said"
 	# A victim's --duration is the most it may take; 0 asks not to look.

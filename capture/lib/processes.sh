@@ -47,6 +47,14 @@ session_members() {
 		$4 == session && pid != session && $1 !~ /[ZX]/ { print pid }'
 }
 
+# children EXCEPT: of this shell, but for one, for zombies and for the one that asks: their pids, a line each.
+children() {
+	cat /proc/[0-9]*/stat 2>/dev/null | awk -v parent="$$" -v except="$1" '
+		BEGIN { getline own <"/proc/self/stat"; sub(/.*\) /, "", own); split(own, field, " "); asks = field[2] }
+		{ pid = $1; sub(/.*\) /, "") }
+		$2 == parent && pid != asks && pid != except && $1 !~ /[ZX]/ { print pid }'
+}
+
 # is_child PID: of this shell? Its number may be another's by now.
 is_child() {
 	[ "$(sed 's/.*) . //; s/ .*//' "/proc/$1/stat" 2>/dev/null)" = "$$" ]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# read-network.sh LIBRARY counters|settings DIR SUFFIX: what the network devices of the namespace it runs
-# in count, or how they are set, into DIR; SUFFIX is appended to the names of files that another namespace
+# read-network.sh LIBRARY counters|devices|settings DIR SUFFIX: what the network of the namespace it runs in counts, by
+# the files of /proc or by programs for each device, or how it is set, into DIR; SUFFIX is appended to the names of files that another namespace
 # has as well. Writes on its output, for each file, its name and the two readings of CLOCK_MONOTONIC
 # between which it was read. Only reads.
 library=$1 kind=$2 folder=$3 suffix=$4
@@ -76,6 +76,8 @@ counters)
 	for file in dev snmp netstat; do
 		state "net_$file$suffix" cat "/proc/net/$file"
 	done
+	;;
+devices)
 	# Told twice, ip prints every counter: rx_otherhost_dropped is in no file.
 	state_json ip_link ip -d -s -s link
 	state_json tc_qdisc tc -s -d qdisc

@@ -10,6 +10,7 @@
 #                     says, reports "$recorder_name started" once the last event is on
 #                     (lib/hold-window.sh does) and ends with status 0 when a line arrives on "$workspace/stop"
 #   NAME_records LIST does recording the events of LIST, separated by commas, work?
+#   NAME_switch on|off   for lib/part.sh
 #   check_NAME        before it is stopped: dies if somebody else has interfered with it
 #   finish_NAME       looks at what was recorded; sets lost_events and losses where it can
 #   undo_NAME         after a failure: sets the host as it was

@@ -6,7 +6,7 @@ shift
 
 # The fifos by which recordings are held open are the caller's alone: when the caller is gone, its
 # end of them must be the last.
-exec 4>&- 5>&- 8>&- 9>&-
+exec 4>&- 5>&- 7>&- 8>&- 9>&-
 
 # Who is ended with the command still says so; and starts none when it is ended before.
 ended=''

@@ -11,7 +11,7 @@ library=$1 run=$2 cpu=$3 output=$4 command=$5
 . "$library/host.sh"
 
 # The caller's alone, as report-end.sh explains.
-exec 4>&- 8>&- 9>&-
+exec 4>&- 7>&- 8>&- 9>&-
 
 # A victim that is ended early is still accounted for: the signal goes to the whole session, and
 # a caught one is the default again in what is started from here.

@@ -5,21 +5,25 @@
 # The files of /proc that are the same in every network namespace; "/" becomes "_" in the bundle.
 snapshot_files='stat interrupts softirqs net/softnet_stat schedstat loadavg'
 
-# read_counters DIR before|after: the counters into DIR, with DIR/stamp to line them up with the
+# read_counters DIR stamp|devices|network|proc...: the counters into DIR, with DIR/stamp to line them up with the
 # trace: when the snapshot began (monotonic_ns, realtime_ns) and, for each file, the two readings of
-# the clock between which its counters were read. Those of a shell's read or two are read nearest to the
-# window, those that take a program for each device farther away.
+# the clock between which its counters were read. proc, which takes a shell's read or two, is read nearest to
+# the window; devices, which take programs for each, farthest away.
 read_counters() {
-	{ mkdir -p "$1" && write_counters "$1" "$2" >"$1/stamp"; } 2>/dev/null || die "cannot write the counters to $1: is there room?"
+	read_counters_folder=$1
+	shift
+	for read_counters_what in "$@"; do
+		{ mkdir -p "$read_counters_folder" && "write_$read_counters_what" "$read_counters_folder" >>"$read_counters_folder/stamp"; } 2>/dev/null ||
+			die "cannot write the counters to $read_counters_folder: is there room?"
+	done
 }
 
-write_counters() {
-	write_stamp || return 1
-	case $2 in
-	before) write_network "$1" counters && write_proc "$1" ;;
-	after) write_proc "$1" && write_network "$1" counters ;;
-	esac || return 1
-	[ -z "$daemons" ] || write_state "$1" daemons write_daemons
+write_devices() {
+	write_spaces "$1" devices
+}
+
+write_network() {
+	write_spaces "$1" counters
 }
 
 write_stamp() {
@@ -43,6 +47,7 @@ write_proc() {
 		esac
 		write_state "$1" "$write_proc_name" cat "/proc/$write_proc_file" || return 1
 	done
+	[ -z "$daemons" ] || write_state "$1" daemons write_daemons
 }
 
 # write_state DIR NAME COMMAND...: its output as DIR/NAME, its line of the stamp as this one's.
@@ -57,18 +62,18 @@ write_state() {
 	echo "$write_state_name $write_state_begin $monotonic_ns"
 }
 
-# write_network DIR counters|settings: of every network namespace that was asked for, the first one's
+# write_spaces DIR counters|devices|settings: of every network namespace that was asked for, the first one's
 # without a suffix.
-write_network() {
-	write_network_first=yes
-	for write_network_space in ${netns:-.}; do
-		namespace_suffix "$write_network_space" "$write_network_first"
-		write_network_first=''
+write_spaces() {
+	write_spaces_first=yes
+	for write_spaces_space in ${netns:-.}; do
+		namespace_suffix "$write_spaces_space" "$write_spaces_first"
+		write_spaces_first=''
 		# Settings are in sysfs, which shows the namespace it was mounted in: ip netns mounts another.
-		case $write_network_space,$2 in
+		case $write_spaces_space,$2 in
 		.,*) sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
-		*,settings) ip netns exec "$write_network_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
-		*) in_network_namespace "$write_network_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
+		*,settings) ip netns exec "$write_spaces_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
+		*) in_network_namespace "$write_spaces_space" sh "$library/read-network.sh" "$library" "$2" "$1" "$suffix" ;;
 		esac || return 1
 	done
 }
@@ -95,13 +100,25 @@ write_settings() {
 	for write_settings_name in hostname topology cpufreq irq_affinity vulnerabilities virtualization; do
 		write_state "$1" "$write_settings_name" "settings_$write_settings_name" || return 1
 	done
-	write_state "$1" sysctl_net_core settings_sysctls && write_network "$1" settings
+	case " $events$profile_pairs " in
+	*' kmem:kfree '*) write_state "$1" symbols settings_symbols || return 1 ;;
+	esac
+	write_state "$1" sysctl_net_core settings_sysctls && write_spaces "$1" settings
 }
 
 settings_hostname() {
 	uname -n
 	# With its domain, where the host knows it without asking anybody.
 	cat /etc/hostname 2>/dev/null || :
+}
+
+# settings_symbols: the functions that free a packet's data, and what follows each, which is where it ends.
+settings_symbols() {
+	awk '
+		$2 !~ /^[tT]$/ { next }
+		inside { print }
+		{ inside = $3 ~ /^(skb_release_data|skb_free_head|skb_kfree_head)(\.|$)/ && $3 !~ /\.cold/ }
+		inside { print }' /proc/kallsyms
 }
 
 settings_virtualization() {

@@ -31,6 +31,19 @@ end_session() {
 	await_end "$1" || warn "$2 (process group $1) does not end"
 }
 
+# end_children EXCEPT: what a signal came upon when it was just being started, before its pid was known. A shell that is not
+# yet what it is to be can miss a signal, and is asked again.
+end_children() {
+	for end_children_try in 1 2 3 4 5 6 7 8 9 10; do
+		end_children_left=$(children "$1")
+		[ -n "$end_children_left" ] || return 0
+		for end_children_one in $end_children_left; do
+			end_session "$end_children_one" "what was just being started"
+		done
+		sleep "0.$((end_children_try - 1))5"
+	done
+}
+
 # start_load: starts it and gives it a moment to get going. Its name is another in each phase, for its end is
 # reported after its phase, too.
 start_load() {
@@ -52,9 +65,15 @@ await_guards() {
 # start_limit SECONDS: the report "limit" after so many seconds, unless stop_limit comes first.
 start_limit() {
 	limits=$((limits + 1))
+	start_timer "$1" "limit $limits"
+	limit_pid=$timer_pid
+}
+
+# start_timer SECONDS REPORT: sets timer_pid.
+start_timer() {
 	# shellcheck disable=SC2016 # for the inner shell to expand
-	setsid sh "$library/guard.sh" "$workspace/alive" "" sh -c 'trap "exit 0" TERM; sleep "$1" && echo "limit $2" >&3' limit "$1" "$limits" </dev/null >/dev/null 2>&1 5>&- &
-	limit_pid=$!
+	setsid sh "$library/guard.sh" "$workspace/alive" "" sh -c 'trap "exit 0" TERM; sleep "$1" && echo "$2" >&3' timer "$1" "$2" </dev/null >/dev/null 2>&1 5>&- &
+	timer_pid=$!
 }
 
 stop_limit() {
@@ -131,7 +150,11 @@ run_load_alone() {
 			disk_low "$report"
 			break
 			;;
-		*) other_report ;;
+		*)
+			other_report
+			# Nothing is left to wait for.
+			[ "$part_state,$load_pid" != over, ] || [ -z "$load" ] || break
+			;;
 		esac
 	done
 }
@@ -140,11 +163,13 @@ run_load_alone() {
 other_report() {
 	case $report in
 	"load$phase ended 0")
-		[ -z "$load_pid" ] || note "the load ended by itself before the end of the recorded window"
+		[ -z "$load_pid" ] || [ "$part_state" = over ] || note "the load ended by itself before the end of the recorded window"
 		load_pid=''
 		;;
 	"load$phase ended "*) [ -z "$load_pid" ] || die "the load failed with exit status ${report##* }$(last_words "$destination/load.txt")" ;;
 	"$recorder_name ended "*) die "$tool ended early$(last_words "$destination/recorder.txt")" ;;
+	'trace on') begin_part ;;
+	'trace off') end_part ;;
 	'companion '*' ended '*)
 		other_report_name=${report#companion }
 		companion_ended "${other_report_name%% *}" "${report##* }"

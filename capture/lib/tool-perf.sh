@@ -7,6 +7,10 @@ perf_compresses() {
 
 set_up_perf() {
 	trace=trace.perf.data trace_clock=CLOCK_MONOTONIC
+	if [ -n "$trace_for" ] && ! perf_has --control; then
+		refusal="this perf cannot begin within a run (perf 5.10 and later can)"
+		return 1
+	fi
 	# perf takes powers of two only.
 	perf_buffer=131072
 	while [ "$perf_buffer" -lt "$ring_buffer" ]; do
@@ -37,6 +41,8 @@ perf_command() {
 	[ -z "$compress" ] || printf '%s\n' -z1
 	# What ends it by itself should the watch on the disk be too late.
 	if [ -n "$size_limit_kib" ] && perf_has --max-size; then printf '%s\n' --max-size "${size_limit_kib}K"; fi
+	# It says on the pipe of reports that it has switched them.
+	[ -z "$trace_for" ] || printf '%s\n' -D -1 --control "fifo:$workspace/control,$workspace/reports"
 	printf '%s\n' -o "$1"
 	event_options
 	printf '%s\n' --
@@ -48,6 +54,27 @@ perf_records() {
 	set -- -e "$1" -B -N -o /dev/null
 	! perf_has --no-bpf-event || set -- "$@" --no-bpf-event
 	asked perf record -a -c 1 "$@" -- true >/dev/null 2>&1 </dev/null
+}
+
+# perf_switch on|off: what is reported until it has is reported again.
+perf_switch() {
+	[ -n "$recorder_pid" ] || return 0
+	case $1 in
+	on) echo enable >&7 ;;
+	off) echo disable >&7 ;;
+	esac
+	perf_switch_held=''
+	while next_report; do
+		case $report in
+		ack) break ;;
+		limit) die "perf does not switch its events $1" ;;
+		*) perf_switch_held=$perf_switch_held$report$newline ;;
+		esac
+		case $report in
+		"$recorder_name ended "*) break ;;
+		esac
+	done
+	printf '%s' "$perf_switch_held" >&3
 }
 
 check_perf() {

@@ -7,6 +7,10 @@ trace_cmd_compresses() {
 
 set_up_trace_cmd() {
 	trace=trace.dat trace_clock=$clock
+	if [ -n "$trace_for" ]; then
+		refusal="trace-cmd cannot begin within a run"
+		return 1
+	fi
 	set_up_trace_cmd_use=$(top_buffer_use)
 	# Two that begin at the same moment would both find it free. It is held until the end.
 	take_lock "$top_buffer_lock" || set_up_trace_cmd_use="netcost-record holds it ($lock_owner)"

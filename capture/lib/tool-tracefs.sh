@@ -97,8 +97,10 @@ copy_format() {
 }
 
 tracefs_command() {
+	tracefs_command_on=1
+	[ -z "$trace_for" ] || tracefs_command_on=0
 	# The CPUs are a line each already.
-	printf '%s\n' sh "$library/copy-pages.sh" "$tracefs" "$instance" "$1" "$workspace/stop" "$recorder_name" "$ring_buffer" "${size_limit_kib:-0}" "$recorded_cpus"
+	printf '%s\n' sh "$library/copy-pages.sh" "$tracefs" "$instance" "$1" "$workspace/stop" "$recorder_name" "$ring_buffer" "${size_limit_kib:-0}" "$tracefs_command_on" "$recorded_cpus"
 }
 
 # tracefs_records EVENT,...: can they be switched on? They are left off.
@@ -109,6 +111,13 @@ tracefs_records() {
 		switch_event "$tracefs_records_event" 0
 	done
 	return "$tracefs_records_status"
+}
+
+tracefs_switch() {
+	case $1 in
+	on) set_instance tracing_on 1 || die "$refusal" ;;
+	off) set_instance tracing_on 0 || die "$refusal" ;;
+	esac
 }
 
 check_tracefs() {

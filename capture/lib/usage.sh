@@ -6,7 +6,7 @@ usage() {
 		Usage: netcost-record -o DIR [--duration S] [--cpus LIST] [--profile NAME,...] [--netns NAME]...
 		           [--tool NAME] [--buffer KIB] [--clock NAME] [--compress] [--min-free MIB] [--check] [--strict]
 		           [--victim 'CMD' [--victim-cpu N] [--baseline | --calibrate]] [--load 'CMD']
-		           [--repeat N [--alternate]] [--interval S] [--sidecars LIST] [--daemon NAME]...
+		           [--repeat N [--alternate]] [--trace-for S [--trace-after S]] [--interval S] [--sidecars LIST] [--daemon NAME]...
 		           [--note TEXT]...
 
 		Records interrupts, softirqs, NAPI polls and context switches into the bundle DIR.
@@ -41,6 +41,9 @@ usage() {
 		                     be repeated
 		  --repeat N         record N times, into an experiment: DIR has a bundle for each
 		  --alternate        each time without the load and with it, in turns
+		  --trace-for S      record only S seconds of the run (perf and tracefs), while what runs beside it and
+		                     the victim's own account are of all of it
+		  --trace-after S    from S seconds after it begins on (default $trace_after)
 		  --netns NAME       take the counters of network devices from this network namespace; may be
 		                     repeated, and . is the one it is run in
 		  --note TEXT        a remark for the manifest; may be repeated

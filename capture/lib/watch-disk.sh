@@ -12,7 +12,8 @@ left_kib() {
 	free=$(df -Pk "$folder" | awk 'NR == 2 { printf "%d", $4 }')
 	left=${free:-0}
 	# What trace-cmd has recorded it writes once more when it ends.
-	[ -z "$tracing_on" ] || left=$((left - $(du -sk "$folder" | cut -f 1)))
+	taken=$(du -sk "$folder" | cut -f 1)
+	[ -z "$tracing_on" ] || left=$((left - taken))
 }
 
 left_kib

@@ -15,7 +15,7 @@ use crate::perf::header::Magic;
 use crate::perf::layout::Layout;
 use crate::perf::recording::{Mode, PerfData};
 use crate::progress::Waiting;
-use crate::ring::{Ring, Unit};
+use crate::ring::{Clock, Ring, Unit};
 use crate::text::encoding::plain;
 use crate::text::{looks_like, Text, LOOKED_AT};
 use crate::visit::{Tally, Visitor};
@@ -165,6 +165,23 @@ impl Recording {
             Some(kind) => bad!("not a capture: {kind}; {ACCEPTED}"),
             None => bad!("not a capture: the file starts with {:02x?}; {ACCEPTED}", &start[..8]),
         })
+    }
+
+    /// Says how many cycles of the clock make a second, where the capture does not.
+    pub fn set_cycles_per_s(&mut self, hertz: u64) -> Result<()> {
+        match &mut self.source {
+            Source::Ring(ring) if self.unit == Unit::Cycles => {
+                ring.clock.tsc = Some(Clock::tsc_of(hertz));
+                self.unit = ring.clock.unit();
+                self.notes.push(format!("clock {} counts cycles: {hertz} a second, as given", self.clock));
+                Ok(())
+            }
+            _ => Err(bad!(
+                "cycles a second are for a trace.dat or a copy of tracefs whose clock counts cycles of unknown length: clock {} counts {}",
+                self.clock,
+                if self.unit == Unit::Nanoseconds { "ns" } else { "an order alone" }
+            )),
+        }
     }
 
     /// Shows every event to `visitor`.

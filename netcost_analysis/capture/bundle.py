@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import astuple
 
 from .._native import CaptureError
+from .folder import Folder, named, read_text
 from .manifest import Calibration, Load, Manifest, Victim, struct_of
 from .mending import manifest_of
 from .packed_sums import is_experiment_folder
@@ -20,8 +21,6 @@ _FORMAT = 1
 # TASK_COMM_LEN without its NUL.
 _COMM_LENGTH = 15
 _FALLBACK_CLOCKSOURCES = ("hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies")
-# Text beside a trace is read whole; a bundle that holds more than this there is not one of ours.
-_TEXT_LIMIT_BYTES = 64 << 20
 
 
 def is_bundle(path: Path) -> bool:
@@ -47,20 +46,15 @@ def _is_packed(path: Path) -> bool:
     return is_packed(path)
 
 
-def _named(path: Path) -> str:
-    from .packed import named
-
-    return named(str(path))
-
-
 def _of_experiment(path: str | Path) -> CaptureError:
     return CaptureError(
-        f"{path} is an experiment, and no single recording: netcost_analysis.open_experiment(PATH) "
-        "or --experiment PATH opens it, netcost info lists its recordings"
+        f"{path} is an experiment, a folder of several recordings: netcost info lists them. Choose "
+        "one of them, or open the experiment with netcost_analysis.open_experiment(PATH) or "
+        "--experiment PATH"
     )
 
 
-class Bundle:
+class Bundle(Folder):
     """A bundle directory: manifest, trace, the victim's and the load's output, /proc snapshots.
 
     Parameters
@@ -71,10 +65,8 @@ class Bundle:
 
     Attributes
     ----------
-    manifest : Manifest
-        What of manifest.json is as docs/bundle.md has it.
     manifest_json : dict
-        All of it.
+        All of manifest.json.
 
     Raises
     ------
@@ -85,8 +77,10 @@ class Bundle:
         When it cannot be read.
     """
 
+    _index = "/manifest.json"
+
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
+        super().__init__(Path(path))
         if _is_packed(self.path):
             from .packed import unpacked
 
@@ -95,10 +89,14 @@ class Bundle:
                 raise _of_experiment(path)
             self.path = self._held.path
         self.manifest_json = self._manifest()
-        self.manifest = struct_of(Manifest, self.manifest_json) or Manifest()
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What of manifest.json is as docs/bundle.md has it."""
+        return struct_of(Manifest, self.manifest_json) or Manifest()
 
     def _manifest(self) -> dict[str, Any]:
-        text = self._read(self.path / "manifest.json")
+        text = read_text(self.path / "manifest.json")
         try:
             manifest, self._mended = manifest_of(text)
         except (ValueError, RecursionError) as error:
@@ -115,59 +113,9 @@ class Bundle:
         return manifest
 
     @property
-    def shown(self) -> str:
-        """Its path as it was given: of a packed one the file's."""
-        return _named(self.path)
-
-    def _leads_out(self, path: Path) -> bool:
-        # A bundle comes from a stranger: neither ".." nor a link may lead out of it.
-        try:
-            return not path.resolve().is_relative_to(self.path.resolve())
-        except (OSError, ValueError, RuntimeError):
-            return True
-
-    def _inside(self, name: Any) -> Path:
-        if not isinstance(name, str) or not name:
-            raise CaptureError(f"{self.shown}/manifest.json names no file but {name!r}")
-        if self._leads_out(self.path / name):
-            raise CaptureError(
-                f"{self.shown}/manifest.json names {name!r}, which is outside the bundle"
-            )
-        return self.path / name
-
-    @staticmethod
-    def _read(path: Path) -> str:
-        if path.stat().st_size > _TEXT_LIMIT_BYTES:
-            raise CaptureError(
-                f"{_named(path)} is larger than {_TEXT_LIMIT_BYTES >> 20} MiB, more than it can be"
-            )
-        return path.read_text(encoding="utf-8", errors="replace")
-
-    @property
     def host_cpus(self) -> int | None:
         """How many CPUs were online, by /proc/stat before the recording; None if not known."""
         return len(self.before.ticks) or None
-
-    def text(self, name: str) -> str | None:
-        """The text of one of the bundle's files.
-
-        Parameters
-        ----------
-        name : str
-            Its path in the bundle.
-
-        Returns
-        -------
-        str or None
-            The text, None where the bundle has no such file.
-
-        Raises
-        ------
-        CaptureError
-            For a file outside it.
-        """
-        path = self._inside(name)
-        return self._read(path) if path.is_file() else None
 
     @property
     def network_namespaces(self) -> dict[str, str]:
@@ -194,11 +142,11 @@ class Bundle:
         )
         for path in (trace, *parts):
             if path != trace and path.is_symlink() and self._leads_out(path):
-                raise CaptureError(f"{_named(path)} is a link to a place outside the bundle")
+                raise CaptureError(f"{named(path)} is a link to a place outside the bundle")
             # Whoever waits for a FIFO of a stranger's waits for ever.
             if path.exists() and not (path.is_file() or path.is_dir()):
                 raise CaptureError(
-                    f"{_named(path)} is no regular file: a bundle holds files and folders"
+                    f"{named(path)} is no regular file: a bundle holds files and folders"
                 )
         return trace
 
@@ -306,6 +254,11 @@ class Bundle:
         """What the recorder knows of the trace and the trace does not say itself."""
         lost = self.manifest.lost_events
         return [*self.mended, *([f"the recorder counted {lost:,} lost events"] if lost else [])]
+
+    @property
+    def given(self) -> list[str]:
+        """What of it was given beside the recording, in sentences; nothing of netcost-record's."""
+        return []
 
     @cached_property
     def mended(self) -> list[str]:

@@ -1,5 +1,6 @@
 """Opening a recording: what is in it, its events, and the timeline computed from them."""
 
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ from ..progress import progress
 from ..units import duration, not_recorded, plural, share
 from .bundle import bundle_at
 from .event_names import require_event
+from .given import Beside
 from .kallsyms import kallsyms_beside, read_kallsyms
+from .manifest import Window
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
 
 if TYPE_CHECKING:
@@ -23,8 +26,22 @@ if TYPE_CHECKING:
     from ..timeline.timeline import Timeline
 
 
-def open_capture(path: str | Path, buffer: str | None = None) -> "Capture":
-    """Open a recording; only its headers are read.
+def open_capture(
+    path: str | Path,
+    buffer: str | None = None,
+    *,
+    victim_output: str | Path | None = None,
+    victim_cpu: int | None = None,
+    baseline_output: str | Path | None = None,
+    kernel_config: str | Path | None = None,
+    before: str | Path | None = None,
+    after: str | Path | None = None,
+    tsc_hz: float | None = None,
+) -> "Capture":
+    """Open a recording; only its headers are read, and what is given beside it.
+
+    What a bare recording lacks can be given, and all that a bundle can be asked can then be asked
+    of it, as far as that goes: docs/bundle.md. What is given beside a bundle goes before its own.
 
     Parameters
     ----------
@@ -35,20 +52,40 @@ def open_capture(path: str | Path, buffer: str | None = None) -> "Capture":
         "-" for standard input.
     buffer : str, optional
         Which ftrace instance of a trace.dat; the top one unless given.
+    victim_output : str or Path, optional
+        What `openssl speed` wrote while it was recorded, and behind it, where that is there, what a
+        shell's `time` did.
+    victim_cpu : int, optional
+        The CPU that it was pinned to; the only one that the trace shows it on unless given.
+    baseline_output : str or Path, optional
+        What it wrote without the load.
+    kernel_config : str or Path, optional
+        The kernel's configuration: /boot/config-RELEASE, /proc/config.gz.
+    before, after : str or Path, optional
+        Folders of copies of files of /proc, named as in a bundle, of before the victim started and
+        after it ended.
+    tsc_hz : float, optional
+        How many cycles of its clock make a second, where that counts cycles (x86-tsc) and the
+        recording does not say.
 
     Returns
     -------
     Capture
-        The recording, and what a bundle holds beside it.
+        The recording, and what lies beside it.
 
     Raises
     ------
     CaptureError
         In one line, what is wrong and what to do.
+    ArgumentError
+        For a number that none can be, or a baseline without a victim.
     OSError
         For a file that is missing or unreadable.
     """
-    return Capture(path, buffer)
+    beside = Beside(
+        victim_output, victim_cpu, baseline_output, kernel_config, before, after, tsc_hz
+    )
+    return Capture(path, buffer, beside.checked())
 
 
 class Capture:
@@ -59,12 +96,15 @@ class Capture:
     path, buffer : str, str or None
         As open_capture took them.
     bundle : Bundle or None
-        The one that the recording came in, None for a bare recording.
+        The one that the recording came in, or that what was given beside it makes; None for a bare
+        recording.
     native : object
         The recording as the native reader has it: no part of what is kept stable.
     """
 
-    def __init__(self, path: str | Path, buffer: str | None = None) -> None:
+    def __init__(
+        self, path: str | Path, buffer: str | None = None, beside: Beside | None = None
+    ) -> None:
         self.path, self.buffer = str(path), buffer
         require_text(self.path, "path")
         require_text(buffer or "", "buffer's name")
@@ -77,12 +117,17 @@ class Capture:
             )
         require_text(self._trace, "path")
         try:
-            self.native = _native.Capture(self._trace, buffer)
+            self.native = _native.Capture(self._trace, buffer, beside and beside.cycles_per_s)
         except OSError as error:
             from .packed import named
 
             # Native says what went wrong, not with which file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
+        self._is_bundle = self.bundle is not None
+        if beside and beside.of_a_bundle:
+            from .beside import BesideBundle
+
+            self.bundle = BesideBundle(copy(self), beside)
 
     @cached_property
     def header(self) -> dict[str, Any]:
@@ -108,9 +153,10 @@ class Capture:
         beside: list[str] = []
         if self.bundle:
             beside = self.bundle.notes if scan["lost_unknown"] else self.bundle.mended
+            beside = [*beside, *self.bundle.given]
         known_of = {
             "path": self.path,
-            "bundle": self.bundle is not None,
+            "bundle": self._is_bundle,
             "kernel": header.get("os_release"),
             "start_ns": start,
             "end_ns": end,
@@ -163,10 +209,12 @@ class Capture:
         """
         start, unit = self._scan["start_ns"], self.header["time_unit"]
         if unit != "ns":
-            counts = "cycles of unknown length" if unit == "cycles" else "events, not time"
+            cycles = unit == "cycles"
+            counts = "cycles of unknown length" if cycles else "events, not time"
+            given = "give that length (--tsc-hz), or " if cycles else ""
             raise CaptureError(
                 f"{self.path}: clock {self.header['clock']} counts {counts}, so it has no start in "
-                "seconds: record with -C mono"
+                f"seconds: {given}record with -C mono"
             )
         if start is None:
             raise CaptureError(
@@ -349,6 +397,8 @@ class Capture:
     def victim_timeline(self) -> "Timeline":
         """The timeline of the bundle's victim: the CPU it was pinned to, while it ran.
 
+        Where a part of its run was recorded (netcost-record --trace-for), of that part.
+
         Returns
         -------
         Timeline
@@ -357,19 +407,24 @@ class Capture:
         Raises
         ------
         CaptureError
-            For a recording without a victim or any event of its CPU, or of one that ended before it
-            started.
+            For a recording without a victim or any event of its CPU, of one that ended before it
+            started, or of none of its run.
         """
         victim = self.bundle.victim if self.bundle else None
         if victim is None:
-            raise CaptureError(f"{self.path} has no victim: record one with --victim")
-        start_s, end_s = (
-            None if at is None else (at - self.start_ns) / 1e9
-            for at in (victim.start_ns, victim.end_ns)
-        )
+            raise CaptureError(no_victim(self.path))
+        start, end = victim.start_ns, victim.end_ns
         cpu = victim.cpu
-        if start_s is not None and end_s is not None and end_s <= start_s:
+        if start is not None and end is not None and end <= start:
             raise CaptureError(f"{self.path} has a victim that ended before it started")
+        window = self.bundle.manifest.window if self.bundle else Window()
+        if start is not None and window.start_ns is not None:
+            start = max(start, window.start_ns)
+        if end is not None and window.end_ns is not None:
+            end = min(end, window.end_ns)
+        if start is not None and end is not None and end <= start:
+            raise CaptureError(f"{self.path} was recorded while its victim did not run")
+        start_s, end_s = (None if at is None else (at - self.start_ns) / 1e9 for at in (start, end))
         if cpu is not None and cpu not in self.info["cpus"]:
             missing = not_recorded(cpu, self.info["cpus"])
             raise CaptureError(f"{self.path} has nothing of the victim's CPU: {missing}")
@@ -416,11 +471,18 @@ class Capture:
                 "of CPU time recorded without loss",
             ),
         ]
-        if self.bundle:
+        if self.bundle and self._is_bundle:
             lines.append(("bundle", self.bundle.summary))
         notes = [*info["notes"], self.refusal] if self.refusal else info["notes"]
         lines.extend(("note", note) for note in notes)
         return lines
+
+
+def no_victim(path: str) -> str:
+    """The line about a recording of which nobody knows whose loss was measured."""
+    return (
+        f"{path} has no victim: record one with --victim, or give what it wrote (--victim-output)"
+    )
 
 
 def _rows(table: Any) -> list[dict[str, Any]]:

@@ -2,11 +2,13 @@
 
 import io
 import json
+import re
+from collections.abc import Hashable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
-import pandas as pd
 from msgspec.structs import asdict
 
 from .._native import CaptureError
@@ -18,12 +20,14 @@ from .packed import is_packed, is_packed_experiment, unpacked
 from .packed_sums import is_experiment_folder
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..questions.accessors import ExperimentAsk
 
 _FORMAT = 1
 _PACKED = (".netcost.tar.zst", ".netcost.tar.gz")
 # Where a repeat's files are, beside its condition's recording.
-_REPEAT = r"^repeats/([^/]+)/[^/]+$"
+_REPEAT = re.compile(r"repeats/([^/]+)/[^/]+")
 # A table of steps is small; anything larger is none of ours.
 _TEXT_LIMIT_BYTES = 64 << 20
 
@@ -72,6 +76,7 @@ class Experiment:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._folder = self.path
+        self._open: WeakValueDictionary[str, Capture] = WeakValueDictionary()
         if is_packed(self.path):
             self._held = unpacked(self.path)
             self._folder = self._held.path
@@ -91,11 +96,13 @@ class Experiment:
         self.experiment = described
 
     @cached_property
-    def steps(self) -> pd.DataFrame:
+    def steps(self) -> "pd.DataFrame":
         """A row per step, the columns of its table; bundle (or folder) names the recording.
 
         Raises CaptureError where the table cannot be read.
         """
+        import pandas as pd
+
         text = self._text(self.experiment.table)
         try:
             return pd.read_csv(io.StringIO(text), sep="\t")
@@ -140,7 +147,11 @@ class Experiment:
         CaptureError
             Without such a recording, and as open_capture does.
         """
-        return open_capture(self.recording(name))
+        # One that somebody holds is not unpacked and read again.
+        capture = self._open.get(name)
+        if capture is None:
+            capture = self._open[name] = open_capture(self.recording(name))
+        return capture
 
     def has(self, name: str) -> bool:
         """Whether the recording of a step is there.
@@ -156,6 +167,26 @@ class Experiment:
             Whether it is.
         """
         return any(True for _ in self._candidates(name))
+
+    def text(self, name: str) -> str | None:
+        """The text of one of its files.
+
+        Parameters
+        ----------
+        name : str
+            Its path in the experiment.
+
+        Returns
+        -------
+        str or None
+            The text, None where it has no such file.
+
+        Raises
+        ------
+        CaptureError
+            For a file outside it, or one that is far larger than any of its own.
+        """
+        return self._text(name) if self._inside(name).is_file() else None
 
     @cached_property
     def info(self) -> dict[str, Any]:
@@ -175,17 +206,38 @@ class Experiment:
     def recordings(self) -> dict[str, int]:
         """The names of the recordings that its steps should have, and each one's untraced repeats.
 
-        Where the table says bundle, each step has one. Where it says folder, a step is a repeat,
+        Where the table says bundle, a step has one. Where it says folder, a step is a repeat,
         ``repeats/CONDITION/N``, that was not traced: the recording is its condition's.
         """
-        if "bundle" in self.steps:
-            return {str(name): 0 for name in self.steps["bundle"]}
-        if "folder" not in self.steps:
-            return {}
-        conditions = self.steps["folder"].astype(str).str.extract(_REPEAT, expand=False)
-        named = conditions.fillna(self.steps["folder"].astype(str))
-        repeats = conditions.notna().groupby(named, sort=False).sum()
-        return {str(name): int(count) for name, count in repeats.items()}
+        found: dict[str, int] = {}
+        for row in self.steps.to_dict("records"):
+            name, untraced = self.names(row)
+            if name:
+                found[name] = found.get(name, 0) + bool(_REPEAT.fullmatch(untraced))
+        return found
+
+    @staticmethod
+    def names(step: Mapping[Hashable, Any]) -> tuple[str, str]:
+        """The recording of a step, and the folder of what was measured without a trace.
+
+        Parameters
+        ----------
+        step : dict
+            A row of steps.
+
+        Returns
+        -------
+        tuple of (str, str)
+            Of an untraced repeat the first is its condition's; "" for what the step does not name.
+        """
+        bundle, folder = (step.get(column) for column in ("bundle", "folder"))
+        # A cell without a value is not equal to itself.
+        if bundle is not None and bundle == bundle:
+            return str(bundle), ""
+        if folder is None or folder != folder:
+            return "", ""
+        repeat = _REPEAT.fullmatch(str(folder))
+        return (repeat[1] if repeat else str(folder)), str(folder)
 
     def _summary(self, name: str) -> str:
         if not self.has(name):
@@ -201,7 +253,7 @@ class Experiment:
         return Ask(self)  # type: ignore[return-value]
 
     @property
-    def step_to_name(self) -> str:
+    def recording_to_name(self) -> str:
         """What to name instead, for what takes a recording and no experiment."""
         first = next(filter(self.has, self.recordings), None)
         if first is None:

@@ -111,13 +111,14 @@ class Manifest(Struct, frozen=True):
 
 
 class Description(Struct, frozen=True):
-    """What experiment.json says. table: the file of its steps."""
+    """What experiment.json says. victim_cpu: the one that works on the packets. table: of steps."""
 
     experiment: str | None = None
     command: str | None = None
     kernel: str | None = None
     started: str | None = None
     ended: str | None = None
+    victim_cpu: Count | None = None
     table: str = "steps.tsv"
     notes: list[str] = []
 

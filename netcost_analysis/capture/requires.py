@@ -36,7 +36,10 @@ PROFILES = {
     "migration": (*_INTERRUPTS, *_TASKS),
     "stolen": (*_INTERRUPTS, *_TASKS, *_VECTORS),
     "anatomy": (*_INTERRUPTS, *_TASKS, *_VECTORS, *_PACKETS),
+    "frees": ("kmem:kfree", "kmem:kmem_cache_free"),
 }
+# Recorded beside one of the others, of which each has the events of those before it.
+BESIDE = ("frees",)
 # So many tracepoints a line names.
 _NAMED = 3
 
@@ -112,13 +115,13 @@ def profile_of(missing: tuple[Group, ...]) -> str | None:
 
 def recorded_profile(capture: "Capture") -> str | None:
     """The cheapest profile with every tracepoint of the capture that any of them has."""
-    known = _recorded(capture) & set(PROFILES["anatomy"])
+    known = recorded_events(capture) & set(PROFILES["anatomy"])
     return profile_of(tuple(((one,),) for one in known)) if known else None
 
 
 def unmet(capture: "Capture", groups: tuple[Group, ...]) -> tuple[Group, ...]:
     """Of what is needed, what the capture did not record, as its headers tell."""
-    known = _recorded(capture)
+    known = recorded_events(capture)
     lacking: list[Group] = []
     for group in groups:
         if len(group) == 1:
@@ -138,8 +141,11 @@ def _has(known: Collection[str], event: str) -> bool:
     return event in known
 
 
-def _recorded(capture: "Capture") -> set[str]:
-    # The headers know without a pass over the events; texts have none.
+def recorded_events(capture: "Capture") -> set[str]:
+    """The events that a capture was told to record; of a text, whose headers name none, those seen.
+
+    The headers know without a pass over the events.
+    """
     declared = capture.header.get("events") or ()
     return {event["name"] for event in declared} or set(capture.info["events"])
 

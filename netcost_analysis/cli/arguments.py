@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 
 from ..timeline.task import ALL
+from .main import COUNT
 
 if TYPE_CHECKING:
     from inspect import Parameter
@@ -19,14 +20,6 @@ else:
     Type = click.ParamType
 
 
-# Counts and lengths. Times have 64 bits, and are added to others.
-class _Count(click.IntRange):
-    # What 64 bits hold is no reader's business.
-    def _describe_range(self) -> str:
-        return "x>=0"
-
-
-_COUNT = _Count(0, 2**62)
 # "nan" is in no range that has an end.
 _AMOUNT = click.FloatRange(0, float("inf"), max_open=True)
 
@@ -39,7 +32,7 @@ class _Task(Type):
         text = str(value)
         if text == str(ALL):
             return ALL
-        return _COUNT.convert(value, param, ctx) if text.isascii() and text.isdigit() else value
+        return COUNT.convert(value, param, ctx) if text.isascii() and text.isdigit() else value
 
 
 TASK = _Task()
@@ -91,5 +84,5 @@ def _type(annotation: Any) -> Type:
         return click.Choice(get_args(kind))
     if get_origin(kind) in (tuple, Sequence):
         return _Many(_type(get_args(kind)[0]))
-    known: dict[type, Type] = {int: _COUNT, float: _AMOUNT, bool: click.BOOL, str: click.STRING}
+    known: dict[type, Type] = {int: COUNT, float: _AMOUNT, bool: click.BOOL, str: click.STRING}
     return known[kind]

@@ -8,7 +8,16 @@ import click
 
 from ..units import plural, printable
 from .arguments import options
-from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
+from .main import (
+    beside_options,
+    capture_arguments,
+    json_option,
+    nothing_beside_experiment,
+    opened,
+    output_option,
+    print_json,
+    window_options,
+)
 from .table import by_importance, columns_option, left_out, say, show, wide_option, with_columns
 
 if TYPE_CHECKING:
@@ -63,6 +72,7 @@ class _Asked(click.Command):
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_listed,
     help="List the questions and exit.",
 )  # fmt: skip
+@beside_options
 @window_options
 @json_option
 def command(
@@ -91,12 +101,13 @@ def command(
     if is_experiment(path):
         if not whole:
             raise click.UsageError("an experiment takes no --start, --end and --cpu")
+        nothing_beside_experiment()
         answer = open_experiment(path).ask(question, **given)
     else:
         capture = opened(path)
         source = capture if whole else capture.timeline(start, end, list(cpus) or None)
         answer = source.ask(question, **given)
-    answers = {name: answer.tables.get(name, part) for name, part in answer.parts.items()}
+    answers = shown_parts(answer)
     if table is not None:
         if table not in answers:
             named = ", ".join(name for name in answers if name) or "one table without a name"
@@ -110,16 +121,22 @@ def command(
     if output:
         _write(answers, output, one.main)
     elif as_json:
-        print_json({name: _plain(part) for name, part in answers.items()} if "" not in answers
-                   else _plain(answers[""]))  # fmt: skip
+        print_json({name: plain_part(part) for name, part in answers.items()} if "" not in answers
+                   else plain_part(answers[""]))  # fmt: skip
     else:
-        _print(answer, answers, wide or columns is not None)
+        print_parts(answer, answers, wide or columns is not None)
         for note in answer.notes:
             say(f"note: {printable(note)}")
         return
     # What is a table alone has no notes, and is of what was not asked for.
     if not answer.in_window:
         print(f"note: {NO_WINDOW}", file=sys.stderr)
+
+
+def shown_parts(answer: "Answer[Any]") -> dict[str, Any]:
+    # What is printed of an answer, by name, its main table first; a series as a table.
+    names = sorted(answer.parts, key=lambda name: name != answer.question.main)
+    return {name: answer.tables.get(name, answer.parts[name]) for name in names}
 
 
 def _chosen(answers: dict[str, Any], columns: tuple[str, ...], main: str | None) -> dict[str, Any]:
@@ -170,7 +187,8 @@ def _with_index(frame: Any) -> Any:
     return frame.reset_index(drop=all(name is None for name in frame.index.names))
 
 
-def _plain(part: Any) -> Any:
+def plain_part(part: Any) -> Any:
+    # A part of an answer as JSON has it.
     import pandas as pd
 
     from ..display.export import rows
@@ -183,9 +201,9 @@ def _plain(part: Any) -> Any:
     if "" not in (named := parts(part)):
         part = named
     if isinstance(part, list | tuple):
-        return [_plain(one) for one in part]
+        return [plain_part(one) for one in part]
     if isinstance(part, dict):
-        return {str(name): _plain(one) for name, one in part.items()}
+        return {str(name): plain_part(one) for name, one in part.items()}
     return plain(part) if _is_scalar(part) else str(part)
 
 
@@ -195,7 +213,7 @@ def _is_scalar(part: Any) -> bool:
     return bool(pd.api.types.is_scalar(part))
 
 
-def _print(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
+def print_parts(answer: "Answer[Any]", answers: dict[str, Any], wide: bool) -> None:
     import pandas as pd
 
     from ..display.templates import as_text
@@ -236,15 +254,27 @@ def _print_table(
     left_out(missing, columns, rows)
 
 
-def _figure(question: "Question[Any, Any]", name: str, value: Any) -> Any:
+def _figure(question: "Question[Any, Any]", name: str, value: Any, inside: bool = False) -> Any:
     import pandas as pd
 
     from ..display.figures import figures
     from ..questions.answer import parts
 
+    # Rows within figures are many columns each.
+    rows = [value] if inside and isinstance(value, dict) else value
+    if isinstance(rows, pd.DataFrame) or (isinstance(rows, list | tuple) and _holds_rows(rows)):
+        return f"{plural(len(rows), 'row')}, which --json prints"
     if "" not in (named := parts(value)):
-        return "; ".join(f"{one} {_figure(question, one, of)}" for one, of in named.items())
+        said = [f"{one} {_figure(question, one, of, True)}" for one, of in named.items()]
+        return "; ".join(said)
     if isinstance(value, list | tuple):
         return "; ".join(map(str, value)) or "none"
     table = figures(pd.DataFrame({name: [value]}), shares=question.shares)
     return table.rows[0][0] or "unknown"
+
+
+def _holds_rows(values: "list[Any] | tuple[Any, ...]") -> bool:
+    # And no figures by name, as a named tuple has.
+    from ..questions.answer import parts
+
+    return "" in parts(values) and any("" not in parts(one) for one in values)

@@ -10,7 +10,15 @@ from .._native import CaptureError
 from ..capture.recorder import has_samples
 from ..errors import AbsentError
 from ..units import not_recorded, plural
-from .main import capture_arguments, json_option, opened, output_option, print_json, window_options
+from .main import (
+    COUNT,
+    capture_arguments,
+    json_option,
+    opened,
+    output_option,
+    print_json,
+    window_options,
+)
 from .table import columns_option, left_out, show, wide_option, with_columns
 
 if TYPE_CHECKING:
@@ -29,7 +37,7 @@ _ON_A_TERMINAL = 50
 @output_option(".parquet", ".csv", help="Write to FILE.parquet or FILE.csv instead.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=0),
+    type=COUNT,
     help=f"At most so many rows (on a terminal {_ON_A_TERMINAL}).",
 )
 @columns_option

@@ -8,7 +8,14 @@ import click
 
 from ..capture.recorder import clock, is_perf, mappings, recorder
 from ..units import duration, elapsed, plural, printable, ranges, share, were
-from .main import capture_arguments, json_option, opened, print_json
+from .main import (
+    beside_options,
+    capture_arguments,
+    json_option,
+    nothing_beside_experiment,
+    opened,
+    print_json,
+)
 from .table import say
 
 _WIDTH = 89
@@ -21,6 +28,7 @@ _MOST_SILENT = 12
 
 @click.command("info")
 @capture_arguments
+@beside_options
 @json_option
 def command(path: str, as_json: bool) -> None:
     """Say what is in a capture: host, clock, window, events, losses; the steps of an experiment."""
@@ -29,6 +37,7 @@ def command(path: str, as_json: bool) -> None:
     from ..questions.completeness.words import verdict
 
     if path != "-" and (is_experiment_folder(Path(path)) or is_packed_experiment(Path(path))):
+        nothing_beside_experiment()
         _experiment(path, as_json)
         return
     capture = opened(path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from ..timeline.by import By
-from .main import capture_arguments, json_option, opened, print_json, window_options
+from .main import beside_options, capture_arguments, json_option, opened, print_json, window_options
 from .table import say, show
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _FACTS = ("softirqs", "interrupts", "polls", "on_cpu")
     show_default=True,
     help="Tell victims apart by command, task or CPU; or gather what each device did.",
 )
+@beside_options
 @window_options
 @json_option
 def command(

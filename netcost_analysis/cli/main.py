@@ -18,10 +18,32 @@ from .._native import __version__
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
-_SUBCOMMANDS = ("ask", "events", "info", "ledger", "mask", "report", "stolen")
+_SUBCOMMANDS = (
+    "ask",
+    "compare",
+    "events",
+    "info",
+    "ledger",
+    "mask",
+    "report",
+    "stolen",
+    "sweep",
+)
 
 # Where a command's context keeps what was given.
-_PATH, _BUFFER = "netcost.path", "netcost.buffer"
+_PATH, _BUFFER, _BESIDE = "netcost.path", "netcost.buffer", "netcost.beside"
+
+
+class _Count(click.IntRange):
+    name = "whole number"
+
+    # What 64 bits hold is no reader's business.
+    def _describe_range(self) -> str:
+        return "x>=0"
+
+
+# Counts and lengths. Times have 64 bits, and are added to others.
+COUNT = _Count(0, 2**62)
 
 
 class _Group(click.Group):
@@ -38,6 +60,15 @@ class _Group(click.Group):
         module = import_module(f".{cmd_name}", __package__)
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _SUBCOMMANDS and not args[0].startswith("-"):
+            from ..errors import no_such
+
+            ctx.fail(no_such("command", args[0], _SUBCOMMANDS))
+        return super().resolve_command(ctx, args)
 
 
 @click.group(
@@ -122,7 +153,15 @@ def path_argument(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:
-    # PATH, and which of its buffers: opened() takes both.
+    # PATH, and how it is to be read: opened() takes all of it.
+    function = click.option(
+        "--tsc-hz",
+        type=float,
+        metavar="HZ",
+        expose_value=False,
+        callback=_keep_beside,
+        help="Cycles a second of a clock that counts them (x86-tsc), where the capture says none.",
+    )(function)
     function = click.option(
         "--buffer",
         metavar="NAME",
@@ -131,6 +170,46 @@ def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:
         help="Which ftrace instance of a trace.dat; the top one unless given.",
     )(function)
     return path_argument(function)
+
+
+_BESIDE_OPTIONS = (
+    ("--victim-output", click.Path(), "FILE", "What `openssl speed` wrote during the recording."),
+    ("--victim-cpu", COUNT, "N", "The CPU that it was pinned to."),
+    ("--baseline-output", click.Path(), "FILE", "What it writes without the load."),
+    ("--kernel-config", click.Path(), "FILE", "The kernel's configuration, /proc/config.gz too."),
+    ("--before", click.Path(), "DIR", "Copies of files of /proc, of before it started."),
+    ("--after", click.Path(), "DIR", "The same, of after it ended."),
+)
+
+
+def beside_options(function: Callable[..., None]) -> Callable[..., None]:
+    # What a bare recording lacks, and a bundle keeps beside its trace: opened() takes it.
+    for name, kind, metavar, text in reversed(_BESIDE_OPTIONS):
+        function = click.option(
+            name,
+            type=kind,
+            metavar=metavar,
+            expose_value=False,
+            callback=_keep_beside,
+            help=text,
+        )(function)
+    return function
+
+
+def nothing_beside_experiment() -> None:
+    if given_beside():
+        raise click.UsageError("an experiment's recordings are bundles: give nothing beside it")
+
+
+def given_beside() -> dict[str, Any]:
+    # What open_capture is given beside PATH and its buffer.
+    given: dict[str, Any] = click.get_current_context().meta.get(_BESIDE, {})
+    return given
+
+
+def _keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    if value is not None:
+        ctx.meta.setdefault(_BESIDE, {})[option.name] = value
 
 
 def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
@@ -144,7 +223,7 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 def opened(path: str) -> "Capture":
     from ..capture.capture import open_capture
 
-    return open_capture(path, click.get_current_context().meta[_BUFFER])
+    return open_capture(path, click.get_current_context().meta[_BUFFER], **given_beside())
 
 
 def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
@@ -185,7 +264,7 @@ def window_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--cpu",
             "cpus",
-            type=click.IntRange(min=0),
+            type=COUNT,
             multiple=True,
             metavar="N",
             help="Only this CPU; may be repeated.",

@@ -5,9 +5,17 @@ from pathlib import Path
 import click
 
 from .arguments import TASK
-from .main import capture_arguments, json_option, opened, output_option, print_json
+from .main import (
+    beside_options,
+    capture_arguments,
+    given_beside,
+    json_option,
+    opened,
+    output_option,
+    print_json,
+)
 
-_EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[report]'"
+EXTRA = "a page needs the notebook tools: pip install 'netcost-analysis[report]'"
 
 
 @click.command("report", short_help="Write the report as one HTML or Markdown file.")
@@ -31,6 +39,7 @@ _EXTRA = "the report needs the notebook tools: pip install 'netcost-analysis[rep
 )
 @click.option("--victim", type=TASK, help="The task it is about, instead of a chosen one.")
 @click.option("--code", is_flag=True, help="Keep the code cells in the page.")
+@beside_options
 @json_option
 def command(
     path: str,
@@ -43,7 +52,8 @@ def command(
 ) -> None:
     """Write the report on a capture: one HTML file that needs nothing else, or Markdown."""
     from ..capture.experiment import is_experiment, open_experiment
-    from ..report.report import NotebookError, find_notebook, is_ours, write_report
+    from ..report.execution import NotebookError
+    from ..report.report import OTHERS, find_notebook, is_ours, short_name, write_report
 
     if path == "-":
         raise click.UsageError("report reads the capture more than once: give it a file")
@@ -51,9 +61,16 @@ def command(
         source = find_notebook(notebook)
     except NotebookError as error:
         raise click.UsageError(str(error)) from None
+    if is_ours(source) and short_name(source) in OTHERS:
+        made_by, about = OTHERS[short_name(source)]
+        raise click.UsageError(
+            f"{short_name(source)} is about {about}, not about one capture: {made_by} -o {output}"
+        )
     if is_experiment(path):
         raise click.ClickException(
-            f"{path} is an experiment: name one of its recordings, and it with --experiment"
+            f"{path} is an experiment: give report one of its recordings, as netcost info lists "
+            "them, and the experiment with --experiment; netcost sweep writes up a sweep, netcost "
+            "compare repeats"
         )
     # What the ledger refuses, it refuses here in a line, before a kernel starts.
     capture = opened(path)
@@ -69,9 +86,9 @@ def command(
         "experiment": experiment,
     }
     try:
-        write_report(source, path, output, with_code=code, parameters=chosen)
+        write_report(source, path, output, with_code=code, parameters=chosen, beside=given_beside())
     except ImportError as error:
-        raise click.ClickException(f"{_EXTRA} (no module {error.name})") from None
+        raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
     if as_json:

@@ -7,8 +7,9 @@ import click
 from ..timeline.task import ALL, Task, by_of
 from ..units import absent, duration, plural, printable, share
 from .arguments import TASK
+from .fail_if import Condition, Judged, conclude, condition_option
 from .ledger import victim_fields, window_fields
-from .main import capture_arguments, json_option, opened, print_json, window_options
+from .main import beside_options, capture_arguments, json_option, opened, print_json, window_options
 from .stolen_json import beside_victims, lives_of, waits_of
 from .table import by_importance, left_out, say, show, wide_option
 
@@ -25,12 +26,18 @@ _HOLDERS = 3
 @click.command("stolen", short_help="Show what each task lost.")
 @capture_arguments
 @click.option("--victim", type=TASK, help="Only this task, in full.")
+@condition_option(
+    "Exit with 3 where it is so of the victim, as 'stolen_share > 5%': a figure of docs/cli.md's "
+    "victims, where all of its range is. May be repeated."
+)
 @wide_option
+@beside_options
 @window_options
 @json_option
 def command(
     path: str,
     victim: Task | None,
+    conditions: tuple[Condition, ...],
     wide: bool,
     start: float | None,
     end: float | None,
@@ -53,6 +60,7 @@ def command(
         everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]
     else:
         everyone = [loss_of(timeline, victim)]
+    judged = _judged(timeline, victim, conditions)
     regime = accounting(capture.bundle.kernel_config) if capture.bundle else None
     verdict, notes = quick_verdict(capture), [*timeline.notes, *note_of(timeline)]
     if as_json:
@@ -64,6 +72,7 @@ def command(
                 **beside_victims(timeline, victim),
             }
         )
+        conclude(judged)
         return
     say("\n".join(map(printable, network_words(network_cost(timeline)))))
     window = window_text(timeline.duration_ns, timeline.summary["cpus"])
@@ -93,6 +102,22 @@ def command(
             say(f"{name:<10} {printable(text)}")
     for note in dict.fromkeys(notes):
         say(f"note: {printable(note)}")
+    conclude(judged)
+
+
+def _judged(
+    timeline: "Timeline", victim: Task | None, conditions: tuple[Condition, ...]
+) -> list[Judged]:
+    # Of the victim that was named, else of the one that questions are about.
+    from ..questions.stolen import loss_of
+
+    if not conditions:
+        return []
+    task = timeline.victim if victim is None else victim
+    if task is None:
+        return [one.of_row({one.name: None}) for one in conditions]
+    row = loss_of(timeline, task).row
+    return [one.of_row(row) for one in conditions]
 
 
 def _fields(loss: "Loss", victim: Task | None) -> dict[str, Any]:

@@ -4,10 +4,11 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import click
+
+from ..display.wrapping import lines_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +22,6 @@ _BOUND = re.compile(r"_(low|high|max|min|least|most|unrecorded)(_|$)|(window|int
 # Of these a 0 is a name, not nothing.
 _ID = re.compile(r"(^|_)(cpu|tid|irq|vec|episode|handover|call|ordinal)$")
 _NOTHING = {"", "0", "0.0 %"}
-# Between a figure and its unit.
-_UNIT = re.compile(r"(?<=\d) (?=(?:%|[nµm]?s)(?!\w))")
 
 
 def width() -> int:
@@ -33,7 +32,7 @@ def by_importance(table: "Table", main: Sequence[str] = ()) -> list[int]:
     """The places of a table's columns, the most important first.
 
     main: the columns that the question declares so, in that order. The others follow as they
-    stand, bounds behind them, and last those that say nothing in any row.
+    stand, bounds behind them, and last those that are empty or zero in every row.
     """
 
     def rank(place: int) -> tuple[int, int]:
@@ -129,14 +128,7 @@ def say(text: str) -> None:
         if sys.stdout.isatty() and len(line) > width():
             hang = re.match(r" *(note: |\w+ {2,})?", line)
             indent = " " * (len(hang[0]) if hang and hang[0] else 2)
-            lines = wrap(
-                _UNIT.sub("\N{NO-BREAK SPACE}", line),
-                width(),
-                subsequent_indent=indent,
-                break_long_words=False,
-                break_on_hyphens=False,
-            )
-            print("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "))
+            print("\n".join(lines_of(line, width(), indent)))
         else:
             print(line)
 

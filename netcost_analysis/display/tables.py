@@ -102,6 +102,12 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+def listed(frame: "pd.DataFrame") -> list[dict[str, Any]]:
+    # Its rows, of plain scalars, as templates and JSON take them.
+    rows = frame.to_dict("records")
+    return [{str(name): plain(value) for name, value in row.items()} for row in rows]
+
+
 def label(key: Any) -> str:
     # A victim's index entry as text: "openssl", "openssl (1234)", "CPU 0".
     if isinstance(key, tuple):

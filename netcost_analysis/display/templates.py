@@ -36,13 +36,13 @@ def escaped(value: Any) -> Markdown:
     """A value as Markdown that shows it as it is, on one line."""
     if isinstance(value, Markdown):
         return value
-    text = _one_line(value)
+    text = one_line(value)
     return Markdown(_LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", text)))
 
 
 def code(value: Any) -> Markdown:
     """A value in a code span, which has no escapes: its fence is longer than any in the value."""
-    text = _one_line(value)
+    text = one_line(value)
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence, gap = "`" * (longest + 1), " " if longest else ""
     return Markdown(f"{fence}{gap}{text}{gap}{fence}")
@@ -54,13 +54,14 @@ def fenced(text: str) -> Markdown:
     return Markdown(f"{fence}\n{text}\n{fence}")
 
 
-def _one_line(value: Any) -> str:
+def one_line(value: Any) -> str:
+    """A value as text on one line, with nothing in it that steers a terminal."""
     return printable(_NEWLINES.sub(" ", str(value)))
 
 
 def code_block(value: Any) -> Markdown:
     """A line as a block of code."""
-    return Markdown(f"    {_one_line(value)}")
+    return Markdown(f"    {one_line(value)}")
 
 
 def joined(values: Any, last: str = " and ") -> Markdown:
@@ -72,6 +73,7 @@ def joined(values: Any, last: str = " and ") -> Markdown:
 # Figures as text, by the names that templates use.
 FILTERS = {
     "duration": units.duration,
+    "fine_duration": units.fine_duration,
     "share": units.share,
     "signed_share": units.signed_share,
     "points": units.points,

@@ -17,13 +17,15 @@ _CALLED = {"host": ("host", "h"), "task": ("task", "t"), "path": ("/file", "/")}
 _ESCAPED = re.compile(r"[\x00-\x1f\x7f\\\udc80-\udcff]")
 _ESCAPE = re.compile(r"\\x([0-9a-f]{2})")
 
-# Threads that every kernel has, and the idle task as tools print it.
+# The idle task as tools print it, and a task whose name they do not know.
+_NOBODY = re.compile(r"swapper(/\d+)?|idle|<idle>|<\.\.\.>|:?-1")
+# Threads that every kernel has.
 _KERNEL_THREAD = re.compile(
-    r"swapper(/\d+)?|idle|<idle>|<\.\.\.>|ksoftirqd/\d+|kworker/.*|migration/\d+|cpuhp/\d+"
+    r"ksoftirqd/\d+|kworker/.*|migration/\d+|cpuhp/\d+"
     r"|rcu_[a-z_]+(/\d+)?|rcu[a-z]*/[\d/]+|irq/\d+-.*|napi/.*|backlog_napi/\d+|ktimers(oftd)?/\d+"
     r"|kthreadd|kswapd\d+|kcompactd\d+|khugepaged|kauditd|watchdogd?(/\d+)?|idle_inject/\d+"
     r"|vhost-\d+|oom_reaper|kdevtmpfs|posixcputmr/\d+|khungtaskd|ksmd|hwrng|kdamond\.\d+|psimon"
-    r"|pool_workqueue_(release)?|kthrotld|jbd2/.*|scsi_(eh|tmf)_\d+|card\d-crtc\d|:?-1"
+    r"|pool_workqueue_(release)?|kthrotld|jbd2/.*|scsi_(eh|tmf)_\d+|card\d-crtc\d"
 )
 # Names of mappings and files that name no program of the host's.
 _COMMON_PATH = re.compile(
@@ -37,9 +39,13 @@ def is_kernel_thread(name: str) -> bool:
     return _KERNEL_THREAD.fullmatch(name) is not None
 
 
+def is_kept_task(name: str) -> bool:
+    return is_kernel_thread(name) or _NOBODY.fullmatch(name) is not None
+
+
 def _is_kept(kind: str, name: str) -> bool:
     if kind == "task":
-        return is_kernel_thread(name)
+        return is_kept_task(name)
     if kind == "path":
         return _COMMON_PATH.fullmatch(name) is not None
     # A number alone would be found in every number.

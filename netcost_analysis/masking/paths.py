@@ -17,7 +17,7 @@ _STATE = re.compile(
     r"|net_netstat|loadavg|stamp|kernel_config|sysctl(_[a-z_]+)?|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
     r"|victim_stat|daemons|energy|ip_link|ip_addr|ip_route|tc_qdisc|vulnerabilities|uptime"
-    r"|version|hugepages|hostname|cmdline|ethtool|settings|before|after|samples|cut"
+    r"|version|hugepages|hostname|cmdline|symbols|ethtool|settings|before|after|samples|cut"
 )
 _TOLD_BY_ETHTOOL = re.compile(
     r"driver|features|coalesce|channels|rings|statistics|flow_rules|pause|link"
@@ -37,7 +37,7 @@ _OWN = re.compile(
 _STEP_WORD = (
     r"(([0-9]+\.)*[0-9]+(x[0-9]+)?|bridge|route|ovs|openvswitch|xdp|nic|wire|threaded|softirq"
     r"|to[0-9]+|pinned|free|none|max|pps|loopback|veth|udp|tcp|defer[0-9]+|rpso(n|ff)|(one|two)cpu"
-    r"|flows|repeat|run|base|load|idle|with|without)"
+    r"|flows[0-9]*|repeat[0-9]*|run|base|load|idle|with|without)"
 )
 # As the lab calls the recordings of its steps.
 _STEP = re.compile(rf"{_STEP_WORD}([-_]{_STEP_WORD})*")

@@ -131,7 +131,7 @@ def mask(
     source, target = Path(source), Path(target)
     for path in filter(None, (source, target, map_path)):
         if "\n" in str(path) or "\r" in str(path):
-            raise CaptureError("a line break in a path (IN, OUT, --map) is not taken: rename it")
+            raise CaptureError("a line break in a path (IN, OUT, --map) is not allowed: rename it")
     if name is not None and not _NAME.fullmatch(name):
         raise ArgumentError(
             f"--name wants letters, digits and _.+- only, and no dash or dot first, not {name!r}"
@@ -144,7 +144,7 @@ def mask(
     listed = target.with_name(f"{target.name}.masked.txt")
     for path in (target, listed):
         if path.exists() or path.is_symlink():
-            raise CaptureError(f"{path} is there already: name another, or take it away")
+            raise CaptureError(f"{path} exists already: name another, or remove it")
     if not (source.is_file() or source.is_dir()):
         what = "no regular file or folder" if source.exists() else "no such file or folder"
         raise CaptureError(f"{source}: {what}")

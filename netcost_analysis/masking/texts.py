@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .arguments import COMM_LENGTH, masked_command
-from .names import Names, is_kernel_thread
+from .names import Names, is_kept_task
 from .paths import Paths
 from .words import Words
 
@@ -17,7 +17,7 @@ _COUNTERS = re.compile(
     r"(stat|interrupts|softirqs|schedstat|net_dev|net_softnet_stat|softnet_stat|net_snmp6?|snmp6?"
     r"|loadavg|net_netstat|stamp|kernel_config|sysctl_net_core|sysctl|queues|irq_affinity|affinity"
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
-    r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
+    r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|symbols|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
     r"(\..*)?"
 )
 # Of those, what victim and load may copy into files of their own.
@@ -149,7 +149,7 @@ class Texts:
 
     def _task(self, name: str) -> str:
         # Kernel threads are shown with more of their names than a trace has.
-        if is_kernel_thread(name):
+        if is_kept_task(name):
             return name
         cut = name.encode("utf-8", "surrogateescape")[:COMM_LENGTH]
         return self._names.name("task", cut.decode("utf-8", "surrogateescape"))

@@ -72,7 +72,7 @@ def _of_json(text: str) -> list[list[Any]]:
             for load in one.get("cpu-load", ())
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
-        raise CaptureError("what mpstat wrote is no whole JSON of its own: was it ended?") from None
+        raise CaptureError("mpstat's output is not complete JSON: was mpstat killed?") from None
 
 
 def _shares(load: dict[str, Any]) -> dict[str, float | None]:

@@ -9,6 +9,7 @@ from .batches import batches, cost_per_packet, packets_per_softirq
 from .estimates import estimates
 from .lanes import lanes
 from .palette import KIND, KIND_NAMES, PART, PART_NAMES, style, time_unit
+from .remedies import remedies
 from .time import stolen_over_time
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "estimates",
     "lanes",
     "packets_per_softirq",
+    "remedies",
     "stolen_over_time",
     "style",
     "thieves",

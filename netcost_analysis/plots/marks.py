@@ -11,17 +11,23 @@ from .palette import FAINT, INK, printable
 STACKED = ("poll", "softirq", "hardirq", "vector", "softirq_other", "nmi")
 
 
+# What a page's width has room for, and what a legend's mark and the space beside it take of that.
+_PAGE_LETTERS, _MARK_LETTERS = 120, 8
+
+
 def legend_above(
     ax: Axes, handles: Sequence[Any] | None = None, columns: int = 4, **look: Any
 ) -> None:
     """A legend over the axes, beginning at their left; none without anything in it.
 
-    handles: what it names, None for what was drawn with a label. columns: at most so many. look:
-    as Axes.legend takes it.
+    handles: what it names, None for what was drawn with a label. columns: at most so many, and no
+    more than fit a page's width. look: as Axes.legend takes it.
     """
     named = ax.get_legend_handles_labels()[0] if handles is None else handles
     if not named:
         return
+    longest = max(len(str(one.get_label())) for one in named)
+    columns = min(columns, max(_PAGE_LETTERS // (longest + _MARK_LETTERS), 1))
     placed = {"loc": "lower left", "bbox_to_anchor": (0, 1.01), "borderaxespad": 0}
     ax.legend(
         handles=named,

@@ -76,6 +76,30 @@ ESTIMATE = {
     "work": "#1b6e53",
 }
 
+# The two sides of a comparison, and how a change of a metric turned out.
+SIDE = {"base": "#8c8c8c", "new": "#4b2e83"}
+OUTCOME = {"better": "#1b6e53", "worse": "#a4133c", "": "#6b7280"}
+
+# Data paths, the same in every picture of a sweep; others get what is left, in their order.
+PATH = {
+    "bridge": "#0072b2",
+    "route": "#009e73",
+    "xdp": "#d55e00",
+    "xdp-generic": "#e69f00",
+    "ovs": "#882255",
+    "ovs-userspace": "#cc79a7",
+}
+_OTHER_PATHS = ("#332288", "#6b7280", "#56b4e9", "#117733")
+
+
+def path_colors(names: list[str]) -> dict[str, str]:
+    # A colour for each data path.
+    others = [name for name in names if name not in PATH]
+    return PATH | {
+        name: _OTHER_PATHS[place % len(_OTHER_PATHS)] for place, name in enumerate(others)
+    }
+
+
 # What a task did with its time, beside running: those of KIND where they mean the same.
 TASK_STATE = {
     "own": TASK,

@@ -9,6 +9,12 @@ from netcost_analysis.questions.batches.detail_window import DetailWindow
 from netcost_analysis.questions.batches.kernel_limits import KernelLimits
 from netcost_analysis.questions.batches.net_rx_totals import NetRxTotals
 from netcost_analysis.questions.batches.squeezes import Exhaustion
+from netcost_analysis.questions.comparison.changes import Changes
+from netcost_analysis.questions.comparison.cost_tree import CostTree
+from netcost_analysis.questions.comparison.observations import Observations
+from netcost_analysis.questions.comparison.one_cpu_control import OneCpuControl
+from netcost_analysis.questions.comparison.other_causes import OtherCauses
+from netcost_analysis.questions.comparison.throughput_prediction import ThroughputPrediction
 from netcost_analysis.questions.completeness.caveats import Caveats
 from netcost_analysis.questions.completeness.coverages import Coverages
 from netcost_analysis.questions.completeness.known import Completeness
@@ -18,10 +24,13 @@ from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network_cost import NetworkCost
+from netcost_analysis.questions.processes.scheduler_rates import SchedulerRates
 from netcost_analysis.questions.stolen import Stolen
 from netcost_analysis.questions.stolen_time.episodes import Episodes
 from netcost_analysis.questions.stolen_time.example import Example
 from netcost_analysis.questions.stolen_time.handovers import Handovers
+from netcost_analysis.questions.sweep.by_rate import ByRate
+from netcost_analysis.questions.sweep.made_by import MadeBy
 from pandas import DataFrame
 
 from .answer import Answer
@@ -151,6 +160,12 @@ class RecordingProcesses:
     def run_queue(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """How long tasks waited, runnable, for a CPU, and why they had to."""
 
+    def scheduler_rates(self) -> Answer[SchedulerRates]:
+        """How often the scheduler switched, preempted and woke client, server and others."""
+
+    def skb_frees(self) -> Answer[DataFrame]:
+        """By which task, on which CPU and in which context the data of packets was freed."""
+
     def softirq_time(self, *, by: Literal['tid', 'comm', 'cpu'] = ...) -> Answer[DataFrame]:
         """Softirq time by the task in whose context it ran, by action and cost class."""
 
@@ -241,6 +256,11 @@ class RecordingTracingOverhead:
         """What the tracing of events took from each CPU or victim."""
 
 
+class RecordingRemedies:
+    def remedies(self, *, victim: int | str | None = ...) -> Answer[DataFrame]:
+        """What each remedy could give back to a victim at most, and who would pay for it."""
+
+
 class RecordingAsk(Ask):
     @property
     def completeness(self) -> RecordingCompleteness: ...
@@ -258,6 +278,8 @@ class RecordingAsk(Ask):
     def accounting(self) -> RecordingAccounting: ...
     @property
     def tracing_overhead(self) -> RecordingTracingOverhead: ...
+    @property
+    def remedies(self) -> RecordingRemedies: ...
 
 class ExperimentBatches:
     def rate_curve(self, *, curves: tuple[str, ...] | None = ...) -> Answer[DataFrame]:
@@ -272,8 +294,64 @@ class ExperimentAccounting:
         """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 
+class ExperimentComparison:
+    def one_cpu_control(self, *, compared: str = ..., base: str | None = ..., new: str | None = ..., metric: str = ..., control: str = ..., one: str = ..., two: str = ...) -> Answer[OneCpuControl]:
+        """Whether a change is still there where client and server share one CPU."""
+
+
+class ExperimentSweep:
+    def by_rate(self) -> Answer[ByRate]:
+        """What each rate of packets costs on each data path, and what of it arrives, with intervals."""
+
+    def cheaper_path(self, *, metric: str = ...) -> Answer[DataFrame]:
+        """Which data path is the cheaper one at each rate of packets, with the interval of how much."""
+
+    def cpu_by_rate(self) -> Answer[DataFrame]:
+        """What mpstat says of the measured CPU at each rate on each data path."""
+
+    def destinations(self, *, metric: str = ...) -> Answer[DataFrame]:
+        """What the same packets cost to one destination and to two, as a difference at each rate."""
+
+    def made_by(self) -> Answer[MadeBy]:
+        """How an experiment was made: kernel, times, checksum, versions, and the command to repeat it."""
+
+    def saturation(self) -> Answer[DataFrame]:
+        """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps."""
+
+
 class ExperimentAsk(Ask):
     @property
     def batches(self) -> ExperimentBatches: ...
     @property
     def accounting(self) -> ExperimentAccounting: ...
+    @property
+    def comparison(self) -> ExperimentComparison: ...
+    @property
+    def sweep(self) -> ExperimentSweep: ...
+
+class ComparisonComparison:
+    def changes(self) -> Answer[Changes]:
+        """What changed from base to new, metric by metric, with intervals."""
+
+    def comparability(self) -> Answer[DataFrame]:
+        """Whether the sides can be compared at all, and what may be wrong about it."""
+
+    def cost_tree(self) -> Answer[CostTree]:
+        """Where the change in CPU time per unit of work went, as a tree that sums exactly."""
+
+    def observations(self) -> Answer[Observations]:
+        """Each repeat or block of time that a metric of the comparison was observed in."""
+
+    def other_causes(self) -> Answer[OtherCauses]:
+        """Whether migrations, switches, preemptions, wake-ups or utilisation explain the change."""
+
+    def runs_compared(self) -> Answer[DataFrame]:
+        """Which runs are compared: each with its recording's checksum, host, command and coverage."""
+
+    def throughput_prediction(self) -> Answer[ThroughputPrediction]:
+        """What the bottleneck's extra softirq time makes of the throughput, beside the measured one."""
+
+
+class ComparisonAsk(Ask):
+    @property
+    def comparison(self) -> ComparisonComparison: ...

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cached_property
@@ -18,6 +18,7 @@ from ..schema import typed
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     from ..capture.bundle import Bundle
@@ -94,8 +95,8 @@ class Answer(Generic[Result]):
 
     @property
     def start_ns(self) -> int:
-        """What its instants count from when shown: the capture's start; 0 of an experiment."""
-        return 0 if "Experiment" in self.sources else self.capture.start_ns
+        """What its instants count from when shown: the capture's start; 0 of several."""
+        return self.capture.start_ns if self.question.asked_of == "recording" else 0
 
     @cached_property
     def parts(self) -> dict[str, Any]:
@@ -146,6 +147,8 @@ class Answer(Generic[Result]):
             from .completeness.unrecorded import lower_ends_of
 
             own = (*self.timeline.notes, *lower_ends_of(self.timeline))
+        elif own is None and {"Capture", "Bundle"} & self.sources.keys() and self.bundle:
+            own = tuple(self.bundle.given)
         whole = () if self.in_window else (NO_WINDOW,)
         return tuple(dict.fromkeys((*whole, *(own or ()))))
 
@@ -224,10 +227,12 @@ class Answer(Generic[Result]):
         _ = self.result
         picture = self.question.pictures.get(name)
         if picture is None:
-            raise CaptureError(f"{self.question.name} has no picture: its frame is its answer")
+            raise CaptureError(f"{self.question.name} has no plot: the answer is its frame")
         found = self._panel(picture, panel)
         if ax is None:
-            return self._drawn(picture, found).axes[0]
+            import matplotlib.pyplot as plt
+
+            return self._drawn(plt.figure, picture, found).axes[0]
         picture.draw(ax, self, **found)
         return ax
 
@@ -251,18 +256,18 @@ class Answer(Generic[Result]):
                 raise AbsentError(no_such(name, value, there))
         return fitting[0]
 
-    def _drawn(self, picture: "Picture", panel: dict[str, Any]) -> "Figure":
-        import matplotlib.pyplot as plt
-
+    def _drawn(
+        self, make: "Callable[..., Figure]", picture: "Picture", panel: dict[str, Any]
+    ) -> "Figure":
         from ..plots.palette import style
 
         height, title = picture.height, picture.title
         height = height(self, **panel) if callable(height) else height
         title = title(self, **panel) if callable(title) else title
         with style(), _without_letters():
-            figure, ax = plt.subplots(figsize=(_WIDTH_INCHES, height))
-            figure.set_label(_shown(title))
-            picture.draw(ax, self, **panel)
+            figure = make(figsize=(_WIDTH_INCHES, height))
+            figure.set_label(without_controls(title))
+            picture.draw(figure.subplots(), self, **panel)
         return figure
 
     @property
@@ -289,53 +294,62 @@ class Answer(Generic[Result]):
         more = self._more()
         return self._table.html() + (f"<p>{more}</p>" if more else "")
 
+    def _table_plain(self) -> str:
+        of = self.question.text_of
+        return of(self) if of is not None and self._has_table else str(self.frame)
+
     def _table_markdown(self) -> str:
         if not self._has_table:
             return ""
+        if self.question.text_of is not None:
+            return fenced(self.question.text_of(self))
         more = self._more()
         return fenced(self._table.text()) + (f"\n\n{more}" if more else "")
 
     def _repr_html_(self) -> str:
-        return _shown(as_html(self.words)) + self._table_html()
+        return without_controls(as_html(self.words)) + self._table_html()
 
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        def show(html: str, markdown: str, text: str) -> None:
-            if html:
-                found = {"text/html": _shown(html), "text/markdown": markdown, "text/plain": text}
-                display(found, raw=True)  # type: ignore[no-untyped-call]
+        words = self.words
+        if html := without_controls(as_html(words)):
+            found = {"text/html": html, "text/markdown": words, "text/plain": as_text(words)}
+            display(found, raw=True)  # type: ignore[no-untyped-call]
+        for found, about in self.evidence():
+            display(found, raw=True, metadata=about)  # type: ignore[no-untyped-call]
 
-        show(as_html(self.words), self.words, as_text(self.words))
-        if self.refusal is None:
-            for picture in self.question.pictures.values():
-                for panel in picture.panels(self):
-                    self._show(picture, dict(panel))
-        text = "" if self.refusal else str(self.frame)
-        show(self._table_html(), self._table_markdown(), text)
+    def evidence(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """Its pictures, then its table, as a notebook shows them.
 
-    def _show(self, picture: "Picture", panel: dict[str, Any]) -> None:
-        import matplotlib.pyplot as plt
-        from IPython.display import display
+        Yields
+        ------
+        tuple of dict
+            What to show by MIME type, a picture in bytes, and the metadata of that.
+        """
+        if self.refusal is not None:
+            return
+        for picture in self.question.pictures.values():
+            for panel in picture.panels(self):
+                yield self._shown(picture, dict(panel))
+        if html := without_controls(self._table_html()):
+            text = {"text/markdown": self._table_markdown(), "text/plain": self._table_plain()}
+            yield {"text/html": html, **text}, {}
 
-        # The inline backend would draw it twice: first to find the margins, of which it has none.
-        figure = self._drawn(picture, panel)
-        data = BytesIO()
-        try:
-            with _without_letters():
-                figure.savefig(data, format="png", dpi=_SHARPNESS * figure.dpi)
-        finally:
-            plt.close(figure)
+    def _shown(self, picture: "Picture", panel: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+        figure = self._drawn(_paper, picture, panel)
         width, height = (round(inches * figure.dpi) for inches in figure.get_size_inches())
+        with _without_letters():
+            data = _png(figure)
         about = {"width": width, "height": height, "alt": figure.get_label()}
-        found = {"image/png": data.getvalue(), "text/plain": figure.get_label()}
-        display(found, raw=True, metadata={"image/png": about})  # type: ignore[no-untyped-call]
+        found = {"image/png": data, "text/plain": figure.get_label()}
+        return found, {"image/png": about}
 
     def __repr__(self) -> str:
         if self.refusal is not None:
             return f"{self.question.name}: {self.refusal}"
         words = as_text(self.words)
-        return "\n\n".join(part for part in (words, str(self.frame)) if part)
+        return "\n\n".join(part for part in (words, self._table_plain()) if part)
 
 
 def parts(result: Any) -> dict[str, Any]:
@@ -347,6 +361,32 @@ def parts(result: Any) -> dict[str, Any]:
     if hasattr(result, "_asdict"):
         return dict(result._asdict())
     return result if isinstance(result, dict) else {"": result}
+
+
+def _paper(**size: Any) -> "Figure":
+    # A figure that pyplot, which takes long to import, neither keeps nor shows.
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(**size)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _png(figure: "Figure") -> bytes:
+    # Figure.savefig, and the inline backend, would draw it twice: first to place it. No picture is
+    # transparent, and harder compression saves a tenth of a page for half of its pictures' time.
+    from PIL import Image
+
+    figure.set_dpi(_SHARPNESS * figure.dpi)
+    canvas: FigureCanvasAgg = figure.canvas  # type: ignore[assignment]
+    canvas.draw()  # type: ignore[no-untyped-call]
+    drawn = canvas.buffer_rgba()  # type: ignore[no-untyped-call]
+    size = canvas.get_width_height()
+    image = Image.frombuffer("RGBA", size, drawn, "raw", "RGBA", 0, 1)
+    data = BytesIO()
+    image.convert("RGB").save(data, "png", compress_level=3)
+    return data.getvalue()
 
 
 @contextmanager
@@ -366,6 +406,6 @@ def _typed(named: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _shown(text: str) -> str:
-    # Names come from strangers, and HTML knows no control characters.
+def without_controls(text: str) -> str:
+    """HTML with control characters, of which it knows none, spelled out: names are strangers'."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

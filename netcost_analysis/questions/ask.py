@@ -1,4 +1,4 @@
-"""Asking: ``capture.ask``, ``timeline.ask``, ``experiment.ask``, each with topics of questions."""
+"""``ask`` of a capture, a timeline, an experiment, a comparison: topics of questions."""
 
 import inspect
 from functools import cache, cached_property, update_wrapper
@@ -30,6 +30,19 @@ TOPICS = {
     "devices": "devices",
     "accounting": "accounting",
     "tracing_overhead": "tracing overhead",
+    "remedies": "what would give it back",
+    "comparison": "comparisons",
+    "sweep": "sweeps",
+}
+
+_ARTICLES = {
+    "recording": "a recording",
+    "experiment": "an experiment",
+    "comparison": "a comparison",
+}
+_HOW = {
+    "experiment": ": netcost.open_experiment(FOLDER).ask",
+    "comparison": ": netcost.compare(BASE, NEW).ask",
 }
 
 
@@ -61,7 +74,7 @@ class Ask:
 
     Parameters
     ----------
-    source : Capture, Timeline or Experiment
+    source : Capture, Timeline, Experiment or Comparison
         What is asked.
     """
 
@@ -81,6 +94,11 @@ class Ask:
         """The timeline that is asked: all of a capture, kept, so that its tables are made once."""
         timeline: Timeline = self._source if self._kind == "Timeline" else self._source.timeline()
         return timeline
+
+    @property
+    def _own(self) -> str:
+        """Whom its questions are asked: of Question.asked_of."""
+        return self._kind.lower() if self._kind in ("Experiment", "Comparison") else "recording"
 
     @property
     def _has_window(self) -> bool:
@@ -131,21 +149,34 @@ class Ask:
         except CaptureError as error:
             # A check that reads what was kept beside a trace.
             return "files", str(error)
+        return self._unaccountable(asked)
+
+    def _unaccountable(self, asked: Question[Any, Any]) -> tuple[str, str]:
+        # Why the capture's CPU time is not known, or not as the question needs it. What is asked of
+        # something else first makes do without.
+        if asked.sources[0] != "Timeline":
+            return "", ""
+        try:
+            _ = self._whole.summary
+            asked.require(self._whole)
+        except CaptureError as error:
+            return "ledger", str(error)
         return "", ""
 
     @property
     def table(self) -> "pd.DataFrame":
-        """A row per question: topic, question, answers, missing, why, of_experiment.
+        """A row per question: topic, question, answers, missing, why, asked_of.
 
         missing: "" for nothing, else "events", "bundle", "victim", "files" (what netcost-record
-        keeps, or a step's table, is not there or damaged), "experiment" or "recording" (it is asked
-        of one, and this is none). why: the same in a sentence.
+        keeps, or a step's table, is not there or damaged), "ledger" (the events do not tell the
+        CPUs' time apart, or not as this needs it), "recording", "experiment" or "comparison" (it is
+        asked of one, and this is none). why: the same in a sentence. asked_of: one of these three.
         """
         frame = listed()
         found = [self._missing(one) for one in questions().values()]
         frame["missing"] = [what for what, _ in found]
         frame["why"] = [why for _, why in found]
-        frame["of_experiment"] = [one.sources == ("Experiment",) for one in questions().values()]
+        frame["asked_of"] = [one.asked_of for one in questions().values()]
         return frame
 
     def _answer(self, asked: Question[Any, Any], options: dict[str, Any]) -> Answer[Any]:
@@ -164,25 +195,24 @@ class Ask:
 
     def _sources(self, asked: Question[Any, Any]) -> dict[str, Any]:
         # What the question is asked of, by type, in the order of its arguments.
-        of_experiment = asked.sources == ("Experiment",)
-        if of_experiment != (self._kind == "Experiment"):
-            raise LackingError(
-                "experiment" if of_experiment else "recording",
-                f"{asked.name} is asked of an experiment: netcost.open_experiment(FOLDER).ask"
-                if of_experiment
-                else f"{asked.name} is asked of a recording, and {self._source.path} is an "
-                f"experiment: {self._source.step_to_name}",
+        if asked.asked_of != self._own:
+            how = _HOW.get(asked.asked_of) or (
+                f", and {self._source.path} is {_ARTICLES[self._own]}: "
+                f"{self._source.recording_to_name}"
             )
-        if of_experiment:
+            raise LackingError(
+                asked.asked_of, f"{asked.name} is asked of {_ARTICLES[asked.asked_of]}{how}"
+            )
+        if self._own != "recording":
             if asked.check:
                 asked.check(self._source)
-            return {"Experiment": self._source}
+            return {self._kind: self._source}
         capture = self._capture
         if "Bundle" in asked.sources and capture.bundle is None:
             raise LackingError(
                 "bundle",
                 f"{asked.name} needs what netcost-record keeps beside a trace: this is a bare "
-                "recording",
+                "recording, and nothing of that was given beside it (--victim-output, --before)",
             )
         asked.require(capture)
         given: dict[str, Callable[[], Any]] = {
@@ -207,7 +237,7 @@ class Ask:
 
         # Of a recording what it can be asked, of an experiment likewise.
         rows = self.table
-        return questions_table(rows[rows["of_experiment"] == (self._kind == "Experiment")], TOPICS)
+        return questions_table(rows[rows["asked_of"] == self._own], TOPICS)
 
     def __repr__(self) -> str:
         return self._shown().text()

@@ -17,8 +17,9 @@ takes all of them, rows(), where they may be more than memory holds window by wi
 
 from collections.abc import Callable, Iterator
 from functools import update_wrapper
+from inspect import signature
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -49,6 +50,40 @@ def preload(timeline: "Timeline", tables: tuple[str, ...]) -> None:
         timeline.load(*tables)
 
 
+class Window(NamedTuple):
+    """What of a capture a timeline is of: whatever happens is counted in one of those that meet.
+
+    goes_on: whether the recording does, behind it.
+    """
+
+    start_ns: int
+    end_ns: int
+    goes_on: bool
+
+    def has(self, times: "pd.Series[int]") -> "pd.Series[bool]":
+        """What is counted in it: what happens at its very end is the next one's."""
+        inclusive: Literal["left", "both"] = "left" if self.goes_on else "both"
+        return times.between(self.start_ns, self.end_ns, inclusive=inclusive)
+
+    def holds(self, rows: "pd.DataFrame") -> "pd.Series[bool]":
+        """Those that lie whole in it: of others it has a part of the time, and all the packets."""
+        began = (rows["start_ns"] >= self.start_ns).fillna(True)
+        return self.has(rows["end_ns"]) & began.astype(bool)
+
+
+def window_of(timeline: "Timeline") -> Window:
+    """That of a timeline."""
+    summary, last = timeline.summary, timeline.capture.info["end_ns"]
+    start_ns, end_ns = int(summary["start_ns"]), int(summary["end_ns"])
+    goes_on = timeline.end_s is not None and last is not None and end_ns < last
+    return Window(start_ns, end_ns, goes_on)
+
+
+def in_window(times: "pd.Series[int]", timeline: "Timeline") -> "pd.Series[bool]":
+    """Which times are counted in a timeline: windows that meet add up."""
+    return window_of(timeline).has(times)
+
+
 def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
     """Timeline.displaced as plain columns, without pandas; None where it is not known."""
     # Waits are followed only where they are asked for; one pass brings the sums and the facts too.
@@ -67,9 +102,13 @@ def once(
 ) -> "Callable[Concatenate[Source, Given], State]":
     """Keep what a function of a timeline or a bundle, and of parameters, returns: once for each."""
     kept: WeakKeyDictionary[Source, dict[tuple[Any, ...], State]] = WeakKeyDictionary()
+    parameters = signature(function)
 
     def of(source: Source, /, *given: Given.args, **named: Given.kwargs) -> State:
-        known, key = kept.setdefault(source, {}), (*given, *sorted(named.items()))
+        # One that is left out is asked for as its default.
+        bound = parameters.bind(source, *given, **named)
+        bound.apply_defaults()
+        known, key = kept.setdefault(source, {}), (bound.args[1:], *sorted(bound.kwargs.items()))
         if key not in known:
             known[key] = function(source, *given, **named)
         return known[key]

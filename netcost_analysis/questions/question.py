@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from .._native import CaptureError
 from ..capture.requires import Group, Need, require
+from ..errors import ArgumentError
 from ..timeline.facts import FACTS, groups
 from .inputs import preload
 
@@ -35,7 +36,9 @@ Result = TypeVar("Result")
 Panel = Mapping[str, Any]
 
 # What a question can be asked of, by the types of its first arguments.
-SOURCES = ("Timeline", "Capture", "Bundle", "Experiment")
+SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison")
+# Those that are asked alone; all others are parts of one recording.
+_ALONE: dict[tuple[str, ...], str] = {("Experiment",): "experiment", ("Comparison",): "comparison"}
 # Types of parameters that a shell can set.
 _PLAIN = (int, float, str, bool, tuple, list, type(None))
 
@@ -69,7 +72,8 @@ class Question(Generic[Given, Result]):
     about; inputs: the tables whose rows it reads (inputs.py); main_columns: those that a narrow
     table keeps, the most important first; shares: columns that are shares and not called so; main:
     the name of the part that is an answer's frame, None for its first table; rows: how many of the
-    frame a page shows; pictures, by name.
+    frame a page shows; may_be_0: of its integer parameters those that 0 is no mistake of; pictures,
+    by name.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Question(Generic[Given, Result]):
         shares: tuple[str, ...],
         main: str | None,
         rows: int,
+        may_be_0: tuple[str, ...],
     ) -> None:
         update_wrapper(self, function)
         self.function = function
@@ -92,14 +97,19 @@ class Question(Generic[Given, Result]):
         self.topic = topic or function.__module__.partition(".questions.")[2].partition(".")[0]
         self.needs, self.check, self.seen, self.inputs = needs, check, seen, inputs
         self.main_columns, self.shares = main_columns, shares
-        self.main, self.rows = main, rows
+        self.main, self.rows, self.may_be_0 = main, rows, may_be_0
         self.pictures: dict[str, Picture] = {}
         self.totals_of: Callable[[Answer[Any]], Any] | None = None
         self.figures_of: Callable[[Answer[Any]], Any] | None = None
         self.table_of: Callable[[Answer[Any]], str] | None = None
+        self.text_of: Callable[[Answer[Any]], str] | None = None
 
     def __call__(self, *given: Given.args, **named: Given.kwargs) -> Result:
-        """Raises MissingEventsError for a capture without what the question needs."""
+        """Raises MissingEventsError for a capture without what the question needs.
+
+        ArgumentError for a number, as a width or how many, that is not above 0.
+        """
+        self._check_numbers(self.signature.bind(*given, **named).arguments)
         if self.needs:
             self.require(given[0])
         if self.inputs:
@@ -107,6 +117,17 @@ class Question(Generic[Given, Result]):
             timeline: Any = next(one for one in given if hasattr(one, "load"))
             preload(timeline, self.inputs)
         return self.function(*given, **named)
+
+    def _check_numbers(self, given: Mapping[str, Any]) -> None:
+        for name, value in given.items():
+            kind = str(getattr(self.parameters.get(name), "annotation", ""))
+            # A task is one by number, or by name.
+            if value is None or "int" not in kind or "str" in kind:
+                continue
+            for number in value if isinstance(value, Sequence) else (value,):
+                if number < 0 or (number == 0 and name not in self.may_be_0):
+                    least = "0 or more" if name in self.may_be_0 else "above 0"
+                    raise ArgumentError(f"{self.name}: {name} has to be {least}, not {number}")
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -152,6 +173,11 @@ class Question(Generic[Given, Result]):
             if one.default is empty
         )
 
+    @property
+    def asked_of(self) -> str:
+        """Whom it is asked: "recording", "experiment" or "comparison"."""
+        return _ALONE.get(self.sources, "recording")
+
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """Its other arguments, by name."""
@@ -184,6 +210,11 @@ class Question(Generic[Given, Result]):
     def table(self, of: "Callable[[Answer[Result]], str]") -> "Callable[[Answer[Result]], str]":
         """Declare what shows its table as HTML, where rows of the frame are not what to show."""
         self.table_of = of
+        return of
+
+    def text(self, of: "Callable[[Answer[Result]], str]") -> "Callable[[Answer[Result]], str]":
+        """Declare what shows its table as text, where a column has figures of several units."""
+        self.text_of = of
         return of
 
     def plot(
@@ -220,6 +251,7 @@ def question(
     shares: tuple[str, ...] = (),
     main: str | None = None,
     rows: int = 8,
+    may_be_0: tuple[str, ...] = (),
 ) -> Callable[[Callable[Given, Result]], Question[Given, Result]]:
     """Declare a function as a question. The arguments are the attributes of Question."""
 
@@ -235,6 +267,7 @@ def question(
             shares=shares,
             main=main,
             rows=rows,
+            may_be_0=may_be_0,
         )
 
     return declare

@@ -1,5 +1,6 @@
 """Who had each CPU when: the tables of the ledger, computed natively when they are asked for."""
 
+import re
 from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,10 @@ _SMALL = 1_000_000
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
 # Softirqs, hardirqs and polls of so many take some 400 MB.
 _MOST_EVENTS = 5_000_000
+
+
+# A note that counts something.
+_COUNTED = re.compile(r"\d|the recorder counted")
 
 
 class Timeline:
@@ -379,8 +384,15 @@ class Timeline:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the figures has to know: contexts not recorded, losses, clocks."""
-        return list(self.summary["notes"])
+        """What a reader of the figures has to know: contexts not recorded, losses, clocks.
+
+        What native counted is of the whole capture: of a part of it a note says so.
+        """
+        bundle = self.capture.bundle
+        found = [*self.summary["notes"], *(bundle.given if bundle else ())]
+        if self.start_s is None and self.end_s is None:
+            return found
+        return [f"of the whole capture: {note}" if _COUNTED.match(note) else note for note in found]
 
     @cached_property
     def missing(self) -> Missing:

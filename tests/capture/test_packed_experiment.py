@@ -82,7 +82,7 @@ def test_as_a_recording_it_says_how_it_is_opened(
         assert "experiment" in done.err
         for opened in (open_capture, Bundle) if path.is_file() else (open_capture,):
             with pytest.raises(
-                CaptureError, match=r"open_experiment\(PATH\) or --experiment PATH opens it"
+                CaptureError, match=r"open_experiment\(PATH\) or --experiment PATH$"
             ):
                 opened(path)
     # Nor is a bundle an experiment.

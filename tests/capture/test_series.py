@@ -22,30 +22,25 @@ def folder(path: Path, table: str = "steps.tsv", text: str = "bundle\tpps\na\t1\
 
 def test_each_step_of_a_sample_has_its_recording() -> None:
     sweep = open_experiment(ROOT / "sample-data" / "datapath-sweep")
-    assert len(sweep.steps) == 20
+    assert len(sweep.steps) == 58
     assert all(sweep.has(name) for name in sweep.steps["bundle"])
     name = sweep.steps["bundle"][0]
     assert sweep.capture(name).info["duration_ns"] > 1e9
     assert sweep.bundle(name).kernel_config["CONFIG_HZ"]
-    assert "datapath-sweep, 20 steps" in repr(sweep)
+    assert "datapath-sweep, 58 steps" in repr(sweep)
 
 
-def test_repeats_that_were_not_traced_stand_beside_the_recording_of_their_condition(
-    netcost: Netcost,
-) -> None:
-    # Its table has a folder for each repeat, and no bundle.
+def test_repeats_that_were_traced_are_recordings(netcost: Netcost) -> None:
     path = ROOT / "sample-data" / "local-regression-traced"
     series = open_experiment(path)
     there = {one.name.partition(".")[0] for one in path.glob("*.netcost.tar.zst")}
     assert set(series.recordings) == there
-    for name in series.recordings:
+    for name in list(series.recordings)[::6]:
         assert series.capture(name).info["duration_ns"] > 0
     steps = netcost("info", str(path), "--json").json["steps"]
     assert {one["name"] for one in steps} == there
-    assert all(one["is"].startswith("trace.tracefs, ") and one["repeats"] == 1 for one in steps)
-    out = netcost("info", str(path)).out
-    assert "no recording" not in out
-    assert out.count("; 1 repeat without tracing") == len(there)
+    assert all(one["is"].startswith("trace.tracefs, ") and one["repeats"] == 0 for one in steps)
+    assert "no recording" not in netcost("info", str(path)).out
     # What is proposed in place of the experiment can be opened.
     refused = netcost("ask", "stolen", str(path)).err
     assert Path(refused.split(" as ")[-1].strip()).is_file()
@@ -86,3 +81,18 @@ def test_a_table_that_is_none(tmp_path: Path) -> None:
     told = open_experiment(folder(tmp_path / "s", text=""))
     with pytest.raises(CaptureError, match="cannot be read"):
         _ = told.steps
+
+
+def test_a_table_of_repeats_with_a_trace_and_without(tmp_path: Path, netcost: Netcost) -> None:
+    text = "folder\tbundle\trepeat\nrepeats/a/1\t\t1\nrepeats/a/2\t\t2\n\ta-1\t1\n\t\t2\n"
+    series = open_experiment(folder(tmp_path / "e", text=text))
+    bundle = series.path / "a-1"
+    bundle.mkdir()
+    (bundle / "manifest.json").write_text(json.dumps({"netcost_bundle": 1, "notes": ["mine"]}))
+    # A row that names neither is of nothing that could be opened.
+    assert series.recordings == {"a": 2, "a-1": 0}
+    assert [series.has(name) for name in series.recordings] == [False, True]
+    steps = netcost("info", str(series.path), "--json").json["steps"]
+    assert [(one["name"], one["repeats"]) for one in steps] == [("a", 2), ("a-1", 0)]
+    assert steps[0]["is"] == "no recording"
+    assert "no recording" not in steps[1]["is"]

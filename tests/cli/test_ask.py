@@ -7,6 +7,7 @@ import pytest
 
 import netcost_analysis as package
 from netcost_analysis.display.figures import figures
+from netcost_analysis.errors import no_such
 from netcost_analysis.questions.accounting import estimates
 from netcost_analysis.questions.ask import Ask, questions
 from netcost_analysis.questions.stolen import stolen
@@ -111,6 +112,11 @@ def test_an_answer_of_several_parts_names_them(netcost: Netcost) -> None:
     assert set(one) == {"ns"}
 
 
+def test_the_main_table_comes_first(netcost: Netcost) -> None:
+    told = netcost("ask", "hidden_cost", str(ROOT / "sample-data" / "hidden-cost")).out
+    assert told.strip().startswith("coefficients:")
+
+
 # An answer's part that has parts of its own is no Python object to a reader.
 def test_a_part_of_several_parts_is_in_words(netcost: Netcost) -> None:
     sample = str(ROOT / "sample-data" / "stolen-time-tcp.netcost.tar.zst")
@@ -195,9 +201,15 @@ def test_a_reader_is_told_what_the_figures_lack(netcost: Netcost) -> None:
         (("stolen", NIC, "--nothing", "1"), "No such option"),
         (("stolen", NIC, "--by"), "Option '--by' requires an argument"),
         (("stolen", NIC, "--by", "host"), "'host' is not one of 'comm', 'tid', 'cpu', 'device'"),
-        (("rolling_stolen", NIC, "--window-ns", "abc"), "'--window-ns': 'abc' is not a valid int"),
-        (("rolling_stolen", NIC, "--window-ns", "1.5"), "'--window-ns': '1.5' is not a valid int"),
-        (("packet_costs", NIC, "--sizes", "1,x"), "'--sizes': 'x' is not a valid integer"),
+        (
+            ("rolling_stolen", NIC, "--window-ns", "abc"),
+            "'--window-ns': 'abc' is not a valid whole number",
+        ),
+        (
+            ("rolling_stolen", NIC, "--window-ns", "1.5"),
+            "'--window-ns': '1.5' is not a valid whole number",
+        ),
+        (("packet_costs", NIC, "--sizes", "1,x"), "'--sizes': 'x' is not a valid whole number"),
         (("accounts", NIC, "--calibration", NIC), "is no experiment: it is a single bundle"),
         (("rolling_stolen", NIC, "--victim", "opensl"), "no task 'opensl' in the window; there"),
         (("migration_verdict", NIC, "--victim", "99"), "no task 99 in the window; there are"),
@@ -221,6 +233,18 @@ def test_what_cannot_be_asked(
     assert done.code in (1, 2)
     assert line in done.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_command_that_is_not_there_is_named_with_those_near_it(netcost: Netcost) -> None:
+    done = netcost("repot", NIC)
+    assert (done.code, "no command 'repot'; there are report, " in done.err) == (2, True)
+
+
+# Of few names all are told: one that is near leaves no other out.
+def test_few_names_are_told_all() -> None:
+    assert no_such("label", "flow", ["rps", "flows"]) == "no label 'flow'; there are flows, rps"
+    many = [f"eth{number}" for number in range(40)]
+    assert no_such("device", "eth41", many).endswith("and 37 more")
 
 
 def test_figures_have_units() -> None:

@@ -12,6 +12,8 @@ from support.host import ROOT
 from support.run_cli import Netcost
 
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
+VETH = str(ROOT / "sample-data" / "veth-stolen-time")
+SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
 WRONG = {
     "start": (*NOT_SECONDS, ("900", 1)),
@@ -27,12 +29,33 @@ WRONG = {
     "experiment": (("nothing", 1),),
     "victim": (("nobody", 1),),
     "buffer": (("nothing", 1),),
+    "victim_output": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
+    "baseline_output": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
+    "kernel_config": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
+    "before": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
+    "after": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
+    "victim_cpu": (("-1", 2), ("one", 2)),
+    "tsc_hz": (("2400", 2), ("nan", 2), ("-1", 2), ("fast", 2), ("2.4e9", 1)),
     "map_path": (("no/where", 1),),
     "name": (("a/b", 2), ("", 2)),
+    "base_more": (("nothing", 1),),
+    "new_more": (("nothing", 1),),
+    "where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
+    "base_where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
+    "new_where": (("kernel", 2), ("kernels=6", 1), ("kernel=6", 1)),
+    "per": (("packets", 2), ("transaction", 1)),
+    "primary": (("nothing", 1),),
+    "client": (("nobody", 1),),
+    "server": (("nobody", 1),),
+    "conditions": (("nothing", 2), ("nothing > 5", 2), ("batch_mean > five", 2)),
+    "sweep output": (("x.csv", 2), ("x", 2)),
+    "compare output": (("x.csv", 2), ("x", 2)),
 }
 # What a command needs to get as far as its options.
 WORDS = {
     "ask": ("stolen", NIC),
+    "compare": (NIC, VETH),
+    "sweep": (SWEEP,),
     "events": (NIC, "irq:softirq_entry"),
     "mask": (NIC, "out.tar.zst"),
     "report": (NIC, "-o", "out.html"),
@@ -62,7 +85,7 @@ def test_values_that_an_option_does_not_take(
     option: click.Option,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for value, status in WRONG[str(option.name)]:
+    for value, status in WRONG.get(f"{command} {option.name}") or WRONG[str(option.name)]:
         run = netcost(command, *WORDS.get(command, (NIC,)), option.opts[-1], value)
         assert (run.code, run.out) == (status, ""), (option.opts, value)
         assert "bug" not in run.err

@@ -53,7 +53,7 @@ def titles(run: Run, column: str) -> list[str]:
         ("stolen", NIC, ["comm", "stolen_share"]),
         ("device_traffic", QUIET, ["device", "rx_bytes_per_s"]),
         ("poll_costs", NIC, ["device", "fixed_ns", "marginal_ns"]),
-        ("rate_curve", SWEEP, ["curve", "network_share"]),
+        ("rate_curve", SWEEP, ["curve", "receive_share"]),
         ("effective_share", NIC, ["comm", "effective_share"]),
         ("tracing_cost", NIC, ["cpu", "cost_low_share", "cost_high_share"]),
     ],

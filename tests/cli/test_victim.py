@@ -107,7 +107,7 @@ def test_a_report_of_a_tid(
 ) -> None:
     given: list[Any] = []
 
-    def execute(book: Any, folder: str, ours: bool) -> None:
+    def execute(book: Any, kernel: Any, ours: bool) -> None:
         given.extend(cell.source for cell in book.cells if cell.id == "parameters")
 
     monkeypatch.setattr("netcost_analysis.report.report.execute", execute)

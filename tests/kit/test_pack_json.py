@@ -111,12 +111,12 @@ def test_it_says_what_is_wrong(awk: str, text: str, says: str) -> None:
 @pytest.mark.parametrize("awk", FOUND)
 @pytest.mark.parametrize("shape", ["line", "lines", "quotes", "numbers"])
 def test_a_large_one_takes_seconds(awk: str, shape: str) -> None:
-    rows = [{f"name{at}": f'v"{at}', "n": [at, at + 0.5]} for at in range(20_000)]
+    rows = [{f"name{at}": f'v"{at}', "n": [at, at + 0.5]} for at in range(5_000)]
     text = {
         "line": json.dumps(rows),
         "lines": json.dumps(rows, indent=1),
-        "quotes": json.dumps('"' * 500_000),
-        "numbers": json.dumps([1] * 300_000),
+        "quotes": json.dumps('"' * 125_000),
+        "numbers": json.dumps([1] * 75_000),
     }[shape]
     assert said_of(awk, text.encode()) == (True, "")
 

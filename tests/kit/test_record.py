@@ -256,4 +256,4 @@ def test_help_lists_every_option() -> None:
         assert option in done.stdout
     for option in ("--interval", "--sidecars", "--daemon", "--calibrate", "--check", "--min-free"):
         assert option in done.stdout
-    assert "anatomy light migration stolen functions counters energy" in done.stdout
+    assert "anatomy light migration stolen xdp functions counters energy" in done.stdout

@@ -58,7 +58,7 @@ def test_profiles_hold_pairs_and_known_events(profile: Path) -> None:
             assert words[1].removesuffix("_entry") == words[2].removesuffix("_exit")
         elif words[0] == "any":
             assert len(words) == 2
-            assert words[1].split(":")[0] in {"net", "skb", "sock", "xdp", "sched"}
+            assert words[1].split(":")[0] in {"net", "skb", "sock", "xdp", "sched", "kmem"}
         else:
             assert len(words) == 1
             assert words[0].split(":")[0] in {"irq", "napi", "sched"}

@@ -210,7 +210,7 @@ def test_a_label_that_does_not_tell_is_asked_for(host: Host) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        ([], 2, "what? apply, status or restore"),
+        ([], 2, "a command is needed: apply, status or restore"),
         (["apply"], 2, "apply needs a --device"),
         (["apply", "restore"], 2, "one of apply"),
         (["apply", "--device", "eth7"], 1, "no network device eth7"),

@@ -129,7 +129,7 @@ def regression(folder: Path, awaited: str = "repeat 1") -> tuple["subprocess.Pop
     environment, _ = environment_of("local-regression", folder)
     words = ["--networks", "veth", "--protocols", "udp", "--defers", "17", "--duration", "30"]
     process = started(
-        [LAB / "local-regression", "-o", folder / "run" / "out", "--no-traces", *words],
+        [LAB / "local-regression", "-o", folder / "run" / "out", "--traced", "0", *words],
         env=environment,
         stderr=subprocess.DEVNULL,
     )
@@ -175,7 +175,7 @@ def test_a_changed_value_is_not_taken_for_the_hosts(tmp_path: Path) -> None:
     assert none_runs(folder, 10) == []
     environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
     words = ["--networks", "veth", "--protocols", "udp", "--steerings", "off", "--cpus", "two"]
-    words += ["--repeats", "1", "--defers", "5", "--no-traces"]
+    words += ["--repeats", "1", "--defers", "5", "--traced", "0"]
     done = ended([LAB / "local-regression", "-o", folder / "again", *words], env=environment)
     assert done.returncode == 0, done.stderr
     assert DEFER.read_text() == was
@@ -204,7 +204,7 @@ def test_a_file_of_the_users_stays_where_an_experiment_was_killed(tmp_path: Path
     process.wait()
     assert none_runs(folder, 10) == []
     done = recovered({**os.environ, "TMPDIR": str(folder / "tmp")})
-    assert f"what is left in {folder / 'out'} is not this experiment's" in done.stderr
+    assert f"what is left in {folder / 'out'} was not written by this experiment" in done.stderr
     assert [path.name for path in (folder / "out").iterdir()] == ["mine"]
     # A folder that has the name of one, and not its mark, is not touched at all.
     process, folder = regression(tmp_path / "second")

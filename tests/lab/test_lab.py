@@ -37,8 +37,17 @@ def test_help_lists_every_option(name: str) -> None:
         (["datapath-sweep", "--paths", "bridge,hub"], "--paths wants some of"),
         (["datapath-sweep", "--rates", "1000,fast"], "--rates wants a whole number, not fast"),
         (["datapath-sweep", "--rates", ","], "--rates wants at least one value"),
-        (["datapath-sweep", "--steering", "rps", "--paths", "xdp"], "comes after xdp"),
-        (["local-regression", "--repeats", "0"], "--repeats wants 1 to 1000, not 0"),
+        (["datapath-sweep", "--steering", "rps", "--paths", "xdp"], "does not work with xdp"),
+        (["stolen-time", "--flows", "1,65"], "--flows wants 1 to 64, not 65"),
+        (["stolen-time", "--trace", "0.0"], "--trace wants more than 0"),
+        (["stolen-time", "--repeats", "0"], "--repeats wants 1 to 1000, not 0"),
+        (["datapath-sweep", "--trace", "4", "--duration", "5"], "--trace wants at most 3, not 4"),
+        (["datapath-sweep", "--repeat-rates", "7"], "--repeat-rates wants some of: 1000 10000"),
+        (["local-regression", "--trace", "1.5"], "--trace wants at most 1, not 1.5"),
+        (["local-regression", "--repeats", "1001"], "--repeats wants 0 to 1000, not 1001"),
+        (["local-regression", "--repeats", "0", "--traced", "0"], "leave nothing to do"),
+        (["local-regression", "--profile", "energy"], "no profile of tracepoints energy"),
+        (["local-regression", "--tool", "trace-cmd"], "--tool perf or tracefs"),
         (["local-regression", "--defers", "-1"], "--defers wants a whole number"),
         (["local-regression", "--loops", "1"], "no such option: --loops"),
         (["io-sizes", "--tool", "trace-cmd"], "--tool is perf"),
@@ -67,7 +76,7 @@ def test_without_an_output_there_is_nothing_to_do(name: str) -> None:
     done = ended([LAB / name])
     assert (done.returncode, done.stderr) == (
         2,
-        f"{name}: where to? -o DIR is needed (--help says how)\n",
+        f"{name}: -o DIR is needed: where to write (--help says how)\n",
     )
 
 

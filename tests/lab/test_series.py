@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -73,7 +74,7 @@ def test_the_senders_ceiling_is_called_that(tmp_path: Path) -> None:
     words = ["--rates", "max", "--destinations", "1", "--victims", "pinned", "--duration", "1"]
     folder = ran("datapath-sweep", tmp_path, "--paths", "xdp", "--steering", "threaded", *words)
     experiment, [row] = series(folder)
-    assert any("max is the ceiling of the sender" in note for note in experiment["notes"])
+    assert any("max is the most that the sender can send" in note for note in experiment["notes"])
     assert row["offered_pps"] == "max"
     assert int(row["sent_pps"]) > 20000
     assert "the most this sender sends here" in (folder / row["bundle"] / "load.txt").read_text()
@@ -82,20 +83,65 @@ def test_the_senders_ceiling_is_called_that(tmp_path: Path) -> None:
     assert set(slices[slices["comm"] == thread]["cpu"]) == {experiment["victim_cpu"]}
 
 
+def test_steps_are_traced_in_part_and_repeated_in_turns(tmp_path: Path) -> None:
+    require_lab("cc", "clang", "ethtool", "openssl", "bridge")
+    words = ["--paths", "bridge,xdp", "--rates", "4000", "--destinations", "1"]
+    words += ["--victims", "pinned", "--duration", "2", "--trace", "0.5", "--tool", "tracefs"]
+    words += ["--repeats", "2", "--repeat-rates", "4000"]
+    folder = ran("datapath-sweep", tmp_path, *words)
+    _, rows = series(folder)
+    told = [(row["data_path"], row["repeat"]) for row in rows]
+    # The path that came last comes first.
+    assert told == [("bridge", "1"), ("xdp", "1"), ("xdp", "2"), ("bridge", "2")]
+    assert len({row["bundle"] for row in rows}) == len(rows)
+    for row in rows:
+        manifest = manifest_of(folder / row["bundle"])
+        run, window = manifest["victim"], manifest["window"]
+        assert run["start_ns"] + 0.7e9 < window["start_ns"]
+        assert window["end_ns"] < run["end_ns"]
+        # All of the run is sent to, not only the part that is traced.
+        assert int(row["sent"]) > int(row["offered_pps"])
+
+
+def test_flows_and_protocols_are_repeated_in_turns(tmp_path: Path) -> None:
+    require_lab("cc", "iperf3", "openssl")
+    words = ["--flows", "1,2", "--repeats", "2", "--duration", "1", "--tool", "tracefs"]
+    folder = ran("stolen-time", tmp_path, "--protocol", "tcp", *words)
+    _, rows = series(folder)
+    assert [(row["repeat"], row["flows"]) for row in rows] == [
+        *(("1", "1"), ("1", "2")),
+        *(("2", "2"), ("2", "1")),
+    ]
+    for row in rows:
+        assert row["protocol"] == "tcp"
+        bundle = folder / row["bundle"]
+        connected = (bundle / "load.txt").read_text().count("connected to 198.18.0.2")
+        assert connected == int(row["flows"])
+        assert manifest_of(bundle / "baseline")["victim"]["command"].startswith("openssl speed")
+
+
 @pytest.mark.parametrize("traced", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_local_traffic_is_repeated_in_turns(traced: bool, tmp_path: Path) -> None:
     require_lab("iperf3", "pidstat")
     if not DEFER.exists():
         pytest.skip("this kernel has no net.core.skb_defer_max")
     words = ["--networks", "veth", "--protocols", "udp", "--steerings", "off", "--cpus", "two"]
-    words += ["--repeats", "2", "--duration", "1", *([] if traced else ["--no-traces"])]
+    words += ["--repeats", "2", "--duration", "1", "--traced", "2" if traced else "0"]
+    words += ["--trace", "0.2", "--profile", "anatomy", "--tool", "tracefs"]
     folder = ran("local-regression", tmp_path, *words)
-    _, rows = series(folder)
+    experiment, rows = series(folder)
+    for note, when in zip(experiment["notes"][-2:], ("before it began", "meanwhile"), strict=True):
+        assert re.search(rf"{when} the busiest other program had [0-9.]+ % of a CPU", note)
+        busy, stolen = (float(share) for share in re.findall(r"([0-9.]+) %", note)[:2])
+        assert note.startswith("unfit for figures: ") == (busy > 5 or stolen > 1)
     # Neither is always first.
-    assert [row["skb_defer_max"] for row in rows] == ["64", "0", "0", "64"]
+    values = ["64", "0", "0", "64"]
+    assert [row["skb_defer_max"] for row in rows] == values * (1 + traced)
+    assert [bool(row["bundle"]) for row in rows] == [False] * 4 + [True] * 4 * traced
     for row in rows:
         assert float(row["received_bits_per_second"]) > 1e6
-        result = json.loads((folder / row["folder"] / "iperf3.json").read_text())
+        files = folder / (row["folder"] or f"{row['bundle']}/files")
+        result = json.loads((files / "iperf3.json").read_text())
         # Rates are of each side's own seconds: where little is lost either may be the higher.
         assert result["end"]["sum_sent"]["bytes"] >= result["end"]["sum_received"]["bytes"]
         assert result["end"]["sum_sent"]["bits_per_second"] == pytest.approx(
@@ -104,14 +150,24 @@ def test_local_traffic_is_repeated_in_turns(traced: bool, tmp_path: Path) -> Non
         assert result["end"]["sum_received"]["bits_per_second"] == pytest.approx(
             float(row["received_bits_per_second"])
         )
+        if row["bundle"]:
+            continue
         # Client and server, with their context switches.
         pidstat = (folder / row["folder"] / "pidstat.txt").read_text()
         assert pidstat.count("iperf3") == 2
         assert "nvcswch/s" in pidstat
-    for value in ("64", "0") if traced else ():
-        manifest = manifest_of(folder / f"veth-udp-defer{value}-rpsoff-twocpu")
-        assert manifest["host"]["sysctls"]["net.core.skb_defer_max"] == int(value)
+    for row in rows[4:]:
+        assert row["bundle"] == (
+            f"veth-udp-defer{row['skb_defer_max']}-rpsoff-twocpu-{row['repeat']}"
+        )
+        manifest = manifest_of(folder / row["bundle"])
+        assert manifest["host"]["sysctls"]["net.core.skb_defer_max"] == int(row["skb_defer_max"])
         assert "iperf3 --client" in manifest["load"]["command"]
+        # While the traffic flowed, with the events of each packet.
+        assert manifest["duration_s"] >= 0.2
+        events = open_capture(folder / row["bundle"]).info["events"]
+        assert events["net:net_dev_queue"] > 100
+        assert {"skb:consume_skb", "skb:kfree_skb"} <= set(events)
 
 
 def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
@@ -178,7 +234,7 @@ def test_only_one_experiment_sets_the_hosts_sysctls(tmp_path: Path) -> None:
     lock = Path("/run/netcost-lab.sysctls")
     if not DEFER.exists() or lock.exists():
         pytest.skip("nothing to set here, or an experiment runs")
-    words = ["--repeats", "1", "--no-traces", "--networks", "veth", "--protocols", "udp"]
+    words = ["--repeats", "1", "--traced", "0", "--networks", "veth", "--protocols", "udp"]
     with nothing_of_the_lab_left(tmp_path) as environment:
         lock.mkdir()
         try:

@@ -38,7 +38,7 @@ def test_refuses_in_a_line_and_leaves_nothing(tmp_path: Path, netcost: Netcost) 
     (tmp_path / "nomap").write_text("task\topenssl\n")
     (tmp_path / "empty").mkdir()
     for words, says in (
-        ((str(source), str(tmp_path / "there")), "is there already"),
+        ((str(source), str(tmp_path / "there")), "exists already"),
         ((str(tmp_path / "noise"), str(tmp_path / "out")), "not a capture"),
         ((str(tmp_path / "cut.zst"), str(tmp_path / "out")), "unpack"),
         ((str(tmp_path / "absent"), str(tmp_path / "out")), "no such file"),

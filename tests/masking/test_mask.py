@@ -11,7 +11,7 @@ import pytest
 from netcost_analysis import CaptureError
 from netcost_analysis._native import Capture
 from netcost_analysis.masking import mask, recording
-from netcost_analysis.masking.names import is_kernel_thread
+from netcost_analysis.masking.names import is_kept_task
 from support.host import require_tool
 from support.masking import bare, files, found_in, numbers, totals, views, written
 from support.mutations import mutant
@@ -236,7 +236,7 @@ def test_a_recording_of_this_host(live: Path, tmp_path: Path) -> None:
     assert totals(live) == totals(target)
     # perf's own name begins its command line, in the header.
     known = {row["comm"] for row in Answer(live, []).sums} - {None, "perf"}
-    tasks = {one for one in known if not is_kernel_thread(one) and len(one) > 3}
+    tasks = {one for one in known if not is_kept_task(one) and len(one) > 3}
     assert tasks
     # In a field or record of 16 bytes a name ends with a NUL.
     secrets = [f"{task}\0".encode() for task in tasks]

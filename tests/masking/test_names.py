@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from netcost_analysis import CaptureError
 from netcost_analysis.masking.addresses import Addresses, HardwareAddresses, is_kept
 from netcost_analysis.masking.arguments import masked_arguments, masked_command
-from netcost_analysis.masking.names import Names, is_kernel_thread
+from netcost_analysis.masking.names import Names, is_kept_task
 from netcost_analysis.masking.words import Words
 
 SPECIAL = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10")
@@ -101,7 +101,7 @@ def test_one_name_for_one_name_and_never_longer(tasks: list[str]) -> None:
     masked = {task: names.name("task", task) for task in tasks}
     for task, other in masked.items():
         assert len(other.encode()) <= len(task.encode("utf-8", "surrogateescape"))
-        assert (task == other) == is_kernel_thread(task)
+        assert (task == other) == is_kept_task(task)
     new = [other for task, other in masked.items() if task != other]
     assert len(set(new)) == len(new)
 

@@ -83,7 +83,7 @@ def test_mpstat_of_nothing(text: str) -> None:
     "text", ["{", '{"sysstat": 1}', '{"sysstat": {"hosts": [{}]}}', "{" * 9999]
 )
 def test_mpstat_of_half_a_json(text: str) -> None:
-    with pytest.raises(CaptureError, match="no whole JSON") as refused:
+    with pytest.raises(CaptureError, match="not complete JSON") as refused:
         parse_mpstat(text)
     assert len(str(refused.value).splitlines()) == 1
 

@@ -288,3 +288,41 @@ def test_colours_stay_apart(palette: dict[str, str], eye: str) -> None:
         if np.linalg.norm(colors[a] - colors[b]) < 14
     }
     assert near == {}
+
+
+# What costs nobody is filled, what another would pay is framed; what is not known has no bar.
+def test_remedies_tell_what_others_would_pay(ax: Axes) -> None:
+    rows = pd.DataFrame(
+        {
+            "remedy": ["larger_batches", "rps", "irq_affinity", "deferral_off"],
+            "finding": ["gain", "no gain", "no gain", "unknown"],
+            "certainty": ["estimated", "bounded", "bounded", "unknown"],
+            "from_stolen_ns": pd.array([4_000_000, 6_000_000, 0, None], dtype="Int64"),
+            "from_synchronous_ns": pd.array([0, 3_000_000, 0, None], dtype="Int64"),
+            "removable_ns": pd.array([4_000_000, 9_000_000, 0, None], dtype="Int64"),
+            "removable_share": [0.4, 0.9, 0.0, np.nan],
+            "gain_max_ns": pd.array([4_000_000, 1_000_000, 0, None], dtype="Int64"),
+            "gain_least_ns": pd.array([3_000_000, None, None, None], dtype="Int64"),
+        }
+    )
+    plots.remedies(ax, rows)
+    assert ax.get_xlabel() == "of its time on CPU, at most, ms"
+    # Filled, then the stolen rest and the synchronous part.
+    assert widths(ax) == [4, 1, 5, 3]
+    white = [bar.get_facecolor()[:3] == (1, 1, 1) for bar in ax.patches]
+    assert white == [False, False, True, True]
+    assert words(ax).split(" | ") == [
+        *("4.00 ms  40.0 %, estimated", "9.00 ms  90.0 %, bounded", "nothing", " unknown"),
+    ]
+    assert [round(float(at), 6) for at in ax.lines[0].get_xdata()] == [3, 4]
+    legend = ax.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == [
+        *("stolen, network", "its own traffic", "at other tasks' cost, or not known"),
+    ]
+
+
+def test_remedies_of_nobody(ax: Axes) -> None:
+    columns = ["remedy", "removable_ns", "from_stolen_ns", "from_synchronous_ns", "gain_max_ns"]
+    plots.remedies(ax, pd.DataFrame(columns=columns))
+    assert widths(ax) == []

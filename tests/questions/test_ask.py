@@ -1,6 +1,7 @@
 # What was opened is asked: an answer has tables, words and pictures, or says what is missing.
 
 import inspect
+import json
 import re
 import shlex
 import subprocess
@@ -16,12 +17,13 @@ from matplotlib.axes import Axes
 
 import netcost_analysis as netcost
 from netcost_analysis.capture.requires import events_of
+from netcost_analysis.cli.ask import plain_part, print_parts, shown_parts
 from netcost_analysis.errors import AbsentError, ArgumentError
 from netcost_analysis.questions.ask import TOPICS, questions
 from netcost_analysis.questions.question import SOURCES, Panel
 from netcost_analysis.timeline.by import By, DeviceBy, TaskBy
 from support.host import ROOT
-from support.kept import kept, kept_experiment
+from support.kept import kept, kept_experiment, kept_for
 from support.perfdata import recording
 from support.perfdata import tracepoints as t
 from support.robbed import robbed
@@ -51,9 +53,8 @@ def test_a_question_is_declared_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_every_answer_has_its_faces(name: str) -> None:
-    of_experiment = questions()[name].sources == ("Experiment",)
-    answer = kept_experiment(SWEEP).ask(name) if of_experiment else kept(NIC).ask(name)
+def test_every_answer_has_its_faces(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = kept_for(name, NIC, SWEEP).ask(name)
     shown = answer._repr_html_()
     if answer.refusal is not None:
         assert str(answer.refusal)[:40] in repr(answer)
@@ -65,6 +66,10 @@ def test_every_answer_has_its_faces(name: str) -> None:
     assert all(isinstance(frame, pd.DataFrame) for frame in answer.tables.values())
     assert all(isinstance(note, str) for note in answer.notes)
     assert (answer.coverage is None) == ("Timeline" not in answer.sources)
+    print_parts(answer, shown_parts(answer), wide=False)
+    # No object as Python writes it, and no row in braces.
+    assert not re.search(r"\{'|\w\(\w+=| object at 0x|\bnan\b|<NA>|NaT", capsys.readouterr().out)
+    json.dumps({part: plain_part(of) for part, of in answer.parts.items()})
     for picture, drawn in questions()[name].pictures.items():
         plot = getattr(answer, f"plot_{picture}") if picture else answer.plot
         for panel in drawn.panels(answer):
@@ -147,11 +152,11 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     unanswered = ask.completeness.unanswered()
     assert "poll_costs" in set(unanswered.frame["question"])
     assert "rate_curve" not in set(unanswered.frame["question"])
-    assert recorded_again(unanswered)["--profile"] == "anatomy"
+    assert recorded_again(unanswered)["--profile"] == "anatomy,frees"
     codes = unanswered.frame.set_index("question")["missing"]
     wanted = {"poll_costs": "events", "device_totals": "bundle", "accounts": "victim"}
     assert {name: codes[name] for name in wanted} == wanted
-    assert set(ask.table["missing"]) == {"", "experiment", *wanted.values()}
+    assert set(ask.table["missing"]) == {"", "experiment", "comparison", *wanted.values()}
 
 
 def recorded_again(unanswered: Any) -> dict[str, str]:
@@ -165,7 +170,8 @@ def recorded_again(unanswered: Any) -> dict[str, str]:
     options = {name: value for name, value in given if name.startswith("-")}
     for name in options:
         assert re.search(rf"^\s+{name}[ ,]", usage, re.MULTILINE)
-    assert (ROOT / "capture" / "profiles" / f"{options['--profile']}.events").is_file()
+    for one in options["--profile"].split(","):
+        assert (ROOT / "capture" / "profiles" / f"{one}.events").is_file()
     return options
 
 
@@ -173,9 +179,9 @@ def recorded_again(unanswered: Any) -> dict[str, str]:
     ("path", "questions", "profile", "victim"),
     [
         # No packets were followed, and nobody read counters before and after.
-        (NIC, {"client_and_server", "device_totals"}, "anatomy", "-seconds 4 "),
-        (f"{NIC}/trace.perf.data", {"interfaces", "accounts"}, "anatomy", "-seconds 5 "),
-        ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen", "-seconds 5 "),
+        (NIC, {"client_and_server", "device_totals"}, "anatomy,frees", "-seconds 4 "),
+        (f"{NIC}/trace.perf.data", {"interfaces", "accounts"}, "anatomy,frees", "-seconds 5 "),
+        ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen,frees", "-seconds 5 "),
     ],
 )
 def test_what_is_unanswered_ends_with_the_line_that_records_it(
@@ -205,7 +211,7 @@ def test_what_is_not_unanswered_is_answered(path: str) -> None:
     capture = kept(path)
     unanswered = set(capture.ask.completeness.unanswered().frame["question"])
     for name in sorted(set(ALL) - unanswered):
-        if questions()[name].sources != ("Experiment",):
+        if questions()[name].asked_of == "recording":
             assert capture.ask(name).refusal is None
 
 
@@ -222,7 +228,7 @@ def test_what_is_asked_of_an_experiment_is_not_asked_of_a_recording() -> None:
     assert (
         {"rate_curve"}
         <= asked
-        <= {name for name in ALL if questions()[name].sources == ("Experiment",)}
+        <= {name for name in ALL if questions()[name].asked_of == "experiment"}
     )
     # It is a sweep, no calibration.
     assert "hidden_cost" not in asked
@@ -257,6 +263,29 @@ def test_a_wrong_name_is_told_what_is_near() -> None:
         ask.batches.poll_costs(cpus=1)
     with pytest.raises(ArgumentError, match="no task 'opensll'"):
         ask.stolen_time.rolling_stolen(victim="opensll")
+
+
+# Widths and how many of something: each is refused by its name where it can be none.
+@pytest.mark.parametrize(
+    ("name", "parameter", "number"),
+    [
+        (name, parameter, number)
+        for name in ALL
+        for parameter, one in questions()[name].parameters.items()
+        if "int" in str(one.annotation) and "str" not in str(one.annotation)
+        for number in (0, -1)
+    ],
+)
+def test_a_number_is_above_0(name: str, parameter: str, number: int) -> None:
+    one = questions()[name]
+    several = isinstance(one.parameters[parameter].default, tuple)
+    given: dict[str, Any] = {parameter: (number,) if several else number}
+    if parameter in one.may_be_0 and not number:
+        assert kept(NIC).ask(name, **given).refusal is None
+        return
+    least = "0 or more" if parameter in one.may_be_0 else "above 0"
+    with pytest.raises(ArgumentError, match=f"{name}: {parameter} has to be {least}, not {number}"):
+        kept(NIC).ask(name, **given)
 
 
 # What by names is what a row is of, in every question that has it.
@@ -321,17 +350,27 @@ def test_the_checksum_of_an_experiment_is_of_all_its_files() -> None:
 HAPPENED = {"client_and_server", "migration_effect"}
 
 
-def test_what_misses_nothing_has_an_answer() -> None:
-    capture = kept(NIC)
-    answerable = [name for name in ALL if not capture.ask._missing(questions()[name])]
-    refused = {name for name in answerable if capture.ask(name).refusal}
-    assert refused <= HAPPENED
-    assert "device_traffic" not in answerable
-    assert "accounts" not in {
-        name
-        for name in ALL
-        if not kept("quiet-interface.netcost.tar.zst").ask._missing(questions()[name])
-    }
+# A bundle of each kind: without the ledger's events, without a victim, with all, without a trace
+# of tasks; an experiment of each. The larger samples: test_what_is_not_unanswered_is_answered.
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("io-sizes/64.netcost.tar.zst", NIC, "hidden-cost/0-pps-2.netcost.tar.zst"),
+        *("veth-stolen-time", "nic-guest", "io-sizes", "local-regression"),
+    ],
+)
+def test_what_is_missing_is_what_is_refused(name: str) -> None:
+    is_one = (ROOT / "sample-data" / name / "experiment.json").is_file()
+    ask = kept_experiment(name).ask if is_one else kept(name).ask
+    missing = ask.table.set_index("question")[["missing", "why"]]
+    for one in missing.index:
+        code, why = missing.loc[one]
+        refusal = ask(one).refusal
+        assert bool(code) == bool(why)
+        if code:
+            assert str(refusal) == why
+        elif refusal is not None:
+            assert one in HAPPENED
 
 
 # Of a window some answers are of all of the capture, and say so.

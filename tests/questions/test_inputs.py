@@ -183,3 +183,21 @@ def test_a_large_timeline_is_not_read_whole(name: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(netcost.Timeline, "load", noted)
     assert timeline.ask(name).refusal is None
     assert read <= {"displaced"}
+
+
+class _Source:
+    pass
+
+
+def test_what_is_kept_is_known_with_its_defaults_given_or_left_out() -> None:
+    asked = []
+
+    @inputs.once
+    def answered(source: _Source, by: str = "comm", victim: str | None = None) -> int:
+        asked.append((by, victim))
+        return len(asked)
+
+    one, other = _Source(), _Source()
+    assert answered(one) == answered(one, "comm") == answered(one, victim=None, by="comm") == 1
+    assert answered(one, victim="x") == answered(one, "comm", "x") == 2
+    assert answered(other) == 3

@@ -32,6 +32,10 @@ def test_the_stub_is_what_is_declared(reference: ModuleType) -> None:
     assert reference.STUB.read_text() == reference.stub(), "run make reference"
 
 
+def test_the_schema_is_what_is_declared(reference: ModuleType) -> None:
+    assert reference.SCHEMA.read_bytes() == reference.schema(), "run make reference"
+
+
 def test_every_question_is_in_both(reference: ModuleType) -> None:
     page, stub = reference.page(), reference.stub()
     for name in questions():

@@ -99,7 +99,7 @@ def test_the_table_says_beforehand_who_is_refused(tmp_path: Path, without: objec
     table = capture.ask.table.set_index("question")["why"]
     assert "_scan" not in vars(capture)
     for name, one in questions().items():
-        if "Bundle" in one.sources or one.sources == ("Experiment",):
+        if "Bundle" in one.sources or one.asked_of == "experiment":
             continue
         refused = capture.ask(name).refusal
         # Beside that, only what depends on what happened is refused.

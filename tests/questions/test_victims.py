@@ -72,7 +72,7 @@ def test_who_did_not_run_is_refused(timeline: netcost.Timeline, name: str, param
 
 OF_A_VICTIM = [name for name, parameter in ASKED if parameter == "victim"]
 # About one task, and no others.
-OF_ONE = ("headline", "example")
+OF_ONE = ("headline", "example", "remedies")
 
 
 def same(answer: netcost.Answer[Any], other: netcost.Answer[Any]) -> None:

@@ -2,6 +2,10 @@
 
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from html import escape
 from pathlib import Path
 
@@ -9,7 +13,15 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from netcost_analysis.report.report import NotebookError, find_notebook, write_report
+from netcost_analysis.report.execution import NotebookError
+from netcost_analysis.report.report import (
+    OTHERS,
+    find_notebook,
+    our_notebooks,
+    short_name,
+    write_report,
+)
+from support.host import ROOT
 from support.perfdata import Recording, cpu, recording
 from support.perfdata import happenings as h
 from support.run_cli import Netcost
@@ -85,6 +97,34 @@ def test_a_cell_that_fails_leaves_the_old_report(tmp_path: Path) -> None:
     assert sorted(one.name for one in tmp_path.iterdir()) == ["book.ipynb", "report.html"]
 
 
+# What the kernel had unpacked goes too, and nothing calls it a bug.
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_report_that_is_ended(number: signal.Signals, tmp_path: Path) -> None:
+    one = recording(cpu(0, h.SoftirqEntry(1_000, 3), h.SoftirqExit(1_500, 3)))
+    path, mine = str(write_trace_dat(one, tmp_path / "trace.dat", Dress())), tmp_path / "mine"
+    mine.mkdir()
+    begun, page = tmp_path / "begun", tmp_path / "r.html"
+    left = "import tempfile\nkept = tempfile.mkdtemp()"
+    waits = f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(60)"
+    book = str(notebook(tmp_path, left, waits))
+    words = ("netcost_analysis", "report", path, "-o", str(page), "--notebook", book)
+    run = subprocess.Popen(
+        [sys.executable, "-m", *words],
+        env={**os.environ, "TMPDIR": str(mine)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not begun.exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(number)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == (130 if number == signal.SIGINT else 143)
+    assert "a bug" not in err
+    assert list(mine.iterdir()) == []
+    assert not page.exists()
+
+
 # A notebook that knows no buffer must not silently read another one.
 def test_a_report_is_on_the_buffer_asked_for(netcost: Netcost, tmp_path: Path) -> None:
     def one(at: int) -> Recording:
@@ -136,6 +176,39 @@ def test_the_page_names_the_command_that_was_given(netcost: Netcost, tmp_path: P
     assert "<pre>0\n</pre>" in text
     command = f"netcost report '{path}' --notebook {mine} --victim ''"
     assert escape(command, quote=False) in text
+
+
+# Who asks report for one of the others learns what makes it, whatever PATH is.
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("path", ["nothing", str(ROOT / "sample-data" / "datapath-sweep")])
+def test_a_notebook_of_another_command_names_it(
+    netcost: Netcost, tmp_path: Path, name: str, path: str
+) -> None:
+    page = tmp_path / "r.html"
+    run = netcost("report", path, "-o", str(page), "--notebook", name)
+    command = f"{OTHERS[name][0]} -o {page}"
+    assert run.code == 2
+    assert run.err.splitlines()[-1].startswith(f"Error: {name} is about ")
+    assert run.err.endswith(f"not about one capture: {command}\n")
+    assert not page.exists()
+    with pytest.raises(NotebookError) as refused:
+        find_notebook("none")
+    assert name not in str(refused.value)
+
+
+def test_report_makes_the_notebooks_about_one_capture() -> None:
+    about = {
+        short_name(path): "netcost.open_capture(path" in path.read_text()
+        for path in our_notebooks()
+    }
+    assert {name for name, is_of_one in about.items() if not is_of_one} == set(OTHERS)
+
+
+def test_an_experiment_is_no_capture_to_report(netcost: Netcost, tmp_path: Path) -> None:
+    path = str(ROOT / "sample-data" / "datapath-sweep")
+    run = netcost("report", path, "-o", str(tmp_path / "r.html"))
+    assert run.code == 1
+    assert "give report one of its recordings" in run.err
 
 
 def test_a_notebook_that_is_not_there() -> None:

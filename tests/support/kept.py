@@ -1,12 +1,20 @@
 # Recordings that many tests ask: opened once in a process, each of their timelines computed once.
 
+import atexit
+import shutil
+from contextlib import ExitStack
 from functools import cache, lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from netcost_analysis import HiddenCost, Timeline
+import pandas as pd
+
+from netcost_analysis import HiddenCost, Timeline, compare
 from netcost_analysis.capture.capture import Capture
 from netcost_analysis.capture.experiment import Experiment, open_experiment
+from netcost_analysis.comparison.comparison import Comparison
 from netcost_analysis.questions.accounting import hidden_cost
+from netcost_analysis.questions.ask import questions
 from support.host import ROOT
 
 
@@ -37,7 +45,46 @@ def kept(name: str) -> Kept:
 # What questions read of an experiment's recordings takes seconds, and is kept with it.
 @cache
 def kept_experiment(name: str) -> Experiment:
-    return open_experiment(ROOT / "sample-data" / name)
+    return _few_steps() if name == SWEEP else open_experiment(ROOT / "sample-data" / name)
+
+
+SWEEP = "datapath-sweep"
+_folders = ExitStack()
+atexit.register(_folders.close)
+
+
+# Of the sweep's steps as many as its questions need: three rates, with a victim and without.
+def _few_steps() -> Experiment:
+    whole = ROOT / "sample-data" / SWEEP
+    folder = Path(_folders.enter_context(TemporaryDirectory())) / SWEEP
+    folder.mkdir()
+    shutil.copy(whole / "experiment.json", folder)
+    steps = pd.read_csv(whole / "steps.tsv", sep="\t", dtype=str)
+    rates = steps["offered_pps"].isin(["1000", "50000", "max"]) & (steps["victim"] == "pinned")
+    idle = (steps["offered_pps"] == "50000") & (steps["destinations"] == "1")
+    few = steps[(rates | idle) & (steps["repeat"] == "1")]
+    few.to_csv(folder / "steps.tsv", sep="\t", index=False)
+    for name in few["bundle"]:
+        shutil.copy(whole / f"{name}.netcost.tar.zst", folder)
+    return open_experiment(folder)
+
+
+# Loopback traffic with RPS off and on, of whose client and server the traces say all.
+@cache
+def kept_comparison() -> Comparison:
+    experiment = kept_experiment("local-regression-traced")
+    sides = {"base_where": {"rps": "off"}, "new_where": {"rps": "on"}}
+    return compare(experiment, where={"skb_defer_max": 0}, **sides)
+
+
+# Whom a question is asked, or what else is asked of one like that.
+def kept_for(name: str, recording: str, experiment: str) -> Capture | Experiment | Comparison:
+    match questions()[name].asked_of:
+        case "experiment":
+            return kept_experiment(experiment)
+        case "comparison":
+            return kept_comparison()
+    return kept(recording)
 
 
 def kept_calibration() -> Experiment:

@@ -39,8 +39,14 @@ def events(path: Path, name: str) -> list[Row]:
 
 # Its tables, sums, displaced and irqs are rows once they are looked at: of most answers few are.
 class Answer:
-    def __init__(self, path: Path, tables: list[str] | None = None, **window: Any) -> None:
-        capture = Capture(str(path))
+    def __init__(
+        self,
+        path: Path,
+        tables: list[str] | None = None,
+        cycles_per_s: int | None = None,
+        **window: Any,
+    ) -> None:
+        capture = Capture(str(path), None, cycles_per_s)
         self.scan = capture.scan()
         self._got = capture.timeline(ALL_TABLES if tables is None else tables, **window)
         self.summary = self._got["summary"]

@@ -9,5 +9,5 @@ ALL = [
     "local-migrations.netcost.tar.zst",
     "quiet-interface.netcost.tar.zst",
     "nic-guest/6.12-nic-1-flows.netcost.tar.zst",
-    "local-regression-traced/loopback-udp-defer0-rpson-twocpu.netcost.tar.zst",
+    "local-regression-traced/loopback-udp-defer0-rpson-twocpu-1.netcost.tar.zst",
 ]

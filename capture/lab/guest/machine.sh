@@ -43,7 +43,8 @@ run_guest() {
 		-device virtio-rng-pci -virtfs "local,path=$run_guest_share,mount_tag=share,security_model=none,multidevs=remap" \
 		-netdev "tap,id=wire,ifname=tap0,script=no,downscript=no$run_guest_netdev" \
 		-device "$device,netdev=wire,mac=$guest_mac,romfile=$run_guest_device" >"$workspace/qemu.log" 2>&1
-	run_guest_pid=$beside_pid run_guest_until=$(($(date +%s) + bound))
+	run_guest_pid=$beside_pid run_guest_until=$(date +%s)
+	run_guest_until=$((run_guest_until + bound))
 	while kill -0 "$run_guest_pid" 2>/dev/null; do
 		[ "$(date +%s)" -lt "$run_guest_until" ] || {
 			warn "the guest of kernel $1 has not ended after $bound s, and is ended"

@@ -12,6 +12,8 @@ library=$(dirname -- "$0")/../../lib
 . "$library/marked.sh"
 
 # Opening it to read alone would wait for a writer, and there may be none any more.
+# One that is gone is not made anew.
+[ -p "$1" ] || exit 0
 # shellcheck disable=SC2094 # a fifo, and nothing is written
 exec 6<>"$1" 7<"$1" 6>&-
 read -r _ <&7

@@ -22,6 +22,8 @@ workspace='' namespaces='' running='' output_begun='' state='' mark='' guard='' 
 . "$lab/lib/undo.sh"
 # shellcheck source=sysctls.sh
 . "$lab/lib/sysctls.sh"
+# shellcheck source=busy.sh
+. "$lab/lib/busy.sh"
 # shellcheck source=running.sh
 . "$lab/lib/running.sh"
 
@@ -43,9 +45,7 @@ bad_usage() {
 ### undo
 # shellcheck disable=SC2317,SC2329 # reached by the traps
 end() {
-	end_status=$?
-	trap '' INT TERM HUP QUIT PIPE
-	trap - EXIT
+	begin_end "$1"
 	end_running
 	if [ -n "$state" ]; then
 		[ -z "$workspace" ] || stop_beside
@@ -60,12 +60,8 @@ end() {
 	fi
 	exit "$end_status"
 }
-trap end EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 131' QUIT
-trap 'exit 141' PIPE
-trap 'exit 143' TERM
+# shellcheck source=../../lib/ending.sh
+. "$lab/../lib/ending.sh"
 
 ### options
 # take_options WORD...: sets the variable of each option (victim_cpu for --victim-cpu) and typed.
@@ -100,7 +96,7 @@ take_options() {
 		*) bad_usage "no such option: $1" ;;
 		esac
 	done
-	[ -n "${output-}" ] || bad_usage "where to? -o DIR is needed"
+	[ -n "${output-}" ] || bad_usage "-o DIR is needed: where to write"
 	one_line -o "$output"
 	one_line TMPDIR "${TMPDIR-}"
 	case ${TMPDIR-} in
@@ -137,5 +133,5 @@ choose_cpus() {
 	whole_number --victim-cpu "$victim_cpu" 0 65535
 	echo "$online" | grep -qx "$victim_cpu" || bad_usage "CPU $victim_cpu is not online"
 	load_cpu=$(echo "$online" | grep -vx "$victim_cpu" | head -n 1)
-	[ -n "$load_cpu" ] || die "one CPU is not enough: the load needs another than the victim's"
+	[ -n "$load_cpu" ] || die "one CPU is not enough: the load needs another CPU than the victim"
 }

@@ -15,6 +15,7 @@ make_workspace() {
 	exec 8<>"$workspace/alive"
 	setsid sh "$lab/lib/guard.sh" "$workspace/alive" "$mark" 8>&- </dev/null >/dev/null 2>&1 &
 	guard=$!
+	watch_host
 	PATH=$workspace:$PATH
 	# What netcost-record leaves there should it be killed goes with the workspace.
 	TMPDIR=$workspace
@@ -82,8 +83,10 @@ stop_beside() {
 	rm -f -- "$workspace/beside"
 }
 
-# record WORD...: netcost-record with the tool and the remark that belong to every bundle of the lab.
+# record WORD...: netcost-record with the tool and the remarks that belong to every bundle of the lab.
 record() {
+	# A series says it of all.
+	[ -n "$output_begun" ] || set -- "$@" --note "$busy_said"
 	NETCOST_EXPERIMENT=$mark "$lab/../netcost-record" ${tool:+--tool "$tool"} "$@" --note "made by: $typed" 8>&- &
 	# Signalled alone: it ends what it started.
 	running=$!
@@ -91,6 +94,11 @@ record() {
 	record_status=$?
 	running=''
 	return "$record_status"
+}
+
+# before_the_middle SECONDS TRACE: when to begin a trace in the middle of a run of so many seconds.
+before_the_middle() {
+	echo "$1 $2" | awk '{ printf "%.3f\n", ($1 > $2 ? ($1 - $2) / 2 : 0) }'
 }
 
 # end_running: ends the job that is waited for, gently: netcost-record has a host to put back.

@@ -42,8 +42,12 @@ series_note() {
 
 # end_series
 end_series() {
+	printf '%s\n' "$busy_said" >>"$workspace/series_notes"
+	host_times "$workspace/host_ended"
+	say_busy "meanwhile" "$workspace/host_begun" "$workspace/host_ended"
+	series_note "$busy_said"
 	write_experiment "$output" "$experiment" "$typed" "$series_started" "$victim_cpu" "$load_cpu" "$workspace/series_notes" ||
 		die "cannot write $output/experiment.json: is there room?"
 	rm -f -- "$output/unfinished" || die "cannot finish $output"
-	echo "$output: $(($(wc -l <"$output/steps.tsv") - 1)) steps, $(du -sk "$output" | cut -f1) kB"
+	echo "$output: $(sed 1d "$output/steps.tsv" | wc -l) steps, $(du -sk "$output" | cut -f1) kB"
 }

@@ -169,7 +169,7 @@ undo_series() {
 	done <"$2/parts"
 	rm -f -- "$1/unfinished"
 	undo_said="$undo_said, $1"
-	[ -z "$(ls -A "$1")" ] || warn "what is left in $1 is not this experiment's"
+	[ -z "$(ls -A "$1")" ] || warn "not removed: what is left in $1 was not written by this experiment"
 }
 
 undo_bundle() {

@@ -40,6 +40,11 @@ count_of() {
 	list "$1" | wc -w
 }
 
+# in_turns NUMBER WORDS: them, in every second repetition from the last: none is always first.
+in_turns() {
+	if [ $(($1 % 2)) -eq 1 ]; then echo "$2"; else echo "$2" | awk '{ for (i = NF; i > 0; i--) print $i }'; fi
+}
+
 # whole_number NAME VALUE LEAST MOST
 whole_number() {
 	case $2 in
@@ -54,6 +59,16 @@ whole_numbers() {
 		[ "$whole_numbers_value" = "${5-}" ] || whole_number "$1" "$whole_numbers_value" "$3" "$4"
 	done
 	[ -n "$(list "$2")" ] || bad_usage "$1 wants at least one value"
+}
+
+# seconds NAME VALUE [MOST]: such as 0.5.
+seconds() {
+	case $2 in
+	*[!0-9.]* | .* | *. | *.*.*) bad_usage "$1 wants seconds, such as 0.5, not $2" ;;
+	*[1-9]*) ;;
+	*) bad_usage "$1 wants more than 0" ;;
+	esac
+	[ -z "${3-}" ] || echo "$2 $3" | awk '{ exit ($1 > $2) }' || bad_usage "$1 wants at most $3, not $2"
 }
 
 # one_of NAME LIST WORD...: is each of LIST, separated by commas, one of the words?

@@ -16,7 +16,7 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
         Unit::Nanoseconds => {}
         Unit::Cycles => {
             return Err(bad!(
-            "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: record with -C mono"
+            "no ledger: clock {clock} counts cycles, and the capture does not say how long one is: give it (--tsc-hz), or record with -C mono"
         ))
         }
         Unit::Order => {

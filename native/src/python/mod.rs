@@ -82,10 +82,14 @@ impl Capture {
 #[pymethods]
 impl Capture {
     #[new]
-    #[pyo3(signature = (path, buffer=None))]
-    fn new(py: Python<'_>, path: &str, buffer: Option<&str>) -> PyResult<Capture> {
+    #[pyo3(signature = (path, buffer=None, cycles_per_s=None))]
+    fn new(py: Python<'_>, path: &str, buffer: Option<&str>, cycles_per_s: Option<u64>) -> PyResult<Capture> {
         let mut reporter = Reporter::new(None);
-        let opened = py.detach(|| Recording::open(path, buffer, &mut || reporter.waits()));
+        let opened = py.detach(|| {
+            let mut recording = Recording::open(path, buffer, &mut || reporter.waits())?;
+            cycles_per_s.map_or(Ok(()), |hertz| recording.set_cycles_per_s(hertz))?;
+            Ok(recording)
+        });
         let recording = reporter.settle(opened)?;
         Ok(Capture { recording, scan: OnceLock::new() })
     }

@@ -41,12 +41,21 @@ pub struct Clock {
 
 /// The kernel's uptime clock counts hundredths of seconds.
 const UPTIME_NS: u64 = 10_000_000;
+const NS_PER_S: u128 = 1_000_000_000;
 
 impl Clock {
     /// The clock that the text of `trace_clock` marks: `[local] global counter ...`, or a lone name.
     pub fn named(text: &str) -> Clock {
         let marked = text.split(['[', ']']).nth(1).unwrap_or(text);
         Clock { name: marked.trim().to_owned(), ..Default::default() }
+    }
+
+    /// Multiplier and shift of so many cycles a second: as many bits as a multiplier has, so that
+    /// a time is off by less than a part in 2^31 (the kernel's clocks_calc_mult_shift does the same).
+    pub fn tsc_of(hertz: u64) -> (u32, u32) {
+        let multiplier = |shift: u32| ((NS_PER_S << shift) + u128::from(hertz) / 2) / u128::from(hertz.max(1));
+        let fitting = (0..64).rev().find_map(|shift| Some((u32::try_from(multiplier(shift)).ok()?, shift)));
+        fitting.unwrap_or((1, 0))
     }
 
     /// What times read with it count.
@@ -125,6 +134,15 @@ mod tests {
     fn cycles_become_nanoseconds_before_the_offset() {
         let clock = Clock { tsc: Some((3, 1)), offset_ns: -5, ..Clock::named("x86-tsc") };
         assert_eq!(clock.time(1000, 0), 1495);
+    }
+
+    #[test]
+    fn a_second_of_cycles_is_a_second() {
+        for hertz in [1_000_000, 24_000_000, 1_000_000_000, 2_399_998_000, 4_096_000_000, 100_000_000_000] {
+            let clock = Clock { tsc: Some(Clock::tsc_of(hertz)), ..Clock::named("x86-tsc") };
+            let day = clock.time(hertz * 86_400, 0);
+            assert!(day.abs_diff(86_400_000_000_000) < 86_400_000_000_000 >> 31, "{hertz} {day}");
+        }
     }
 
     #[test]

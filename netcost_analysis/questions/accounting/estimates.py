@@ -94,8 +94,9 @@ class Differences(NamedTuple):
 
     lacks: "victim", "result" or "baseline", None for nothing. comm, command: the victim's; other:
     the task that the page is about, None where it is the victim. cpu: the one that the victim was
-    pinned to. any: whether there is an estimate. trace_ns, wall_s: what was traced
-    and how long the victim ran, where the bundle does not say when that was; else None. tick_ms:
+    pinned to. any: whether there is an estimate. run_known: whether the bundle says when the victim
+    ran. trace_ns, wall_s: what was traced, None where that was the victim's run and no more or
+    less; how long that was. tick_ms:
     None where the kernel's configuration does not say. ticks_residual_share, None where unknown;
     gap: None where traced or work is unknown.
     """
@@ -106,6 +107,7 @@ class Differences(NamedTuple):
     other: str | None
     cpu: int | None
     any: bool
+    run_known: bool
     trace_ns: int | None
     wall_s: float | None
     ticks: float | None
@@ -131,7 +133,6 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
     victim, rows = bundle.victim or Victim(), answer.frame
     got, lost = rows["got_share"], rows["lost_share"]
     ticks, residual = got["ticks"], rows["residual_share"]["ticks"]
-    has_window = None not in (victim.start_ns, victim.end_ns)
     return Differences(
         lacks=_lacks(bundle),
         comm=bundle.victim_comm,
@@ -139,7 +140,8 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         other=_other(answer),
         cpu=bundle.victim_cpu,
         any=bool(got.notna().any()),
-        trace_ns=None if has_window else timeline.duration_ns,
+        run_known=None not in (victim.start_ns, victim.end_ns),
+        trace_ns=None if _whole(bundle) else timeline.duration_ns,
         wall_s=victim.wall_s,
         ticks=None if absent(ticks) else float(ticks),
         tick_ms=tick_ms(bundle.kernel_config),
@@ -148,6 +150,15 @@ def differences(answer: "Answer[pd.DataFrame]") -> Differences:
         work_lost_share=float(lost["work"]),
         traced_lost_share=float(lost["traced"]),
     )
+
+
+def _whole(bundle: "Bundle") -> bool:
+    # Was the victim's run recorded from its start to its end, and is it known when that was?
+    victim, window = bundle.victim or Victim(), bundle.manifest.window
+    if victim.start_ns is None or victim.end_ns is None:
+        return False
+    before = window.start_ns is None or window.start_ns <= victim.start_ns
+    return before and (window.end_ns is None or victim.end_ns <= window.end_ns)
 
 
 def _other(answer: "Answer[pd.DataFrame]") -> str | None:

@@ -62,7 +62,9 @@ def noise(runs: pd.DataFrame) -> Noise:
 def calibration_steps(experiment: "Experiment") -> pd.DataFrame:
     # Its table; raises CaptureError where it is of another kind of experiment.
     steps = experiment.steps
-    if not {"bundle", "repeat", "offered_pps"} <= set(steps.columns):
+    columns = set(steps.columns)
+    # Where more than the rate differs the steps are of another experiment.
+    if not {"bundle", "repeat", "offered_pps"} <= columns or columns & {"data_path", "flows"}:
         raise CaptureError(
             f"{experiment.path} is no calibration: capture/lab/hidden-cost makes one, a step for "
             "each rate and repeat"

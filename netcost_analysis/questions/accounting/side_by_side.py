@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from ..._native import CaptureError
+from ...capture.capture import no_victim
 from ...capture.manifest import Victim
 from ...errors import LackingError
 from ...parsers.mpstat_times import intervals_within
@@ -28,7 +29,7 @@ def bundle_of(capture: "Capture") -> "Bundle":
     # One with a victim.
     bundle = capture.bundle
     if bundle is None or bundle.victim is None:
-        raise LackingError("victim", f"{capture.path} has no victim: record one with --victim")
+        raise LackingError("victim", no_victim(capture.path))
     return bundle
 
 

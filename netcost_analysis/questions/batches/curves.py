@@ -16,6 +16,17 @@ SEEN, FULL = (50_000, 500_000), 64
 _NEAR = 0.2
 
 
+# What a data path is called says what it is; of another label the name does.
+PATHS = ("data_path", "path")
+# What says at which rate a step was run: packets a second, or "max".
+RATES = ("offered_pps", "pps")
+
+
+def named(key: str, value: object) -> str:
+    # A label, as in a curve's name.
+    return str(value) if key in PATHS else f"{key.replace('_', ' ')} {value}"
+
+
 class Misses(NamedTuple):
     # How far a curve's shares are from those expected by its other steps. median_share: of the
     # share itself. worst: the step farthest off. others_batch: the largest batch of the other
@@ -31,7 +42,7 @@ def misses(curve: pd.DataFrame) -> Misses | None:
     known = curve[curve["expected_share"].notna()]
     if not len(known):
         return None
-    error = (known["expected_share"] / known["network_share"] - 1).abs()
+    error = (known["expected_share"] / known["receive_share"] - 1).abs()
     (worst,) = records(known.iloc[[int(error.argmax())]])
     most = float(curve.loc[curve["bundle"] != worst["bundle"], "batch_mean"].max())
     return Misses(float(error.median()), worst, most if worst["batch_mean"] > 2 * most else None)
@@ -79,7 +90,7 @@ def bend(curves: pd.DataFrame) -> Bend | None:
     known = curves[curves["flatness"].notna()]
     if not len(known):
         return None
-    full = known["scheduled_share"] > _FULL_SHARE * known["network_share"]
+    full = known["scheduled_share"] > _FULL_SHARE * known["receive_share"]
     steps = known[~full]
     still = steps[steps["batch_growth"] < _GREW]
     grown = steps[(steps["batch_growth"] >= _GREW) & steps["expected_share"].gt(0)]

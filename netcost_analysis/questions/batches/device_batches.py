@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...timeline.timeline import Timeline
+from ..inputs import window_of
 from ..question import question
 from .poll_sizes import budget_of, by_work, mean_batch, poll_sizes, timed, traps_of
 
@@ -165,6 +166,6 @@ def _sizes(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
 def _cost(ax: "Axes", answer: "Answer[pd.DataFrame]", device: str) -> None:
     from ...plots.batches import cost_per_packet
 
-    polls = timed(answer.timeline)
+    polls = timed(answer.timeline, window=window_of(answer.timeline))
     cost_per_packet(ax, polls[polls["device"] == device])
     ax.set_title(device)

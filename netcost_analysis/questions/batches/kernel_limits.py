@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...capture.capture import Capture
-from ...errors import ArgumentError
 from ...parsers.settings import parse_sysctls
 from ..question import question
 
@@ -115,9 +114,6 @@ def limits_of(
     hz: int | None = None,
 ) -> KernelLimits:
     # The same with what a caller knows better.
-    for name, value in (("budget", budget), ("usecs", usecs), ("hz", hz)):
-        if value is not None and value < 1:
-            raise ArgumentError(f"{name}={value}: a limit is at least 1")
     bundle = capture.bundle
     found, source = _settings(bundle) if bundle else ({}, "none recorded")
     known_hz = _number((bundle.kernel_config if bundle else {}).get("CONFIG_HZ"))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit"),
+    may_be_0=("longer_ns", "fewer_packets", "longest"),
     inputs=("softirqs", "hardirqs", "polls", "coverage"),
     main_columns=(
         *("wall_ns", "cpu", "comm", "device", "polls", "packets"),

@@ -23,6 +23,8 @@ _PARTS = {
     "nested_ns": (KIND["vector"], "interrupts on top of it"),
 }
 LONGEST_LABEL = 34
+# Of a curve: labels with their values.
+LONGEST_CURVE = 46
 _MOST_POINTS = 20_000
 _SHADES = LinearSegmentedColormap.from_list("polls", ["#ffffff", KIND["poll"], KIND["hardirq"]])
 

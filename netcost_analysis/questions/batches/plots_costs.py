@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ...plots.marks import legend_above, short
 from ...plots.palette import FAINT, INK, KIND, PART, time_unit
-from .plots import LONGEST_LABEL, plain_log
+from .plots import LONGEST_CURVE, plain_log
 
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"
@@ -98,7 +98,7 @@ def share_by_rate(ax: Axes, curve: pd.DataFrame) -> None:
         ("unbatched_share", "predicted, had batches not grown", FAINT, ":", ""),
         ("expected_share", "predicted from the other steps", _LINE, "--", "D"),
         ("marginal_share", "of it the packets themselves", KIND["softirq_other"], "-.", ""),
-        ("network_share", "measured", INK, "-", "o"),
+        ("receive_share", "measured", INK, "-", "o"),
     )
     for name, label, color, style, marker in lines:
         values = 100 * curve[name].clip(upper=1.5)
@@ -119,7 +119,7 @@ def batch_by_rate(ax: Axes, curves: pd.DataFrame) -> None:
     for place, (name, curve) in enumerate(curves.groupby("curve", sort=False)):
         look = {"color": _COLORS[place % 4], "marker": _MARKERS[place % 4], "markersize": 5}
         rate = curve["rate_per_s"] / 1e3
-        ax.plot(rate, curve["batch_mean"], linewidth=1.4, label=short(name, LONGEST_LABEL), **look)  # type: ignore[arg-type]
+        ax.plot(rate, curve["batch_mean"], linewidth=1.4, label=short(name, LONGEST_CURVE), **look)  # type: ignore[arg-type]
     ax.set_xscale("log")
     ax.set_yscale("log", base=2)
     plain_log(ax.xaxis)

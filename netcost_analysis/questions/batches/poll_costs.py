@@ -11,7 +11,7 @@ from ...stats.line import Line, fit
 from ...stats.resampling import Floats, middle
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from ..inputs import once, rows
+from ..inputs import once, rows, window_of
 from ..question import question
 from .common import called, floats, int64, net_rx, plain, records
 from .poll_sizes import mean_batch, timed
@@ -31,6 +31,7 @@ _WHY = Path(__file__).with_name("poll_costs_why.md")
 
 @question(
     needs=("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll"),
+    may_be_0=("min_polls", "min_works"),
     inputs=("softirqs", "hardirqs", "polls"),
     main_columns=("device", "fixed_ns", "marginal_ns", "batch_mean", "doubt", "refused"),
     rows=0,
@@ -272,7 +273,7 @@ def _with_polls(answer: "Answer[pd.DataFrame]", rows: pd.DataFrame) -> list[dict
 
 
 def _of_panel(answer: "Answer[pd.DataFrame]", device: str, cpu: int | None = None) -> pd.DataFrame:
-    polls = timed(answer.timeline)
+    polls = timed(answer.timeline, window=window_of(answer.timeline))
     here = polls["device"] == device
     return polls[here if cpu is None else here & (polls["cpu"] == cpu)]
 

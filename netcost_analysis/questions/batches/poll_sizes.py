@@ -8,7 +8,7 @@ import pandas as pd
 from ...display.figures import figures
 from ...timeline.by import DeviceBy, check_by
 from ...timeline.timeline import Timeline
-from ..inputs import added, fold
+from ..inputs import Window, added, fold, window_of
 from ..question import question
 from .common import plain
 
@@ -67,13 +67,13 @@ def poll_sizes(timeline: Timeline, by: DeviceBy = "cpu") -> pd.DataFrame:
     shares are NA); else None. Source: polls.
     """
     check_by(by, DeviceBy)
-    return sizes_of(counted(timeline), by)
+    return sizes_of(counted(timeline, window=window_of(timeline)), by)
 
 
 @fold("polls")
-def counted(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
-    # Polls by device, CPU, budget and work: how many, and sums.
-    rows = plain(polls)
+def counted(counts: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
+    # Polls by device, CPU, budget and work: how many, and sums. Each is counted where it ends.
+    rows = plain(polls[window.has(polls["end_ns"])])
     rows["device"] = rows["device"].fillna("(no_device)")
     rows["without_begin"] = rows["start_ns"].isna()
     rows["packets"] = rows["work"].fillna(0)
@@ -105,16 +105,18 @@ def sizes_of(counts: pd.DataFrame, by: DeviceBy = "cpu") -> pd.DataFrame:
 
 
 @fold("polls")
-def timed(kept: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
-    # Polls that received packets in a known time: device, cpu, work, self_ns.
-    known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna()
+def timed(kept: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
+    # Polls that received packets in a known time, and lie whole in the window: device, cpu, work,
+    # self_ns.
+    known = (polls["work"] > 0).fillna(False) & polls["self_ns"].notna() & window.holds(polls)
     part = plain(polls.loc[known, ["device", "cpu", "work", "self_ns"]])
     return pd.concat([kept, part.fillna({"device": "(no_device)"})])
 
 
 def work_known(timeline: Timeline) -> bool:
     # Before Linux 4.8 napi_poll has no work.
-    return bool(counted(timeline).index.get_level_values("work").notna().any())
+    sizes = counted(timeline, window=window_of(timeline))
+    return bool(sizes.index.get_level_values("work").notna().any())
 
 
 def mean_batch(polls: "pd.Series[int]") -> float | None:

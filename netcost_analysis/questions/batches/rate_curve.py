@@ -1,5 +1,6 @@
 # How the CPU share of networking grows with the rate of packets, over an experiment.
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from ...capture.requires import unrecorded
 from ...errors import ArgumentError
 from ...stats.least_squares import line_by_sums
 from ...timeline.timeline import Timeline
+from ..completeness.missing import MOST_MISSING, network_missing
+from ..inputs import once
 from ..question import each, question
-from .curves import bend, condition, curves_of
+from .curves import RATES, bend, condition, curves_of, named
 from .poll_costs import MIN_POLLS, MIN_SPREAD, Gathered, gathered
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
-# So many curves have a picture.
+# So many curves have a picture at most.
 _PICTURES = 4
 
 # Columns of a table of steps by which its curves are told apart, where it has them.
@@ -31,19 +34,38 @@ _CURVES = (
 # Of polls with packets; outside_polls_ns and irq_ns are of all.
 _LINE = ["polls", "packets", "poll_ns", "squares", "products"]
 _SUMS = [*_LINE, "outside_polls_ns", "irq_ns", "empty_polls", "empty_ns", "again"]
-_NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+NEEDS = ("irq:softirq_entry", "irq:softirq_exit", "napi:napi_poll")
+
+
+def _require_polls(experiment: Experiment) -> None:
+    # Raises CaptureError where no step's recording was told to record polls.
+    if "bundle" not in experiment.steps:
+        raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
+    for name in map(str, experiment.steps["bundle"].drop_duplicates()):
+        with suppress(CaptureError):
+            if experiment.has(name) and not unrecorded(experiment.capture(name), *NEEDS):
+                return
+    raise _without_polls(experiment)
+
+
+def _without_polls(experiment: Experiment) -> CaptureError:
+    return CaptureError(
+        f"no step of {experiment.path} was recorded with {', '.join(NEEDS)}: netcost-record "
+        "--profile light records them"
+    )
 
 
 @question(
+    check=_require_polls,
     main_columns=(
         "curve",
         "device",
         "rate_per_s",
         "batch_mean",
-        "network_share",
+        "receive_share",
         "poll_share",
         "marginal_share",
-    )
+    ),
 )
 def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) -> pd.DataFrame:
     """The CPU share of networking by packet rate, and what the cost of polls and packets predicts.
@@ -52,7 +74,8 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
     ----------
     experiment : Experiment
         Recordings at several packet rates. Each step is measured on its victim's CPU while the
-        victim ran, or where it has none on all CPUs throughout.
+        victim ran; where it has none throughout, on the CPU that the experiment says works on the
+        packets, else on all.
     curves : tuple of str, optional
         The columns of the experiment's steps that tell its curves apart; None for those of the
         lab's experiments that are there.
@@ -60,14 +83,15 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
     Returns
     -------
     pandas.DataFrame
-        A row per step, by curve and rate: curve (values of `curves`), bundle, device (the one with
-        most packets), rate_per_s and batch_mean (of it), polls_per_s (of all), repoll_share (of
-        polls: their softirq polled the same device once more), network_share with its parts
-        poll_share, outside_polls_share and interrupt_share (of those CPUs' time), scheduled_share
-        (what of it ran in kernel threads), expected_share, marginal_share, unbatched_share,
-        packet_part_ns, poll_part_ns, share_growth, rate_growth, batch_growth (over the step
-        before), flatness (1 where the share does not grow while the rate does, 0 where it grows as
-        fast).
+        A row per step, by curve and rate: curve (values of `curves`), bundle, repeat_count (repeats
+        at one offered rate are one step, of all their time), device (the one with most packets),
+        rate_per_s and batch_mean (of it), polls_per_s (of all), repoll_share (of polls: their
+        softirq polled the same device once more), receive_share (not by_rate's network_share, which
+        is all of the network's time) with its parts poll_share, outside_polls_share and
+        interrupt_share (of those CPUs' time), scheduled_share (what of it ran in kernel threads),
+        expected_share, marginal_share, unbatched_share, packet_part_ns, poll_part_ns, share_growth,
+        rate_growth, batch_growth (over the step before), flatness (1 where the share does not grow
+        while the rate does, 0 where it grows as fast).
 
     Raises
     ------
@@ -82,13 +106,20 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
     much alike that poll_costs would refuse a line); unbatched_share likewise, had batches stayed
     as small as in the curve's slowest step; marginal_share is what of expected_share batches
     cannot lower. packet_part_ns and poll_part_ns are a packet's own cost through all devices, and
-    that of the polls, softirq and interrupt around a batch of device.
+    that of the polls, softirq and interrupt around a batch of device. They, marginal_share and
+    unbatched_share are NaN where the other steps' line would make a poll or a packet cost less than
+    nothing.
 
     Source: each step's polls and sums, and the costs of poll_costs.
     """
+    return _curve(experiment, curves).copy()
+
+
+# Saturation asks for it too.
+@once
+def _curve(experiment: Experiment, curves: tuple[str, ...] | None) -> pd.DataFrame:
+    _require_polls(experiment)
     steps = experiment.steps
-    if "bundle" not in steps:
-        raise CaptureError(f"{experiment.path} has no recordings: its table has no column bundle")
     keys = [name for name in _CURVES if name in steps] if curves is None else list(curves)
     for name in keys:
         if name not in steps:
@@ -110,7 +141,7 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
             continue
         known = [key for key in keys if steps[key].nunique() > 1]
         # What all steps have in common tells no curves apart.
-        curve = ", ".join(_named(key, step[key]) for key in known)
+        curve = ", ".join(named(key, step[key]) for key in known)
         rows.append(
             {
                 "curve": curve or "all steps",
@@ -122,24 +153,36 @@ def rate_curve(experiment: Experiment, curves: tuple[str, ...] | None = None) ->
         )
         parts.append(summed(polled).assign(bundle=name))
     if not rows:
-        raise CaptureError(
-            f"no step of {experiment.path} was recorded with {', '.join(_NEEDS)}: netcost-record "
-            "--profile light records them"
-        )
-    return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True))
+        raise _without_polls(experiment)
+    return curve_from(*_of_repeats(steps, keys, pd.DataFrame(rows), pd.concat(parts)))
+
+
+def _of_repeats(
+    steps: pd.DataFrame, keys: list[str], rows: pd.DataFrame, parts: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    # Repeats at one rate are one step of the curve, called by the first of them.
+    alike = [*keys, *(name for name in RATES if name in steps)]
+    names = {name: name for name in rows["bundle"]}
+    if "repeat" in steps and len(alike) > len(keys):
+        known = steps.drop_duplicates("bundle").set_index("bundle").loc[list(names), alike]
+        known = known.astype("string").fillna("")
+        names = dict(known.assign(bundle=known.index).groupby(alike)["bundle"].transform("first"))
+    rows = rows.assign(bundle=rows["bundle"].map(names), repeat_count=1)
+    counted = ["cpu_ns", "window_ns", "scheduled_ns", "repeat_count"]
+    rows = rows.groupby(["curve", "bundle"], sort=False)[counted].sum().reset_index()
+    parts = parts.assign(bundle=parts["bundle"].map(names))
+    return rows, parts.groupby(["bundle", "device"], sort=False)[_SUMS].sum().reset_index()
 
 
 def _window(experiment: Experiment, name: str) -> Timeline | None:
     capture = experiment.capture(name)
-    if unrecorded(capture, *_NEEDS):
+    cpu = experiment.experiment.victim_cpu
+    if unrecorded(capture, *NEEDS) or network_missing(capture, cpu) > MOST_MISSING:
         return None
     has_victim = capture.bundle is not None and capture.bundle.victim is not None
-    timeline = capture.victim_timeline() if has_victim else capture.timeline()
+    cpus = None if cpu is None else [cpu]
+    timeline = capture.victim_timeline() if has_victim else capture.timeline(cpus=cpus)
     return timeline if timeline.duration_ns > 0 else None
-
-
-def _named(key: str, value: object) -> str:
-    return value if isinstance(value, str) else f"{key.replace('_', ' ')} {value}"
 
 
 def _scheduled(timeline: Timeline) -> int:
@@ -171,7 +214,8 @@ def summed(work: Gathered) -> pd.DataFrame:
 
 
 def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
-    # rate_curve() of steps (curve, bundle, cpu_ns, window_ns, scheduled_ns) and summed() by bundle.
+    # rate_curve() of steps (curve, bundle, cpu_ns, window_ns, scheduled_ns, repeat_count) and
+    # summed() by bundle.
     rows = sums.merge(steps, on="bundle")
     rows["rate"] = rows["packets"] / (rows["window_ns"] / 1e9)
     table = steps.set_index("bundle")
@@ -186,7 +230,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     table["poll_share"] = (sums["poll_ns"] + sums["empty_ns"]) / table["cpu_ns"]
     table["outside_polls_share"] = sums["outside_polls_ns"] / table["cpu_ns"]
     table["interrupt_share"] = sums["irq_ns"] / table["cpu_ns"]
-    table["network_share"] = table[list(_PARTS)].sum(axis=1)
+    table["receive_share"] = table[list(_PARTS)].sum(axis=1)
     table["scheduled_share"] = table["scheduled_ns"] / table["cpu_ns"]
     table = table.reset_index().sort_values(["curve", "rate_per_s"], kind="stable")
     table = table.reset_index(drop=True)
@@ -201,7 +245,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
                 predictions[name][place] = value
     table = table.assign(**predictions)
     groups = table.groupby("curve")
-    for name, of in (("share", "network_share"), ("rate", "rate_per_s"), ("batch", "batch_mean")):
+    for name, of in (("share", "receive_share"), ("rate", "rate_per_s"), ("batch", "batch_mean")):
         table[f"{name}_growth"] = table[of] / groups[of].shift()
     with np.errstate(divide="ignore", invalid="ignore"):
         table["flatness"] = 1 - np.log(table["share_growth"]) / np.log(table["rate_growth"])
@@ -209,6 +253,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
     columns = (
         "curve",
         "bundle",
+        "repeat_count",
         "device",
         "rate_per_s",
         "batch_mean",
@@ -216,7 +261,7 @@ def curve_from(steps: pd.DataFrame, sums: pd.DataFrame) -> pd.DataFrame:
         "repoll_share",
     )
     more = (
-        "network_share",
+        "receive_share",
         "poll_share",
         "outside_polls_share",
         "interrupt_share",
@@ -266,18 +311,23 @@ def predicted(
         total["poll_part_ns"] += per_poll * step["polls"] / main["polls"]
         polls = step["packets"] / smallest if smallest else np.nan
         total["unbatched_share"] += (packets_ns + per_poll * polls + empty_ns) / cpu_ns
+    if total["packet_part_ns"] < 0 or total["poll_part_ns"] < 0:
+        # The others' scatter outweighs what batches save: what they cost together is still told.
+        apart = ("packet_part_ns", "poll_part_ns", "marginal_share", "unbatched_share")
+        total |= dict.fromkeys(apart, float("nan"))
     return total
 
 
 @rate_curve.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # bend: why curves bend; document_002: that document's flat part beside them; each None where it
-    # cannot be told. curves: each with its steps.
+    # cannot be told. curves: each with its steps. pictures: how many curves have one unasked.
     found = bend(answer.frame)
     return {
         "bend": found,
         "document_002": condition(found.steps) if found else None,
         "curves": curves_of(answer.frame),
+        "pictures": len(_drawn(answer)),
     }
 
 
@@ -288,14 +338,21 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "name": experiment.path.name,
         **{key: getattr(experiment.experiment, key) for key in ("command", "kernel", "started")},
         "condition": answer.parts["document_002"],
-        **{name: answer.parts[name] for name in ("bend", "curves")},
+        **{name: answer.parts[name] for name in ("bend", "curves", "pictures")},
     }
+
+
+def _drawn(answer: "Answer[pd.DataFrame]") -> list[dict[str, Any]]:
+    # The curves that have a picture: from the first to the last, for neighbours are most alike.
+    panels = list(each("curve")(answer))
+    places = np.linspace(0, len(panels) - 1, min(len(panels), _PICTURES)).round().astype(int)
+    return [panels[place] for place in places]
 
 
 @rate_curve.plot(
     title=lambda _, curve: f"CPU share by packet rate: {curve}",
     height=2.8,
-    panels=lambda answer: each("curve")(answer)[:_PICTURES],
+    panels=_drawn,
     choices=each("curve"),
 )
 def _share(ax: "Axes", answer: "Answer[pd.DataFrame]", curve: str) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...coverage import lost_of_cpus
-from ..inputs import added, fold
+from ..inputs import Window, added, fold, window_of
 from ..question import question
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def coverages(timeline: "Timeline") -> Coverages:
     sums = timeline.sums()
     unknown = sums[sums["context"] == "unknown"].groupby("cpu")["ns"].sum()
     frame["unowned_ns"] = unknown.reindex(cpus, fill_value=0).astype("int64")
-    counts = _packets(timeline).reindex(cpus, fill_value=0)
+    counts = _packets(timeline, window=window_of(timeline)).reindex(cpus, fill_value=0)
     known = bool(counts["counted"].any())
     packets = counts[["packets", "timed_packets"]].astype("Int64")
     frame = frame.join(packets if known else packets.mask(packets.notna()))
@@ -77,10 +77,13 @@ def coverages(timeline: "Timeline") -> Coverages:
 
 
 @fold("polls")
-def _packets(counts: "pd.DataFrame | None", polls: "pd.DataFrame") -> "pd.DataFrame":
+def _packets(
+    counts: "pd.DataFrame | None", polls: "pd.DataFrame", *, window: Window
+) -> "pd.DataFrame":
     # By CPU; counted: polls that say how many packets they took.
     import pandas as pd
 
+    polls = polls[window.has(polls["end_ns"])]
     packets = polls["work"].fillna(0).astype("int64")
     part = pd.DataFrame(
         {

@@ -53,16 +53,14 @@ def provenance(capture: "Capture", experiment: "Experiment | None" = None) -> Pr
     -----
     Source: the capture's files, and the installed versions.
     """
-    from importlib.metadata import version
-
     return Provenance(
         path=capture.path,
-        sha256=_checksum(capture),
+        sha256=checksum(capture),
         experiment=str(experiment.path) if experiment else None,
-        experiment_sha256=_checksum_of_all(experiment.path) if experiment else None,
+        experiment_sha256=checksum_of_all(experiment.path) if experiment else None,
         netcost=__version__,
         python=".".join(map(str, sys.version_info[:3])),
-        libraries=tuple(f"{name} {version(name)}" for name in _LIBRARIES),
+        libraries=versions(),
     )
 
 
@@ -71,14 +69,23 @@ def _figures(answer: "Answer[Provenance]") -> Provenance:
     return answer.result
 
 
-def _checksum(capture: "Capture") -> str | None:
+def versions() -> tuple[str, ...]:
+    """The libraries that figures rest on, with their versions."""
+    from importlib.metadata import version
+
+    return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
+
+
+def checksum(capture: "Capture") -> str | None:
+    # SHA-256 of the file that was opened, or of a folder's recording; None where that is no file.
     path = Path(capture.path)
     if path.is_dir() and capture.bundle is not None:
         path = capture.bundle.trace
     return _digest(path) if path.is_file() else None
 
 
-def _checksum_of_all(path: Path) -> str:
+def checksum_of_all(path: Path) -> str:
+    """Of a file, or of what sha256sum prints of a folder's files in the order of their names."""
     if path.is_file():
         return _digest(path)
     import hashlib

@@ -79,7 +79,7 @@ def recording(timeline: "Timeline") -> Recording:
     regime = accounting(bundle.kernel_config) if bundle else None
     return Recording(
         path=info["path"],
-        bundled=bundle is not None,
+        bundled=info["bundle"],
         format=info["format"],
         recorder=recorder(info),
         clock=clock(info),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..._native import CaptureError
 from ...capture.manifest import Manifest, Victim
 from ...capture.requires import (
+    BESIDE,
     PROFILES,
     ProfileError,
     events_of,
@@ -42,15 +43,15 @@ def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     -------
     pandas.DataFrame
         A row per question: topic, question, answers (what it would say), missing ("events",
-        "bundle", "victim", "files", "recording", or "unseen": its events were recorded and show
-        nothing of it), why (the same in a sentence).
+        "bundle", "victim", "files", "ledger", "recording", or "unseen": its events were recorded
+        and show nothing of it), why (the same in a sentence).
 
     Notes
     -----
     Source: what each question declares.
     """
     frame = timeline.ask.table
-    frame = frame[~frame["of_experiment"]].drop(columns="of_experiment")
+    frame = frame[frame["asked_of"] == "recording"].drop(columns="asked_of")
     unseen = _unseen(timeline, frame.loc[frame["missing"] == "", "question"])
     for name, error in unseen.items():
         frame.loc[frame["question"] == name, ["missing", "why"]] = ["unseen", str(error)]
@@ -64,8 +65,6 @@ def _unseen(timeline: "Timeline", names: "Iterable[str]") -> dict[str, CaptureEr
     found = {}
     for one in (questions()[name] for name in names):
         try:
-            if "Timeline" in one.sources:
-                one.require(timeline)
             if one.seen is not None:
                 one.seen(timeline)
         except CaptureError as error:
@@ -96,13 +95,15 @@ def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
     missing = unmet(answer.capture, tuple(needed))
     unseen = _unseen(answer.timeline, sorted(names))
     unprofiled = [group for group in missing if profile_of((group,)) is None]
-    profiles = [
+    profiles = {
         recorded_profile(answer.capture),
-        profile_of(tuple(group for group in missing if group not in unprofiled)),
+        *(profile_of((group,)) for group in missing),
         *(one.profile for one in unseen.values() if isinstance(one, ProfileError)),
-    ]
-    # Each has the events of those before it.
-    profile = max(filter(None, profiles), key=list(PROFILES).index, default=DEFAULT_PROFILE)
+    }
+    chain = [name for name in PROFILES if name in profiles and name not in BESIDE]
+    profile = ",".join(
+        [*(chain[-1:] or [DEFAULT_PROFILE]), *(one for one in BESIDE if one in profiles)]
+    )
     bundle = answer.bundle
     return Unanswered(
         questions=len(names),
@@ -125,7 +126,7 @@ def command(bundle: "Bundle | None", profile: str) -> str:
         With its victim, CPUs and network namespaces, and LOAD for its load; one without a victim
         gets one, and a run of that alone.
     profile : str
-        Of capture/profiles.
+        Of capture/profiles; several with commas between them.
 
     Returns
     -------

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from ..answer import Answer
 
 
+def _folder(bundle: "Bundle") -> str:
+    # A load's are taken at the most uneven intervals.
+    return "files" if bundle.text("files/net_dev") else "samples"
+
+
 @question(
-    check=lambda bundle: carried(bundle),
+    check=lambda bundle: carried(bundle, _folder(bundle), sides=False),
     main_columns=(
         "device",
         "start_ns",
@@ -64,10 +69,7 @@ def assumed_rates(
     """
     if not interval_s > 0 or not np.isfinite(interval_s):
         raise ArgumentError(f"an interval of {interval_s} s has no rate")
-    if folder is None:
-        # A load's are taken at the most uneven intervals.
-        folder = "files" if bundle.text("files/net_dev") else "samples"
-    frame = device_traffic(bundle, folder, sides=False)
+    frame = device_traffic(bundle, folder or _folder(bundle), sides=False)
     factor = (frame["interval_ns"] / (interval_s * 1e9)).astype("Float64")
     kept = ["namespace", "device", "start_ns", "end_ns", "interval_ns"]
     shown = ["rx_bytes_per_s", "tx_bytes_per_s", "utilisation_share"]

@@ -10,11 +10,11 @@ from ..._native import CaptureError
 from ...display.templates import as_text, render
 from ...parsers.counters import readings
 from ...units import absent
-from ..inputs import once
+from ..inputs import once, window_of
 from ..question import question
 from .device_time import device_time
 from .device_traffic import NoReadingsError, carried, comparable
-from .parts import NO_DEVICE
+from .parts import NO_DEVICE, cut_ns
 from .upper_ends import not_all
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ COLUMNS = [
     *("namespace", "device", "start_ns", "end_ns", "interval_error_ns"),
     *_TIMES,
     *("cpu_share", "unknown_cpu_share", "interrupts", "interrupts_per_s", "polls"),
-    *("packets", "timed_packets"),
+    *("packets", "timed_packets", "cut_poll_ns"),
     *_TRAFFIC,
     *("work_share", "ns_per_work", "ns_per_packet", "ns_per_byte"),
 ]
@@ -76,7 +76,7 @@ def device_cost(timeline: "Timeline") -> pd.DataFrame:
         A row per (namespace, device) that took time or carried anything, most ns first: start_ns,
         end_ns, interval_error_ns (what the readings took), hardirq_ns, hardirq_max_ns, poll_ns, ns,
         cpu_share (of one CPU), unknown_cpu_share, interrupts, interrupts_per_s, polls, packets,
-        timed_packets, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
+        timed_packets, cut_poll_ns, rx_packets, tx_packets, rx_bytes, tx_bytes, rx_packet_bytes,
         tx_packet_bytes, speed_bits_per_s, utilisation_share, work_share, ns_per_work,
         ns_per_packet, ns_per_byte; NA where unknown.
 
@@ -134,7 +134,10 @@ def _between(timeline: "Timeline", start_ns: int, end_ns: int) -> "Timeline":
 
 def _times(timeline: "Timeline") -> pd.DataFrame:
     summary, unknown = timeline.summary, timeline.unknown_cpu_share
-    return per_device(device_time(timeline)).assign(
+    times = per_device(device_time(timeline))
+    cut = cut_ns(timeline, window=window_of(timeline))["cut_poll_ns"]
+    return times.assign(
+        cut_poll_ns=times["device"].map(cut).fillna(0).astype("Int64").mask(times["polls"].isna()),
         start_ns=int(summary["start_ns"]),
         end_ns=int(summary["end_ns"]),
         unknown_cpu_share=float("nan") if unknown is None else unknown,
@@ -179,7 +182,14 @@ def joined(
 def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     # A device that was not polled and has no interrupts is paid for in the backlog's polls, or in
     # somebody's system calls: what it costs is not known, and not 0.
-    integers = [*_TIMES, *_COUNTS, "interval_error_ns", *_TRAFFIC[:4], "speed_bits_per_s"]
+    integers = [
+        *_TIMES,
+        *_COUNTS,
+        "cut_poll_ns",
+        "interval_error_ns",
+        *_TRAFFIC[:4],
+        "speed_bits_per_s",
+    ]
     frame[integers] = frame[integers].astype("Int64")
     # Without rows a frame has whatever types it likes.
     frame = frame.astype({"namespace": object, "device": object})
@@ -200,7 +210,9 @@ def _priced(frame: pd.DataFrame, all_cpus: bool = True) -> pd.DataFrame:
     worked = frame["packets"].astype("Float64")
     frame["work_share"] = worked / received.mask(received <= 0)
     ns = ns.mask(ns <= 0)
-    frame["ns_per_work"] = ns / timed.mask(timed <= 0)
+    # Of a poll that the window cuts there is a part of the time, and no part of the packets.
+    whole = ns - frame["cut_poll_ns"].astype("Float64").fillna(0)
+    frame["ns_per_work"] = whole / timed.mask(timed <= 0)
     # Packets of which the time is not in ns would make the others cheap.
     part = not_all(timed, worked)
     # So would packets of which no poll was seen, but for those tolerance the readings.

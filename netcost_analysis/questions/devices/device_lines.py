@@ -8,7 +8,7 @@ import pandas as pd
 from ..._native import CaptureError
 from ...capture.naming import buses, fitting
 from ...capture.requires import unrecorded
-from ..inputs import added, fold, once, rows
+from ..inputs import Window, added, fold, once, rows, window_of
 from ..question import question
 
 if TYPE_CHECKING:
@@ -259,16 +259,13 @@ def evidence(hardirqs: pd.DataFrame, softirqs: pd.DataFrame, polls: pd.DataFrame
 
 def counted_interrupts(timeline: "Timeline") -> pd.DataFrame:
     # How often each line's handlers were entered in the window: irq, name, cpu, interrupts.
-    window = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    return _entered(timeline, window=window).reset_index()
+    return _entered(timeline, window=window_of(timeline)).reset_index()
 
 
 @fold("hardirqs")
-def _entered(
-    counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: tuple[int, int]
-) -> pd.DataFrame:
+def _entered(counts: pd.DataFrame | None, hardirqs: pd.DataFrame, window: Window) -> pd.DataFrame:
     # A handler that was entered before the window has its time in it, but is no interrupt of it.
-    inside = hardirqs["entry_ns"].between(*window).fillna(False).astype(bool)
+    inside = window.has(hardirqs["entry_ns"]).fillna(False).astype(bool)
     entered = hardirqs[(hardirqs["context"] == "hardirq") & hardirqs["irq"].notna() & inside]
     keys = entered[["irq", "name", "cpu"]].astype({"irq": "int64", "name": object})
     groups = keys.groupby(["irq", "name", "cpu"], dropna=False)

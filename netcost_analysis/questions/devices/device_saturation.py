@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 COLUMNS = ["layer", "namespace", "device", "cpu", "counter", "count", "interval_ns", "per_s"]
 _NET_DEV = ["rx_drop", "rx_fifo", "tx_drop", "tx_fifo", "tx_colls"]
 _SOFTNET = ["dropped", "time_squeeze", "flow_limit_count"]
+_SIDES = ("before", "after")
+# Of which a growth needs to know when they were read.
+_UNTIMED = ("net_dev", "net_softnet_stat")
 # So many that grew are listed.
 _MOST = 12
 # Drivers name their statistics as they like; these words are of packets that found no room.
@@ -39,9 +42,15 @@ def _read(bundle: "Bundle") -> list[dict[str, Any]]:
             rows += [{"namespace": namespace} | row for row in found]
     rows += _softnet(bundle)
     if not rows:
+        kept = [name for name in _UNTIMED if all(bundle.text(f"{side}/{name}") for side in _SIDES)]
+        lacks = (
+            f"the bundle does not say when {' and '.join(kept)} of before and after were read"
+            if kept
+            else "the bundle has no counters of before and after"
+        )
         raise CaptureError(
-            "the bundle has no counters of before and after, so whether queues were full is "
-            "unknown: netcost-record keeps them"
+            f"{lacks}, so whether queues were full is unknown: netcost-record keeps them, with "
+            "their times"
         )
     return rows
 
@@ -70,7 +79,7 @@ def device_saturation(bundle: "Bundle") -> pd.DataFrame:
     Raises
     ------
     CaptureError
-        Where no counter was read before and after.
+        Where no counter was read before and after, at known times.
 
     Notes
     -----
@@ -154,7 +163,7 @@ def _driver(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
     for device in bundle_devices(bundle, "before", ending):
         name = f"ethtool{ending}/{device}/statistics"
         try:
-            texts = [bundle.text(f"{side}/{name}") for side in ("before", "after")]
+            texts = [bundle.text(f"{side}/{name}") for side in _SIDES]
         except CaptureError:
             # "../eth0" is a name that only a forged file has.
             continue
@@ -179,7 +188,7 @@ def _driver(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
 
 def _qdisc(bundle: "Bundle", ending: str) -> list[dict[str, Any]]:
     name = f"tc_qdisc{ending}.json"
-    first, last = (qdiscs(listed_objects(bundle, f"{side}/{name}")) for side in ("before", "after"))
+    first, last = (qdiscs(listed_objects(bundle, f"{side}/{name}")) for side in _SIDES)
     span = _span(bundle, name)
     rows = []
     for (device, kind, handle), fields in last.items():

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..inputs import once
+from ..inputs import once, window_of
 from ..question import question
 from .device_lines import counted_interrupts, device_lines
 from .parts import TIMED, by_line, by_poll, by_softirq, polled
@@ -83,7 +83,7 @@ def _times(timeline: "Timeline") -> pd.DataFrame:
     sums = timeline.sums()
     parts = [
         by_line(sums, lines, counted_interrupts(timeline)),
-        by_poll(sums, polled(timeline)),
+        by_poll(sums, polled(timeline, window=window_of(timeline))),
         by_softirq(sums),
     ]
     whole = pd.concat(parts, ignore_index=True)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from ...errors import AbsentError, no_such
 from ...timeline.aggregate import thief_label
-from ..inputs import added, fold
+from ..inputs import Window, added, fold
 from .device_lines import numbered, shared_lines
 
 NO_DEVICE = "(no_device)"
@@ -84,10 +84,11 @@ def by_poll(sums: pd.DataFrame, counts: pd.DataFrame) -> pd.DataFrame:
 
 
 @fold("polls")
-def polled(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
-    # By device and CPU; known: polls whose packets are.
+def polled(counts: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
+    # By device and CPU; known: polls whose packets are. A poll is counted where it ends, whole.
+    polls = polls[window.has(polls["end_ns"])]
     work = polls["work"].fillna(0).astype("int64")
-    # Busy polls and netpoll have no begin, so no time.
+    # Busy polls and netpoll have no begin, so no time; of one that began before, there is a part.
     timed = polls["self_ns"].notna()
     frame = pd.DataFrame(
         {
@@ -95,12 +96,20 @@ def polled(counts: pd.DataFrame | None, polls: pd.DataFrame) -> pd.DataFrame:
             "cpu": polls["cpu"],
             "polls": 1,
             "packets": work,
-            "timed_packets": work.where(timed, 0),
+            "timed_packets": work.where(timed & window.holds(polls), 0),
             TIMED: timed.astype("int64"),
             "known": polls["work"].notna().astype("int64"),
         }
     )
     return added(counts, frame.groupby(["device", "cpu"]).sum())
+
+
+@fold("polls")
+def cut_ns(sums: pd.DataFrame | None, polls: pd.DataFrame, *, window: Window) -> pd.DataFrame:
+    # By device, the time of polls that do not lie whole in a window.
+    cut = polls[~window.holds(polls)]
+    ns = cut["self_ns"].fillna(0).astype("int64").groupby(_named(cut["device"])).sum()
+    return added(sums, ns.rename("cut_poll_ns").to_frame())
 
 
 def _named(devices: "pd.Series[str]") -> "pd.Series[str]":

@@ -6,9 +6,8 @@ import pandas as pd
 
 from ...timeline.timeline import Timeline
 from ...units import ranges
-from ..inputs import rows
+from ..inputs import in_window, rows
 from ..processes.endpoints import endpoints
-from ..processes.keys import in_window
 from ..question import question
 from .lives import stays
 

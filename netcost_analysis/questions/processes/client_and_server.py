@@ -6,15 +6,14 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...capture.requires import unrecorded
-from ...display.tables import plain
+from ...display.tables import listed
 from ...timeline.aggregate import of_tasks
 from ...timeline.task import Task, comm_of, require_task, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import in_window, rows
 from ..question import question
 from .context_switches import context_switches
 from .endpoints import NEEDS, require_endpoints, require_pair
-from .keys import in_window
 from .recorded import RECEIVED
 from .run_queue import waited_within
 from .softirq_time import NETWORK, softirq_time
@@ -184,10 +183,7 @@ def pace_of(row: "pd.Series[Any]") -> Pace:
 @client_and_server.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
     # A dict of each row; pacemakers: those that set the pace.
-    rows = [
-        {str(name): plain(value) for name, value in row.items()}
-        for _, row in answer.frame.iterrows()
-    ]
+    rows = listed(answer.frame)
     client, server = rows
     return {
         "client": client,

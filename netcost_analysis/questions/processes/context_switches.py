@@ -7,10 +7,10 @@ import pandas as pd
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import in_window, rows
 from ..question import question
 from .endpoints import endpoints
-from .keys import in_window, task_keys
+from .keys import task_keys
 
 if TYPE_CHECKING:
     from ..answer import Answer

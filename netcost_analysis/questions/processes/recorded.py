@@ -31,7 +31,12 @@ def recorded(capture: "Capture", event: tuple[str, str]) -> pd.DataFrame:
     # where it has one. Without recorded flags the contexts are NA.
     name, field = event
     frame = capture.events(name) if capture.info["events"].get(name) else None
-    if frame is None or field not in frame or "time_ns" not in frame:
+    return empty() if frame is None else in_columns(frame, field)
+
+
+def in_columns(frame: pd.DataFrame, field: str) -> pd.DataFrame:
+    # Events of one tracepoint in COLUMNS; without rows where they have no such field.
+    if field not in frame or "time_ns" not in frame:
         return empty()
     frame = frame[frame["time_ns"].notna().to_numpy()]
     flags = frame["common_flags"].astype("Int64") if "common_flags" in frame else None

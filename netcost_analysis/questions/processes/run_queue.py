@@ -9,11 +9,11 @@ from ...stats.quantiles import spread
 from ...timeline.aggregate import of_tasks, plain_names
 from ...timeline.by import TaskBy
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import in_window, rows
 from ..question import question
 from ..stolen_time.lives import away_of, lived_by, names_then
 from .endpoints import endpoints
-from .keys import in_window, task_keys
+from .keys import task_keys
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

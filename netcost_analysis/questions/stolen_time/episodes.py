@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...errors import ArgumentError
 from ...timeline.aggregate import known_if
 from ...timeline.task import Task, label_of
 from ...timeline.timeline import Timeline
@@ -48,6 +47,7 @@ class Episodes:
 
 @question(
     needs=("interrupted",),
+    may_be_0=("most", "gap_ns"),
     inputs=("segments", "softirqs", "polls"),
     main_columns=("episode", "comm", "cpu", "start_ns", "stolen_ns", "began_with", "packets"),
 )
@@ -89,8 +89,6 @@ def episodes(
     had been raised before (or whose raise is not known). From an interrupt's exit to the softirq's
     entry, and from one softirq to the next, no event tells the kernel from the task.
     """
-    if gap_ns < 0 or most < 0:
-        raise ArgumentError("most and gap_ns are not negative")
     victim = asked_or_chosen(timeline, victim)
     polled = not timeline.missing["polls"]
     found: list[tuple[pd.DataFrame, pd.DataFrame]] = []

@@ -10,7 +10,7 @@ from ...capture.requires import unrecorded
 from ...timeline.kinds import kinds_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import rows, window_of
 from ..question import question
 from .victim import one_asked_or_chosen, victim_of
 
@@ -61,6 +61,8 @@ class Example:
         another kind), or "interrupt", no softirq at all.
     comm : str or None
         The task that it ran on top of.
+    cut : bool
+        Whether it reaches out of the timeline's window: its times are then of the part inside.
     """
 
     segments: pd.DataFrame
@@ -74,6 +76,7 @@ class Example:
     others: tuple[int, ...] = ()
     example_of: str = ""
     comm: str | None = None
+    cut: bool = False
 
     @property
     def within(self) -> pd.DataFrame:
@@ -120,12 +123,14 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
     victim = one_asked_or_chosen(timeline, victim)
     part = timeline.excerpt
     softirqs, hardirqs = rows(part, "softirqs", "hardirqs")
-    chosen = choose(softirqs, victim)
+    chosen = choose(_inside(softirqs, part), victim) or choose(softirqs, victim)
     if chosen:
         row, what = chosen
         first = _began(hardirqs, row, int(row["entry_ns"]))
     else:
         irqs = hardirqs.dropna(subset=["entry_ns", "exit_ns"])
+        inside = _inside(irqs, part)
+        irqs = inside if len(inside) else irqs
         if not len(irqs):
             segments, softirqs, polls = (
                 pd.DataFrame(columns=list(names)) for names in _TABLES.values()
@@ -135,6 +140,13 @@ def example(timeline: Timeline, victim: Task | None = None) -> Example:
         row, what = typical(own if len(own) else irqs), "interrupt"
         first = int(row["entry_ns"])
     return _around(part, row, first, what)
+
+
+def _inside(irqs: pd.DataFrame, timeline: Timeline) -> pd.DataFrame:
+    # Those that the window holds whole: of another there is a part.
+    window = window_of(timeline)
+    whole = (irqs["entry_ns"] >= window.start_ns) & (irqs["exit_ns"] <= window.end_ns)
+    return irqs[whole.fillna(False).astype(bool)]
 
 
 def choose(softirqs: pd.DataFrame, victim: Task | None) -> tuple["pd.Series[Any]", str] | None:
@@ -178,12 +190,13 @@ def _began(hardirqs: pd.DataFrame, row: "pd.Series[Any]", entry: int) -> int:
 
 
 def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) -> Example:
-    cpu, last = int(row["cpu"]), int(row["exit_ns"])
+    window, cpu = window_of(timeline), int(row["cpu"])
+    whole = first, int(row["exit_ns"])
+    first, last = max(whole[0], window.start_ns), min(whole[1], window.end_ns)
     comm = None if pd.isna(row["comm"]) else str(row["comm"])
     origin = timeline.capture.start_ns
     margin = max(int((last - first) * _MARGIN), _LEAST_MARGIN_NS)
-    start = max(first - margin, int(timeline.summary["start_ns"]))
-    end = min(last + margin, int(timeline.summary["end_ns"]))
+    start, end = max(first - margin, window.start_ns), min(last + margin, window.end_ns)
     near = timeline.capture.timeline((start - origin) / 1e9, (end - origin) / 1e9)
     segments, softirqs, polls = (
         table[list(names)]
@@ -193,7 +206,8 @@ def _around(timeline: Timeline, row: "pd.Series[Any]", first: int, what: str) ->
     order = (busy["end_ns"] - busy["start_ns"]).groupby(busy["cpu"]).sum()
     order = order.sort_values(ascending=False, kind="stable")
     others = tuple(int(number) for number in order.index if number != cpu)[:_NEIGHBOURS]
-    return Example(segments, softirqs, polls, cpu, start, end, first, last, others, what, comm)
+    seen = (segments, softirqs, polls, cpu, start, end, first, last, others, what, comm)
+    return Example(*seen, cut=(first, last) != whole)
 
 
 @example.totals
@@ -222,6 +236,7 @@ def _figures(answer: "Answer[Example]") -> dict[str, Any]:
     figures: dict[str, Any] = {
         "cpu": found.cpu,
         "example_of": found.example_of,
+        "cut": found.cut,
         "comm": found.comm or "an unnamed task",
         "victim": label_of(timeline, victim_of(answer)),
         "unseen": unrecorded(timeline.capture, *_SOFTIRQS),

@@ -9,7 +9,7 @@ from ...timeline.by import By, check_by, victim_keys
 from ...timeline.kinds import kinds_of
 from ...timeline.task import Task, label_of, rows_of
 from ...timeline.timeline import Timeline
-from ..inputs import rows
+from ..inputs import once, rows
 from ..question import question
 from .episodes import GAP_NS
 from .victim import asked_or_chosen, not_by_cpu, victim_of
@@ -29,6 +29,7 @@ _QUEUES, _BARS = 4, 9
     inputs=("softirqs", "hardirqs", "polls"),
     main_columns=("comm", "thief", "stolen_ns", "stolen_share", "queue", "is_network"),
 )
+@once
 def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> pd.DataFrame:
     """What took a victim's time, most first, down to device and queue.
 
@@ -71,9 +72,8 @@ def thieves(timeline: Timeline, by: By = "comm", victim: Task | None = None) -> 
     not_by_cpu(by, victim)
     victim = asked_or_chosen(timeline, victim, by)
     keys, lines = victim_keys(by), queues(timeline)
-    # Not at once: a category with nulls would become UInt64 by way of floats.
-    napi = timeline.sums()["napi"].astype(object).astype("UInt64")
-    tasks = of_tasks(rows_of(timeline.sums_by_thief(by).assign(napi=napi), victim))
+    by_thief = timeline.sums_by_thief(by).assign(napi=timeline.sums()["napi"])
+    tasks = of_tasks(rows_of(by_thief, victim))
     taken = tasks[tasks["context"].isin(INTERRUPT_CONTEXTS) & tasks["cost_class"].isin(_STOLEN)]
     line_of = lines.astype({"napi": object}).set_index("napi")
     napi = taken["napi"].astype(object)
@@ -235,7 +235,7 @@ def lines_of(softirqs: pd.DataFrame, hardirqs: pd.DataFrame, polls: pd.DataFrame
         {
             "cpu": of_softirq["cpu"].astype("int64"),
             "ordinal": of_softirq["softirq_ordinal"].astype("int64"),
-            "napi": of_softirq["napi"].astype(object).astype("UInt64"),
+            "napi": of_softirq["napi"].astype("UInt64"),
             "device": of_softirq["device"].astype(object),
         }
     ).drop_duplicates()

@@ -9,6 +9,7 @@ from ...timeline.by import By, check_by, victim_keys
 from ...timeline.task import Task, comm_of, rows_of
 from ...timeline.timeline import Timeline
 from ..completeness.unrecorded import Unrecorded, unrecorded_ns
+from ..inputs import once
 from ..question import question
 from ..stolen_time.victim import asked_or_chosen, not_by_cpu, victim_of
 from .counts import COSTS, counted
@@ -42,6 +43,7 @@ _CORRECTED = {
         *("cost_low_share", "cost_high_share", "corrected_ns", "events"),
     ),
 )
+@once
 def corrected_stolen(
     timeline: Timeline, by: By = "comm", victim: Task | None = None
 ) -> pd.DataFrame:

@@ -241,3 +241,50 @@ def test_options_that_are_cut(tmp_path: Path, identity: int, data: bytes, versio
     options = (o.Option(identity, (data,)),)
     path = write_trace_dat(steps(S), tmp_path / "t", Dress(version, options=options))
     assert len(times(path)) == 2
+
+
+# Of 3 GHz the multiplier is rounded: half a nanosecond's cycles more keep times from falling below.
+@pytest.mark.parametrize("hertz", [1_000_000_000, 2_000_000_000, 2_500_000_000, 3_000_000_000])
+@versions
+def test_a_ledger_of_cycles_of_a_length_that_is_given(
+    tmp_path: Path, version: int, hertz: int
+) -> None:
+    dress = Dress(version, clock="x86-tsc", stamp=lambda at: -(-at * hertz // S) + hertz // 2 // S)
+    path = write_trace_dat(story(), tmp_path / "cycles", dress)
+    wanted = Answer(write_trace_dat(story(), tmp_path / "plain", Dress(version)))
+    given = Capture(str(path), None, hertz)
+    assert (given.header()["time_unit"], given.header()["clock"]) == ("ns", "x86-tsc")
+    assert given.header()["notes"] == [f"clock x86-tsc counts cycles: {hertz} a second, as given"]
+    found = Answer(path, cycles_per_s=hertz)
+    assert_conserved(found)
+    assert found.tables == wanted.tables
+    assert found.sums == wanted.sums
+
+
+@pytest.mark.parametrize("hertz", [1_000_000, 24_000_000, 2_399_998_000, 100_000_000_000])
+def test_a_given_length_holds_for_a_year(tmp_path: Path, hertz: int) -> None:
+    at_s = [1, 365 * 86_400] if hertz < 10**10 else [1, 86_400]
+    path = write_trace_dat(
+        steps(*(at * hertz for at in at_s), cpus=1), tmp_path / "t", Dress(clock="x86-tsc")
+    )
+    events = Capture(str(path), None, hertz).events("irq:softirq_raise")
+    found = [row["time_ns"] for row in rows(events)]
+    assert found == pytest.approx([at * S for at in at_s], rel=2**-31, abs=1)
+
+
+# What counts nanoseconds, or events, or says itself how long a cycle is, takes no other length.
+@pytest.mark.parametrize(
+    ("clock", "options", "counts"),
+    [
+        ("mono", (), "ns"),
+        ("uptime", (), "ns"),
+        ("counter", (), "an order alone"),
+        ("x86-tsc", (o.tsc2nsec(1, 1),), "ns"),
+    ],
+)
+def test_other_clocks_take_no_length_of_a_cycle(
+    tmp_path: Path, clock: str, options: tuple[Any, ...], counts: str
+) -> None:
+    path = write_trace_dat(steps(S), tmp_path / "t", Dress(clock=clock, options=options))
+    with pytest.raises(CaptureError, match=f"clock {clock} counts {counts}$"):
+        Capture(str(path), None, 10**9)

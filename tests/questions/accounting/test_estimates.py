@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from netcost_analysis import open_capture, parse_openssl_speed
+from netcost_analysis import CaptureError, open_capture, parse_openssl_speed
 from netcost_analysis.capture.manifest import Victim
 from netcost_analysis.questions.accounting import estimates
 from support.doctored import doctored
@@ -174,8 +174,8 @@ def test_the_words_say_why_they_differ(tmp_path: Path) -> None:
     # Whose they are is said where the page is about another task: test_notebook_bundles.py.
     assert "These estimates are of" not in words
     assert "Here it claims 15.0 points more than the work that was done." in words
-    assert "**Work** is what counts: 40.0 %" in words
-    assert "**Traced** accounts for 15.0 %" in words
+    assert "By its **work**, the victim lost 40.0 %" in words
+    assert "The trace (**traced**) explains 15.0 %" in words
     assert "The gap is 25.0 points or 290 µs, 25.0 µs for each of the 10,000 interrupts" in words
     assert "To have one" not in words
     answer.plot()
@@ -201,8 +201,29 @@ def test_a_trace_that_is_not_the_run_says_so(tmp_path: Path) -> None:
     victim = json.loads((doctored(tmp_path / "a") / "manifest.json").read_text())["victim"]
     answer = asked(doctored(tmp_path / "b", victim=victim | {"start_ns": None}))
     words = said(answer)
-    assert "The bundle does not say when the victim started and ended." in words
+    assert "When the victim started and ended is not known." in words
     assert "of the victim's 2 s" in words
-    assert (
-        "points. What of it the different parts of the run do not explain is hidden cost" in words
-    )
+    assert "points. A part of it comes from the different parts of the run." in words
+
+
+def test_the_trace_of_a_part_of_the_run_says_so(tmp_path: Path) -> None:
+    window = {"start_ns": 201_000, "end_ns": 801_000}
+    path = doctored(tmp_path / "b", window=window)
+    answer = asked(path)
+    assert answer.figures["trace_ns"] == 600_000
+    words = said(answer)
+    assert "Recorded was a part of the victim's run, 600 µs of 2 s: the estimates" in words
+    assert "does not say when" not in words
+    # What was not recorded is no time that the victim did not have.
+    whole = asked(doctored(tmp_path / "whole"))
+    assert whole.figures["trace_ns"] is None
+    got = answer.frame["got_share"]
+    assert got["traced"] == pytest.approx(whole.frame["got_share"]["traced"], abs=0.1)
+    assert got["work"] == whole.frame["got_share"]["work"]
+
+
+def test_a_trace_of_none_of_the_run_is_refused(tmp_path: Path) -> None:
+    window = {"start_ns": 1_200_000, "end_ns": 1_300_000}
+    capture = open_capture(doctored(tmp_path / "b", window=window))
+    with pytest.raises(CaptureError, match="recorded while its victim did not run"):
+        capture.victim_timeline()

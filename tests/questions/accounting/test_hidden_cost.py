@@ -340,7 +340,7 @@ def test_a_price_is_taken_for_such_a_host_only(tmp_path: Path) -> None:
     other = netcost.open_capture(doctored(tmp_path / "b")).ask.accounting
     answer = other.account_reasons(calibration=kept_calibration())
     assert "traced_and_hidden" not in answer.frame.index
-    assert "it is not applied to it" in said(answer)
+    assert "so it is not applied here" in said(answer)
     none = open_experiment(ROOT / "sample-data" / "io-sizes")
     refused = said(other.account_reasons(calibration=none))
     assert "> The hidden cost is not known: " in refused
@@ -357,6 +357,10 @@ def series_of(folder: Path, steps: str) -> Path:
 def test_a_series_that_is_no_calibration(tmp_path: Path) -> None:
     with pytest.raises(CaptureError, match="is no calibration: capture/lab/hidden-cost makes one"):
         hidden_cost(open_experiment(ROOT / "sample-data" / "io-sizes"))
+    for name, columns in {"c": "data_path\t", "d": "protocol\tflows\t"}.items():
+        table = f"bundle\trepeat\t{columns}offered_pps\n"
+        with pytest.raises(CaptureError, match="is no calibration"):
+            hidden_cost(open_experiment(series_of(tmp_path / name, table)))
     with pytest.raises(CaptureError, match="has no run"):
         hidden_cost(open_experiment(series_of(tmp_path / "a", "bundle\trepeat\toffered_pps\n")))
     with pytest.raises(CaptureError, match="has no recording"):

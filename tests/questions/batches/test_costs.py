@@ -1,5 +1,7 @@
 # The line through polls, what it is refused for, and the curve over rates: known costs come back.
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,9 @@ import pytest
 from netcost_analysis.questions.batches.packet_costs import alone_and_together, packets_from
 from netcost_analysis.questions.batches.poll_costs import Gathered, costs_from
 from netcost_analysis.questions.batches.poll_sizes import by_work, counted, mean_batch, sizes_of
-from netcost_analysis.questions.batches.rate_curve import curve_from, summed
+from netcost_analysis.questions.batches.rate_curve import curve_from, rate_curve, summed
+from netcost_analysis.questions.inputs import Window
+from support.sweeps import Told, sweep
 
 FIXED, MARGINAL, CORE, IRQ = 1_500.0, 400.0, 120.0, 300.0
 
@@ -54,12 +58,12 @@ def test_a_mean_batch_is_of_polls_that_received_any() -> None:
     costs = costs_from(gathered(work))
     assert costs["batch_mean"].tolist() == [5.0]
     polls = gathered(work).polls.assign(budget=pd.array([64] * 6, dtype="Int64"))
-    assert mean_batch(by_work(sizes_of(counted.step(None, polls)))) == 5.0
+    counts = counted.step(None, polls, window=Window(0, 2**62, False))
+    assert mean_batch(by_work(sizes_of(counts))) == 5.0
     step = {"curve": "all steps", "bundle": "b", "cpu_ns": 10**6, "window_ns": 10**6}
-    sums = summed(gathered(work)).assign(bundle="b")
-    assert curve_from(pd.DataFrame([{**step, "scheduled_ns": 0}]), sums)["batch_mean"].tolist() == [
-        5.0
-    ]
+    steps = pd.DataFrame([{**step, "scheduled_ns": 0, "repeat_count": 1}])
+    table = curve_from(steps, summed(gathered(work)).assign(bundle="b"))
+    assert table["batch_mean"].tolist() == [5.0]
 
 
 # (300 + 120 + 1500) / size + 400, in the table and in the headline.
@@ -220,9 +224,25 @@ def curve(*steps: tuple[str, int, int]) -> pd.DataFrame:
                 "cpu_ns": WINDOW,
                 "window_ns": WINDOW,
                 "scheduled_ns": 0,
+                "repeat_count": 1,
             }
         )
     return curve_from(pd.DataFrame(rows), pd.concat(parts, ignore_index=True)).set_index("bundle")
+
+
+# Of an experiment that repeats a rate: not three points of which the curve falls and rises.
+def test_repeats_at_one_rate_are_one_step(tmp_path: Path) -> None:
+    costs = {1: 1_000, 2: 2_000, 3: 4_000}
+    repeats = [Told(repeat=number, packet_ns=cost) for number, cost in costs.items()]
+    fast = Told(rate=20_000, repeat=1)
+    together = rate_curve(sweep(tmp_path / "all", *repeats, fast))
+    assert together["repeat_count"].tolist() == [3, 1]
+    assert together["bundle"].tolist() == [repeats[0].name, fast.name]
+    shares = [
+        rate_curve(sweep(tmp_path / one.name, one))["receive_share"].iloc[0] for one in repeats
+    ]
+    assert together["receive_share"].iloc[0] == pytest.approx(np.mean(shares))
+    assert together["rate_per_s"].tolist() == pytest.approx([10_000, 20_000], rel=0.01)
 
 
 def test_a_step_is_predicted_from_the_others() -> None:
@@ -231,7 +251,7 @@ def test_a_step_is_predicted_from_the_others() -> None:
     assert table["batch_mean"].tolist() == [1, 10, 40]
     around = FIXED + CORE + IRQ
     shares = [(around + MARGINAL * size) * 1_000 / WINDOW for size in (1, 10, 40)]
-    assert table["network_share"].tolist() == pytest.approx(shares)
+    assert table["receive_share"].tolist() == pytest.approx(shares)
     assert table["expected_share"].tolist() == pytest.approx(shares)
     assert table["marginal_share"].tolist() == pytest.approx(
         [MARGINAL * size * 1_000 / WINDOW for size in (1, 10, 40)]

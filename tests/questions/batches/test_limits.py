@@ -16,7 +16,11 @@ from netcost_analysis.questions.batches.poll_sizes import counted as counted_pol
 from netcost_analysis.questions.batches.poll_sizes import sizes_of
 from netcost_analysis.questions.batches.softnet import compared
 from netcost_analysis.questions.batches.squeezes import by_cpu, marked
+from netcost_analysis.questions.inputs import Window
 from support.host import ROOT
+from support.kept import kept
+
+EVER = Window(0, 2**62, False)
 
 MS = 1_000_000
 LIMITS = KernelLimits(300, 8_000, 64, 250, "written by hand")
@@ -47,7 +51,7 @@ def polls(*rows: tuple[Any, ...]) -> pd.DataFrame:
 
 
 def sizes(*rows: tuple[Any, ...]) -> pd.DataFrame:
-    return sizes_of(counted_polls.step(None, polls(*rows)))
+    return sizes_of(counted_polls.step(None, polls(*rows), window=EVER))
 
 
 def test_sizes_by_device_cpu_and_budget() -> None:
@@ -87,7 +91,7 @@ def test_sizes_by_device() -> None:
         (1, 15, 18, "eth0", 1, 64, 3, 1),
         (1, 20, 21, "eth1", 1, 64, 1, 2),
     )
-    table = sizes_of(counted_polls.step(None, told), "device")
+    table = sizes_of(counted_polls.step(None, told, window=EVER), "device")
     assert table["cpu"].isna().all()
     assert table[["device", "work", "polls", "ns"]].to_numpy().tolist() == [
         ["eth0", 1, 1, 3],
@@ -278,6 +282,6 @@ def test_limits_of_a_stranger(tmp_path: Path, value: str) -> None:
 
 
 def test_a_limit_of_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="budget=0: a limit is at least 1"):
-        limits_of(SimpleNamespace(bundle=None), budget=0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="budget has to be above 0, not 0"):
+        kept("nic-stolen-time").ask.batches.squeezes(budget=0)
     assert limits_of(SimpleNamespace(bundle=None)) == KernelLimits()  # type: ignore[arg-type]

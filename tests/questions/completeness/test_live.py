@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pandas.testing import assert_frame_equal
 
 import netcost_analysis as netcost
 from netcost_analysis.questions.completeness import completeness
@@ -27,5 +28,5 @@ def test_host_and_package_agree(tool: str, tmp_path: Path) -> None:
     columns = [name for name in found.rows if not name.startswith("missing")]
     order = ["what", "counter", "cpu"]
     both = [one.rows[columns].sort_values(order, ignore_index=True) for one in (told, found)]
-    assert both[0].equals(both[1])
+    assert_frame_equal(*both)
     assert len(both[0]) > 5

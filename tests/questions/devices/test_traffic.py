@@ -21,6 +21,9 @@ from netcost_analysis.questions.devices import (
 from netcost_analysis.questions.devices.device_traffic import carried
 from support.device_bundles import addressed, bundle, link, net_dev, opened
 from support.host import ROOT
+from support.perfdata import cpu
+from support.perfdata import happenings as h
+from support.told import UDPSINK
 
 SAMPLE = ROOT / "sample-data" / "quiet-interface.netcost.tar.zst"
 S = 1_000_000_000
@@ -439,3 +442,17 @@ def test_ip_beside_a_naive_reading_of_its_file() -> None:
         assert known.loc[one["ifname"], "mac"] == one["address"]
         assert known.loc[one["ifname"], "mtu"] == one["mtu"]
         assert bool(known.loc[one["ifname"], "up"]) == ("UP" in one["flags"])
+
+
+# What is said to be missing is: readings without their times are readings.
+def test_counters_without_times_are_not_called_absent(tmp_path: Path) -> None:
+    for kept, told in (
+        ({}, "has no counters of before and after"),
+        (
+            {f"{side}/net_dev": net_dev(eth0=(0, 0, 0, 0)) for side in ("before", "after")},
+            "does not say when net_dev of before and after were read",
+        ),
+    ):
+        made = bundle(tmp_path / str(len(kept)), dict(kept), cpu(0, h.Waking(1_000, UDPSINK)))
+        answer = netcost.open_capture(made.path).ask.devices.device_saturation()
+        assert told in str(answer.refusal)

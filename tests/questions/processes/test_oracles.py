@@ -206,7 +206,7 @@ def test_the_client_s_packets_are_those_of_iperf3(local: netcost.Timeline) -> No
 # Document 003: without RPS the receive path runs in the client's time.
 @pytest.mark.parametrize("rps", ["off", "on"])
 def test_the_sender_pays(rps: str) -> None:
-    path = REGRESSION / f"loopback-udp-defer64-rps{rps}-twocpu.netcost.tar.zst"
+    path = REGRESSION / f"loopback-udp-defer64-rps{rps}-twocpu-1.netcost.tar.zst"
     ends = client_and_server(netcost.open_capture(path).timeline()).set_index("side")
     client, server = ends.loc["client"], ends.loc["server"]
     assert client["network_softirq_ns"] > 0.2 * client["on_cpu_ns"]

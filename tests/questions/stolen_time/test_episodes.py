@@ -112,7 +112,7 @@ def test_of_one_victim_and_of_nobody(tmp_path: Path) -> None:
     # Of a task that did not run nothing is known, not that nothing happened to it.
     with pytest.raises(ValueError, match="no task 'cat' in the window; there are"):
         found(tmp_path, told(), victim="cat")
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="0 or more, not -"):
         found(tmp_path, told(), gap_ns=-1)
 
 

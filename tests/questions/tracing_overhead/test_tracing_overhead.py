@@ -284,7 +284,7 @@ def test_loads_twice_apart_are_no_calibration(tmp_path: Path) -> None:
     assert "the loads differ: 617,540 packets/s untraced and 318,278 traced" in row["why"]
     assert tracing_cost(capture.timeline())["source"].tolist() == ["published"]
     text = said(capture.timeline().ask.tracing_overhead.tracing_cost())
-    assert "Its own calibration is not taken: " in text
+    assert "Its own calibration is not used: " in text
     assert "318,278 traced" in text
 
 

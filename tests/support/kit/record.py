@@ -154,7 +154,7 @@ def nothing_left(folder: Path, tool: str | None = None) -> Iterator[dict[str, st
     temporary.mkdir()
     before = host_state(tool) if tool else {}
     yield {**os.environ, "TMPDIR": str(temporary)}
-    assert list(temporary.iterdir()) == []
+    assert list(temporary.rglob("*")) == []
     assert processes_with(str(folder)) == []
     assert (host_state(tool) if tool else {}) == before
 

@@ -89,6 +89,12 @@ class NapiPoll(Happening):
     napi: int = 0xFF11000102B14008
 
 
+# Memory is freed by a function, at this address of it.
+@dataclass(frozen=True)
+class Kfree(Happening):
+    call_site: int
+
+
 # A socket's owner is told that there is data; which socket is its address.
 @dataclass(frozen=True)
 class DataReady(Happening):

@@ -155,6 +155,13 @@ SK_DATA_READY = Format(
     (Field("const void *", "skaddr", 8), c_int("family")),
     '"skaddr=%p family=%d", REC->skaddr, REC->family',
 )
+KFREE = Format(
+    "kmem",
+    "kfree",
+    656,
+    (Field("unsigned long", "call_site", 8), Field("const void *", "ptr", 8)),
+    '"call_site=%pS ptr=%p", (void *)REC->call_site, REC->ptr',
+)
 IRQ_FORMATS = (SOFTIRQ_RAISE, SOFTIRQ_EXIT, SOFTIRQ_ENTRY, IRQ_HANDLER_EXIT, IRQ_HANDLER_ENTRY)
 SCHED_FORMATS = (
     *(SCHED_SWITCH, SCHED_WAKEUP, SCHED_WAKEUP_NEW, SCHED_WAKING, SCHED_MIGRATE_TASK),

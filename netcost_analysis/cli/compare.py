@@ -1,0 +1,190 @@
+# netcost compare: two run sets as a write-up, as JSON, or for benchstat.
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .arguments import TASK
+from .fail_if import conclude, condition_option
+from .main import json_option, output_option
+from .report import EXTRA
+
+if TYPE_CHECKING:
+    from ..capture.experiment import Experiment
+    from ..timeline.task import Task
+    from .fail_if import Condition
+
+_Command = Callable[..., None]
+_SIDES = ("--base", "--new")
+
+
+class _ManyPaths(click.Command):
+    # `--base A B --new C D`, as a shell's * gives them: click takes one word an option.
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        made: list[str] = []
+        side = ""
+        for place, word in enumerate(args):
+            if word == "--":
+                made += args[place:]
+                break
+            if word.startswith("-") and word != "-":
+                side = word if word in _SIDES else ""
+                follows = args[place + 1 : place + 2]
+                # The option is written before each of its words; without any click complains.
+                made += [] if side and follows and not follows[0].startswith("-") else [word]
+            else:
+                made += [side, word] if side else [word]
+        return super().parse_args(ctx, made)
+
+
+def _labels(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    # Of a label that is given several times any of its values.
+    found: dict[str, tuple[str, ...]] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not (name and equals):
+            raise click.UsageError(f"a label is NAME=VALUE, not {one!r}")
+        found[name] = (*found.get(name, ()), value)
+    return found
+
+
+def _where(name: str, help_text: str) -> Callable[[_Command], _Command]:
+    return click.option(name, multiple=True, metavar="NAME=VALUE", callback=_labels, help=help_text)
+
+
+def _side(name: str, help_text: str) -> Callable[[_Command], _Command]:
+    return click.option(name, f"{name[2:]}_more", multiple=True, metavar="PATH...", help=help_text)
+
+
+@click.command("compare", cls=_ManyPaths, short_help="Write up what changed between two run sets.")
+@click.argument("base_path", metavar="BASE", required=False)
+@click.argument("new_path", metavar="[NEW]", required=False)
+@_side("--base", "Recordings, folders, experiments or tables of the base.")
+@_side("--new", "The same of the new side.")
+@_where("--where", "A label that the runs of both sides must have; may be repeated.")
+@_where("--base-where", "A label that tells the base's runs from others.")
+@_where("--new-where", "A label that tells the new side's.")
+@click.option(
+    "--per", metavar="UNIT", help="The unit of work: packet, byte, transaction, block or second."
+)
+@click.option(
+    "--primary", metavar="METRIC", help="What the verdict is about, named before looking."
+)
+@click.option("--victim", type=TASK, help="The task that lost, instead of the bundles'.")
+@click.option("--client", type=TASK, help="The task that sends, instead of the one found.")
+@click.option("--server", type=TASK, help="The task that answers, instead of the one found.")
+@output_option(
+    *(".html", ".htm", ".md", ".txt"),
+    help="Write the write-up to FILE: a page, Markdown, or the text that is else printed.",
+)
+@click.option(
+    "--bench", is_flag=True, help="Print every observation as Go's benchmarks, for benchstat."
+)
+@condition_option(
+    "Exit with 3 where it is so of the new side, as 'victim_share < 40%', or of the change, as "
+    "'change(network_ns_per_packet) > 5%': where the whole 95 % interval is. May be repeated."
+)
+@json_option
+def command(
+    base_path: str | None,
+    new_path: str | None,
+    base_more: tuple[str, ...],
+    new_more: tuple[str, ...],
+    where: dict[str, tuple[str, ...]],
+    base_where: dict[str, tuple[str, ...]],
+    new_where: dict[str, tuple[str, ...]],
+    per: str | None,
+    primary: str | None,
+    victim: "Task | None",
+    client: "Task | None",
+    server: "Task | None",
+    output: str | None,
+    bench: bool,
+    conditions: "tuple[Condition, ...]",
+    as_json: bool,
+) -> None:
+    """Write up what changed from BASE to NEW: a verdict, what it rests on, how to do it again.
+
+    BASE and NEW are recordings, folders of them, experiments of capture/lab, or tables with a
+    column path, and of bare traces columns victim_output, baseline_output and the like for what
+    was kept beside each. Without NEW both are runs of BASE, told apart by --base-where and
+    --new-where.
+    """
+    from ..comparison.comparison import compare
+    from ..report.write_up import WriteUp
+
+    base = [one for one in (base_path, *base_more) if one is not None]
+    new = [one for one in (new_path, *new_more) if one is not None]
+    if not base:
+        raise click.UsageError("name what to compare: BASE, or --base PATH...")
+    if "-" in (*base, *new):
+        raise click.UsageError("compare reads recordings more than once: give it files")
+    if as_json and bench:
+        raise click.UsageError("--json and --bench each fill standard output: choose one")
+    opened = _opened({*base, *new})
+    labels = {"--where": where, "--base-where": base_where, "--new-where": new_where}
+    chosen: dict[str, Any] = {"per": per, "primary": primary}
+    chosen |= {"victim": victim, "client": client, "server": server}
+    comparison = compare(
+        [opened.get(one, one) for one in base],
+        [opened.get(one, one) for one in new] or None,
+        where=where,
+        base_where=base_where,
+        new_where=new_where,
+        **chosen,
+    )
+    words = _command(base, new, labels, chosen)
+    written = WriteUp(comparison, words, list(opened.values()))
+    judged = [one.of_changes(written.answers["changes"].frame) for one in conditions]
+    if output:
+        try:
+            written.write(output)
+        except ImportError as error:
+            raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
+    if as_json:
+        from .compare_json import document
+
+        print(document(written, judged).decode())
+    elif bench:
+        from .bench_format import bench_lines
+
+        print("\n".join(bench_lines(comparison, written.answers["observations"])))
+    else:
+        print(f"write-up in {output}" if output else written.text(), end="\n" if output else "")
+    conclude(judged)
+
+
+def _opened(paths: set[str]) -> "dict[str, Experiment]":
+    from ..capture.experiment import is_experiment, open_experiment
+
+    return {one: open_experiment(one) for one in sorted(paths) if is_experiment(one)}
+
+
+def _command(
+    base: list[str],
+    new: list[str],
+    labels: dict[str, dict[str, tuple[str, ...]]],
+    chosen: dict[str, Any],
+) -> list[str]:
+    # As a shell runs it again, from the same folder.
+    words = ["netcost", "compare"]
+    if len(base) == 1 and len(new) <= 1:
+        words += [_path(one) for one in (*base, *new)]
+    else:
+        words += ["--base", *map(_path, base), *(["--new", *map(_path, new)] if new else [])]
+    for option, named in labels.items():
+        for name, values in named.items():
+            for value in values:
+                words += [option, f"{name}={value}"]
+    for name, value in chosen.items():
+        words += [f"--{name}", str(value)] if value is not None else []
+    return words
+
+
+def _path(path: str) -> str:
+    # One that begins with a dash would be an option.
+    return f"./{path}" if path.startswith("-") else path

@@ -1,0 +1,202 @@
+# netcost compare --json: the document, in types; docs/compare.schema.json is made of them.
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from .._native import __version__
+from ..questions.completeness.provenance import checksum
+from ..report.identities import recorder
+from ..units import absent
+from .fail_if import Judged
+
+if TYPE_CHECKING:
+    from ..comparison.run import Run
+    from ..comparison.run_set import RunSet
+    from ..report.write_up import WriteUp
+
+FORMAT = 1
+
+
+class Recording(Struct, kw_only=True):
+    """A file of a run. command: what recorded it."""
+
+    path: str
+    sha256: str | None
+    command: str | None
+
+
+class RunOfSide(Struct, kw_only=True):
+    """A run. recordings: its files, none where only figures were measured."""
+
+    name: str
+    labels: dict[str, str]
+    figures: dict[str, float]
+    recordings: list[Recording]
+
+
+class SideOf(Struct, kw_only=True):
+    """A side. called: what the write-up calls it."""
+
+    called: str
+    runs: list[RunOfSide]
+
+
+class Change(Struct, kw_only=True):
+    """A row of `changes`: columns of docs/columns.md; null where unknown, or without an end."""
+
+    metric: str
+    per_unit: str
+    base: float | None
+    base_low: float | None
+    base_high: float | None
+    new: float | None
+    new_low: float | None
+    new_high: float | None
+    change: float | None
+    change_low: float | None
+    change_high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    differs: Literal["yes", "no", "too_few", "refused"]
+    outcome: Literal["better", "worse", ""]
+    observed_in: Literal["repeats", "blocks"]
+    base_observations: int
+    new_observations: int
+    is_primary: bool
+    is_relative: bool
+
+
+class Branch(Struct, kw_only=True):
+    """A row of `cost_tree`."""
+
+    level: int
+    process_context: str
+    cost_class: str
+    thief: str
+    base_ns: int
+    new_ns: int
+    base_ns_per_unit: float | None
+    new_ns_per_unit: float | None
+    difference_ns: float | None
+    difference_share: float | None
+
+
+class Moved(Struct, kw_only=True):
+    """A row of `cost_tree`'s moved."""
+
+    process_context: str
+    decrease_ns: float | None
+    increase_ns: float | None
+    moved_ns: float | None
+    added_ns: float | None
+
+
+class CostTree(Struct, kw_only=True):
+    """Where CPU time per unit of work went."""
+
+    unit: str
+    tree: list[Branch]
+    moved: list[Moved]
+
+
+class Condition(Struct, kw_only=True):
+    """A condition of --fail-if. why_not: why it could not be judged, empty where it was."""
+
+    condition: str
+    value: float | None
+    low: float | None
+    high: float | None
+    met: bool
+    why_not: str
+
+
+class Document(Struct, kw_only=True):
+    """A comparison. Fields may be added; those listed keep their meaning.
+
+    others: what further questions about comparisons found, by name, as `netcost ask --json` has it;
+    those without an answer are not in it. verdict: the first sentences, as text.
+    """
+
+    netcost_compare: int = FORMAT
+    netcost: str
+    verdict: str
+    base: SideOf
+    new: SideOf
+    changes: list[Change]
+    cost_tree: CostTree | None
+    others: dict[str, Any]
+    notes: list[str]
+    conditions: list[Condition]
+    commands: list[str] = field(default_factory=list)
+
+
+def document(written: "WriteUp", judged: Sequence[Judged]) -> bytes:
+    """The document as JSON, of which the types are checked."""
+    made = msgspec.convert(_fields(written, judged), Document)
+    return msgspec.json.format(msgspec.json.encode(made), indent=2)
+
+
+def schema() -> bytes:
+    """Its JSON Schema, as docs/compare.schema.json has it."""
+    made = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return msgspec.json.format(msgspec.json.encode(made | msgspec.json.schema(Document))) + b"\n"
+
+
+def _fields(written: "WriteUp", judged: Sequence[Judged]) -> dict[str, Any]:
+    from ..display.templates import as_text
+    from .ask import plain_part
+
+    answers = written.answers
+    changes, tree = answers["changes"], answers["cost_tree"]
+    found = None
+    if tree.refusal is None:
+        found = {
+            "unit": tree.result.unit,
+            "tree": _rows(tree.frame, Branch),
+            "moved": _rows(tree.tables["moved"], Moved),
+        }
+    others = {
+        name: {part: plain_part(one) for part, one in answer.parts.items()}
+        for name, answer in answers.items()
+        if name not in ("changes", "cost_tree") and answer.refusal is None
+    }
+    comparison = written.comparison
+    sides = {
+        side: {"called": comparison.named(side), "runs": _runs(runs)}
+        for side, runs in comparison.sides.items()
+    }
+    return {
+        "netcost": __version__,
+        "verdict": as_text(changes.words),
+        **sides,
+        "changes": _rows(changes.frame, Change),
+        "cost_tree": found,
+        "others": others,
+        "notes": list(changes.notes),
+        "conditions": [vars(one) for one in judged],
+        "commands": written.commands,
+    }
+
+
+def _rows(frame: Any, kind: type[Struct]) -> list[dict[str, Any]]:
+    from ..display.export import rows
+
+    return rows(frame[list(kind.__struct_fields__)])
+
+
+def _runs(runs: "RunSet") -> list[dict[str, Any]]:
+    return [_run(run) for run in runs]
+
+
+def _run(run: "Run") -> dict[str, Any]:
+    figures = {name: value for name, value in run.figures.items() if not absent(value)}
+    recordings = [
+        {"path": one.path, "sha256": checksum(one), "command": recorder(one)}
+        for one in run.captures
+    ]
+    return {"name": run.name, "labels": dict(run.labels), "figures": figures} | {
+        "recordings": recordings
+    }

@@ -1,0 +1,1 @@
+"""Run sets: recordings that are compared as one side, and two such sides."""

@@ -1,0 +1,183 @@
+"""Two run sets beside each other: what `netcost.compare` returns, and what is asked of it."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ArgumentError
+from ..units import plural
+from .run_set import RunSet, Source, run_set
+
+if TYPE_CHECKING:
+    from ..questions.accessors import ComparisonAsk
+    from ..timeline.task import Task
+
+Sources = Source | Iterable[Source]
+
+
+def compare(
+    base: Sources,
+    new: Sources | None = None,
+    *,
+    where: Mapping[str, object] | None = None,
+    base_where: Mapping[str, object] | None = None,
+    new_where: Mapping[str, object] | None = None,
+    per: str | None = None,
+    primary: str | None = None,
+    victim: "Task | None" = None,
+    client: "Task | None" = None,
+    server: "Task | None" = None,
+) -> "Comparison":
+    """Compare two run sets: recordings, experiments, folders or tables of them.
+
+    Parameters
+    ----------
+    base, new : str, Path, Capture, Experiment, Run, RunSet, or several of them
+        The two sides, as run_set takes them. Without new both are runs of base, told apart by
+        base_where and new_where.
+    where, base_where, new_where : dict, optional
+        Labels that the runs of both sides, or of one, must have, as RunSet.where takes them.
+    per : str, optional
+        The unit of work that costs are divided by: packet, byte, transaction, block or second. The
+        first of these that all runs have unless given.
+    primary : str, optional
+        The metric that the verdict is about, named before looking: of `changes`. Unless given the
+        network's CPU time per unit of work, where nothing was recorded the throughput.
+    victim, client, server : int or str, optional
+        Tasks by tid or comm. Unless given the bundles' victims, and the two of client_and_server.
+
+    Returns
+    -------
+    Comparison
+        Both sides, which has ``ask``.
+
+    Raises
+    ------
+    ArgumentError
+        For runs that are not one condition a side, or are the same on both.
+    CaptureError, OSError
+        For what cannot be opened or read.
+    """
+    first = run_set(*_several(base))
+    second = first if new is None else run_set(*_several(new))
+    return Comparison(
+        first.where(**{**(where or {}), **(base_where or {})}),
+        second.where(**{**(where or {}), **(new_where or {})}),
+        per=per,
+        primary=primary,
+        victim=victim,
+        client=client,
+        server=server,
+    )
+
+
+def _several(sources: Any) -> tuple[Source, ...]:
+    return tuple(sources) if isinstance(sources, list | tuple) else (sources,)
+
+
+class Comparison:
+    """Two run sets: base and new; compare makes one.
+
+    Attributes
+    ----------
+    base, new : RunSet
+        The two sides.
+    per, primary : str or None
+        As compare took them.
+    victim, client, server : int or str or None
+        Likewise.
+    """
+
+    def __init__(
+        self,
+        base: RunSet,
+        new: RunSet,
+        per: str | None = None,
+        primary: str | None = None,
+        victim: "Task | None" = None,
+        client: "Task | None" = None,
+        server: "Task | None" = None,
+    ) -> None:
+        self.base, self.new = base, new
+        self.per, self.primary = per, primary
+        self.victim, self.client, self.server = victim, client, server
+        for side, runs in self.sides.items():
+            _require_one_condition(side, runs)
+        if {run.name for run in base} & {run.name for run in new}:
+            raise ArgumentError(
+                "both sides have the same runs: name another for one of them, or tell them apart "
+                "by a label (base_where, new_where)"
+            )
+
+    @property
+    def sides(self) -> dict[str, RunSet]:
+        """Both, by "base" and "new"."""
+        return {"base": self.base, "new": self.new}
+
+    @cached_property
+    def differs(self) -> dict[str, tuple[str, str]]:
+        """The labels whose values differ between the sides: (base's, new's); "" where absent."""
+        found = {}
+        for name in {**self.base.labels, **self.new.labels}:
+            values = tuple(side.labels.get(name, ("",))[0] for side in self.sides.values())
+            if values[0] != values[1]:
+                found[name] = (values[0], values[1])
+        return found
+
+    def named(self, side: str) -> str:
+        """What a reader calls a side: the labels that differ, else its recordings.
+
+        Parameters
+        ----------
+        side : str
+            "base" or "new".
+
+        Returns
+        -------
+        str
+            As "data path xdp".
+        """
+        if self.differs:
+            at = list(self.sides).index(side)
+            return ", ".join(
+                f"{name.replace('_', ' ')} {values[at] or 'unknown'}"
+                for name, values in self.differs.items()
+            )
+        names = [run.name for run in self.sides[side]]
+        return names[0] if len(names) == 1 else f"{names[0]} and {plural(len(names) - 1, 'more')}"
+
+    @property
+    def path(self) -> str:
+        """Both sides, for a sentence."""
+        return f"{self.named('base')} against {self.named('new')}"
+
+    @property
+    def recording_to_name(self) -> str:
+        """What to name instead, for what takes a recording and no comparison."""
+        recorded = [run.name for side in self.sides.values() for run in side.recorded]
+        return f"open one of its runs, as {recorded[0]}" if recorded else "no run was recorded"
+
+    @cached_property
+    def ask(self) -> "ComparisonAsk":
+        """Its questions: ``comparison.ask.TOPIC.QUESTION()``; by itself, a table of them."""
+        from ..questions.ask import Ask
+
+        return Ask(self)  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            f"{side}: {plural(len(runs), 'run')}, {self.named(side)}"
+            for side, runs in self.sides.items()
+        )
+
+
+def _require_one_condition(side: str, runs: RunSet) -> None:
+    mixed = {name: values for name, values in runs.labels.items() if len(values) > 1}
+    if mixed:
+        name, values = next(iter(mixed.items()))
+        listed = ", ".join([*values[:4], "..."] if len(values) > 4 else values)
+        more = f", and {', '.join(list(mixed)[1:])} differ too" if len(mixed) > 1 else ""
+        raise ArgumentError(
+            f"the runs of {side} are not alike: {name} is {listed}{more}; choose, as with "
+            f"--where {name}={values[0]}"
+        )

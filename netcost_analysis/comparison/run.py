@@ -1,0 +1,69 @@
+"""One run: a recording, or what was measured without one, with the labels it is told apart by."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+    from ..timeline.timeline import Timeline
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run, of which a run set is made.
+
+    Attributes
+    ----------
+    name : str
+        The path of its recording, or the step of its experiment.
+    labels : dict of str to str
+        What it was run with: kernel, data_path, offered_pps, repeat, ...
+    figures : dict of str to float
+        What was measured beside a recording, or instead of one: the numbers of its step.
+    openers : tuple of callable
+        Each opens one file of its recording; several of a rotated recording, none of a run that
+        was not recorded.
+    place : (str, int) or None
+        When its experiment began, as that says, and its row in the table of steps: runs in the
+        order in which they were made. None where no table has it.
+    reader : callable or None
+        Reads a file of its step by name, as Bundle.text; None where it has no folder of its own.
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    figures: Mapping[str, float] = field(default_factory=dict)
+    openers: "tuple[Callable[[], Capture], ...]" = ()
+    place: tuple[str, int] | None = None
+    reader: Callable[[str], str | None] | None = None
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether there is a recording of it."""
+        return bool(self.openers)
+
+    @cached_property
+    def captures(self) -> "tuple[Capture, ...]":
+        """Its recording, opened: several where that was rotated."""
+        return tuple(opener() for opener in self.openers)
+
+    def timelines(self) -> "list[Timeline]":
+        """The timeline of each file: of all CPUs, where a victim ran while it ran.
+
+        Returns
+        -------
+        list of Timeline
+            Made anew each time, so that nobody keeps the tables of many runs.
+        """
+        return [_while_loaded(capture) for capture in self.captures]
+
+
+def _while_loaded(capture: "Capture") -> "Timeline":
+    victim = capture.bundle.victim if capture.bundle else None
+    if victim is None or victim.start_ns is None or victim.end_ns is None:
+        return capture.timeline()
+    start_s, end_s = ((at - capture.start_ns) / 1e9 for at in (victim.start_ns, victim.end_ns))
+    start_s, end_s = max(start_s, 0.0), min(end_s, (capture.info["duration_ns"] or 0) / 1e9)
+    return capture.timeline(start_s, end_s) if start_s < end_s else capture.timeline()

@@ -1,0 +1,316 @@
+"""A run set: runs that are compared as one side, gathered from paths, an experiment or a table."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union
+
+from .._native import CaptureError
+from ..capture.bundle import is_bundle
+from ..capture.capture import Capture, open_capture
+from ..capture.experiment import Experiment, is_experiment, open_experiment
+from ..capture.given import Beside
+from ..errors import AbsentError, ArgumentError, no_such
+from .run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Source = Union[str, Path, Capture, Experiment, Run, "RunSet"]
+# Columns of a table of steps that say under what a run was made; other numbers were measured.
+CONDITIONS = (
+    *("kernel", "nic", "data_path", "path", "steering", "destinations", "flows", "victim"),
+    *("offered_pps", "pps", "burst", "io_bytes", "transmit_cpu", "receive_cpu"),
+    *("network", "protocol", "skb_defer_max", "rps", "cpus", "load", "tracing"),
+)
+# Of a label, what only counts runs made alike.
+REPEATS = ("repeat", "step")
+_NAMES = ("bundle", "folder", "started", "status", "completeness")
+# What `perf record --switch-output` and --timestamp-filename append to a file's name.
+_ROTATED = re.compile(r"\.\d{16}$")
+
+
+class RunSet:
+    """Runs that are one side of a comparison; run_set and compare make them.
+
+    Attributes
+    ----------
+    runs : tuple of Run
+        In the order in which they were named or made.
+    """
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self.runs = tuple(runs)
+        if not self.runs:
+            raise ArgumentError("a run set needs one run at least")
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    @property
+    def recorded(self) -> tuple[Run, ...]:
+        """Those of which there is a recording."""
+        return tuple(run for run in self.runs if run.is_recorded)
+
+    @property
+    def measured(self) -> tuple[Run, ...]:
+        """Those of which figures were measured: without a recording where there are any such."""
+        measured = tuple(run for run in self.runs if run.figures)
+        # Recording slows what is recorded.
+        return tuple(run for run in measured if not run.is_recorded) or measured
+
+    @cached_property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The values of each label that its runs have, most runs first; not those of repeats."""
+        found: dict[str, dict[str, int]] = {}
+        for run in self.runs:
+            for name, value in run.labels.items():
+                if name not in REPEATS:
+                    values = found.setdefault(name, {})
+                    values[value] = values.get(value, 0) + 1
+        return {
+            name: tuple(sorted(values, key=lambda one: -values[one]))
+            for name, values in found.items()
+        }
+
+    def where(self, **labels: object) -> "RunSet":
+        """Those of its runs that have these labels.
+
+        Parameters
+        ----------
+        **labels : object
+            By name the value that a run must have; of several in a tuple or list one of them.
+
+        Returns
+        -------
+        RunSet
+            The runs that fit.
+
+        Raises
+        ------
+        AbsentError
+            For a label or a value that no run has, or where no run has all of them.
+        """
+        left = self.runs
+        for name, wanted in labels.items():
+            values = wanted if isinstance(wanted, tuple | list | set) else (wanted,)
+            texts = [label(one) for one in values]
+            known = sorted({one.labels[name] for one in self.runs if name in one.labels})
+            if not known:
+                every = sorted({key for run in self.runs for key in run.labels})
+                raise AbsentError(no_such("label", name, every))
+            for text in texts:
+                if text not in known:
+                    raise AbsentError(no_such(name, text, known))
+            left = tuple(run for run in left if run.labels.get(name) in texts)
+        if not left:
+            said = ", ".join(f"{name}={label(value)}" for name, value in labels.items())
+            raise AbsentError(f"no run has {said} all at once")
+        return RunSet(left)
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """A row per run: run, is_recorded, then its labels and its figures, null where it has none.
+
+        Labels are text, figures float64.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {"run": run.name, "is_recorded": run.is_recorded, **run.labels, **run.figures}
+                for run in self.runs
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return f"{len(self)} runs\n{self.table.to_string(index=False, na_rep='')}"
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_html(index=False, na_rep="", escape=True))
+
+
+def run_set(*sources: Source, labels: Mapping[str, object] | None = None) -> RunSet:
+    """Runs to compare as one side.
+
+    Parameters
+    ----------
+    *sources : str, Path, Capture, Experiment, Run or RunSet
+        Recordings, experiments, folders of recordings, or tables of runs (.tsv or .csv: a column
+        path, from the table's folder, and a column for each label or figure; victim_output,
+        baseline_output, kernel_config, before, after, victim_cpu and tsc_hz give a bare trace what
+        open_capture takes beside it). Files of one rotated recording (perf.data.2026...) are one
+        run.
+    labels : dict, optional
+        Labels that all of them get, beside their own or instead.
+
+    Returns
+    -------
+    RunSet
+        Their runs.
+
+    Raises
+    ------
+    ArgumentError
+        For a folder or a table without a recording.
+    CaptureError
+        For what cannot be opened.
+    OSError
+        For what cannot be read.
+    """
+    more = {name: label(value) for name, value in (labels or {}).items()}
+    found = [run for source in sources for run in _runs_of(source)]
+    if more:
+        found = [replace(run, labels={**run.labels, **more}) for run in found]
+    return RunSet(found)
+
+
+def label(value: object) -> str:
+    """A label's value as text: of a whole number without a point."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _runs_of(source: Source) -> list[Run]:
+    if isinstance(source, RunSet):
+        return list(source.runs)
+    if isinstance(source, Run):
+        return [source]
+    if isinstance(source, Capture):
+        return [_recorded(source.path, (lambda: source,))]
+    if isinstance(source, Experiment):
+        return _of_steps(source)
+    path = Path(source)
+    if is_experiment(path):
+        return _of_steps(open_experiment(path))
+    if path.suffix in (".tsv", ".csv"):
+        return _of_table(path)
+    if path.is_dir() and not is_bundle(path):
+        inside = _recordings_in(path)
+        if inside:
+            return [run for files in inside for run in _of_files(files)]
+    return _of_files([path])
+
+
+def _recordings_in(folder: Path) -> list[list[Path]]:
+    # Bundles, packed bundles and bare recordings, a rotated one's files together.
+    groups: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        bare = path.is_file() and (
+            path.suffix in (".data", ".dat", ".txt") or _ROTATED.search(path.name) is not None
+        )
+        packed = path.name.endswith((".netcost.tar.zst", ".netcost.tar.gz"))
+        if bare or packed or (path.is_dir() and is_bundle(path)):
+            groups.setdefault(_ROTATED.sub("", path.name), []).append(path)
+    return list(groups.values())
+
+
+def _of_files(paths: Sequence[Path]) -> list[Run]:
+    openers = tuple(partial(open_capture, path) for path in paths)
+    name = str(paths[0]) if len(paths) == 1 else _ROTATED.sub("", str(paths[0]))
+    return [_recorded(name, openers)]
+
+
+def _recorded(
+    name: str,
+    openers: tuple[Callable[[], Capture], ...],
+    labels: Mapping[str, str] | None = None,
+    figures: Mapping[str, float] | None = None,
+) -> Run:
+    # Its own labels, and those that its recording knows.
+    known = _known_of(openers[0]())
+    return Run(name, {**known, **(labels or {})}, dict(figures or {}), openers)
+
+
+def _known_of(capture: Capture) -> dict[str, str]:
+    manifest = capture.bundle.manifest if capture.bundle else None
+    kernel = capture.header.get("os_release") or (manifest and manifest.host.kernel)
+    return {"kernel": str(kernel)} if kernel else {}
+
+
+def _of_steps(experiment: Experiment) -> list[Run]:
+    # A run per step; where a condition of repeats without a trace was recorded, one more for it.
+    steps = experiment.steps
+    if not {"bundle", "folder"} & set(steps.columns):
+        raise ArgumentError(f"{experiment.path} has no runs: its table names no bundle or folder")
+    runs: list[Run] = []
+    conditions: dict[str, dict[str, str]] = {}
+    for at, row in enumerate(steps.to_dict("records")):
+        labels, figures = _told_apart(row)
+        name, untraced = experiment.names(row)
+        place = (experiment.experiment.started or "", at)
+        if untraced:
+            reader = partial(_file_of, experiment, untraced)
+            path = f"{experiment.path.name}/{untraced}"
+            runs.append(Run(path, labels, figures, place=place, reader=reader))
+            conditions.setdefault(
+                name, {key: text for key, text in labels.items() if key not in REPEATS}
+            )
+        elif experiment.has(name):
+            opener = partial(experiment.capture, name)
+            called = f"{experiment.path.name}/{name}"
+            try:
+                run = _recorded(called, (opener,), labels, figures)
+            except CaptureError:
+                # Its trace was left out, or cannot be read; what was measured beside it stays.
+                run = Run(called, labels, figures)
+            runs.append(replace(run, place=place))
+    for name, labels in conditions.items():
+        if experiment.has(name):
+            opener = partial(experiment.capture, name)
+            runs.append(_recorded(f"{experiment.path.name}/{name}", (opener,), labels))
+    if not runs:
+        raise ArgumentError(f"{experiment.path} has no recording of any of its steps")
+    return runs
+
+
+def _file_of(experiment: Experiment, folder: str, name: str) -> str | None:
+    return experiment.text(f"{folder}/{name}")
+
+
+def _of_table(path: Path) -> list[Run]:
+    import pandas as pd
+
+    table = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",")
+    if "path" not in table:
+        raise ArgumentError(f"{path} names no runs: it has no column path")
+    runs = []
+    for row in table.to_dict("records"):
+        own = {key: row[key] for key in row if key != "path" and key not in Beside._fields}
+        labels, figures = _told_apart(own)
+        opener = partial(open_capture, path.parent / str(row["path"]), **_beside(row, path.parent))
+        runs.append(_recorded(str(row["path"]), (opener,), labels, figures))
+    return runs
+
+
+def _beside(row: Mapping[Any, Any], folder: Path) -> dict[str, Any]:
+    # What a row gives beside its recording: the parameters of open_capture, files from the folder.
+    given: dict[str, Any] = {}
+    for name in Beside._fields:
+        value = row.get(name)
+        if value is None or value != value:
+            continue
+        number = {"victim_cpu": int, "tsc_hz": float}.get(name)
+        given[name] = number(value) if number else folder / str(value)
+    return given
+
+
+def _told_apart(row: Mapping[Any, Any]) -> tuple[dict[str, str], dict[str, float]]:
+    # The labels and the figures of a row: conditions and texts, and the other numbers.
+    labels: dict[str, str] = {}
+    figures: dict[str, float] = {}
+    for key, value in row.items():
+        name = str(key)
+        if value != value or name in _NAMES:
+            continue
+        if name in (*CONDITIONS, *REPEATS) or not isinstance(value, int | float):
+            labels[name] = label(value)
+        else:
+            figures[name] = float(value)
+    return labels, figures

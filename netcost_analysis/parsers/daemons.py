@@ -1,0 +1,96 @@
+"""What daemons took while a recording ran: CPU time and memory, by name."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .._native import CaptureError
+from .counters import readings
+from .pidstat import parse_pidstat
+from .proc_text import parse_task_stat
+
+if TYPE_CHECKING:
+    from ..capture.bundle import Bundle
+
+# USER_HZ, in which /proc counts CPU time on every architecture of ours.
+_TICK_S = 0.01
+# Those of Open vSwitch are part of a data path's price, whether they were asked for or not.
+_OF_DATA_PATHS = ("ovs-vswitchd", "ovsdb-server")
+_COLUMNS = {"comm": "str", "cpu_share": "float64", "rss_bytes": "float64"}
+
+
+def daemons(bundle: "Bundle") -> pd.DataFrame:
+    """What the daemons of a bundle took.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        Recorded with ``--daemon NAME``, or beside pidstat, which knows those of Open vSwitch.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per name: comm, cpu_share (CPU time over the time that passed; 1 is one CPU),
+        rss_bytes (resident memory, at most). Empty where none was recorded.
+
+    Raises
+    ------
+    CaptureError
+        For a file outside the bundle.
+
+    Notes
+    -----
+    Source: /proc/PID/stat and status between the first and the last reading; of pidstat the mean of
+    its intervals.
+    """
+    sampled = _sampled(bundle)
+    listed = _listed(bundle)
+    found = [*sampled, *(row for row in listed if row[0] not in {one[0] for one in sampled})]
+    return pd.DataFrame(sorted(found), columns=list(_COLUMNS)).astype(_COLUMNS)
+
+
+def _sampled(bundle: "Bundle") -> list[tuple[str, float, float]]:
+    seen: dict[int, list[tuple[int, int]]] = {}
+    names: dict[int, str] = {}
+    memory: dict[int, float] = {}
+    for begin_ns, end_ns, text in readings(bundle, "daemons"):
+        for line in text.splitlines():
+            pid, _, rest = line.partition(" ")
+            kind, _, said = rest.partition(" ")
+            if kind == "stat":
+                with suppress(CaptureError):
+                    stat = parse_task_stat(said)
+                    names[stat.pid] = stat.comm
+                    ticks = stat.user_ticks + stat.system_ticks
+                    seen.setdefault(stat.pid, []).append(((begin_ns + end_ns) // 2, ticks))
+            words = said.split()
+            if kind == "status" and words[:1] == ["VmRSS:"] and pid.isdigit() and len(words) > 1:
+                kib = float(words[1]) if words[1].isdigit() else 0.0
+                memory[int(pid)] = max(memory.get(int(pid), 0.0), 1024 * kib)
+    found: dict[str, tuple[float, float]] = {}
+    for task, points in seen.items():
+        (first_ns, first), (last_ns, last) = points[0], points[-1]
+        passed_s = (last_ns - first_ns) / 1e9
+        used = (last - first) * _TICK_S / passed_s if passed_s > 0 else float("nan")
+        share, rss = found.get(names[task], (0.0, 0.0))
+        found[names[task]] = share + used, rss + memory.get(task, 0.0)
+    return [(name, *of) for name, of in found.items()]
+
+
+def _listed(bundle: "Bundle") -> list[tuple[str, float, float]]:
+    pidstat = {one.name: one for one in bundle.manifest.companions}.get("pidstat")
+    text = bundle.text(pidstat.output) if pidstat and pidstat.output else None
+    rows = parse_pidstat(text or "")
+    if "cpu_share" not in rows:
+        return []
+    rows = rows[rows["comm"].isin(_OF_DATA_PATHS)].assign(
+        rss=rows["rss_kib"] if "rss_kib" in rows else float("nan")
+    )
+    # Of each process first: several of one name add up.
+    each = rows.groupby(["comm", "pid"]).agg({"cpu_share": "mean", "rss": "max"})
+    totals = each.groupby("comm").sum(min_count=1)
+    return [
+        (str(name), float(row["cpu_share"]), 1024 * float(row["rss"]))
+        for name, row in totals.iterrows()
+    ]

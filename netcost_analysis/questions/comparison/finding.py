@@ -1,0 +1,30 @@
+# What a rule of comparability finds, and its sentence.
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...display.templates import as_text, render
+
+# The gravest first: no verdict at all, one that may be wrong, worth knowing.
+SEVERITIES = ("refused", "warning", "note")
+_SENTENCES = Path(__file__).with_name("comparability_why.md")
+
+
+class Finding(NamedTuple):
+    # side: "base", "new", or "" for both; of_run: the name of one run, or "". found, limit: the
+    # figure that the rule rests on, and the one from which on it fires; NaN where it has none.
+    # figures: what the sentence says, by the names that comparability_why.md has for them.
+    code: str
+    severity: str
+    side: str = ""
+    of_run: str = ""
+    found: float = float("nan")
+    limit: float = float("nan")
+    figures: Mapping[str, Any] = {}
+
+    @property
+    def why(self) -> str:
+        # A sentence without its full stop, as plain text.
+        known = {**self._asdict(), **self.figures}
+        return as_text(render(_SENTENCES, known)).strip()

@@ -1,0 +1,108 @@
+# Which runs a comparison is of.
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.capture import Capture
+from ...capture.manifest import Load, Manifest
+from ...capture.recorder import recorder
+from ...comparison.comparison import Comparison
+from ..completeness.provenance import checksum
+from ..question import question
+
+if TYPE_CHECKING:
+    from ..answer import Answer
+
+_COLUMNS = (
+    *("side", "of_run", "is_recorded", "path", "sha256", "kernel", "cpu_model", "recorder"),
+    *("record_command", "load", "duration_ns", "event_count", "lost_events", "recorded_share"),
+)
+
+
+@question(
+    topic="comparison",
+    main_columns=("side", "of_run", "sha256", "kernel", "recorder", "duration_ns"),
+    rows=24,
+)
+def runs_compared(comparison: Comparison) -> pd.DataFrame:
+    """Which runs are compared: each with its recording's checksum, host, command and coverage.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Two run sets.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per run, and of a rotated recording one per file: side ("base" or "new"), of_run,
+        is_recorded, path, sha256, kernel, cpu_model, recorder, record_command, load, duration_ns,
+        event_count, lost_events, recorded_share (of the whole recording); null what is not known,
+        as all of a run that was not recorded.
+
+    Raises
+    ------
+    CaptureError, OSError
+        For a recording that cannot be read.
+
+    Notes
+    -----
+    Source: provenance's checksum, Capture.info, the bundles' manifests.
+    """
+    rows: list[dict[str, Any]] = []
+    for side, runs in comparison.sides.items():
+        for run in runs:
+            named = {"side": side, "of_run": run.name, "is_recorded": run.is_recorded}
+            known = [_recording(capture) for capture in run.captures]
+            kernel = run.labels.get("kernel")
+            rows += [{**named, "kernel": kernel, **one} for one in known or [{}]]
+    return pd.DataFrame(rows, columns=list(_COLUMNS)).astype(object)
+
+
+def _recording(capture: Capture) -> dict[str, Any]:
+    manifest = capture.bundle.manifest if capture.bundle else Manifest()
+    found = {
+        "path": capture.path,
+        "sha256": checksum(capture),
+        "cpu_model": manifest.host.cpu_model,
+        "load": (manifest.load or Load()).command,
+        "record_command": manifest.record_command or " ".join(capture.header["cmdline"] or ()),
+    }
+    kernel = capture.header.get("os_release") or manifest.host.kernel
+    found |= {"kernel": str(kernel)} if kernel else {}
+    try:
+        info = capture.info
+    except CaptureError:
+        return found
+    return found | {
+        "recorder": recorder(info),
+        "duration_ns": info["duration_ns"],
+        "event_count": capture.event_count,
+        "lost_events": info["lost_events"],
+        "recorded_share": info["recorded"],
+    }
+
+
+@runs_compared.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # sides: of each its side, how many runs and recorded ones, kernels and processors.
+    found = []
+    for side, rows in answer.frame.groupby("side", sort=False):
+        runs = rows.drop_duplicates("of_run")
+        found.append(
+            {
+                "side": side,
+                "runs": len(runs),
+                "recorded": int(runs["is_recorded"].sum()),
+                "kernels": list(rows["kernel"].dropna().unique()),
+                "models": list(rows["cpu_model"].dropna().unique()),
+            }
+        )
+    return {"sides": found}
+
+
+@runs_compared.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    return {"sides": answer.parts["sides"]}

@@ -1,0 +1,24 @@
+# What of the network's softirqs a recording lacks: where it is much, no cost of a packet is known.
+
+from typing import TYPE_CHECKING
+
+from .completeness import completeness
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+
+# Of the softirqs that the kernel counted: with more of them missing nothing is computed of a
+# packet's cost.
+MOST_MISSING = 0.05
+_NETWORK = ("NET_TX", "NET_RX")
+
+
+def network_missing(capture: "Capture", cpu: int | None = None) -> float:
+    # The share that is proved missing, of a CPU or of all; 0 where nothing was counted.
+    rows = [
+        row
+        for row in completeness(capture).listed
+        if row.what == "softirq" and row.counter in _NETWORK and cpu in (None, row.cpu)
+    ]
+    counted = sum(row.counted for row in rows)
+    return sum(row.missing_least for row in rows) / counted if counted else 0.0

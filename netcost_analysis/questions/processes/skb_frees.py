@@ -1,0 +1,134 @@
+# Where the data of packets is freed: by which task, on which CPU, in a system call or in a softirq.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.capture import Capture
+from ...display.tables import listed
+from ...parsers.kallsyms import parse_kallsyms
+from ...timeline.timeline import Timeline
+from ..inputs import in_window
+from ..question import question
+from .endpoints import endpoints
+from .recorded import in_columns
+
+if TYPE_CHECKING:
+    from ..answer import Answer
+
+# What frees a packet's data: its large ones by kfree, its small ones into a cache of their own.
+_FUNCTIONS = r"(?:skb_release_data|skb_free_head|skb_kfree_head)(?:\.[^+]*)?"
+EVENTS = ("kmem:kfree", "kmem:kmem_cache_free")
+_TEXT = ("t", "T")
+
+
+@question(
+    needs=(EVENTS,),
+    main_columns=("side", "comm", "context", "cpu", "frees", "frees_share"),
+)
+def skb_frees(timeline: Timeline) -> pd.DataFrame:
+    """By which task, on which CPU and in which context the data of packets was freed.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        What is asked.
+
+    Returns
+    -------
+    DataFrame
+        A row per side, tid, comm, context and cpu, falling by frees. side: client or server, where
+        two tasks were seen to talk, else other. context: "hardirq" or "softirq", on top of the
+        task; "task" for its own system calls; NA where no flags were recorded. frees, frees_share
+        (of all rows).
+
+    Raises
+    ------
+    MissingEventsError
+        Without kmem:kfree and kmem:kmem_cache_free.
+    CaptureError
+        Where nothing says at which addresses the kernel's functions are.
+
+    Notes
+    -----
+    Source: kmem:kfree and kmem:kmem_cache_free whose call site is in skb_release_data,
+    skb_free_head or skb_kfree_head, by the symbols in the trace or in before/settings/symbols. Data
+    that is a page of a driver's or of a file is given back to it, and not counted.
+    """
+    frees = freed(timeline)
+    pair = dict(zip(endpoints(timeline), ("client", "server"), strict=False))
+    frees.insert(0, "side", frees["tid"].map(pair).astype(object).fillna("other"))
+    keys = ["side", "tid", "comm", "context", "cpu"]
+    frame = frees.groupby(keys, dropna=False).size().rename("frees").reset_index()
+    frame["frees_share"] = frame["frees"] / (frame["frees"].sum() or np.nan)
+    return frame.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
+
+
+def freed(timeline: Timeline) -> pd.DataFrame:
+    # A row each time that a packet's data was freed: time_ns, tid, comm, cpu, context. Raises as
+    # skb_frees() does.
+    counts = timeline.capture.info["events"]
+    parts = [_freed(timeline, event) for event in EVENTS if counts.get(event)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _freed(timeline: Timeline, event: str) -> pd.DataFrame:
+    events = timeline.capture.events(event)
+    events = events[_is_packets(timeline.capture, events["call_site"])]
+    frame = in_columns(events, "common_pid")
+    frame = frame[in_window(frame["time_ns"], timeline)]
+    if timeline.cpus is not None:
+        frame = frame[frame["cpu"].isin(timeline.cpus)]
+    context = pd.Series("task", index=frame.index, dtype="str").where(frame["in_softirq"].notna())
+    context = context.mask(frame["in_softirq"].fillna(False).astype(bool), "softirq")
+    context = context.mask(frame["in_hardirq"].fillna(False).astype(bool), "hardirq")
+    return frame[["time_ns", "tid", "comm", "cpu"]].assign(context=context)
+
+
+def _is_packets(
+    capture: Capture, call_site: "pd.Series[Any]"
+) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    # Which calls came from a function that frees a packet's data. Texts have its name.
+    if not pd.api.types.is_numeric_dtype(call_site):
+        return call_site.astype(str).str.fullmatch(rf"{_FUNCTIONS}\+.*").to_numpy(dtype=bool)
+    site = call_site.astype("uint64").to_numpy()
+    inside = np.zeros(len(site), dtype=bool)
+    for start, end in _ranges(capture):
+        inside |= (site >= np.uint64(start)) & (site < np.uint64(end))
+    return inside
+
+
+def _ranges(capture: Capture) -> list[tuple[int, int]]:
+    # The first address of each function, and the first behind it.
+    kept = capture.bundle.text("before/settings/symbols") if capture.bundle else None
+    symbols = capture.kallsyms() if kept is None else parse_kallsyms(kept)
+    if symbols is not None:
+        code = symbols[symbols["type"].isin(_TEXT)].sort_values("address", kind="stable")
+        address = code["address"].to_numpy()
+        ours = code["name"].str.fullmatch(_FUNCTIONS) & ~code["name"].str.contains(
+            ".cold", regex=False
+        )
+        places = np.flatnonzero(ours.to_numpy(dtype=bool))
+        found = [(int(address[i]), int(address[i + 1])) for i in places if i + 1 < len(code)]
+        if any(start for start, _ in found):
+            return found
+    raise CaptureError(
+        "at which addresses the kernel frees packets is not recorded: netcost-record --profile "
+        "frees keeps it, where /proc/kallsyms shows addresses"
+    )
+
+
+@skb_frees.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    frame = answer.frame
+    by = frame.groupby(["side", "context"], dropna=False, sort=False)["frees"].sum().reset_index()
+    by["frees_share"] = by["frees"] / (by["frees"].sum() or np.nan)
+    order = by.sort_values("frees", ascending=False, kind="stable", ignore_index=True)
+    return {"by_side": order}
+
+
+@skb_frees.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    return {"sides": listed(answer.parts["by_side"])}

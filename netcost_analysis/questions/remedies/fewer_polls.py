@@ -1,0 +1,52 @@
+# What full batches would save of the polls on top of a victim.
+
+from math import ceil
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ...timeline.task import Task, rows_of
+from ...timeline.timeline import Timeline
+from ..batches.common import plain
+from ..batches.poll_costs import around_ns, costs_from, gathered
+from ..inputs import rows
+from .robbed import STOLEN
+
+
+class Saved(NamedTuple):
+    # least_ns, most_ns: by the ends of the line's interval. Of a device without a line that took
+    # more than is left unsaid, device and why, and no figures.
+    least_ns: int = 0
+    most_ns: int = 0
+    device: str | None = None
+    why: str | None = None
+
+
+def saved(timeline: Timeline, victim: Task, unsaid_ns: float) -> Saved:
+    # unsaid_ns: what a device without a line took below this counts in full.
+    polls = plain(rows(timeline, "polls")[0])
+    own = rows_of(polls, victim)
+    own = own[own["cost_class"].isin(STOLEN)]
+    if not len(own):
+        return Saved()
+    costs = costs_from(gathered(timeline)).set_index("device")
+    return of_polls(own.fillna({"device": "(no_device)"}), costs, unsaid_ns)
+
+
+def of_polls(polls: pd.DataFrame, costs: pd.DataFrame, unsaid_ns: float) -> Saved:
+    # polls: device, work, budget, self_ns. costs: of poll_costs(), by device.
+    least = most = 0.0
+    for device, of in polls.groupby("device", sort=True):
+        cost: Any = costs.loc[device]
+        around, count = around_ns(cost), len(of)
+        took = float(of["self_ns"].sum()) + count * around
+        if not (pd.isna(cost["refused"]) and pd.isna(cost["doubt"])):
+            if took >= unsaid_ns:
+                return Saved(device=str(device), why=str(cost["why"]))
+            most += took
+            continue
+        fewer = count - max(ceil(int(of["work"].sum()) / int(of["budget"].max())), 1)
+        low, high = (max(float(cost[f"fixed_{end}_ns"]), 0.0) for end in ("low", "high"))
+        least += min(fewer * (low + around), took)
+        most += min(fewer * (high + around), took)
+    return Saved(int(least), int(most))

@@ -1,0 +1,24 @@
+"""Sweeps: what each data path costs at each rate of packets, which is cheaper, where it ends.
+
+A row for each condition (by_rate), the table of document 002 (cpu_by_rate), whose packets cost less
+(cheaper_path), what a second destination adds (destinations), what ended a curve and what its costs
+say of its end (saturation), and how a sweep was made (made_by).
+"""
+
+from .by_rate import ByRate, by_rate
+from .cheaper_path import cheaper_path
+from .cpu_by_rate import cpu_by_rate
+from .destinations import destinations
+from .made_by import MadeBy, made_by
+from .saturation import saturation
+
+__all__ = [
+    "ByRate",
+    "MadeBy",
+    "by_rate",
+    "cheaper_path",
+    "cpu_by_rate",
+    "destinations",
+    "made_by",
+    "saturation",
+]

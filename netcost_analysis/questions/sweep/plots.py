@@ -1,0 +1,131 @@
+# The pictures of a sweep: a colour for each data path, dashed for a second destination, hollow
+# without a victim, over packets a second to a logarithmic x.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...plots.marks import legend_above, short
+from ...plots.palette import FAINT, INK, OUTCOME, path_colors
+from ..batches.plots import LONGEST_CURVE, plain_log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .by_rate import ByRate
+
+# What stands for no victim in a table of steps.
+_ALONE = "none"
+# Figures as a reader has them: the factor, and what the axis says.
+_AXES = {
+    "network_share": (100.0, "network share of the CPU, %"),
+    "network_ns_per_packet": (1e-3, "CPU time of a packet, µs"),
+    "batch_mean": (1.0, "packets per poll (log scale)"),
+    "victim_share": (100.0, "the victim's share of the CPU, %"),
+    "soft_share": (100.0, "%soft of mpstat"),
+    "dropped_share": (100.0, "dropped, % of packets sent"),
+}
+_OF_ALL = ("network_share", "victim_share", "soft_share")
+
+
+def by_metric(ax: "Axes", found: "ByRate", metric: str) -> None:
+    """Draw a figure of every curve over its packet rate, with intervals where there are any."""
+    factor, label = _AXES[metric]
+    for curve, look in _curves(found.by_rate, found.by_rate["rate_per_s"].notna()):
+        rate = curve["rate_per_s"] / 1e3
+        ax.plot(rate, factor * curve[metric], **look)
+        ends = found.intervals[
+            (found.intervals["metric"] == metric)
+            & found.intervals["step"].isin(set(curve["step"]))
+            & found.intervals["measured_low"].notna()
+        ].set_index("step")
+        known = curve[curve["step"].isin(set(ends.index))]
+        low, high = (
+            factor * ends.loc[known["step"], f"measured_{side}"].to_numpy()
+            for side in ("low", "high")
+        )
+        ax.vlines(known["rate_per_s"] / 1e3, low, high, color=look["color"], linewidth=1.2)
+    _rates(ax, "thousand packets per second (log scale)")
+    ax.set_ylabel(label)
+    if metric == "batch_mean":
+        ax.set_yscale("log", base=2)
+        most = float(found.by_rate[metric].max())
+        marks = 2 ** np.arange(0, 1 + np.ceil(np.log2(max(most, 2))))
+        ax.set_yticks(marks, [f"{mark:g}" for mark in marks])
+    elif metric in _OF_ALL:
+        ax.set_ylim(0, 100)
+    else:
+        ax.set_ylim(bottom=0)
+
+
+def reached(ax: "Axes", found: "ByRate") -> None:
+    """Draw what arrived over what was sent, both to a logarithmic scale, and where all arrives."""
+    known = found.by_rate["reached_pps"].notna() & found.by_rate["sent_pps"].gt(0)
+    for curve, look in _curves(found.by_rate, known):
+        ax.plot(curve["sent_pps"] / 1e3, curve["reached_pps"] / 1e3, **look)
+    ends = found.by_rate.loc[known, "sent_pps"] / 1e3
+    line = [ends.min(), ends.max()]
+    ax.plot(line, line, color=FAINT, linewidth=0.8, zorder=0, label="all that was sent")
+    ax.set_yscale("log")
+    plain_log(ax.yaxis)
+    ax.set_ylabel("thousand packets/s that arrived")
+    _rates(ax, "thousand packets/s that were sent (log scale)")
+
+
+def _curves(rows: pd.DataFrame, known: "pd.Series[bool]") -> list[tuple[pd.DataFrame, Any]]:
+    # Each curve's rows, and how it is drawn.
+    colors = path_colors([str(name) for name in rows["data_path"].dropna().unique()])
+    drawn = []
+    for name, curve in rows[known].groupby("curve", sort=False):
+        first = curve.iloc[0]
+        color = colors.get(str(first["data_path"]), INK)
+        alone = first["victim_kind"] == _ALONE
+        look = {
+            "color": color,
+            "linestyle": "--" if str(first["destinations"]) == "2" else "-",
+            "marker": {"rps": "s", "threaded": "^"}.get(str(first["steering"]), "o"),
+            "markerfacecolor": "white" if alone else color,
+            "markersize": 5,
+            "linewidth": 1.5,
+            "label": short(name, LONGEST_CURVE),
+        }
+        drawn.append((curve.sort_values("rate_per_s"), look))
+    return drawn
+
+
+def _rates(ax: "Axes", label: str) -> None:
+    ax.set_xscale("log")
+    plain_log(ax.xaxis)
+    ax.set_xlabel(label)
+    ax.grid(axis="y")
+    legend_above(ax, None, 4, handlelength=2.6)
+
+
+def differences(ax: "Axes", frame: pd.DataFrame) -> None:
+    """Draw each difference of a table of pairs with its interval, the first row on top."""
+    rows = frame.to_dict("records")[::-1]
+    relative = bool(frame["is_relative"].iloc[0])
+    unit = str(frame["per_unit"].iloc[0])
+    factor = 100.0 if relative or unit == "share" else 1.0
+    for place, row in enumerate(rows):
+        color = INK if row["differs"] == "yes" else OUTCOME[""]
+        low, high = factor * row["change_low"], factor * row["change_high"]
+        if low == low:
+            ax.plot([low, high], [place, place], color=color, linewidth=2, solid_capstyle="butt")
+        face = color if row["differs"] == "yes" else "white"
+        ax.plot(factor * row["change"], place, "o", color=color, markerfacecolor=face, markersize=5)
+    ax.axvline(0, color=INK, linewidth=0.8)
+    several = frame[["base_name", "new_name"]].drop_duplicates().shape[0] > 1
+    names = []
+    for row in rows:
+        pair = f", {row['new_name']} against {row['base_name']}" if several else ""
+        names.append(short(f"{row['alike']}, {row['offered']}/s{pair}", LONGEST_CURVE))
+    ax.set_yticks(range(len(rows)), names)
+    ax.set_ylim(-0.6, len(rows) - 0.4)
+    first = frame.iloc[0]
+    of = str(first["metric"]).replace("_", " ")
+    how = "%" if relative else "percentage points" if unit == "share" else unit
+    sides = "" if several else f" from {first['base_name']} to {first['new_name']}"
+    ax.set_xlabel(short(f"{of}: change{sides}, {how}", 110))
+    ax.grid(axis="x")

@@ -1,0 +1,69 @@
+# What a comparison is of, run by run, and the commands that recorded it.
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..display.templates import Markdown, escaped, one_line
+from ..questions.completeness.provenance import checksum
+from ..questions.completeness.words import quick_verdict
+from ..units import plural
+from .plain import shell
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+    from ..capture.experiment import Experiment
+    from ..comparison.comparison import Comparison
+    from ..comparison.run import Run
+
+
+def identities(comparison: "Comparison") -> str:
+    """Each side's runs, as Markdown: what is known of them, and their files' checksums."""
+    parts = []
+    for side, runs in comparison.sides.items():
+        parts.append(f"{side}, {escaped(comparison.named(side))}:")
+        parts.append("\n".join(f"- {line}" for line in _runs(list(runs))))
+    return "\n\n".join(parts)
+
+
+def _runs(runs: "list[Run]") -> Iterator[Markdown]:
+    for run in runs:
+        if run.is_recorded:
+            yield from _recording(run)
+    names = [run.name for run in runs if not run.is_recorded]
+    if names:
+        last = f" to {escaped(names[-1])}" if len(names) > 1 else ""
+        counted = plural(len(names), "run")
+        yield Markdown(f"{counted} without a recording: {escaped(names[0])}{last}")
+
+
+def _recording(run: "Run") -> Iterator[Markdown]:
+    # A line for each file.
+    for capture in run.captures:
+        name = run.name if len(run.captures) == 1 else capture.path
+        kernel = run.labels.get("kernel")
+        said = [
+            escaped(name),
+            *([f"kernel {escaped(kernel)}"] if kernel else []),
+            escaped(quick_verdict(capture) or "a bare recording, without counters beside it"),
+        ]
+        digest = checksum(capture)
+        yield Markdown("; ".join(said) + (f"; SHA-256 {digest}" if digest else ""))
+
+
+def recorders(comparison: "Comparison", experiments: "Sequence[Experiment]") -> list[str]:
+    """The commands that recorded its runs, of an experiment's runs the one of all."""
+    found = [one.experiment.command for one in experiments]
+    within = tuple(f"{one.path.name}/" for one in experiments)
+    for runs in comparison.sides.values():
+        for run in runs.recorded:
+            if not run.name.startswith(within):
+                found += map(recorder, run.captures)
+    return [one_line(one) for one in dict.fromkeys(found) if one]
+
+
+def recorder(capture: "Capture") -> str | None:
+    """The command that recorded it, where it says so."""
+    manifest = capture.bundle.manifest if capture.bundle else None
+    if manifest is not None and manifest.record_command:
+        return manifest.record_command
+    return shell(capture.info.get("cmdline") or ()) or None

@@ -1,0 +1,212 @@
+# A comparison's tables in the 72 columns that a mail has, laid out as kernel lists know them.
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..display.tables import Table
+from ..display.templates import as_text, one_line
+from ..display.wrapping import lines_of
+from ..questions.comparison.tables import branches, left_out
+from ..questions.comparison.words import chance, judged, moved, quantity, signed_duration
+from ..units import absent, duration, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH = 72
+_GAP = 2
+# What stands before a metric's name: base, change, new side.
+_FIGURE, _DEVIATION, _CHANGE = 9, 6, 9
+_METRIC = WIDTH - 2 * (_FIGURE + _DEVIATION) - _CHANGE - 2 - _GAP
+_TIME = 9
+_INTERVALS = "95 % intervals; p is corrected for being many, the primary's is not:"
+_BRANCH = WIDTH - 3 * _TIME - 2 - _GAP
+
+
+def cut(text: str, room: int) -> str:
+    """A name in so many characters: its middle goes, for names differ at their ends."""
+    text = one_line(text)
+    if len(text) <= room:
+        return text
+    kept = room - 2
+    head = kept // 2
+    return f"{text[:head]}..{text[len(text) - (kept - head) :]}"
+
+
+def told_apart(names: Iterable[str], room: int) -> dict[str, str]:
+    """Each name as cut makes it; of those that would be alike all but the first get a number."""
+    made: dict[str, str] = {}
+    for name in names:
+        short, number = cut(name, room), 1
+        while short in made.values():
+            number += 1
+            mark = f"~{number}"
+            short = cut(name, room - len(mark)) + mark
+        made[name] = short
+    return made
+
+
+def paragraphs(markdown: str) -> str:
+    """Markdown as text, each paragraph wrapped, without marks of emphasis."""
+    made = []
+    for block in as_text(markdown).split("\n\n"):
+        lines = []
+        for line in block.split("\n"):
+            hang = "  " if line.startswith("- ") else re.match(r" *", line)[0]  # type: ignore[index]
+            lines += wrapped(line, hang)
+        made.append("\n".join(lines))
+    return "\n\n".join(made)
+
+
+def wrapped(line: str, hang: str = "") -> list[str]:
+    """A line as lines; a word that is longer than one stays whole, for it is there to be copied."""
+    return lines_of(line, WIDTH, hang)
+
+
+def shell(words: Iterable[str]) -> str:
+    """Words as a shell takes them, on one line: what cannot be printed is spelled out."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    spelled = "".join(
+        one if one.isprintable() and one not in "\\'" else "".join(map(_octal, one.encode()))
+        for one in word
+    )
+    return f"$'{spelled}'"
+
+
+def _octal(byte: int) -> str:
+    return f"\\{byte:03o}"
+
+
+def continued(command: str) -> str:
+    """A command over several lines, broken where a shell allows it: outside quotes."""
+    lines, line = [], ""
+    for word in re.findall(r"(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|[^\s'\"\\]|['\"\\])+", command):
+        if line and len(line) + len(word) + 3 > WIDTH:
+            lines.append(f"{line} \\")
+            line = f"    {word}"
+        else:
+            line = f"{line} {word}" if line else word
+    return "\n".join([*lines, line])
+
+
+def parameters(labels: Mapping[str, str]) -> str:
+    """The labels that both sides share: a line of names, one of values, as lkp has them."""
+    if not labels:
+        return ""
+    lines: list[str] = []
+    for indent, parts, end in (("", labels, ":"), ("  ", labels.values(), "")):
+        text = "/".join(map(one_line, parts)) + end
+        # A line ends after a slash, as a path does.
+        pieces = re.findall(r"[^/]*/?", text)
+        line = indent
+        for piece in pieces:
+            if len(line) + len(piece) > WIDTH and line.strip():
+                lines.append(line)
+                line = indent + "  "
+            line += piece
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def changes_text(changes: "pd.DataFrame", spread: "pd.DataFrame") -> str:
+    """The rows of `changes` beside each other: base %stddev, change, new side %stddev."""
+    deviations = {
+        (row["metric"], row["side"]): row["deviation_share"] for row in spread.to_dict("records")
+    }
+    rows = changes.to_dict("records")
+    names = told_apart((row["metric"] for row in rows), _METRIC)
+    side = _FIGURE + _DEVIATION
+    lines = [
+        f"{'base':>{side}} {'':{_CHANGE}} {'new':>{side}}",
+        f"{'-' * side} {'-' * (_CHANGE + 1 + side)}",
+        f"{'%stddev':>{side}} {'change':>{_CHANGE}} {'%stddev':>{side}}",
+    ]
+    for row in rows:
+        figures = [
+            _beside(row[of], row["per_unit"], deviations.get((row["metric"], of)))
+            for of in ("base", "new")
+        ]
+        name = names[row["metric"]]
+        lines.append(
+            f"{figures[0]} {_points(judged(row)):>{_CHANGE}} {figures[1]}{'':{_GAP}}{name}"
+        )
+    return "\n".join(lines)
+
+
+def _beside(value: Any, per_unit: str, deviation: Any) -> str:
+    # What it is per is in the metric's name.
+    text = quantity(value, per_unit.partition("/")[0])
+    around = "" if absent(deviation) else f" ±{100 * deviation:>3.0f}%"
+    if len(around) > _DEVIATION:
+        around = " ±>999"
+    return f"{text:>{_FIGURE}}{around:{_DEVIATION}}"
+
+
+def _points(text: str) -> str:
+    return text.replace(" points", " pp").replace(",", "")
+
+
+def _short(value: Any, row: Mapping[Any, Any]) -> str:
+    return _points(moved(value, row["is_relative"], row["per_unit"]))
+
+
+def intervals_text(changes: "pd.DataFrame") -> str:
+    """The interval of each change, and its chance; without those of which there is none."""
+    rows = [row for row in changes.to_dict("records") if not absent(row["change_low"])]
+    if not rows:
+        return ""
+    names = told_apart((row["metric"] for row in rows), _METRIC)
+    lines = [_INTERVALS, f"{'low':>10} {'change':>10} {'high':>10} {'p':>7}"]
+    for row in rows:
+        ends = " ".join(
+            f"{_short(row[name], row):>10}" for name in ("change_low", "change", "change_high")
+        )
+        lines.append(f"{ends} {chance(row['p_adjusted']):>7}{'':{_GAP}}{names[row['metric']]}")
+    return "\n".join(lines)
+
+
+def tree_text(tree: "pd.DataFrame", levels: Sequence[str]) -> str:
+    """The rows of `cost_tree`, each branch under its stem; small ones are counted."""
+    lines = [f"{'base':>{_TIME}} {'change':>{_TIME}} {'new':>{_TIME}}"]
+    found, small = branches(tree, levels)
+    for name, row in found:
+        times = (
+            duration(row["base_ns_per_unit"]),
+            signed_duration(row["difference_ns"]),
+            duration(row["new_ns_per_unit"]),
+        )
+        figures = " ".join(f"{text:>{_TIME}}" for text in times)
+        indent = "  " * row["level"]
+        lines.append(f"{figures}{'':{_GAP}}{indent}{cut(name, _BRANCH - len(indent))}")
+    return "\n".join([*lines, left_out(small)]).rstrip()
+
+
+def narrow(table: Table) -> str:
+    """A table's first columns, as many as fit; a line says how many do not."""
+    count = len(table.header)
+    while count > 1 and _wide(_first(table, count)):
+        count -= 1
+    text = _first(table, count).text()
+    if _wide(_first(table, count)):
+        text = "\n".join(cut(line, WIDTH) for line in text.split("\n"))
+    left = len(table.header) - count
+    return f"{text}\n({plural(left, 'column')} more: --json has all)" if left else text
+
+
+def _first(table: Table, count: int) -> Table:
+    return Table(
+        table.header[:count],
+        [row[:count] for row in table.rows],
+        left={place for place in table.left if place < count},
+    )
+
+
+def _wide(table: Table) -> bool:
+    return max(map(len, table.text().split("\n"))) > WIDTH

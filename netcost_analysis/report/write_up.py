@@ -1,0 +1,222 @@
+"""A comparison as a write-up: text for a mail, Markdown for an issue, HTML with its pictures."""
+
+# The sections are made once, of answers and of Markdown; each form shows them in its way. HTML goes
+# through the templates of a notebook's report, so that both look alike; no kernel is started, for
+# what is shown is computed already.
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..display.figures import figures
+from ..display.templates import as_html, escaped, fenced, one_line
+from ..files import replacing
+from ..questions.answer import without_controls
+from ..questions.ask import questions
+from ..questions.comparison.cost_tree import LEVELS
+from ..units import plural, printable
+from .identities import identities, recorders
+from .plain import (
+    changes_text,
+    continued,
+    cut,
+    intervals_text,
+    narrow,
+    paragraphs,
+    parameters,
+    shell,
+    tree_text,
+    wrapped,
+)
+from .report import page_of, release
+
+if TYPE_CHECKING:
+    from ..capture.experiment import Experiment
+    from ..comparison.comparison import Comparison
+    from ..questions.answer import Answer
+
+# What a title has room for, of a side's name.
+_NAME = 28
+_FIRST = ("changes", "cost_tree")
+# Its words head the list of runs.
+_RUNS = "runs_compared"
+# Of the other the rows are for other programs.
+_UNSHOWN = ("observations", _RUNS)
+_AGAIN = "To do this again"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a write-up.
+
+    title: "" of the first. words: Markdown. head: lines as they stand. answer: whose pictures and
+    table a page shows. table: what stands for them in 72 columns.
+    """
+
+    title: str
+    words: str = ""
+    head: str = ""
+    answer: "Answer[Any] | None" = None
+    table: str = ""
+
+
+class WriteUp:
+    """A comparison's sections, and the forms they are written in.
+
+    comparison: what is asked. command: the words that compared, as a shell has them. experiments:
+    those whose runs are in it. Raises CaptureError or ArgumentError where there is nothing to
+    compare.
+    """
+
+    def __init__(
+        self,
+        comparison: "Comparison",
+        command: Sequence[str],
+        experiments: "Sequence[Experiment]" = (),
+    ) -> None:
+        self.comparison = comparison
+        asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
+        self.answers = {name: comparison.ask(name) for name in asked}
+        _ = self.answers["changes"].result
+        self.commands = [shell(command), *recorders(comparison, experiments)]
+
+    @property
+    def title(self) -> str:
+        """Both sides, in a line."""
+        base, new = self._names
+        return f"{base} (base) against {new} (new)"
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        base, new = (cut(self.comparison.named(side), _NAME) for side in ("base", "new"))
+        return base, new
+
+    @property
+    def sections(self) -> Iterator[Section]:
+        """Verdict first, then the evidence, method, what was compared, and how to do it again."""
+        comparison = self.comparison
+        changes, tree = (self.answers[name] for name in _FIRST)
+        sides = "{} (base), {} (new)".format(*self._names)
+        yield Section("", changes.words)
+        common = {
+            name: values[0]
+            for name, values in comparison.base.labels.items()
+            if name not in comparison.differs
+        }
+        table = changes_text(changes.frame, self.answers["observations"].tables["spread"])
+        head = f"{parameters(common)}\n\n{self._sides}".strip()
+        shown = f"{table}\n\n{intervals_text(changes.frame)}".strip("\n")
+        yield Section(f"What changed: {sides}", head=head, answer=changes, table=shown)
+        shown = "" if tree.refusal else tree_text(tree.frame, LEVELS)
+        yield Section(f"Where CPU time went: {sides}", tree.words, answer=tree, table=shown)
+        for answer in self._shown:
+            name = answer.question.name
+            if name in _FIRST:
+                continue
+            title = f"{name.replace('_', ' ').capitalize()}: {sides}"
+            yield Section(title, answer.words, answer=answer, table=_generic(answer))
+        yield Section("Method", _method(self._shown))
+        runs = f"{self.answers[_RUNS].words}\n{identities(comparison)}"
+        yield Section("What was compared", runs)
+        yield Section(_AGAIN, "\n\n".join(map(fenced, self.commands)))
+
+    @property
+    def _shown(self) -> "list[Answer[Any]]":
+        return [answer for name, answer in self.answers.items() if name not in _UNSHOWN]
+
+    @property
+    def _sides(self) -> str:
+        lines = []
+        for side, runs in self.comparison.sides.items():
+            named = f"{side + ':':<5} {one_line(self.comparison.named(side))}"
+            counted = f"{plural(len(runs), 'run')}, {len(runs.recorded)} recorded"
+            lines += wrapped(f"{named}: {counted}", " " * 6)
+        return "\n".join(lines)
+
+    def text(self) -> str:
+        """72 columns, nothing bold: a mail."""
+        made = []
+        for one in self.sections:
+            if one.title:
+                title = wrapped(one_line(one.title))
+                made.append("\n".join([*title, "-" * max(map(len, title))]))
+            if one.title == _AGAIN:
+                made += map(continued, self.commands)
+            elif one.words:
+                made.append(paragraphs(one.words))
+            made += filter(None, (one.head, one.table))
+        return "\n\n".join([*made, f"netcost {printable(release())}"]) + "\n"
+
+    def markdown(self) -> str:
+        """The same with headings and fences: an issue."""
+        made = [f"# {escaped(self.title)}"]
+        for one in self.sections:
+            if one.title:
+                made.append(f"## {escaped(one.title)}")
+            if one.words:
+                made.append(one.words.strip())
+            made += [fenced(lines) for lines in (one.head, one.table) if lines]
+        return "\n\n".join([*made, "---", f"netcost {escaped(release())}"]) + "\n"
+
+    def html(self) -> str:
+        """One page with the pictures inside, that looks as a report does."""
+        from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+        shown: list[tuple[dict[str, Any], dict[str, Any]]] = [_html(f"# {escaped(self.title)}")]
+        for one in self.sections:
+            if one.title:
+                shown.append(_html(f"## {escaped(one.title)}"))
+            if one.words:
+                shown.append(_html(one.words))
+            if one.head:
+                shown.append(_html(fenced(one.head)))
+            if one.answer is not None:
+                shown += one.answer.evidence()
+        outputs = [
+            new_output("display_data", _encoded(data), metadata=about) for data, about in shown
+        ]
+        book = new_notebook(cells=[new_code_cell(outputs=outputs, id="write-up")])
+        return page_of(book, self.title, self.commands[0])
+
+    def write(self, output: str) -> None:
+        """Write a file whole or not at all, in the form that its ending says."""
+        form = {".txt": self.text, ".md": self.markdown}.get(Path(output).suffix, self.html)
+        made = form()
+        with replacing(output) as draft:
+            draft.write_text(made, encoding="utf-8")
+
+
+def _html(markdown: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"text/html": without_controls(as_html(markdown))}, {}
+
+
+def _encoded(data: dict[str, Any]) -> dict[str, Any]:
+    # As a notebook's file has pictures.
+    return {
+        kind: b64encode(one).decode() if isinstance(one, bytes) else one
+        for kind, one in data.items()
+    }
+
+
+def _generic(answer: "Answer[Any]") -> str:
+    # The table of a question that has no layout of its own.
+    one = answer.question
+    if answer.refusal or not one.rows or not len(answer.frame):
+        return ""
+    columns = [name for name in one.main_columns if name in answer.frame.columns]
+    frame = answer.frame[columns] if columns else answer.frame
+    # Of figures that nobody has no column.
+    frame = frame.dropna(axis="columns", how="all")
+    return narrow(figures(frame, answer.start_ns, one.rows, shares=one.shares))
+
+
+def _method(answers: "Iterable[Answer[Any]]") -> str:
+    # What the questions' own documentation says of how they are answered.
+    said = []
+    for one in answers:
+        _, found, notes = one.question.documentation.partition("Notes\n-----\n")
+        if found and one.refusal is None:
+            said.append(f"- {escaped(one.question.name)}: {escaped(notes)}")
+    return "\n".join(said)

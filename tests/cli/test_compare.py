@@ -1,0 +1,350 @@
+# netcost compare: whom it compares, the forms it writes, JSON by its schema, Go's benchmarks, and
+# conditions whose exit status is for CI.
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import jsonschema
+import pandas as pd
+import pytest
+
+from netcost_analysis import compare
+from netcost_analysis.cli.compare_json import schema
+from netcost_analysis.cli.fail_if import STATUS, Condition, parsed
+from netcost_analysis.errors import ArgumentError
+from support.compared import recorded
+from support.host import ROOT
+from support.hostile import NAMES
+from support.run_cli import Netcost
+
+UNTRACED = str(ROOT / "sample-data" / "local-regression")
+REPEATED = str(ROOT / "sample-data" / "local-regression")
+DEFER = ("--where", "network=loopback", "--where", "protocol=udp", "--where", "rps=off")
+SIDES = ("--where", "cpus=two", "--base-where", "skb_defer_max=0", "--new-where=skb_defer_max=64")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    # Polls that take longer on the new side, by a fifth of what a packet costs.
+    path = tmp_path_factory.mktemp("compared")
+    recorded(path / "base.data", 1, packets=600)
+    recorded(path / "new.data", 2, poll_ns=5_000, packets=600)
+    return path
+
+
+def sides(folder: Path) -> tuple[str, str]:
+    return str(folder / "base.data"), str(folder / "new.data")
+
+
+def test_two_recordings_are_written_up(netcost: Netcost, folder: Path) -> None:
+    run = netcost("compare", *sides(folder))
+    assert (run.code, run.err) == (0, "")
+    assert run.out.startswith("network ns per packet got worse: +")
+    assert " ".join(run.out.split()).count("1 run, 1 recorded") == 2
+
+
+@pytest.mark.parametrize("ending", ["txt", "md", "html", "htm"])
+def test_a_file_has_what_its_ending_says(
+    netcost: Netcost, folder: Path, tmp_path: Path, ending: str
+) -> None:
+    out = tmp_path / f"out.{ending}"
+    run = netcost("compare", *sides(folder), "-o", str(out))
+    assert (run.code, run.out) == (0, f"write-up in {out}\n")
+    text = out.read_text()
+    starts = {"txt": "network ns per packet", "md": "# ", "html": "<!DOCTYPE", "htm": "<!DOCTYPE"}
+    assert text.startswith(starts[ending])
+    assert "network_ns_per_packet" in text
+
+
+def test_a_side_may_be_several_paths(netcost: Netcost, folder: Path, tmp_path: Path) -> None:
+    more = [str(recorded(tmp_path / f"{seed}.data", seed, packets=300)) for seed in range(4)]
+    one = netcost("compare", "--base", *more[:2], "--new", *more[2:], "--json").json
+    assert [len(one[side]["runs"]) for side in ("base", "new")] == [2, 2]
+    other = netcost(
+        *("compare", "--base", more[0], "--base", more[1], f"--new={more[2]}", "--new", more[3]),
+        "--json",
+    ).json
+    assert other["changes"] == one["changes"]
+    # What it says it was called with makes it again.
+    words = one["commands"][0].split()
+    assert netcost(*words[1:], "--json").json == one
+
+
+def test_labels_choose_runs(netcost: Netcost) -> None:
+    run = netcost("compare", REPEATED, *DEFER, *SIDES, "--json").json
+    assert [len(run[side]["runs"]) for side in ("base", "new")] == [10, 10]
+    assert run["base"]["called"] == "skb defer max 0"
+    assert run["cost_tree"] is None
+    assert "capture/lab/local-regression -o local-regression --traced 0" in run["commands"]
+    several = ("--where", "network=loopback", "--where", "network=veth")
+    refused = netcost("compare", REPEATED, *several, *SIDES)
+    assert refused.code == 2
+    assert "the runs of base are not alike: network is" in refused.err
+
+
+def test_a_path_that_begins_with_a_dash_is_a_path(
+    netcost: Netcost, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, path in enumerate(sides(folder)):
+        shutil.copy(path, tmp_path / f"-{number}.data")
+    monkeypatch.chdir(tmp_path)
+    run = netcost("compare", "--json", "--", "-0.data", "-1.data").json
+    assert run["commands"][0] == "netcost compare ./-0.data ./-1.data"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ((), 2, "name what to compare"),
+        (("-", "-"), 2, "compare reads recordings more than once"),
+        (("{base}", "{new}", "--where", "kernel"), 2, "a label is NAME=VALUE, not 'kernel'"),
+        (("{base}", "{new}", "--where", "color=red"), 1, "no label 'color'"),
+        (("{base}", "{new}", "--per", "parsec"), 2, "no unit of work 'parsec'"),
+        (("{base}", "{new}", "--per", "block"), 1, "not every run says how much it did"),
+        (("{base}", "{new}", "--primary", "beauty"), 1, "no metric 'beauty'"),
+        (("{base}", "{new}", "-o", "out.pdf"), 2, "-o takes a file ending in"),
+        (("{base}", "{new}", "--json", "--bench"), 2, "choose one"),
+        (("{base}", "{base}"), 2, "both sides have the same runs"),
+        (("{base}", "{new}", "--base"), 2, "'--base' requires an argument"),
+        (("{base}", "absent.data"), 1, "absent.data"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_a_line(
+    netcost: Netcost, folder: Path, words: tuple[str, ...], code: int, said: str
+) -> None:
+    base, new = sides(folder)
+    run = netcost("compare", *(one.format(base=base, new=new) for one in words))
+    assert (run.code, run.out) == (code, "")
+    assert said in run.err
+    assert "Traceback" not in run.err
+
+
+# JSON
+
+
+def test_the_document_fits_its_schema(netcost: Netcost, folder: Path) -> None:
+    declared = json.loads((ROOT / "docs" / "compare.schema.json").read_text())
+    assert declared == json.loads(schema())
+    for words in ((*sides(folder), "--fail-if", "batch_mean > 100"), (REPEATED, *DEFER, *SIDES)):
+        made = netcost("compare", *words, "--json").json
+        jsonschema.validate(made, declared)
+    broken = {**made, "changes": [{**made["changes"][0], "differs": "perhaps"}]}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, declared)
+
+
+def test_the_document_has_the_answers(netcost: Netcost, folder: Path) -> None:
+    made = netcost("compare", *sides(folder), "--json").json
+    first = made["changes"][0]
+    assert (first["metric"], first["is_primary"]) == ("network_ns_per_packet", True)
+    assert (first["differs"], first["outcome"]) == ("yes", "worse")
+    tree = made["cost_tree"]["tree"]
+    assert tree[0]["new_ns"] == sum(row["new_ns"] for row in tree if row["level"] == 1)
+    [recording] = made["base"]["runs"][0]["recordings"]
+    digest = subprocess.run(["sha256sum", recording["path"]], capture_output=True, text=True)
+    assert recording["sha256"] == digest.stdout.split()[0]
+    assert recording["command"] == "perf record -a"
+    # Every number has a place in JSON: what has no end has none.
+    assert "Infinity" not in json.dumps(made)
+
+
+def test_names_of_strangers_are_values(netcost: Netcost, folder: Path, tmp_path: Path) -> None:
+    table = tmp_path / "runs.tsv"
+    named = [name for name in NAMES if "\n" not in name]
+    heads = "\t".join(f"label {number} {name}" for number, name in enumerate(named))
+    rows = [
+        f"{path}\t{side}\t" + "\t".join(named)
+        for side, path in zip("ab", sides(folder), strict=True)
+    ]
+    table.write_text("\n".join([f"path\tside\t{heads}", *rows]) + "\n")
+    words = ("compare", str(table), "--base-where", "side=a", "--new-where", "side=b")
+    made = netcost(*words, "--json").json
+    assert set(named) <= set(made["base"]["runs"][0]["labels"].values())
+    lines = netcost(*words, "--bench").out
+    assert all(line.isprintable() for line in lines.splitlines())
+    assert {name.split()[0] for name in named if name.isprintable()} <= set(
+        re.findall(r": (\S+)", lines)
+    )
+    assert_benchmarks(lines)
+    # "side" is the comparison's own key, and the label another.
+    assert "\nside: base\n" in lines
+    assert "\nside-2: a\n" in lines
+
+
+# Go's benchmark format: golang.org/design/14313-benchmark-format
+
+
+KEY = re.compile(r"[a-z][^\sA-Z:]*:( .*)?")
+UNIT = re.compile(r"Unit \S+( \w+=\w+)+")
+RESULT = re.compile(r"Benchmark[^\sa-z]\S* \d+( [-+.\de]+ \S+)+")
+
+
+def assert_benchmarks(text: str) -> None:
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            assert any(one.fullmatch(line) for one in (KEY, UNIT, RESULT)), line
+
+
+def test_each_observation_is_a_benchmark(netcost: Netcost) -> None:
+    out = netcost("compare", REPEATED, *DEFER, *SIDES, "--bench").out
+    assert_benchmarks(out)
+    base, new = out.split("side: new")
+    for part in (base, new):
+        found = re.findall(r"^BenchmarkReceived_bits_per_second 1 (\S+) (\S+)$", part, re.M)
+        assert len(found) == 10
+    steps = pd.read_csv(Path(REPEATED) / "steps.tsv", sep="\t")
+    alike = "network == 'loopback' and protocol == 'udp' and rps == 'off' and cpus == 'two'"
+    wanted = set(steps.query(f"{alike} and skb_defer_max == 0")["received_bits_per_second"])
+    values = re.findall(r"^BenchmarkReceived_bits_per_second 1 (\S+)", base, re.M)
+    assert {float(one) for one in values} == wanted
+    assert "Unit Received_bits_per_second better=higher" in out
+
+
+def test_times_are_seconds(netcost: Netcost, folder: Path) -> None:
+    out = netcost("compare", *sides(folder), "--bench").out
+    assert_benchmarks(out)
+    assert "ns/packet" not in out
+    values = re.findall(r"^BenchmarkNetwork_ns_per_packet 1 (\S+) sec/packet$", out, re.M)
+    assert 4e-6 < float(values[0]) < 7e-6
+
+
+def test_benchstat_finds_what_is_found(netcost: Netcost, folder: Path, tmp_path: Path) -> None:
+    tool = shutil.which("benchstat")
+    if tool is None:
+        pytest.skip("no benchstat here: go install golang.org/x/perf/cmd/benchstat@latest")
+    path = tmp_path / "bench.txt"
+    for words in (sides(folder), (REPEATED, *DEFER, *SIDES)):
+        path.write_text(netcost("compare", *words, "--bench").out)
+        columns = re.search(r"^# benchstat -col (\S+) FILE", path.read_text(), re.M)
+        assert columns is not None
+        command = [tool, "-col", columns[1], str(path)]
+        said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        for row in netcost("compare", *words, "--json").json["changes"]:
+            if row["is_primary"]:
+                name = row["metric"][:1].upper() + row["metric"][1:]
+                [line] = re.findall(rf"^{name}  .*", said, re.M)
+                assert ("~" in line) == (row["differs"] != "yes"), line
+
+
+# Conditions
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("stolen_share > 5%", ("stolen_share", False, ">", 0.05, True)),
+        ("  change( a_b )>=-1.5e3 ", ("a_b", True, ">=", -1500.0, False)),
+        ("x<=.5", ("x", False, "<=", 0.5, False)),
+    ],
+)
+def test_a_condition_is_read(text: str, wanted: tuple[object, ...]) -> None:
+    assert parsed(text) == Condition(text, *wanted)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "x >", "> 5", "x = 5", "x > y", "x > 5 %%", "f(x) > 5", "x > nan", "x > 1; y"]
+)
+def test_what_is_no_condition_is_refused(netcost: Netcost, folder: Path, text: str) -> None:
+    with pytest.raises(ArgumentError):
+        parsed(text)
+    run = netcost("compare", *sides(folder), "--fail-if", text)
+    assert (run.code, run.out) == (2, "")
+    assert "is no condition" in run.err
+
+
+@pytest.fixture(scope="module")
+def found(folder: Path) -> pd.DataFrame:
+    return compare(*sides(folder)).ask.comparison.changes().frame
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        # The new side's figure is about 6.2 us, a fifth more than the base's.
+        ("network_ns_per_packet > 5000", 3),
+        ("network_ns_per_packet > 7000", 0),
+        ("network_ns_per_packet < 7000", 3),
+        ("change(network_ns_per_packet) > 10%", 3),
+        ("change(network_ns_per_packet) > 40%", 0),
+        # Within its interval: it may be more, and may be less.
+        ("change(network_ns_per_packet) > 19.6%", 0),
+        ("change(network_ns_per_packet) < 19.6%", 0),
+        # What has not changed does not fail, on whichever side of nothing its interval's middle is.
+        ("change(network_irq_ns_per_packet) > -90%", 0),
+        ("change(network_irq_ns_per_packet) < 90%", 0),
+        ("stolen_share < 50%", 3),
+        ("change(batch_mean) > 1e9%", 0),
+    ],
+)
+def test_only_what_is_sure_fails(found: pd.DataFrame, condition: str, code: int) -> None:
+    judged = parsed(condition).of_changes(found)
+    assert judged.met == (code == STATUS), judged
+
+
+@pytest.mark.parametrize("condition", ["no_such_metric > 1", "network_ns_per_packet > 5%"])
+def test_a_figure_that_there_is_not_is_wrong_usage(
+    netcost: Netcost, folder: Path, condition: str
+) -> None:
+    run = netcost("compare", *sides(folder), "--fail-if", condition)
+    assert (run.code, run.out, run.err.count("\n")) == (2, "", 1)
+
+
+def test_no_failure_leaves_the_status_alone(netcost: Netcost, folder: Path) -> None:
+    run = netcost("compare", *sides(folder), "--fail-if", "change(network_ns_per_packet) > 40%")
+    assert (run.code, run.err) == (0, "")
+
+
+def test_one_of_several_conditions_is_enough(netcost: Netcost, folder: Path) -> None:
+    asked = ("--fail-if", "batch_mean > 100", "--fail-if", "network_ns_per_packet > 1")
+    run = netcost("compare", *sides(folder), *asked, "--json")
+    assert run.code == 3
+    assert run.err == "netcost: failed: network_ns_per_packet > 1: 6154 (6025 to 6275)\n"
+    judged = json.loads(run.out)["conditions"]
+    assert [one["met"] for one in judged] == [False, True]
+    assert judged[1]["low"] > 1
+
+
+def test_few_repeats_fail_nothing(netcost: Netcost) -> None:
+    kept = ("network=loopback", "protocol=udp", "cpus=two", "rps=off", "repeat=1", "repeat=2")
+    words = [word for one in kept for word in ("--where", one)]
+    words += ["--base-where", "skb_defer_max=0", "--new-where", "skb_defer_max=64"]
+    run = netcost("compare", UNTRACED, *words, "--fail-if", "received_bits_per_second > 1")
+    assert run.code == 0
+    assert "not judged: received_bits_per_second > 1: fewer than 6 repeats" in run.err
+
+
+SAMPLE = str(ROOT / "sample-data" / "nic-stolen-time")
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("stolen_share > 5%", 3),
+        ("stolen_share > 99%", 0),
+        ("stolen_network_ns > 1", 3),
+        ("stolen_ns > 5%", 2),
+        ("beauty > 5%", 2),
+        ("change(stolen_share) > 5%", 2),
+    ],
+)
+def test_stolen_fails_of_its_victim(netcost: Netcost, condition: str, code: int) -> None:
+    assert netcost("stolen", SAMPLE, "--fail-if", condition).code == code
+    assert netcost("stolen", SAMPLE, "--json", "--fail-if", condition).code == code
+    named = netcost("stolen", SAMPLE, "--victim", "openssl", "--fail-if", condition)
+    assert named.code == code
+
+
+def test_a_range_is_met_where_all_of_it_is() -> None:
+    row = {"stolen_ns": 10, "stolen_max_ns": 20, "task_ns": 20, "task_min_ns": 10, "comm": "x"}
+    for condition, met in (
+        ("stolen_ns > 5", True),
+        ("stolen_ns > 15", False),
+        ("stolen_ns < 15", False),
+        ("stolen_ns < 25", True),
+        ("task_ns > 15", False),
+        ("task_ns < 25", True),
+    ):
+        assert parsed(condition).of_row(row).met == met, condition

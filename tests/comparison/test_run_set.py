@@ -1,0 +1,158 @@
+# Run sets: runs gathered from paths, folders, experiments and tables, told apart by labels.
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis as netcost
+from support.compared import recorded
+from support.host import ROOT
+
+SAMPLES = ROOT / "sample-data"
+SWEEP = SAMPLES / "datapath-sweep"
+REGRESSION = SAMPLES / "local-regression"
+TRACED = SAMPLES / "local-regression-traced"
+
+
+def test_a_capture_is_a_run() -> None:
+    found = netcost.run_set(SAMPLES / "nic-stolen-time")
+    assert [run.name for run in found] == [str(SAMPLES / "nic-stolen-time")]
+    assert found.runs[0].labels["kernel"].startswith("6.12")
+    assert found.runs[0].captures[0].event_count > 0
+
+
+def test_steps_have_labels_and_figures() -> None:
+    found = netcost.run_set(SWEEP)
+    assert len(found) == 58
+    assert found.labels["data_path"] == ("bridge", "xdp")
+    assert "offered_pps" not in found.runs[0].figures
+    assert found.runs[0].figures["sent_pps"] == pytest.approx(1_000, rel=0.15)
+    assert found.where(data_path="xdp", destinations=2, offered_pps=[1000, "max"]).labels[
+        "offered_pps"
+    ] == ("1000", "max")
+
+
+def test_untraced_repeats_are_runs_beside_their_recordings() -> None:
+    found = netcost.run_set(TRACED)
+    assert len(found.measured) == 24
+    assert len(found.recorded) == 24
+    assert {run.labels["rps"] for run in found.recorded} == {"off", "on"}
+    untraced = netcost.run_set(REGRESSION)
+    assert len(untraced) == 320
+    assert not untraced.recorded
+    assert "repeat" not in untraced.labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "wrong"),
+    [
+        ({"data_pth": "xdp"}, "no label 'data_pth'; there are data_path"),
+        ({"data_path": "xpd"}, "no data_path 'xpd'; there are xdp"),
+    ],
+)
+def test_what_no_run_has_is_said_with_what_is_near(labels: dict[str, str], wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        netcost.run_set(SWEEP).where(**labels)
+
+
+def test_no_run_has_all_labels_at_once(tmp_path: Path) -> None:
+    first = netcost.run_set(recorded(tmp_path / "a.data", 1, packets=20), labels={"a": 1, "b": 1})
+    second = netcost.run_set(recorded(tmp_path / "b.data", 1, packets=20), labels={"a": 2, "b": 2})
+    both = netcost.run_set(first, second)
+    with pytest.raises(ValueError, match="no run has a=1, b=2 all at once"):
+        both.where(a=1, b=2)
+
+
+def test_a_folder_of_recordings_is_a_run_set(tmp_path: Path) -> None:
+    for name in ("one.data", "two.data"):
+        recorded(tmp_path / name, 1, packets=20)
+    shutil.copytree(SAMPLES / "nic-stolen-time", tmp_path / "bundle")
+    (tmp_path / "notes.md").write_text("no recording")
+    names = [Path(run.name).name for run in netcost.run_set(tmp_path)]
+    assert names == ["bundle", "one.data", "two.data"]
+
+
+def test_files_of_a_rotated_recording_are_one_run(tmp_path: Path) -> None:
+    folder = tmp_path / "rotated"
+    folder.mkdir()
+    for stamp in ("2026112303371100", "2026112303371200"):
+        recorded(folder / f"perf.data.{stamp}", int(stamp[-4:]), packets=200)
+    (run,) = netcost.run_set(folder)
+    assert run.name == str(folder / "perf.data")
+    whole = sum(capture.event_count for capture in run.captures)
+    assert len(run.captures) == 2
+    changes = netcost.compare(folder, recorded(tmp_path / "new.data", 3)).ask.comparison.changes()
+    assert changes.frame["base"].notna().all()
+    assert whole > 2_000
+
+
+def test_a_table_names_runs_and_their_labels(tmp_path: Path) -> None:
+    recorded(tmp_path / "a.data", 1, packets=20)
+    recorded(tmp_path / "b.data", 2, packets=20)
+    table = tmp_path / "runs.tsv"
+    table.write_text("path\tkernel\ttransactions\na.data\tsix\t12.5\nb.data\tfive\t13\n")
+    found = netcost.run_set(table)
+    assert [run.labels["kernel"] for run in found] == ["six", "five"]
+    assert [run.figures for run in found] == [{"transactions": 12.5}, {"transactions": 13.0}]
+    table.write_text("file\na.data\n")
+    with pytest.raises(ValueError, match=r"runs.tsv names no runs: it has no column path"):
+        netcost.run_set(table)
+
+
+def test_a_table_gives_bare_traces_what_was_kept_beside_them(tmp_path: Path) -> None:
+    table = tmp_path / "runs.tsv"
+    for name in ("trace.perf.data", "victim.txt"):
+        (tmp_path / name).symlink_to(SAMPLES / "nic-stolen-time" / name)
+    rows = ("trace.perf.data\tvictim.txt\t1", f"{SAMPLES / 'veth-stolen-time'}\t\t")
+    table.write_text("\n".join(("path\tvictim_output\tvictim_cpu", *rows)) + "\n")
+    bare, bundle = netcost.run_set(table)
+    assert bare.labels.keys() == bundle.labels.keys() == {"kernel"}
+    (capture,) = bare.captures
+    assert capture.bundle is not None
+    assert capture.bundle.victim is not None
+    assert capture.bundle.victim.cpu == 1
+    assert (bundle.captures[0].bundle or capture.bundle).path.name == "veth-stolen-time"
+
+
+def test_a_side_is_one_condition() -> None:
+    with pytest.raises(ValueError, match="runs of base are not alike: destinations is 1, 2, "):
+        netcost.compare(SWEEP, base_where={"data_path": "bridge"}, new_where={"data_path": "xdp"})
+
+
+def test_the_same_runs_are_no_comparison() -> None:
+    with pytest.raises(ValueError, match="both sides have the same runs"):
+        netcost.compare(SAMPLES / "nic-stolen-time", SAMPLES / "nic-stolen-time")
+
+
+def test_sides_are_named_by_what_differs() -> None:
+    found = netcost.compare(
+        TRACED, where={"rps": "off"}, base_where={"skb_defer_max": 0},
+        new_where={"skb_defer_max": 64},
+    )  # fmt: skip
+    assert found.differs == {"skb_defer_max": ("0", "64")}
+    assert found.named("new") == "skb defer max 64"
+    refused = found.ask.stolen_time.stolen()
+    assert "stolen is asked of a recording, and skb defer max 0 against" in repr(refused)
+    assert "changes" in repr(found.ask)
+
+
+def test_repeats_with_a_trace_and_without_are_runs_of_one_condition(tmp_path: Path) -> None:
+    folder = tmp_path / "regression"
+    folder.mkdir()
+    (folder / "experiment.json").write_text('{"netcost_experiment": 1}')
+    table = "folder\tbundle\trepeat\trps\treceived_bits_per_second\n"
+    for number in (1, 2):
+        name = f"on-{number}"
+        shutil.copytree(SAMPLES / "nic-stolen-time", folder / name)
+        table += f"repeats/on/{number}\t\t{number}\ton\t{number}e9\n\t{name}\t{number}\ton\t5\n"
+    (folder / "steps.tsv").write_text(table)
+    found = netcost.run_set(folder)
+    assert [run.name.split("/", 1)[1] for run in found.recorded] == ["on-1", "on-2"]
+    assert [run.labels["repeat"] for run in found.recorded] == ["1", "2"]
+    assert [run.figures for run in found.recorded] == [{"received_bits_per_second": 5.0}] * 2
+    # Recording slows: what was measured without one is not mixed with what was.
+    assert [run.figures["received_bits_per_second"] for run in found.measured] == [1e9, 2e9]
+    assert len(found.where(repeat=2)) == 2
+    alone = netcost.run_set(*found.recorded)
+    assert alone.measured == alone.recorded

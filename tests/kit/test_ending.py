@@ -1,0 +1,57 @@
+# Whatever ends a script of the kit, and whenever, its function end is run, once.
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.host import ROOT
+
+SHELLS = [["sh"], ["dash"], ["bash", "--posix"], ["busybox", "sh"]]
+
+
+@pytest.mark.parametrize("shell", [one for one in SHELLS if shutil.which(one[0])], ids=" ".join)
+@pytest.mark.parametrize(
+    ("leaves", "status"),
+    [
+        ("exit 5", 5),
+        ("kill -TERM $$", 143),
+        ("kill -HUP $$; sleep 1", 129),
+        ("", 0),
+    ],
+)
+def test_whatever_ends_a_script_runs_its_end_once(
+    shell: list[str], leaves: str, status: int
+) -> None:
+    script = f"""end() {{
+    begin_end "$1"
+    kill -TERM $$
+    # What is said is heard, whatever was redirected where the signal came.
+    echo "ended $end_status" >&2
+    exit "$end_status"
+}}
+. {ROOT}/capture/lib/ending.sh
+{leaves}"""
+    done = subprocess.run([*shell, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.stderr, done.returncode) == (f"ended {status}\n", status)
+
+
+# A signal ends the command as well, and the shell leaves at once where nothing is divided by it.
+def test_no_arithmetic_waits_for_a_command() -> None:
+    kit = [path for path in (ROOT / "capture").rglob("*") if path.is_file() and path.suffix != ".c"]
+    for path in kit:
+        for line in path.read_text(errors="replace").splitlines():
+            inner = re.sub(r"\$\(\((?:(?!\$\([^(]).)*?\)\)", "", line)
+            assert "$((" not in inner or "awk" in inner, f"{path.name}: {line}"
+
+
+def test_scripts_that_undo_something_do_it_by_ending() -> None:
+    kit = [path for path in (ROOT / "capture").rglob("*") if path.is_file()]
+    texts = {path: path.read_text(errors="replace") for path in kit if path.suffix != ".c"}
+    trapping = {
+        Path(path).name for path, text in texts.items() if re.search(r"trap .*EXIT$", text, re.M)
+    }
+    assert trapping == {"ending.sh"}
+    assert sum("ending.sh" in text for text in texts.values()) > 4

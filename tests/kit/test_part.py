@@ -1,0 +1,143 @@
+# netcost-record --trace-for: a part of the run is traced, the rest is of the whole run.
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis import open_capture
+from support.kit.record import (
+    MARK,
+    RECORD,
+    SHORT,
+    ended,
+    manifest_of,
+    nothing_left,
+    path_without,
+    processes_with,
+    require_recorder,
+    stub,
+)
+
+pytestmark = pytest.mark.live
+
+QUIET = ("--profile", "light", "--sidecars", "none", "--interval", "0")
+LOAD = f"while :; do sleep 0.02; done; : {MARK}"
+BUSY = "sh -c 'while :; do :; done'"
+
+
+@pytest.fixture
+def temporary(tmp_path: Path) -> Iterator[dict[str, str]]:
+    with nothing_left(tmp_path) as environment:
+        yield environment
+
+
+@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+def test_a_part_of_the_victims_run_is_traced(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder(tool)
+    bundle = tmp_path / "b"
+    victim = f"timeout 3 {BUSY}; true"
+    part = ["--trace-after", "0.7", "--trace-for", "0.4", "--load", LOAD, "--victim", victim]
+    done = ended([RECORD, "-o", bundle, *QUIET, "--tool", tool, *part], env=temporary)
+    assert done.returncode == 0, done.stderr
+    assert "0.4 s of the run" in done.stderr
+    manifest = manifest_of(bundle)
+    window, run = manifest["window"], manifest["victim"]
+    assert run["start_ns"] + 0.6e9 < window["start_ns"] < window["end_ns"] < run["end_ns"]
+    assert manifest["duration_s"] == pytest.approx(
+        (window["end_ns"] - window["start_ns"]) / 1e9, abs=1e-6
+    )
+    assert manifest["duration_s"] >= 0.4
+    assert run["wall_s"] > manifest["duration_s"] + 0.7
+    capture = open_capture(bundle)
+    # Switching on takes a moment, on every CPU.
+    assert capture.info["duration_ns"] / 1e9 == pytest.approx(manifest["duration_s"], abs=0.3)
+    timeline = capture.victim_timeline()
+    assert run["start_ns"] <= timeline.summary["start_ns"]
+    assert timeline.duration_ns <= window["end_ns"] - window["start_ns"] + 1000
+    # The counters were read around it, so that it is known whether it is complete.
+    compared = [row for row in manifest["completeness"]["rows"] if row["what"] == "softirq"]
+    assert compared
+    assert all(row["counted"] > 0 for row in compared)
+    for side in ("before", "after"):
+        stamps = (bundle / side / "stamp").read_text().splitlines()
+        (softirqs,) = (line.split() for line in stamps if line.startswith("softirqs "))
+        assert window["start_ns"] <= int(softirqs[1]) <= int(softirqs[2]) <= window["end_ns"]
+        assert {"stat", "net_dev"} <= {line.split()[0] for line in stamps}
+    assert manifest["notes"][-1:] != ["the run was over before 0.4 s of it were traced"]
+    assert processes_with(MARK) == []
+
+
+def test_without_a_victim_a_load_that_is_over_ends_it(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("tracefs")
+    part = ["--trace-after", "0.1", "--trace-for", "0.2", "--duration", "30"]
+    load = "sleep 2; echo over"
+    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *part, "--load", load], env=temporary)
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert 0.2 <= manifest["duration_s"] < 2
+    assert (tmp_path / "b" / "load.txt").read_text() == "over\n"
+    assert not any("the load ended by itself" in note for note in manifest["notes"])
+
+
+@pytest.mark.parametrize("tool", ["perf", "tracefs"])
+def test_a_run_that_is_over_first_is_none(
+    tool: str, tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder(tool)
+    part = ["--tool", tool, "--trace-after", "20", "--trace-for", "1", "--victim", "sleep 0.2"]
+    done = ended([RECORD, "-o", tmp_path / "b", *QUIET, *part], env=temporary)
+    assert done.returncode == 1
+    assert "the run was over before its trace began (--trace-after 20)" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+
+
+def test_a_trace_that_outlasts_the_run_ends_with_it(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("tracefs")
+    part = ["--trace-for", "30", "--duration", "40", "--victim", "sleep 2"]
+    done = ended([RECORD, "-o", tmp_path / "b", *SHORT, *part], env=temporary)
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert "the run was over before 30 s of it were traced" in manifest["notes"]
+    assert 0.5 < manifest["duration_s"] < 20
+
+
+def test_a_perf_that_cannot_begin_later_is_not_taken(
+    tmp_path: Path, temporary: dict[str, str]
+) -> None:
+    require_recorder("tracefs")
+    without = path_without(tmp_path / "bin", "perf", "trace-cmd")
+    path = stub(tmp_path / "stub", "perf", "exit 1").partition(":")[0] + f":{without}"
+    options = ["--trace-for", "0.1", "--duration", "3"]
+    command = [RECORD, "-o", tmp_path / "b", *QUIET, *options]
+    done = ended(command, env={**temporary, "PATH": path})
+    assert done.returncode == 0, done.stderr
+    manifest = manifest_of(tmp_path / "b")
+    assert manifest["tool"] == "tracefs"
+    assert "this perf cannot begin within a run" in " ".join(manifest["notes"])
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--trace-after", "1"], "--trace-after needs --trace-for S"),
+        (["--trace-for", "0"], "--trace-for must be more than 0"),
+        (["--trace-for", "x"], "--trace-for wants seconds, such as 5 or 2.5, not x"),
+        (["--trace-for", "1", "--tool", "trace-cmd"], "trace-cmd cannot begin within a run"),
+        (["--trace-for", "1", "--profile", "none"], "--trace-for is for profiles of tracepoints"),
+        (["--trace-for", "1", "--victim", "true", "--calibrate"], "--calibrate compares whole"),
+        (["--trace-for", "2", "--trace-after", "4"], "end after --duration 5"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(
+    options: list[str], said: str, tmp_path: Path
+) -> None:
+    done = ended([RECORD, "-o", tmp_path / "b", *options])
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
+    assert said in done.stderr

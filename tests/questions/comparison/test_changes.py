@@ -1,0 +1,126 @@
+# What changed, and how sure that is: planted changes are found, of the size that was planted.
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.units import signed_share
+from support.compared import recorded
+from support.kept import kept_comparison
+
+NAMES = tuple(f"figure_{number}" for number in range(10))
+
+
+def of_figures(seed: int, count: int, times: float = 1.0) -> Comparison:
+    # Runs that were only measured; the first figure of the new side is as many times the base's.
+    draw = np.random.default_rng(seed)
+
+    def side(name: str, first: float) -> netcost.RunSet:
+        values = 100 * np.exp(draw.normal(0, 0.05, (count, len(NAMES))))
+        values[:, 0] *= first
+        runs = (
+            netcost.Run(f"{name}{number}", {"side": name}, dict(zip(NAMES, row, strict=True)))
+            for number, row in enumerate(values)
+        )
+        return netcost.RunSet(runs)
+
+    return Comparison(side("a", 1.0), side("b", times), primary=NAMES[0])
+
+
+def recordings(path: Path, count: int, **planted: int) -> Comparison:
+    base = [recorded(path / f"base{seed}.data", seed) for seed in range(count)]
+    new = [recorded(path / f"new{seed}.data", 100 + seed, **planted) for seed in range(count)]
+    return netcost.compare(base, new)
+
+
+def test_a_planted_change_is_found_in_two_recordings(tmp_path: Path) -> None:
+    found = recordings(tmp_path, 1, poll_ns=4_800).ask.comparison.changes()
+    first = found.frame.iloc[0]
+    assert first["metric"] == "network_ns_per_packet"
+    # 4,181 ns of softirq and 1,020 of interrupt a packet, and 816 more.
+    planted = 816 / (4_181 + 1_020)
+    assert first["change"] == pytest.approx(planted, abs=0.02)
+    assert first["change_low"] < planted < first["change_high"]
+    assert (first["differs"], first["outcome"], first["observed_in"]) == ("yes", "worse", "blocks")
+    assert "network ns per packet got worse" in found.words
+    assert "say nothing of other runs" in found.words
+    rows = found.frame.set_index("metric")
+    # Interrupts cost what they cost before.
+    assert rows.loc["network_irq_ns_per_packet", "differs"] == "no"
+    assert rows.loc["batch_mean", "base"] == 1.0
+
+
+def test_the_same_load_twice_is_no_difference(tmp_path: Path) -> None:
+    found = recordings(tmp_path, 1).ask.comparison.changes()
+    assert found.frame["differs"].iloc[0] == "no"
+    assert "~, no difference" in found.words
+
+
+def test_six_repeats_are_observations_of_their_own(tmp_path: Path) -> None:
+    found = recordings(tmp_path, 6, poll_ns=4_800).ask.comparison.changes()
+    first = found.frame.iloc[0]
+    assert (first["observed_in"], first["base_observations"]) == ("repeats", 6)
+    assert first["differs"] == "yes"
+    assert not found.notes
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_fewer_than_six_repeats_claim_nothing(count: int) -> None:
+    found = of_figures(1, count, times=3.0).ask.comparison.changes()
+    assert set(found.frame["differs"]) == {"too_few"}
+    assert "No claim about figure 0: fewer than 6 repeats" in found.words
+
+
+def test_the_primary_metric_is_named_before_and_not_corrected() -> None:
+    found = of_figures(1, 6, times=1.2).ask.comparison.changes()
+    assert found.frame["metric"].iloc[0] == "figure_0"
+    assert found.frame["p_adjusted"].iloc[0] == found.frame["p_value"].iloc[0]
+    assert (found.frame["p_adjusted"] >= found.frame["p_value"]).all()
+    unknown = Comparison(*of_figures(1, 6).sides.values(), primary="figure_11")
+    with pytest.raises(ValueError, match="no metric 'figure_11'; there are figure_1"):
+        unknown.ask.comparison.changes()
+
+
+def test_a_unit_that_not_every_run_has_is_refused(tmp_path: Path) -> None:
+    paths = [recorded(tmp_path / f"{name}.data", 1, packets=100) for name in ("a", "b")]
+    with pytest.raises(ValueError, match="in units of byte: choose packet, second"):
+        netcost.compare(*paths, per="byte").ask.comparison.changes()
+    with pytest.raises(ValueError, match="no unit of work 'packets'; there are packet"):
+        netcost.compare(*paths, per="packets").ask.comparison.changes()
+    named = netcost.compare(*paths, per="second").ask.comparison.changes()
+    assert named.frame["metric"].iloc[0] == "network_ns_per_second"
+
+
+# Each figure with the unit of its metric, a part in percent, in every form that is read.
+def test_tables_that_are_read_have_units() -> None:
+    found = of_figures(1, 6, times=1.2).ask.comparison.changes()
+    row = found.frame.iloc[0]
+    assert abs(row["change"]) < 1
+    percent = signed_share(row["change"])
+    markdown = next(one["text/markdown"] for one, _ in found.evidence() if "text/html" in one)
+    for text in (repr(found), markdown, found._repr_html_()):
+        assert percent in text
+        assert f"{row['change']:.3g}" not in text
+
+
+def test_sides_are_named_in_words_and_picture() -> None:
+    found = kept_comparison().ask.comparison.changes()
+    assert "rps off" in found.words
+    assert "rps on" in found.words
+    assert found.plot().get_xlabel() == "change from rps off to rps on, %"
+
+
+# As the definitions state: in 5 % of comparisons at most, of the primary metric and of all others.
+@pytest.mark.parametrize("seeds", [30, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_nothing_planted_is_rarely_found(seeds: int) -> None:
+    primary = others = 0
+    for seed in range(seeds):
+        frame = of_figures(seed, 6).ask.comparison.changes().frame
+        primary += frame["differs"].iloc[0] == "yes"
+        others += (frame["differs"].iloc[1:] == "yes").any()
+    # What chance exceeds once in a thousand times.
+    assert primary <= {30: 6, 1_000: 72}[seeds]
+    assert others <= {30: 6, 1_000: 72}[seeds]

@@ -1,0 +1,130 @@
+# What is found is carried on: into the verdict, into words of every form, into one table.
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis.comparison.run_set import RunSet
+from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions.comparison.comparability import MEASURED, RULES, findings
+from netcost_analysis.questions.comparison.finding import SEVERITIES
+from netcost_analysis.questions.comparison.rules_recording import unreadable
+from support.host import ROOT
+from support.kept import kept_comparison
+from support.perfdata import cpu
+from support.perfdata import happenings as h
+from support.run_sets import compared, measured, only, polling, recorded
+
+HOSTILE = "<script>alert(1)</script>| `x` **b** \x1b[31m\n# {{ 7 * 7 }}"
+STEADY = [100, 103, 99, 101, 98, 102]
+
+
+def test_a_refused_comparison_has_no_verdict(tmp_path: Path) -> None:
+    base = recorded(tmp_path / "a", polling(1_000))
+    alike = compared(base, recorded(tmp_path / "b", polling(4_000))).ask.comparison.changes()
+    assert alike.result.refusals == ()
+    assert alike.frame["differs"].iloc[0] == "yes"
+    other = recorded(tmp_path / "c", polling(4_000), host={"cpu_model": "Xeon"})
+    refused = compared(base, other).ask.comparison.changes()
+    assert refused.words.startswith("**No verdict: the processors differ (base: EPYC; new: Xeon)")
+    assert set(refused.frame["differs"]) == {"refused"}
+    assert set(refused.frame["outcome"]) == {""}
+    # Its figures are there all the same.
+    assert refused.frame["change"].iloc[0] == alike.frame["change"].iloc[0]
+
+
+def test_warnings_are_counted_beside_the_verdict(tmp_path: Path) -> None:
+    base = recorded(tmp_path / "a")
+    found = compared(base, recorded(tmp_path / "b", mhz=2_650)).ask.comparison.changes()
+    assert "1 warning: ask `comparability`." in found.words
+    quiet = compared(base, recorded(tmp_path / "c")).ask.comparison.changes()
+    assert "comparability" not in quiet.words
+
+
+def test_the_gravest_come_first(tmp_path: Path) -> None:
+    other = recorded(tmp_path / "b", mhz=2_650, host={"cpu_model": "Xeon"})
+    answer = compared(recorded(tmp_path / "a"), other).ask.comparison.comparability()
+    assert list(answer.frame["severity"]) == ["refused", "warning", "note", "note"]
+    assert list(answer.frame["code"][:2]) == ["processor", "clock_speed"]
+    assert answer.parts["refusals"] == [answer.frame["why"].iloc[0]]
+    assert answer.parts["warnings"] == 1
+
+
+def test_nothing_found_is_said() -> None:
+    places = range(0, 12, 2), range(1, 12, 2)
+    sides = (measured(name, STEADY, rows) for name, rows in zip("ab", places, strict=True))
+    answer = compared(*sides).ask.comparison.comparability()
+    assert answer.frame.empty
+    assert list(answer.frame.columns) == [
+        "code",
+        "severity",
+        "side",
+        "of_run",
+        "found",
+        "limit",
+        "why",
+    ]
+    assert answer.words.strip() == "Nothing was found that speaks against comparing them."
+
+
+def test_runs_that_are_alike_are_counted_not_listed(tmp_path: Path) -> None:
+    first = recorded(tmp_path / "a", ticks=(100, 50, 50))
+    base = RunSet(replace(first, name=f"a{at}") for at in range(5))
+    words = compared(base, recorded(tmp_path / "b")).ask.comparison.comparability().words
+    assert words.count("the hypervisor took 25.0 %") == 3
+    assert "the same of 2 more runs" in words
+
+
+def test_hostile_names_are_text_in_every_form(tmp_path: Path) -> None:
+    bad = h.Task(700, "<b>`|[x](y)\x1b")
+    busy = cpu(0, h.Switch(10_000, bad), h.Switch(900_000, h.idle(0)), h.Switch(910_000, bad))
+    host = {"cpu_model": HOSTILE, "sysctls": {HOSTILE: HOSTILE}}
+    labels = {"kernel": HOSTILE, "data_path": HOSTILE}
+    new = recorded(tmp_path / "b", busy, host=host, command=HOSTILE, labels=labels)
+    base = recorded(
+        tmp_path / "a", host={"sysctls": {HOSTILE: 1}}, labels=dict.fromkeys(labels, "plain")
+    )
+    comparison = compared(base, new)
+    assert {"processor", "settings", "labels", "load_command", "neighbour"} <= {
+        one.code for one in findings(comparison)
+    }
+    for question in ("comparability", "changes", "runs_compared"):
+        answer = comparison.ask(question)
+        markdown, html = answer.words, answer._repr_html_()
+        assert "<script>" not in markdown.replace("\\<script>", "")
+        assert "<script>" not in html
+        assert "<b>" not in html
+        for text in (markdown, html, repr(answer)):
+            assert "\x1b" not in text
+            assert "\n# " not in text
+            assert "# 49" not in text
+
+
+# Each rule has a name, a severity and a sentence, and the definitions say what it takes.
+def test_every_rule_is_defined() -> None:
+    text = (ROOT / "docs" / "definitions.md").read_text()
+    section = text[text.index("### Comparisons") :]
+    rules = [rule.__name__ for rule in (unreadable, *RULES, *MEASURED)]
+    assert not [name for name in rules if f"| `{name}` |" not in section]
+
+
+def test_findings_of_a_sample_are_whole() -> None:
+    frame = kept_comparison().ask.comparison.comparability().frame
+    assert set(frame["severity"]) <= set(SEVERITIES)
+    assert (frame["why"].str.len() > 20).all()
+    assert not frame["why"].str.contains("{{|}}|  ").any()
+
+
+@pytest.mark.parametrize("option", [{"primary": "nothing_ns"}, {"per": "furlong"}])
+def test_a_metric_or_unit_that_is_none_is_an_error(tmp_path: Path, option: dict[str, str]) -> None:
+    comparison = compared(recorded(tmp_path / "a"), recorded(tmp_path / "b"), **option)
+    with pytest.raises(ArgumentError):
+        comparison.ask.comparison.comparability()
+
+
+def test_the_clock_speeds_limit_is_given(tmp_path: Path) -> None:
+    found = only(
+        compared(recorded(tmp_path / "a"), recorded(tmp_path / "b", mhz=2_900)), "clock_speed"
+    )
+    assert (round(found.found, 4), found.limit) == (0.1154, 0.05)

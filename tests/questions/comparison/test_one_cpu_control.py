@@ -1,0 +1,101 @@
+# The control of document 003: is the change there too where client and server share one CPU?
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.display.templates import as_text
+from support.kept import kept_experiment
+
+
+def experiment(
+    path: Path, two: float, one: float, count: int = 8, noise: float = 0.01, others: int = 0
+) -> netcost.Experiment:
+    # Defer 64 makes it so many times the throughput of defer 0, on two CPUs and on one. others:
+    # protocols of which it changes nothing.
+    draw = np.random.default_rng(3)
+    lines = ["folder\trepeat\tprotocol\tskb_defer_max\tcpus\treceived_bits_per_second"]
+    for protocol in ("udp", *(f"other{number}" for number in range(others))):
+        for cpus, whole, times in (("two", 2e9, two), ("one", 1e9, one)):
+            for value, factor in ((0, 1.0), (64, times if protocol == "udp" else 1.0)):
+                for repeat in range(count):
+                    rate = whole * factor * np.exp(draw.normal(0, noise))
+                    folder = f"repeats/{protocol}-{cpus}-{value}/{repeat}"
+                    lines.append(f"{folder}\t{repeat}\t{protocol}\t{value}\t{cpus}\t{rate}")
+    (path / "steps.tsv").write_text("\n".join(lines) + "\n")
+    told = {"netcost_experiment": 1, "name": "control", "table": "steps.tsv"}
+    (path / "experiment.json").write_text(json.dumps(told))
+    return netcost.open_experiment(path)
+
+
+@pytest.mark.parametrize(
+    ("two", "one", "verdict"),
+    [
+        (0.87, 1.0, "gone"),
+        (0.87, 0.87, "stays"),
+        (0.87, 1.2, "reversed"),
+        (1.0, 1.0, "nothing to explain"),
+        (1.0, 0.8, "on one CPU only"),
+    ],
+)
+def test_planted_changes_are_told(tmp_path: Path, two: float, one: float, verdict: str) -> None:
+    found = experiment(tmp_path, two, one).ask.comparison.one_cpu_control()
+    (row,) = found.frame.to_dict("records")
+    assert (row["labels"], row["verdict"]) == ("udp", verdict)
+    assert row["apart_low"] < one - two < row["apart_high"]
+    changes = found.tables["changes"].set_index("control")["change"]
+    assert changes.to_list() == pytest.approx([two - 1, one - 1], abs=0.02)
+    assert f"on one: {verdict}." in as_text(found.words)
+
+
+def test_few_repeats_and_wide_intervals_claim_nothing(tmp_path: Path) -> None:
+    few = experiment(tmp_path, 0.5, 0.5, count=5).ask.comparison.one_cpu_control()
+    assert few.frame["verdict"].to_list() == ["too few"]
+    wide = experiment(tmp_path, 0.7, 1.0, noise=0.2).ask.comparison.one_cpu_control()
+    assert wide.frame["verdict"].to_list() in (["unknown"], ["nothing to explain"])
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"compared": "skb_defer"}, "no label 'skb_defer'; there are skb_defer_max"),
+        ({"base": "32"}, "no skb_defer_max '32'; there are 0, 64"),
+        ({"base": "64", "new": "64"}, "two values of skb_defer_max are needed"),
+        ({"metric": "received"}, "no figure 'received'; there are received_bits_per_second"),
+        ({"one": "single"}, "no cpus 'single'; there are one, two"),
+    ],
+)
+def test_what_there_is_not_is_said(tmp_path: Path, given: dict[str, str], wrong: str) -> None:
+    with pytest.raises(ValueError, match=wrong):
+        experiment(tmp_path, 1.0, 1.0, count=2).ask.comparison.one_cpu_control(**given)
+
+
+def test_an_experiment_without_the_control_says_so() -> None:
+    refused = kept_experiment("nic-guest").ask.comparison.one_cpu_control()
+    assert "its steps have no label cpus" in str(refused.refusal)
+
+
+# Alone its interval would exclude no change; of all conditions together that is chance.
+def test_a_change_that_many_conditions_make_uncertain_is_not_called_none(tmp_path: Path) -> None:
+    found = experiment(tmp_path, 0.83, 1.0, noise=0.08, others=7).ask.comparison
+    control = found.one_cpu_control()
+    rows = control.tables["changes"]
+    first = rows[rows["labels"] == "udp"].set_index("control").loc["two"]
+    assert first["change_high"] < 0
+    assert (first["differs"], first["p_adjusted"] > 0.05) == ("no", True)
+    assert control.frame.set_index("labels").loc["udp", "verdict"] == "unknown"
+
+
+# Eight conditions of ten repeats: their scatter hides what there may be.
+def test_the_sample() -> None:
+    found = kept_experiment("local-regression").ask.comparison.one_cpu_control()
+    assert len(found.frame) == 8
+    assert set(found.frame["verdict"]) == {"nothing to explain"}
+    assert (found.result.base_name, found.result.new_name) == ("0", "64")
+    first = found.tables["changes"].iloc[0]
+    assert first["labels"] == "loopback, udp, rps off"
+    assert first["base_observations"] == 10
+    assert found.plot().get_xlabel() == "change of received bits per second, %"

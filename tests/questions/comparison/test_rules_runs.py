@@ -1,0 +1,155 @@
+# How many runs there are, in which order they were made, and how far apart they are.
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis import compare
+from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.comparison.run_set import RunSet
+from support.host import SAMPLES
+from support.perfdata import cpu
+from support.perfdata import happenings as h
+from support.run_sets import NET_RX, codes, compared, measured, only, polling, recorded
+
+STEADY = [100, 103, 99, 101, 98, 102, 100, 101]
+RISING = [100, 101, 102, 104, 105, 106, 107, 108]
+EVEN, ODD = range(0, 16, 2), range(1, 16, 2)
+
+
+def figures(
+    base: Sequence[float],
+    new: Sequence[float],
+    base_rows: Sequence[int] = EVEN,
+    new_rows: Sequence[int] = ODD,
+    **labels: str,
+) -> Comparison:
+    first = measured("base", base, base_rows[: len(base)], **labels)
+    return compared(
+        first, measured("new", new, new_rows[: len(new)], **dict.fromkeys(labels, "other"))
+    )
+
+
+def test_interleaved_steady_repeats_are_not_suspected() -> None:
+    assert codes(figures(STEADY, STEADY)) == set()
+
+
+def test_too_few_repeats_are_noted() -> None:
+    comparison = figures(STEADY, STEADY[:5])
+    found = only(comparison, "repeats")
+    assert (found.severity, found.side, found.found, found.limit) == ("note", "new", 5, 6)
+    assert codes(comparison) == {"repeats"}
+    assert "new has 5 runs: fewer than 6" in found.why
+
+
+@pytest.mark.parametrize(
+    ("first", "rows"), [("base", (range(8), range(8, 16))), ("new", (range(8, 16), range(8)))]
+)
+def test_one_side_after_the_other_is_warned_of(first: str, rows: tuple[range, range]) -> None:
+    comparison = figures(STEADY, STEADY, *rows)
+    assert codes(comparison) == {"order"}
+    assert f"all runs of {first} were made before" in only(comparison, "order").why
+
+
+def test_drift_is_found_on_the_side_that_has_it() -> None:
+    comparison = figures(STEADY, RISING)
+    found = only(comparison, "drift")
+    assert (found.severity, found.side) == ("warning", "new")
+    assert found.found < found.limit
+    assert "rises with the order of the 8 runs of new" in found.why
+    assert "falls" in only(figures(RISING[::-1], STEADY), "drift").why
+    # Of five nobody can tell.
+    assert "drift" not in codes(figures(STEADY, RISING[:5]))
+
+
+def test_the_order_is_of_the_steps_not_of_the_names() -> None:
+    # As they were made they went up and down.
+    mixed = [1, 9, 3, 15, 5, 13, 7, 11]
+    assert codes(figures(STEADY, RISING, EVEN, mixed)) == set()
+
+
+def test_runs_that_nobody_ordered_are_noted() -> None:
+    sides = figures(STEADY, STEADY).sides
+    bare = [RunSet(replace(run, place=None) for run in runs) for runs in sides.values()]
+    found = only(compared(*bare), "order_unknown")
+    assert found.severity == "note"
+
+
+def test_captures_are_ordered_by_their_hosts_clock(tmp_path: Path) -> None:
+    def runs(name: str, *times: int) -> RunSet:
+        return RunSet(recorded(tmp_path / f"{name}{at}", at_s=1_000 + at) for at in times)
+
+    assert codes(compared(runs("a", 1, 3), runs("b", 2, 4))) == {"repeats"}
+    assert codes(compared(runs("c", 1, 2), runs("d", 3, 4))) == {"repeats", "order"}
+    other = RunSet(
+        recorded(
+            tmp_path / f"e{at}", at_s=1_000 + at, files={"before/settings/hostname": f"host{at}\n"}
+        )
+        for at in (2, 4)
+    )
+    first = RunSet(
+        recorded(
+            tmp_path / f"f{at}", at_s=1_000 + at, files={"before/settings/hostname": "host1\n"}
+        )
+        for at in (1, 3)
+    )
+    assert "order_unknown" in codes(compared(first, other))
+
+
+def test_a_disturbed_base_is_found_over_its_repeats() -> None:
+    wild = [60, 140, 75, 120, 90, 110, 70, 130]
+    found = only(figures(wild, STEADY), "baseline")
+    assert (found.severity, found.side) == ("warning", "base")
+    assert found.found == pytest.approx(0.4875)
+    assert "8 repeats spans 48.8 %" in found.why
+    # Of the new side that is its own figure's interval.
+    assert codes(figures(STEADY, wild)) == set()
+
+
+def test_a_disturbed_base_is_found_over_parts_of_its_time(tmp_path: Path) -> None:
+    # Its polls take ten times as long from the middle on.
+    happenings: list[h.Happening] = []
+    for at in range(10_000, 1_010_000, 10_000):
+        cost = 500 if at < 500_000 else 5_000
+        happenings += [
+            h.SoftirqRaise(at, NET_RX),
+            h.SoftirqEntry(at, NET_RX),
+            h.NapiPoll(at + cost, "eth0", 4),
+            h.SoftirqExit(at + cost, NET_RX),
+        ]
+    disturbed = recorded(tmp_path / "a", cpu(0, *happenings))
+    comparison = compared(disturbed, recorded(tmp_path / "b"))
+    assert codes(comparison) == {"baseline", "repeats"}
+    assert "8 parts of equal length" in only(comparison, "baseline").why
+    assert codes(compared(recorded(tmp_path / "c"), recorded(tmp_path / "d", polling(3_000)))) == {
+        "repeats"
+    }
+
+
+def test_two_labels_that_differ_cannot_be_told_apart() -> None:
+    comparison = figures(STEADY, STEADY, data_path="bridge")
+    assert codes(comparison) == {"labels"}
+    why = only(comparison, "labels").why
+    assert "kernel base and new" in why
+    assert "data path bridge and other" in why
+
+
+def test_a_label_that_one_side_lacks_is_not_known_to_differ(tmp_path: Path) -> None:
+    labelled = recorded(tmp_path / "a", labels={"kernel": "6.1", "data_path": "xdp"})
+    assert codes(compared(labelled, recorded(tmp_path / "b", labels={"data_path": "bridge"}))) == {
+        "repeats"
+    }
+
+
+def test_a_disturbed_sample_is_found() -> None:
+    comparison = compare(
+        SAMPLES / "local-regression",
+        where={"network": "loopback", "protocol": "udp", "rps": "off", "cpus": "two"},
+        base_where={"skb_defer_max": 0},
+        new_where={"skb_defer_max": 64},
+    )
+    # Ten repeats of each, in turns; the first three of each were slower than all others.
+    assert codes(comparison) == {"baseline", "drift"}
+    assert only(comparison, "baseline").found > 0.2

@@ -1,0 +1,172 @@
+# Document 003's arithmetic, on recordings of which every nanosecond is planned.
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.comparison.comparison import Comparison
+from netcost_analysis.display.templates import as_text
+from netcost_analysis.questions.comparison import throughput_prediction
+from support.kept import kept_comparison, kept_experiment
+from support.talking import Talk
+
+MS = 1_000_000
+# Document 003: of 10 s for the client's 1,000 packets 3 s are softirqs, then 4.5 s of 11.5 s.
+BEFORE = Talk(softirq_ns=3 * MS, own_ns=7 * MS)
+AFTER = Talk(softirq_ns=9 * MS // 2, own_ns=7 * MS)
+
+
+def compared(path: Path, base: Talk, new: Talk) -> Comparison:
+    return netcost.compare(base.write(path / "base.data"), new.write(path / "new.data"))
+
+
+def test_the_arithmetic_of_document_003(tmp_path: Path) -> None:
+    found = compared(tmp_path, BEFORE, AFTER).ask.comparison.throughput_prediction()
+    whole = found.frame.set_index("softirq_work").loc["network softirqs"]
+    assert whole["base_ns_per_unit"] * 1_000 == 3e9
+    assert whole["new_ns_per_unit"] * 1_000 == 4.5e9
+    assert whole["longer_share"] == pytest.approx(0.15, rel=1e-9)
+    assert whole["predicted"] == pytest.approx(1 / 1.15 - 1, rel=1e-9)
+    assert whole["predicted"] == pytest.approx(-0.13, abs=0.001)
+    assert whole["predicted_low"] < whole["predicted"] < whole["predicted_high"]
+    # The recordings last 10 s and 11.5 s, so the measured change is the same.
+    rows = found.tables["throughputs"].set_index("measured_in")
+    assert rows.loc["recordings", ["base", "new"]].to_list() == pytest.approx([100, 1_000 / 11.5])
+    assert rows["change"].to_list() == pytest.approx([1 / 1.15 - 1] * 3, rel=1e-6)
+    assert (whole["agrees"], whole["explained_share"]) == ("yes", pytest.approx(1, rel=1e-6))
+    words = as_text(found.words)
+    assert "The softirq time of the client predicts -13.0 % throughput (" in words
+    assert "from 3.00 ms to 4.50 ms: +15.0 % of its time per packet" in words
+    assert re.search("softirq time explains (>99.9|100) % of the measured change", words)
+
+
+def test_the_bottleneck_is_who_has_no_time_to_spare(tmp_path: Path) -> None:
+    found = compared(tmp_path, BEFORE, AFTER).ask.comparison.throughput_prediction()
+    rows = found.tables["candidates"].set_index("candidate")
+    assert rows["is_bottleneck"].to_dict() == {"client": True, "server": False}
+    assert rows.loc["client", "base_busy_share"] == 1
+    assert rows.loc["server", "new_busy_share"] < 0.01
+    assert found.plot().get_xlabel() == "change of the throughput, %"
+
+
+def test_client_and_server_stand_beside_each_other(tmp_path: Path) -> None:
+    found = compared(tmp_path, BEFORE, AFTER).ask.comparison.throughput_prediction()
+    rows = found.tables["ends"].set_index(["side", "softirq_work"])
+    assert rows.loc[("client", "NET_RX"), "difference_ns"] == 1.5 * MS
+    assert rows.loc[("server", "NET_RX"), "new_ns_per_unit"] == 0
+
+
+@pytest.mark.parametrize(
+    ("own", "softirq", "more"), [(2, 1, 7), (19, 5, -4), (3, 20, 0), (10, 7, 1)]
+)
+def test_any_extra_time_predicts_its_part(
+    tmp_path: Path, own: int, softirq: int, more: int
+) -> None:
+    base = Talk(softirq_ns=softirq * MS, own_ns=own * MS, packets=120)
+    found = compared(tmp_path, base, replace(base, softirq_ns=(softirq + more) * MS))
+    first = throughput_prediction(found).predictions.iloc[0]
+    extra = more / (own + softirq)
+    assert first["longer_share"] == pytest.approx(extra, rel=1e-6, abs=1e-9)
+    assert first["predicted"] == pytest.approx(1 / (1 + extra) - 1, rel=1e-6, abs=1e-9)
+
+
+# A client that sleeps a tenth of its time would only sleep less.
+def test_without_a_bottleneck_there_is_no_prediction(tmp_path: Path) -> None:
+    base = Talk(sleep_every=10, asleep_ns=12_000)
+    new = replace(base, softirq_ns=4_500)
+    found = compared(tmp_path, base, new).ask.comparison.throughput_prediction()
+    assert found.frame["predicted"].isna().all()
+    assert set(found.frame["reason"]) == {"no bottleneck"}
+    assert "**No prediction: nothing was fully busy in the base.**" in found.words
+    assert found.tables["throughputs"]["change"].notna().all()
+
+
+# What the client itself takes longer is no softirq's doing.
+def test_what_softirqs_do_not_explain_is_said(tmp_path: Path) -> None:
+    base, new = Talk(), Talk(softirq_ns=3_500, own_ns=9_000)
+    found = compared(tmp_path, base, new).ask.comparison.throughput_prediction()
+    first = found.frame.iloc[0]
+    assert first["predicted"] == pytest.approx(1 / 1.05 - 1)
+    assert first["agrees"] == "no"
+    assert first["explained_share"] == pytest.approx((1 / 1.05 - 1) / (1 / 1.25 - 1), rel=1e-3)
+    assert "and something else the rest" in found.words
+
+
+# A neighbour that takes a third of the client's CPU on both sides changes no prediction.
+def test_a_neighbour_on_the_bottlenecks_cpu_changes_no_prediction(tmp_path: Path) -> None:
+    base = Talk(hog_every=10, hog_ns=50_000)
+    new = replace(base, softirq_ns=4_500)
+    found = compared(tmp_path, base, new).ask.comparison.throughput_prediction()
+    assert found.frame["predicted"].to_list() == pytest.approx([1 / 1.15 - 1] * 2, rel=1e-3)
+    rows = found.tables["throughputs"].set_index("measured_in")
+    assert rows.loc["on CPU", "is_compared"]
+    assert rows.loc["on CPU", "change"] == pytest.approx(1 / 1.15 - 1, rel=1e-3)
+    assert found.tables["candidates"].loc[0, "base_cpu_share"] == pytest.approx(2 / 3, abs=0.01)
+
+
+def repeated(path: Path, talk: Talk, side: str, rates: list[float]) -> netcost.RunSet:
+    runs = [
+        netcost.Run(f"{side}{number}", {"side": side}, {"received_bits_per_second": rate})
+        for number, rate in enumerate(rates)
+    ]
+    labels = {"side": side}
+    recorded = netcost.run_set(talk.write(path / f"{side}.data"), labels=labels)
+    return netcost.RunSet(
+        [*runs, *(netcost.Run(one.name, labels, {}, one.openers) for one in recorded)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "factor", "agrees", "measured_in"),
+    [(6, 0.87, "yes", "repeats"), (6, 1.2, "no", "repeats"), (5, 0.87, "yes", "on CPU")],
+)
+def test_repeats_without_a_recording_come_first(
+    tmp_path: Path, count: int, factor: float, agrees: str, measured_in: str
+) -> None:
+    rates = [1e9 * (1 + 0.01 * (number % 3)) for number in range(count)]
+    base = repeated(tmp_path, Talk(), "a", rates)
+    new = repeated(tmp_path, Talk(softirq_ns=4_500), "b", [factor * rate for rate in rates])
+    found = Comparison(base, new).ask.comparison.throughput_prediction()
+    rows = found.tables["throughputs"]
+    assert rows.loc[rows["is_compared"], "measured_in"].to_list() == [measured_in]
+    assert rows.loc[0, "change"] == pytest.approx(factor - 1)
+    assert found.frame["agrees"].iloc[0] == agrees
+
+
+def test_a_side_without_a_recording_has_no_prediction() -> None:
+    sides = {"base_where": {"skb_defer_max": 0}, "new_where": {"skb_defer_max": 64}}
+    where = {"network": "veth", "protocol": "tcp", "rps": "on", "cpus": "two"}
+    found = netcost.compare(kept_experiment("local-regression"), where=where, **sides)
+    refused = found.ask.comparison.throughput_prediction()
+    assert "no run of base was recorded" in str(refused.refusal)
+    per_second = netcost.compare(
+        kept_experiment("local-regression-traced"), where={"rps": "off"}, per="second", **sides
+    )
+    assert "the work of the two sides was not counted" in str(
+        per_second.ask.comparison.throughput_prediction().refusal
+    )
+
+
+# RPS takes NET_RX off the client, which limits; a part of what it gains then is its own time.
+def test_the_sample_with_rps() -> None:
+    found = kept_comparison().ask.comparison.throughput_prediction()
+    rows = found.tables["candidates"].set_index("candidate")
+    assert rows.loc["client", "is_bottleneck"]
+    assert rows.loc["server", "base_busy_share"] < 0.5
+    first = found.frame.iloc[0]
+    assert 0 < first["predicted_low"] < first["predicted"] < first["predicted_high"] < 0.5
+    assert first["agrees"] == "no"
+
+
+# What is asleep is what client_and_server says.
+def test_who_is_busy_in_a_sample() -> None:
+    runs = [side.recorded[0] for side in kept_comparison().sides.values()]
+    pair = netcost.compare(*(run.captures[0] for run in runs))
+    rows = pair.ask.comparison.throughput_prediction().tables["candidates"]
+    beside = runs[0].captures[0].ask.processes.client_and_server().frame
+    life = beside["on_cpu_ns"] + beside["waited_ns"] + beside["asleep_between_ns"]
+    busy = (1 - beside["asleep_between_ns"] / life).astype(float).to_list()
+    assert rows["base_busy_share"].to_list() == pytest.approx(busy, rel=1e-3)

@@ -1,0 +1,127 @@
+# In whose time the data of packets is freed: planted frees are told by task, context and CPU.
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.capture.requires import MissingEventsError
+from netcost_analysis.questions.processes import skb_frees
+from support.host import require_tool
+from support.kept import kept
+from support.kit.record import RECORD, ended, require_recorder
+from support.perfdata import Recording, cpu
+from support.perfdata import happenings as h
+from support.perfdata.tracepoints import FORMATS, KFREE
+from support.talking import CLIENT, NET_RX, SERVER
+
+START, END = 0xFFFFFFFF81E42890, 0xFFFFFFFF81E42A60
+SYMBOLS = f"""{START - 0x10:x} T skb_before
+{START:x} t skb_release_data
+{END:x} T __pfx_pskb_expand_head
+"""
+OTHERS = (START - 1, END, 0x1000)
+
+
+# | client: 3 frees, some of others' memory, NET_RX on top with 2 | server: 4 |
+def bundle(folder: Path, symbols: str | None) -> netcost.Capture:
+    site = iter([START, END - 1] * 20)
+    first = [h.Kfree(100 + place, next(site)) for place in range(3)]
+    inside = [h.Kfree(1_100 + place, next(site)) for place in range(2)]
+    client = [
+        *first,
+        *(h.Kfree(200 + place, one) for place, one in enumerate(OTHERS)),
+        h.BhDisable(1_000),
+        h.SoftirqRaise(1_005, NET_RX),
+        h.BhEnable(1_009),
+        h.SoftirqEntry(1_010, NET_RX),
+        *inside,
+        h.SoftirqExit(2_000, NET_RX),
+        h.Switch(9_000, h.idle(0)),
+    ]
+    server = [
+        *(h.Kfree(5_000 + place, next(site)) for place in range(4)),
+        h.Switch(9_000, h.idle(1)),
+    ]
+    lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=SERVER)
+    taken = Recording(lanes, formats=(*FORMATS, KFREE), known=(CLIENT, SERVER))
+    folder.mkdir()
+    taken.write(folder / "trace.perf.data")
+    (folder / "manifest.json").write_text('{"netcost_bundle": 1, "trace": "trace.perf.data"}')
+    if symbols is not None:
+        (folder / "before" / "settings").mkdir(parents=True)
+        (folder / "before" / "settings" / "symbols").write_text(symbols)
+    return netcost.open_capture(folder)
+
+
+def test_frees_are_told_by_whose_time_they_took(tmp_path: Path) -> None:
+    capture = bundle(tmp_path / "b", SYMBOLS)
+    found = capture.ask.processes.skb_frees()
+    rows = found.frame.set_index(["comm", "context", "cpu"])
+    assert rows["frees"].to_dict() == {
+        ("server", "task", 1): 4,
+        ("client", "task", 0): 3,
+        ("client", "softirq", 0): 2,
+    }
+    assert rows["frees_share"].to_list() == pytest.approx([4 / 9, 3 / 9, 2 / 9])
+    assert set(found.frame["side"]) == {"other"}
+    assert "other tasks" in found.words
+    # Windows that meet add up, and a CPU's is its own.
+    start = capture.timeline().summary["start_ns"]
+    cut = (1_101 - start) / 1e9
+    parts = [capture.timeline(0.0, cut), capture.timeline(cut, None)]
+    assert sum(int(skb_frees(part)["frees"].sum()) for part in parts) == 9
+    assert skb_frees(capture.timeline(cpus=[1]))["frees"].to_list() == [4]
+
+
+@pytest.mark.parametrize("symbols", [None, "", SYMBOLS.replace("ffffffff81e4", "000000000000")])
+def test_without_addresses_it_says_what_is_missing(tmp_path: Path, symbols: str | None) -> None:
+    if symbols:
+        symbols = re.sub(r"^\w+", "0000000000000000", symbols, flags=re.MULTILINE)
+    refusal = bundle(tmp_path / "b", symbols).ask.processes.skb_frees().refusal
+    assert "at which addresses the kernel frees packets is not recorded" in str(refusal)
+
+
+def test_without_the_events_it_names_the_profile() -> None:
+    refusal = kept("nic-stolen-time").ask.processes.skb_frees().refusal
+    assert isinstance(refusal, MissingEventsError)
+    assert refusal.profile == "frees"
+    assert "netcost-record --profile frees records them" in str(refusal)
+
+
+TALK = """python3 -c '
+import socket, time
+a, b = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+b.bind(("127.0.0.1", 0))
+for _ in range(3000):
+    a.sendto(bytes(1400), b.getsockname())
+    b.recv(2000)
+'"""
+
+
+# perf has the symbols of the kernel that it runs on, and names the function of each call.
+@pytest.mark.live
+def test_perf_says_the_same_of_this_kernel(tmp_path: Path) -> None:
+    require_recorder("perf")
+    command = [RECORD, "-o", tmp_path / "b", "--tool", "perf", "--profile", "stolen,frees"]
+    done = ended([*command, "--victim", TALK, "--duration", "20"])
+    assert done.returncode == 0, done.stderr
+    found = netcost.open_capture(tmp_path / "b").ask.processes.skb_frees().frame
+    ours = Counter({(row.tid, row.cpu): 0 for row in found.itertuples()})
+    for row in found.itertuples():
+        ours[row.tid, row.cpu] += row.frees
+    trace = tmp_path / "b" / "trace.perf.data"
+    script = [require_tool("perf"), "script", "-i", trace, "-F", "tid,cpu,event,trace"]
+    listed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
+    line = re.compile(
+        r"\s*(\d+) \[(\d+)\]\s+kmem:(?:kfree|kmem_cache_free): call_site="
+        r"(?:skb_release_data|skb_free_head|skb_kfree_head)\+"
+    )
+    theirs = Counter(
+        (int(told[1]), int(told[2])) for one in listed.splitlines() if (told := line.match(one))
+    )
+    assert ours == theirs
+    assert sum(theirs.values()) >= 3000

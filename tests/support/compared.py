@@ -1,0 +1,40 @@
+# Recordings of which a comparison knows what differs: packets that a client sends, at a cost.
+
+from pathlib import Path
+
+import numpy as np
+
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+
+CLIENT, SERVER = h.Task(500, "client"), h.Task(501, "server")
+NET_RX, RCU = 3, 9
+
+
+# CPU 0: the client raises a NET_RX softirq a packet, whose poll takes about poll_ns; between them
+# own_ns are the client's. CPU 1: the server, whose CPU a device's interrupt takes for irq_ns each.
+def recorded(
+    path: Path, seed: int, poll_ns: int = 4_000, own_ns: int = 10_000, irq_ns: int = 1_000,
+    packets: int = 1_500,
+) -> Path:  # fmt: skip
+    draw = np.random.default_rng(seed)
+    polls = (poll_ns * np.exp(draw.normal(0, 0.2, packets))).astype(int)
+    irqs = (irq_ns * np.exp(draw.normal(0, 0.2, packets))).astype(int)
+    client: list[h.Happening] = []
+    server: list[h.Happening] = []
+    now = 1_000_000
+    for poll, irq in zip(polls.tolist(), irqs.tolist(), strict=True):
+        client += [
+            h.BhDisable(now),
+            h.SoftirqRaise(now + 100, NET_RX),
+            h.BhEnable(now + 150),
+            h.SoftirqEntry(now + 200, NET_RX),
+            h.NapiPoll(now + 200 + poll, "eth0", 1),
+            h.SoftirqExit(now + 300 + poll, NET_RX),
+        ]
+        server += [h.IrqEntry(now + 500, 24, "eth0-rx"), h.IrqExit(now + 500 + irq, 24)]
+        now += 300 + poll + own_ns
+    for events in (client, server):
+        events.append(h.SoftirqRaise(now, RCU))
+    lanes = cpu(0, *client, task=CLIENT), cpu(1, *server, task=SERVER)
+    return recording(*lanes, known=(CLIENT, SERVER)).write(path)
