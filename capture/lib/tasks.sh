@@ -34,13 +34,13 @@ end_session() {
 # end_children EXCEPT: what a signal came upon when it was just being started, before its pid was known. A shell that is not
 # yet what it is to be can miss a signal, and is asked again.
 end_children() {
-	for end_children_try in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
 		end_children_left=$(children "$1")
 		[ -n "$end_children_left" ] || return 0
 		for end_children_one in $end_children_left; do
 			end_session "$end_children_one" "what was just being started"
 		done
-		sleep "0.$((end_children_try - 1))5"
+		sleep 0.1
 	done
 }
 

@@ -1,6 +1,7 @@
 # netcost-record: a bundle is whole or it is not there, and nothing else is left behind.
 
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -256,4 +257,5 @@ def test_help_lists_every_option() -> None:
         assert option in done.stdout
     for option in ("--interval", "--sidecars", "--daemon", "--calibrate", "--check", "--min-free"):
         assert option in done.stdout
-    assert "anatomy light migration stolen xdp functions counters energy" in done.stdout
+    profiles = re.search(r"of what each\s+consists: ([a-z ]+);", done.stdout)
+    assert profiles and sorted(profiles[1].split()) == sorted(path.stem for path in (RECORD.parent / "profiles").iterdir())

@@ -10,10 +10,10 @@ from ...capture.capture import Capture
 from ...display.tables import listed
 from ...parsers.kallsyms import parse_kallsyms
 from ...timeline.timeline import Timeline
-from ..inputs import in_window
+from ..inputs import in_window, once
 from ..question import question
 from .endpoints import endpoints
-from .recorded import in_columns
+from .recorded import empty, in_columns
 
 if TYPE_CHECKING:
     from ..answer import Answer
@@ -69,15 +69,10 @@ def skb_frees(timeline: Timeline) -> pd.DataFrame:
 def freed(timeline: Timeline) -> pd.DataFrame:
     # A row each time that a packet's data was freed: time_ns, tid, comm, cpu, context. Raises as
     # skb_frees() does.
-    counts = timeline.capture.info["events"]
-    parts = [_freed(timeline, event) for event in EVENTS if counts.get(event)]
-    return pd.concat(parts, ignore_index=True)
-
-
-def _freed(timeline: Timeline, event: str) -> pd.DataFrame:
-    events = timeline.capture.events(event)
-    events = events[_is_packets(timeline.capture, events["call_site"])]
-    frame = in_columns(events, "common_pid")
+    capture = timeline.capture
+    counts = capture.info["events"]
+    parts = [_packets_freed(capture, event) for event in EVENTS if counts.get(event)]
+    frame = pd.concat(parts or [empty()], ignore_index=True)
     frame = frame[in_window(frame["time_ns"], timeline)]
     if timeline.cpus is not None:
         frame = frame[frame["cpu"].isin(timeline.cpus)]
@@ -85,6 +80,11 @@ def _freed(timeline: Timeline, event: str) -> pd.DataFrame:
     context = context.mask(frame["in_softirq"].fillna(False).astype(bool), "softirq")
     context = context.mask(frame["in_hardirq"].fillna(False).astype(bool), "hardirq")
     return frame[["time_ns", "tid", "comm", "cpu"]].assign(context=context)
+
+
+def _packets_freed(capture: Capture, event: str) -> pd.DataFrame:
+    events = capture.events(event)
+    return in_columns(events[_is_packets(capture, events["call_site"])], "common_pid")
 
 
 def _is_packets(
@@ -100,6 +100,7 @@ def _is_packets(
     return inside
 
 
+@once
 def _ranges(capture: Capture) -> list[tuple[int, int]]:
     # The first address of each function, and the first behind it.
     kept = capture.bundle.text("before/settings/symbols") if capture.bundle else None

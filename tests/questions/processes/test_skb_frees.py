@@ -85,6 +85,16 @@ def test_without_addresses_it_says_what_is_missing(tmp_path: Path, symbols: str 
     assert "at which addresses the kernel frees packets is not recorded" in str(refusal)
 
 
+def test_what_was_recorded_and_did_not_happen_is_none(tmp_path: Path) -> None:
+    lane = cpu(0, h.Switch(9_000, h.idle(0)), task=CLIENT)
+    taken = Recording((lane,), formats=(*FORMATS, KFREE), known=(CLIENT,))
+    taken.write(tmp_path / "perf.data")
+    found = netcost.open_capture(tmp_path / "perf.data").ask.processes.skb_frees()
+    assert found.refusal is None
+    assert found.frame.empty
+    assert found.words
+
+
 def test_without_the_events_it_names_the_profile() -> None:
     refusal = kept("nic-stolen-time").ask.processes.skb_frees().refusal
     assert isinstance(refusal, MissingEventsError)
@@ -110,9 +120,7 @@ def test_perf_says_the_same_of_this_kernel(tmp_path: Path) -> None:
     done = ended([*command, "--victim", TALK, "--duration", "20"])
     assert done.returncode == 0, done.stderr
     found = netcost.open_capture(tmp_path / "b").ask.processes.skb_frees().frame
-    ours = Counter({(row.tid, row.cpu): 0 for row in found.itertuples()})
-    for row in found.itertuples():
-        ours[row.tid, row.cpu] += row.frees
+    ours = found.groupby(["tid", "cpu"])["frees"].sum().to_dict()
     trace = tmp_path / "b" / "trace.perf.data"
     script = [require_tool("perf"), "script", "-i", trace, "-F", "tid,cpu,event,trace"]
     listed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
