@@ -258,4 +258,6 @@ def test_help_lists_every_option() -> None:
     for option in ("--interval", "--sidecars", "--daemon", "--calibrate", "--check", "--min-free"):
         assert option in done.stdout
     profiles = re.search(r"of what each\s+consists: ([a-z ]+);", done.stdout)
-    assert profiles and sorted(profiles[1].split()) == sorted(path.stem for path in (RECORD.parent / "profiles").iterdir())
+    assert profiles
+    kept = (RECORD.parent / "profiles").iterdir()
+    assert sorted(profiles[1].split()) == sorted(path.stem for path in kept)
