@@ -19,11 +19,10 @@ LAB_ARGS ?=
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= perf_data records format trace_dat pages text
 
-NATIVE := $(shell find native/src native/tests native/benches -name '*.rs' 2>/dev/null) \
-	native/Cargo.toml $(wildcard native/Cargo.lock)
+NATIVE := $(shell find native -path '*/target' -prune -o -path native/fuzz -prune -o -name '*.rs' -print -o -name 'Cargo.*' -print)
 SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b|^\# shellcheck shell=sh' .ci/* native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
 
-# cargo test links libpython; this is the interpreter it asks where that is.
+# The interpreter whose version the native module is built for.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -59,17 +58,10 @@ test-wheel: $(VENV)/.built ## the wheel in empty environments outside the reposi
 test-all: MARKS :=
 test-all: test test-live ## both, with the slow tests
 
-# Cargo's test binaries link libpython, which a wheel must not and a system without python3-dev has not.
+# The whole workspace as it was built, or what the crates depend on would be compiled once more.
 .PHONY: cargo-test
 cargo-test: $(VENV)/.built
-	@read -r folder version < <($(BIN)/python -c 'import sysconfig; print(*sysconfig.get_config_vars("LIBDIR", "py_version_short"))'); \
-	if cc -x c - -L"$$folder" -lpython"$$version" -o /dev/null 2>/dev/null <<< 'int main(void) { return 0; }'; then \
-	    LD_LIBRARY_PATH="$$folder$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}" \
-	        cargo test --release --manifest-path native/Cargo.toml; \
-	else \
-	    echo "the crate's own tests need libpython$$version to link with: apt install python3-dev" >&2; \
-	    [ -z "$${NETCOST_REQUIRE_TOOLS:-}" ]; \
-	fi
+	cargo test --release --quiet --workspace --manifest-path native/Cargo.toml
 
 # A stable toolchain has no sanitizers; the targets bound memory themselves, and check arithmetic.
 .PHONY: fuzz
@@ -99,9 +91,9 @@ lint-docstrings: $(VENV)/.built
 	PYTHONPATH=. $(BIN)/python docs/check_docstrings.py
 
 lint-rust: $(VENV)/.deps
-	cargo fmt --check --manifest-path native/Cargo.toml
+	cargo fmt --check --all --manifest-path native/Cargo.toml
 	cargo fmt --check --manifest-path native/fuzz/Cargo.toml
-	cargo clippy --release --all-targets --manifest-path native/Cargo.toml --quiet -- -D warnings
+	cargo clippy --release --workspace --all-targets --manifest-path native/Cargo.toml --quiet -- -D warnings
 
 lint-shell: $(VENV)/.deps
 	$(BIN)/shellcheck $(SHELL_SCRIPTS)
@@ -110,7 +102,7 @@ lint-shell: $(VENV)/.deps
 format: $(VENV)/.deps ## rewrite the sources as lint wants them
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	cargo fmt --manifest-path native/Cargo.toml
+	cargo fmt --all --manifest-path native/Cargo.toml
 	cargo fmt --manifest-path native/fuzz/Cargo.toml
 
 SAMPLES ?=

@@ -1,36 +1,20 @@
 //! One error type: either the system failed, or the bytes are not what a capture holds.
 
-use std::fmt;
 use std::io;
 
 /// Why a capture could not be read. The message is one line: what is wrong, where, and what to do.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused (missing file, permission, disk).
-    Io(io::Error),
+    #[error(transparent)]
+    Io(#[from] io::Error),
     /// The bytes, or the recording's settings, do not allow what was asked.
+    #[error("{0}")]
     Capture(String),
 }
 
 /// Result of everything that reads a capture.
 pub type Result<T> = std::result::Result<T, Error>;
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Io(error) => write!(f, "{error}"),
-            Error::Capture(message) => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for Error {}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        Error::Io(error)
-    }
-}
 
 /// The same text on one line, with what a terminal would obey spelled out: names in messages come
 /// from strangers.

@@ -3,11 +3,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::mpsc::{sync_channel, Receiver, SyncSender};
 use std::sync::Arc;
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use crate::progress::Waiting;
 
@@ -141,7 +145,7 @@ impl Window {
 
 /// Opens a file to be read. A FIFO that nobody writes to yet is opened at once, and `wait_for` waits.
 pub fn open(path: &Path) -> io::Result<File> {
-    File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path)
+    File::options().read(true).custom_flags(OFlags::NONBLOCK.bits() as i32).open(path)
 }
 
 /// The same of what must be a regular file.
@@ -156,19 +160,12 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// Waits until there is something to read, or nobody is left to write; whether to go on. It asks several
 /// times a second, for a signal that comes just before the system call does not end it.
 pub fn wait_for(input: BorrowedFd<'_>, waiting: Waiting<'_>) -> io::Result<bool> {
-    const PATIENCE_MS: i32 = 100;
+    const PATIENCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
     while waiting() {
-        let mut polled = libc::pollfd { fd: input.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one element, which lives as long as the call.
-        match unsafe { libc::poll(&mut polled, 1, PATIENCE_MS) } {
-            0 => {}
-            1.. => return Ok(true),
-            _ => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+        match poll(&mut [PollFd::from_borrowed_fd(input, PollFlags::IN)], Some(&PATIENCE)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(false)

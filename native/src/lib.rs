@@ -1,10 +1,25 @@
 //! Decoder of captures and the CPU-time ledger behind `netcost_analysis`.
 //!
-//! Bytes become records (`perf`), records typed columns (`events`, `columns`) or owners of time
-//! (`ledger`); `python` shows both to Python as Arrow tables. Data moves one way.
+//! Bytes become records (`perf`, `ring`, `text`), records typed columns (`events`, `columns`) or
+//! owners of time (`ledger`). Data moves one way. The ledger accounts for all of each CPU's time:
+//!
+//! ```
+//! use arrow::array::AsArray;
+//! use arrow::datatypes::Int64Type;
+//! use netcost::ledger::{self, Request};
+//! use netcost::recording::Recording;
+//!
+//! let path = "../sample-data/nic-stolen-time/trace.perf.data";
+//! let recording = Recording::open(path, None, &mut || true)?;
+//! let output = ledger::run(&recording, &Request::default(), &mut |_fraction| true)?;
+//! let accounted: i64 = output.sums["ns"].as_primitive::<Int64Type>().values().iter().sum();
+//! let (start_ns, end_ns) = output.window;
+//! assert_eq!(accounted, (end_ns - start_ns) * output.cpus.len() as i64);
+//! # Ok::<(), netcost::error::Error>(())
+//! ```
 
-#[cfg(feature = "python")]
-mod alloc;
+#![forbid(unsafe_code)]
+
 pub mod bytes;
 pub mod chunks;
 pub mod columns;
@@ -25,8 +40,6 @@ pub mod names;
 pub mod payload;
 pub mod perf;
 pub mod progress;
-#[cfg(feature = "python")]
-mod python;
 pub mod recording;
 pub mod ring;
 pub mod samples;
@@ -37,8 +50,3 @@ pub mod tracefs;
 pub mod tracing;
 pub mod visit;
 pub mod wrapped;
-
-// A fuzz target brings one of its own, which counts.
-#[cfg(feature = "python")]
-#[global_allocator]
-static ALLOCATOR: alloc::HugePages = alloc::HugePages;

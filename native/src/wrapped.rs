@@ -2,12 +2,13 @@
 //! They are unpacked into a temporary file without a name, since captures are read more than once.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
+use tempfile::tempfile;
 
 use crate::error::{bad, Result};
 use crate::input::wait_for;
@@ -35,17 +36,9 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
         }
         Some(file) => file,
     };
-    let mut start = [0; 4];
-    // A file too short for this has a better message waiting for it.
-    let known = file.read_at(&mut start, 0).unwrap_or(0);
     let limit = most(file.metadata()?.len());
-    let source = || From { file: Arc::clone(&file), at: 0 };
-    let (name, unpacked) = match &start[..known] {
-        [0x1f, 0x8b, ..] => ("gzip", spool(MultiGzDecoder::new(source()), None, limit, waiting)?),
-        [0x28, 0xb5, 0x2f, 0xfd] => ("zstd", spool(zstd::stream::read::Decoder::new(source())?, None, limit, waiting)?),
-        _ => return Ok((file, None)),
-    };
-    let (inside, problem) = unpacked;
+    let Some((name, source)) = unpacker(Arc::clone(&file))? else { return Ok((file, None)) };
+    let (inside, problem) = spool(source, None, limit, waiting)?;
     let length = inside.metadata()?.len();
     if length >= limit {
         return Err(bad!(
@@ -63,6 +56,19 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
         format!("the {name} stream around the capture is damaged or cut short ({error}): the {length} bytes before that are read")
     });
     Ok((Arc::new(inside), Some(Wrapping { name, problem })))
+}
+
+/// What a file is compressed with, and what is inside; `None` for one that is not.
+pub fn unpacker(file: Arc<File>) -> io::Result<Option<(&'static str, Box<dyn Read + Send>)>> {
+    let mut start = [0; 4];
+    // A file too short for this has a better message waiting for it.
+    let known = file.read_at(&mut start, 0).unwrap_or(0);
+    let packed = BufReader::new(From { file, at: 0 });
+    Ok(match &start[..known] {
+        [0x1f, 0x8b, ..] => Some(("gzip", Box::new(MultiGzDecoder::new(packed)))),
+        [0x28, 0xb5, 0x2f, 0xfd] => Some(("zstd", Box::new(zstd::stream::read::Decoder::with_buffer(packed)?))),
+        _ => None,
+    })
 }
 
 /// What so many bytes may unpack to: captures shrink to a tenth or a fiftieth, a bomb to a thousandth.
@@ -94,7 +100,7 @@ fn spool(
     limit: u64,
     waiting: Waiting<'_>,
 ) -> Result<(File, Option<io::Error>)> {
-    let mut file = nameless()?;
+    let mut file = tempfile()?;
     let mut buffer = vec![0; 1 << 18];
     let mut left = limit;
     let problem = loop {
@@ -119,20 +125,4 @@ fn spool(
     file.flush()?;
     file.rewind()?;
     Ok((file, problem))
-}
-
-/// A temporary file that has no name any more.
-pub fn nameless() -> io::Result<File> {
-    let directory = std::env::temp_dir();
-    let mut attempt = 0u32;
-    let (path, file) = loop {
-        let path = directory.join(format!("netcost-unpacked-{}-{attempt}", std::process::id()));
-        match File::options().read(true).write(true).create_new(true).open(&path) {
-            Ok(file) => break (path, file),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
-            Err(error) => return Err(error),
-        }
-    };
-    std::fs::remove_file(&path)?;
-    Ok(file)
 }

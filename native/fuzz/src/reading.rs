@@ -8,13 +8,13 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
 
-use _native::error::Error;
-use _native::events;
-use _native::ledger::{self, Output, Request, Want};
-use _native::maps;
-use _native::recording::Recording;
-use _native::samples;
-use _native::text::PERF_SCRIPT;
+use netcost::error::Error;
+use netcost::events;
+use netcost::ledger::{self, Output, Request, Want};
+use netcost::maps;
+use netcost::recording::Recording;
+use netcost::samples;
+use netcost::text::PERF_SCRIPT;
 
 const MOST_EVENTS: usize = 16;
 

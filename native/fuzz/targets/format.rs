@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use _native::columns::EventColumns;
-use _native::format::Format;
-use _native::ring::Unit;
+use netcost::columns::EventColumns;
+use netcost::format::Format;
+use netcost::ring::Unit;
 use arrow::array::NullArray;
 use libfuzzer_sys::fuzz_target;
 use netcost_fuzz::within;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::sync::Arc;
 
+use tempfile::tempfile;
+
 use super::dat::{option, Shape};
 use super::records::{eight, four};
 use super::sections::{Chunks, Writer, PRINTK, STRINGS};
@@ -15,7 +17,6 @@ use crate::ring::{PageLayout, Pages};
 use crate::tracedat::sections::{id, packing, FLAG_COMPRESSED};
 use crate::tracedat::Instance;
 use crate::tracing::{Cursor, MAGIC};
-use crate::wrapped::nameless;
 
 /// Pages that trace-cmd packs in one piece.
 const CHUNK_PAGES: usize = 10;
@@ -169,7 +170,7 @@ impl Mask<'_> {
             Some(packed) => Pages::packed(file, from, to, packed, order),
             None => Pages::new(file, from, to),
         };
-        let mut copy = nameless()?;
+        let mut copy = tempfile()?;
         let mut room = vec![0; 1 << 18];
         loop {
             let (filled, problem) = pages.fill(&mut room);
@@ -182,7 +183,7 @@ impl Mask<'_> {
             }
         }
         let length = copy.stream_position()?;
-        let mut masked = nameless()?;
+        let mut masked = tempfile()?;
         self.text(&Arc::new(copy), 0, length, &mut masked)?;
         let length = masked.seek(SeekFrom::End(0))?;
         let text = read_at(&masked, 0, length as usize)?.unwrap_or_default();

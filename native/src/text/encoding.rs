@@ -5,11 +5,13 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::sync::Arc;
 
+use tempfile::tempfile;
+
 use super::LOOKED_AT;
 use crate::error::{bad, Result};
 use crate::input::read_up_to;
 use crate::progress::Waiting;
-use crate::wrapped::{nameless, From};
+use crate::wrapped::From;
 
 const CHUNK: usize = 1 << 18;
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
@@ -114,7 +116,7 @@ fn push(letter: char, out: &mut Vec<u8>) {
 
 fn rewritten(file: &Arc<File>, waiting: Waiting<'_>, rewriter: &mut dyn Rewriter) -> Result<File> {
     let mut source = From { file: Arc::clone(file), at: 0 };
-    let mut out = BufWriter::new(nameless()?);
+    let mut out = BufWriter::new(tempfile()?);
     let (mut bytes, mut piece) = (vec![0; CHUNK], Vec::new());
     loop {
         let size = source.read(&mut bytes)?;

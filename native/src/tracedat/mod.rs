@@ -8,6 +8,8 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::Arc;
 
+use tempfile::tempfile;
+
 use crate::bytes::{until_nul, Order};
 use crate::error::{bad, Result};
 use crate::host::{Buffer, Host, Session};
@@ -17,7 +19,6 @@ use crate::recording::{of_text, Event, Recording, Source};
 use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
 use crate::text::Text;
 use crate::tracing::{Cursor, Tracing};
-use crate::wrapped::nameless;
 use options::Options;
 
 /// First bytes of a trace.dat.
@@ -216,7 +217,7 @@ impl Headers {
             true => Pages::packed(file, start, end, sections::packing(&self.compression)?, self.order),
             false => Pages::new(file, start, end),
         };
-        let mut copy = nameless()?;
+        let mut copy = tempfile()?;
         let mut room = vec![0; 1 << 18];
         let problem = loop {
             let (filled, error) = pages.fill(&mut room);

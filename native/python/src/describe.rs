@@ -1,17 +1,17 @@
 //! What the headers and one pass over the records say, as Python's dictionaries.
 
 use arrow::datatypes::{Int32Type, Int64Type};
+use netcost::bytes::Order;
+use netcost::events::Scan;
+use netcost::gaps::WHYS;
+use netcost::intern::Labels;
+use netcost::recording::{Event, Recording};
+use netcost::ring::Unit;
+use netcost::tables::{batch, plain};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::{printed, table};
-use crate::bytes::Order;
-use crate::events::Scan;
-use crate::gaps::WHYS;
-use crate::intern::Labels;
-use crate::recording::{Event, Recording};
-use crate::ring::Unit;
-use crate::tables::{batch, plain};
+use crate::{printed, raised, table};
 
 /// What the headers say.
 pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py, PyDict>> {
@@ -144,7 +144,8 @@ pub fn scan<'py>(py: Python<'py>, recording: &Recording, scan: &Scan) -> PyResul
         ("end_ns".into(), plain::<Int64Type>(gaps().map(|gap| gap.end_ns))),
         ("why".into(), Labels::new(&WHYS).column(gaps().map(|gap| gap.why as u32))),
         ("lost".into(), plain::<Int64Type>(gaps().map(|gap| gap.lost.min(i64::MAX as u64) as i64))),
-    ])?;
+    ])
+    .map_err(raised)?;
     let places: Vec<(u32, i64, i64, u64)> = gaps().map(|gap| (gap.cpu, gap.start_ns, gap.end_ns, gap.lost)).collect();
     found.set_item("gaps", places)?;
     found.set_item("coverage", table(py, rows)?)?;

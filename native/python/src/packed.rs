@@ -1,17 +1,17 @@
 //! Bytes of packed files for Python: unpacked as they are read, within bounds; and packed.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek};
+use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
-use flate2::read::MultiGzDecoder;
+use netcost::error::Error;
+use netcost::mask;
+use netcost::wrapped::{most, unpacker, From};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::bad;
-use crate::mask;
-use crate::wrapped::most;
+use crate::raised;
 
 /// A file as it is, or what is inside where gzip or zstd packed it.
 #[pyclass(frozen)]
@@ -29,16 +29,11 @@ pub struct Unpacker {
 impl Unpacker {
     #[new]
     fn new(path: PathBuf) -> PyResult<Unpacker> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let mut start = Vec::new();
-        (&file).take(4).read_to_end(&mut start)?;
-        file.rewind()?;
-        let limit = most(length);
-        let (packing, source): (_, Box<dyn Read + Send>) = match start.as_slice() {
-            [0x1f, 0x8b, ..] => (Some("gzip"), Box::new(MultiGzDecoder::new(BufReader::new(file)))),
-            [0x28, 0xb5, 0x2f, 0xfd] => (Some("zstd"), Box::new(zstd::stream::read::Decoder::new(file)?)),
-            _ => (None, Box::new(file)),
+        let file = Arc::new(File::open(path)?);
+        let limit = most(file.metadata()?.len());
+        let (packing, source) = match unpacker(Arc::clone(&file))? {
+            Some((name, source)) => (Some(name), source),
+            None => (None, Box::new(From { file, at: 0 }) as Box<dyn Read + Send>),
         };
         Ok(Unpacker { source: Mutex::new(Box::new(source.take(limit + 1))), packing, limit })
     }
@@ -54,7 +49,9 @@ impl Unpacker {
         });
         match bytes {
             Ok(bytes) => Ok(PyBytes::new(py, &bytes)),
-            Err(error) if self.packing.is_some() => Err(bad!("damaged or cut short ({error})").into()),
+            Err(error) if self.packing.is_some() => {
+                Err(raised(Error::Capture(format!("damaged or cut short ({error})"))))
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -63,5 +60,5 @@ impl Unpacker {
 /// Packs a file with `gzip` or `zstd` into another, which must not exist.
 #[pyfunction]
 pub fn pack_file(py: Python<'_>, path: PathBuf, out: PathBuf, packing: &str) -> PyResult<()> {
-    Ok(py.detach(|| mask::compress(&path, &out, packing))?)
+    py.detach(|| mask::compress(&path, &out, packing)).map_err(raised)
 }

@@ -1,16 +1,17 @@
 //! Lives and waits, of tables that a timeline has.
 
 use arrow::array::{Array, RecordBatch};
+use netcost::error::Result;
+use netcost::intern::Interner;
+use netcost::lives::facts::Known;
+use netcost::lives::holders::{self, Wait};
+use netcost::lives::read::{self, Events};
+use netcost::lives::{of_stays, tables, Stay, Sum};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use super::table;
-use crate::intern::Interner;
-use crate::lives::facts::Known;
-use crate::lives::holders::{self, Wait};
-use crate::lives::read::{self, Events};
-use crate::lives::{of_stays, tables, Stay, Sum};
+use crate::{raised, table};
 
 /// Events of one kind, and which of their fields tell whom, its name, and the CPU that it comes to.
 #[derive(FromPyObject)]
@@ -67,7 +68,7 @@ impl Facts {
     }
 }
 
-fn sums(batch: &RecordBatch, strings: &mut Interner) -> crate::error::Result<Vec<Sum>> {
+fn sums(batch: &RecordBatch, strings: &mut Interner) -> Result<Vec<Sum>> {
     let (tid, ns) = (read::numbers(batch, "tid")?, read::numbers(batch, "ns")?);
     let comm = read::comms(batch, "comm", strings)?;
     let context = read::comms(batch, "context", strings)?;
@@ -85,7 +86,7 @@ fn sums(batch: &RecordBatch, strings: &mut Interner) -> crate::error::Result<Vec
 /// several, of all CPUs.
 #[pyfunction]
 pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: Facts) -> PyResult<Bound<'py, PyDict>> {
-    let (lives, away) = py.detach(|| -> crate::error::Result<_> {
+    let found = py.detach(|| -> Result<_> {
         let mut strings = Interner::default();
         let mut stays: Vec<Stay> = Vec::new();
         for batch in slices.iter().flat_map(|table| table.batches()) {
@@ -98,7 +99,8 @@ pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: F
         let known = facts.known(&mut strings);
         let (lives, stays, away) = of_stays(stays, &rows, &known, &strings);
         Ok((tables::lives(&lives, &strings)?, tables::away(&stays, &away, &strings)?))
-    })?;
+    });
+    let (lives, away) = found.map_err(raised)?;
     let found = PyDict::new(py);
     found.set_item("lives", table(py, lives)?)?;
     found.set_item("away", table(py, away)?)?;
@@ -117,7 +119,7 @@ pub fn waited_for(
     cpus: Vec<i64>,
     idle: String,
 ) -> PyResult<Py<PyTable>> {
-    let found = py.detach(|| -> crate::error::Result<RecordBatch> {
+    let found = py.detach(|| -> Result<RecordBatch> {
         let mut strings = Interner::default();
         let mut waits = Vec::new();
         for batch in away.batches() {
@@ -159,6 +161,6 @@ pub fn waited_for(
         let order = |name: Option<u32>| name.map(|name| strings.get(name));
         found.sort_by_key(|&((tid, comm, holder), _)| (tid, strings.get(comm), order(holder)));
         tables::holders(&found, &strings)
-    })?;
-    table(py, found)
+    });
+    table(py, found.map_err(raised)?)
 }

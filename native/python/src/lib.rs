@@ -1,5 +1,7 @@
-//! What Python sees. Each call is one pass; the GIL is released while it runs.
+//! What Python sees of `netcost`. Each call is one pass; the GIL is released while it runs.
 
+#[cfg(target_os = "linux")]
+mod alloc;
 mod columns;
 mod describe;
 mod lives;
@@ -11,18 +13,18 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use arrow::array::RecordBatch;
+use netcost::counts::{self, Wanted};
+use netcost::error::{printable, Error, Result};
+use netcost::events::{self, Scan};
+use netcost::ledger::{self, Request, Want};
+use netcost::progress::Progress;
+use netcost::recording::Recording;
+use netcost::{maps, samples};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
 
-use crate::counts::{self, Wanted};
-use crate::error::{printable, Error, Result};
-use crate::events::{self, Scan};
-use crate::ledger::{self, Request, Want};
-use crate::progress::Progress;
-use crate::recording::Recording;
-use crate::{maps, samples};
 use progress::Reporter;
 
 pyo3::create_exception!(
@@ -32,12 +34,15 @@ pyo3::create_exception!(
     "A capture that cannot give what was asked; the message is one line."
 );
 
-impl From<Error> for PyErr {
-    fn from(error: Error) -> PyErr {
-        match error {
-            Error::Io(error) => error.into(),
-            Error::Capture(message) => CaptureError::new_err(printable(&message)),
-        }
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: alloc::HugePages = alloc::HugePages;
+
+/// What Python raises for an error of the crate.
+fn raised(error: Error) -> PyErr {
+    match error {
+        Error::Io(error) => error.into(),
+        Error::Capture(message) => CaptureError::new_err(printable(&message)),
     }
 }
 
@@ -148,7 +153,7 @@ impl Capture {
         let wanted = [name.to_owned()];
         let mut tables =
             pass(py, progress, |progress| events::tables(&self.recording, Some(&wanted), limit, progress))?;
-        let (_, found) = tables.pop().ok_or_else(|| events::missing(&self.recording, name))?;
+        let (_, found) = tables.pop().ok_or_else(|| raised(events::missing(&self.recording, name)))?;
         let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
         table(py, found.slice(0, rows))
     }

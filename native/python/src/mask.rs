@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use netcost::error::{Error, Result};
+use netcost::mask::{self, Changes, Meaning};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::error::{bad, Result};
-use crate::mask::{self, Changes, Meaning};
+use crate::raised;
 
 /// Asks an object with `field`, `replace` and `progress`; remembers what that raised.
 struct Asked<'py> {
@@ -19,7 +20,7 @@ impl Asked<'_> {
         answer.map_err(|error| {
             let message = error.to_string();
             self.raised = Some(error);
-            bad!("{message}")
+            Error::Capture(message)
         })
     }
 }
@@ -52,6 +53,6 @@ pub fn mask_recording(path: PathBuf, out: PathBuf, meaning: Bound<'_, PyAny>) ->
     let changes = mask::mask(&path, &out, &mut asked);
     match asked.raised {
         Some(error) => Err(error),
-        None => Ok(changes?),
+        None => changes.map_err(raised),
     }
 }

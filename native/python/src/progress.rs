@@ -1,8 +1,9 @@
 //! How a pass reports to Python, and how Python stops it.
 
+use netcost::error::Result;
 use pyo3::prelude::*;
 
-use crate::error::Result;
+use crate::raised;
 
 /// Calls Python's `progress(fraction)` about a hundred times per pass; remembers what it raised.
 pub struct Reporter {
@@ -41,7 +42,7 @@ impl Reporter {
     pub fn settle<T>(self, result: Result<T>) -> PyResult<T> {
         match self.raised {
             Some(error) => Err(error),
-            None => Ok(result?),
+            None => result.map_err(raised),
         }
     }
 }
