@@ -7,14 +7,14 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type, Int64Type};
 use netcost::error::Error;
 use netcost::ledger::{self, Request};
-use netcost::recording::Recording;
+use netcost::open::open;
 
 fn main() -> Result<(), Error> {
     let Some(path) = std::env::args().nth(1) else {
         eprintln!("Usage: cost_classes CAPTURE");
         std::process::exit(2);
     };
-    let recording = Recording::open(&path, None, &mut || true)?;
+    let recording = open(&path, None, &mut || true)?;
     let sums = ledger::run(&recording, &Request::default(), &mut |_fraction| true)?.sums;
     let text = |name| cast(&sums[name], &DataType::Utf8).expect("a dictionary of names");
     let (classes, contexts) = (text("cost_class"), text("context"));

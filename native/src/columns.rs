@@ -12,7 +12,7 @@ use arrow::datatypes::{self as types, ArrowPrimitiveType, Field as ArrowField};
 use crate::bytes::{slice, u32_at, until_nul};
 use crate::format::{Element, Field, Format, Kind};
 use crate::intern::{CommCache, Interner, Labels, MOST_BYTES};
-use crate::ring::Unit;
+use crate::recording::Unit;
 
 /// One field of every row.
 #[derive(Debug)]

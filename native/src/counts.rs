@@ -9,8 +9,7 @@ use crate::error::Result;
 use crate::events::missing;
 use crate::format::{Field, Format, Kind};
 use crate::progress::{flow, Progress};
-use crate::recording::{Event, Recording};
-use crate::ring::Unit;
+use crate::recording::{Event, Recording, Unit};
 use crate::visit::{Sample, Visitor};
 
 /// What to count.
@@ -46,18 +45,21 @@ struct Counter<'a> {
 }
 
 impl Visitor for Counter<'_> {
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
-        for part in &self.parts[sample.event as usize] {
-            // A payload shorter than its format has no row in a table, and no count.
-            if sample.raw_size < part.fixed_size {
-                continue;
-            }
-            let payload = sample.payload(block);
-            let value = |field: &Option<Field>, absent| field.as_ref().map_or(absent, |field| integer(field, payload));
-            for (&(start, end), counts) in self.wanted[part.of].windows.iter().zip(&mut self.found[part.of]) {
-                if (start..=end).contains(&sample.time_ns) {
-                    let count = counts.entry((sample.cpu, value(&part.key, 0))).or_default();
-                    *count = count.saturating_add(value(&part.weight, 1));
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        for sample in samples {
+            for part in &self.parts[sample.event as usize] {
+                // A payload shorter than its format has no row in a table, and no count.
+                if sample.raw_size < part.fixed_size {
+                    continue;
+                }
+                let payload = sample.payload(block);
+                let value =
+                    |field: &Option<Field>, absent| field.as_ref().map_or(absent, |field| integer(field, payload));
+                for (&(start, end), counts) in self.wanted[part.of].windows.iter().zip(&mut self.found[part.of]) {
+                    if (start..=end).contains(&sample.time_ns) {
+                        let count = counts.entry((sample.cpu, value(&part.key, 0))).or_default();
+                        *count = count.saturating_add(value(&part.weight, 1));
+                    }
                 }
             }
         }
@@ -100,14 +102,14 @@ pub fn counts(recording: &Recording, wanted: &[Wanted], progress: Progress<'_>) 
     for (of, one) in wanted.iter().enumerate() {
         for name in &one.names {
             let named = || recording.events.iter().enumerate().filter(|(_, event)| event.name == *name);
-            let shown = |event: &&(usize, &Event)| event.1.attr.has_raw() && event.1.format.is_some();
+            let shown = |event: &&(usize, &Event)| event.1.has_payload && event.1.format.is_some();
             let format = named().find(|event| shown(&event)).and_then(|(_, event)| event.format.as_deref());
             let format = format.ok_or_else(|| missing(recording, name))?;
             let field = |name: &Option<String>| name.as_ref().map(|name| countable(format, name));
             let (key, weight) = (field(&one.key), field(&one.sum_of));
             known[of] &= key != Some(None) && weight != Some(None);
             // Without a time nobody knows when it was, without a CPU not where.
-            if !named().all(|(_, event)| event.attr.has_time() && event.attr.has_cpu()) {
+            if !named().all(|(_, event)| event.has_time && event.has_cpu) {
                 continue;
             }
             let fixed_size = format.fixed_size() as u32;

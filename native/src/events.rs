@@ -5,17 +5,13 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::bytes::Order;
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
 use crate::gaps::{Gap, Gaps, Why};
 use crate::intern::{Labels, NONE};
 use crate::names::{Names, TaskNames};
-use crate::perf::layout::sample as bits;
-use crate::perf::layout::Layout;
-use crate::perf::record::{is_guest, misc};
 use crate::progress::{flow, Progress};
-use crate::recording::Recording;
+use crate::recording::{Event, Recording, Source};
 use crate::tables::batch;
 use crate::visit::{Sample, Side, Tally, Visitor, What};
 use arrow::array::{ArrayRef, RecordBatch};
@@ -54,24 +50,25 @@ struct Scanner<'p> {
     placed: Vec<bool>,
     /// Bytes that a payload has at least.
     fixed_sizes: Vec<u32>,
-    /// Layouts of the events whose samples hold more than the payload's size tells.
-    checked: Vec<Option<Layout>>,
+    source: &'p dyn Source,
     progress: Progress<'p>,
 }
 
 impl Visitor for Scanner<'_> {
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
-        let event = sample.event as usize;
-        let record = sample.bytes(block);
-        self.scan.counts[event] += 1;
-        self.scan.guest_samples += u64::from(is_guest(misc(record)));
-        let whole = self.checked[event].is_none_or(|layout| layout.parts(record, Order::Little).1);
-        self.scan.short += u64::from(!whole || sample.raw_size < self.fixed_sizes[event]);
-        if self.timed[event] {
-            self.first = self.first.min(sample.time_ns);
-            self.last = self.last.max(sample.time_ns);
-            if self.placed[event] {
-                self.gaps.sample(sample.cpu, sample.time_ns);
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        for sample in samples {
+            let event = sample.event as usize;
+            self.scan.counts[event] += 1;
+            self.scan.guest_samples += u64::from(sample.in_guest);
+            let whole =
+                sample.raw_size >= self.fixed_sizes[event] && self.source.is_whole(sample.event, sample.bytes(block));
+            self.scan.short += u64::from(!whole);
+            if self.timed[event] {
+                self.first = self.first.min(sample.time_ns);
+                self.last = self.last.max(sample.time_ns);
+                if self.placed[event] {
+                    self.gaps.sample(sample.cpu, sample.time_ns);
+                }
             }
         }
         ControlFlow::Continue(())
@@ -104,17 +101,9 @@ impl Visitor for Scanner<'_> {
 }
 
 /// What a payload of this event has at least; 0 where none is expected.
-fn fixed_size(event: &crate::recording::Event) -> u32 {
-    let format = event.format.as_ref().filter(|_| event.attr.has_raw());
+fn fixed_size(event: &Event) -> u32 {
+    let format = event.format.as_ref().filter(|_| event.has_payload);
     format.map_or(0, |format| format.fixed_size() as u32)
-}
-
-/// The layout of an event whose samples have to be walked to know that they are whole.
-fn checked(event: &crate::recording::Event) -> Option<Layout> {
-    const BEFORE_RAW: u64 = bits::READ | bits::CALLCHAIN;
-    const FIXED: u64 = (bits::RAW - 1) | bits::RAW | bits::IDENTIFIER;
-    let more = event.layout.sample_type & (BEFORE_RAW | !FIXED) != 0;
-    (more || fixed_size(event) == 0).then_some(event.layout)
 }
 
 /// Counts everything.
@@ -125,10 +114,10 @@ pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
         first: i64::MAX,
         last: i64::MIN,
         gaps: Gaps::default(),
-        timed: events.iter().map(|event| event.attr.has_time()).collect(),
-        placed: events.iter().map(|event| event.attr.has_cpu()).collect(),
+        timed: events.iter().map(|event| event.has_time).collect(),
+        placed: events.iter().map(|event| event.has_cpu).collect(),
         fixed_sizes: events.iter().map(fixed_size).collect(),
-        checked: events.iter().map(checked).collect(),
+        source: &*recording.source,
         progress,
     };
     let tally = recording.walk(&mut scanner)?;
@@ -152,18 +141,19 @@ struct Decoder<'p> {
 }
 
 impl Visitor for Decoder<'_> {
-    const BY_TIME: bool = true;
+    fn by_time(&self) -> bool {
+        true
+    }
 
-    #[inline(always)]
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
-        self.names.sample(block, sample);
-        if let Some(slot) = self.slots[sample.event as usize] {
-            let columns = &mut self.columns[slot];
-            if columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size) {
-                self.pending.push(slot);
-            }
-            if columns.len() >= self.limit {
-                return ControlFlow::Break(());
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        for sample in samples {
+            self.names.sample(block, sample);
+            if let Some(slot) = self.slots[sample.event as usize] {
+                let columns = &mut self.columns[slot];
+                if columns.add(sample.time_ns, sample.cpu, sample.raw, sample.raw_size) {
+                    self.pending.push(slot);
+                }
+                flow(columns.len() < self.limit)?;
             }
         }
         ControlFlow::Continue(())
@@ -205,13 +195,13 @@ pub fn tables(
     let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
     for event in recording.events.iter() {
         let (timed, placed, guest) = shared.entry(&event.name).or_insert((true, true, false));
-        *timed &= event.attr.has_time();
-        *placed &= event.attr.has_cpu();
+        *timed &= event.has_time;
+        *placed &= event.has_cpu;
         *guest |= event.guest.is_some();
     }
     for event in recording.events.iter() {
         let chosen = event.format.as_ref().filter(|_| wanted.is_none_or(|wanted| wanted.contains(&event.name)));
-        let Some(format) = chosen.filter(|_| event.attr.has_raw()) else {
+        let Some(format) = chosen.filter(|_| event.has_payload) else {
             slots.push(None);
             continue;
         };
@@ -230,7 +220,7 @@ pub fn tables(
         slots,
         columns,
         pending: Vec::new(),
-        names: TaskNames::of(recording),
+        names: TaskNames::of(&recording.events),
         limit: limit.unwrap_or(usize::MAX).max(1),
         progress,
     };

@@ -1,16 +1,16 @@
 //! Decoder of captures and the CPU-time ledger behind `netcost_analysis`.
 //!
-//! Bytes become records (`perf`, `ring`, `text`), records typed columns (`events`, `columns`) or
+//! Bytes become records (`perf`, `tracedat`, `tracefs`, `text`), records typed columns (`events`, `columns`) or
 //! owners of time (`ledger`). Data moves one way. The ledger accounts for all of each CPU's time:
 //!
 //! ```
 //! use arrow::array::AsArray;
 //! use arrow::datatypes::Int64Type;
 //! use netcost::ledger::{self, Request};
-//! use netcost::recording::Recording;
+//! use netcost::open::open;
 //!
 //! let path = "../sample-data/nic-stolen-time/trace.perf.data";
-//! let recording = Recording::open(path, None, &mut || true)?;
+//! let recording = open(path, None, &mut || true)?;
 //! let output = ledger::run(&recording, &Request::default(), &mut |_fraction| true)?;
 //! let accounted: i64 = output.sums["ns"].as_primitive::<Int64Type>().values().iter().sum();
 //! let (start_ns, end_ns) = output.window;
@@ -23,7 +23,6 @@
 pub mod bytes;
 pub mod chunks;
 pub mod columns;
-mod counters;
 pub mod counts;
 pub mod error;
 pub mod events;
@@ -34,15 +33,14 @@ pub mod input;
 pub mod intern;
 pub mod ledger;
 pub mod lives;
-pub mod maps;
 pub mod mask;
 pub mod names;
+pub mod open;
 pub mod payload;
 pub mod perf;
 pub mod progress;
 pub mod recording;
 pub mod ring;
-pub mod samples;
 pub mod tables;
 pub mod text;
 pub mod tracedat;

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::bytes::{i32_at, slice, until_nul};
 use crate::intern::Interner;
-use crate::recording::{Event, Recording};
+use crate::recording::Event;
 use crate::visit::{Sample, Side, What};
 
 /// Who was called what, when. Names arrive in any order and are asked for at the end.
@@ -105,8 +105,8 @@ impl Switch {
 
 impl TaskNames {
     /// Nothing known yet.
-    pub fn of(recording: &Recording) -> TaskNames {
-        TaskNames { names: Names::default(), switches: recording.events.iter().map(Switch::of).collect() }
+    pub fn of(events: &[Event]) -> TaskNames {
+        TaskNames { names: Names::default(), switches: events.iter().map(Switch::of).collect() }
     }
 
     /// A sample: the scheduler's may name tasks of which nothing else does.

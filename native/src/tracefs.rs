@@ -15,9 +15,8 @@ use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::host::{Buffer, Host, Session};
 use crate::input::{open_regular, read_up_to};
-use crate::recording::{Recording, Source};
+use crate::recording::Recording;
 use crate::ring::{Clock, PageLayout, Pages, Ring};
-use crate::tracedat::events;
 use crate::tracing::Tracing;
 
 /// Text files of tracefs are smaller.
@@ -31,9 +30,41 @@ pub fn looks_like(folder: &Path) -> bool {
 
 /// Opens a folder.
 pub fn open(folder: &Path) -> Result<Recording> {
-    let optional = |name: &str, most: usize| {
-        open_regular(&folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
-    };
+    let (ring, notes) = ring(folder)?;
+    let uname = text(&optional(folder, "uname", MOST_TEXT));
+    let clock = &ring.clock;
+    let bytes = ring.cpus.iter().map(|(_, pages)| pages.bytes()).sum();
+    let buffer = Buffer { name: String::new(), cpus: ring.cpus.len(), bytes, clock: clock.name.clone() };
+    Ok(Recording {
+        format: "tracefs",
+        mode: "directory",
+        version: 0,
+        order: ring.layout.order,
+        compressed: false,
+        wrapping: None,
+        finished: true,
+        cut: false,
+        host: Host {
+            // Its folder holds those that were recorded, and says nothing of others.
+            nr_cpus: None,
+            long_bytes: Some(ring.layout.commit.1 as u8),
+            ..Host::of_uname(Some(uname))
+        },
+        unit: clock.unit(),
+        resolution_ns: clock.resolution_ns(),
+        clock: clock.name.clone(),
+        follows_tasks: false,
+        notes,
+        buffers: vec![buffer],
+        buffer: String::new(),
+        session: Session::default(),
+        events: Arc::clone(&ring.events),
+        source: Box::new(ring),
+    })
+}
+
+/// The rings of a folder, and what is special about it.
+pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     let header_page = text(&read_up_to(&open_regular(&folder.join("header_page"))?, MOST_TEXT)?);
     let mut tracing = Tracing { header_page, ..Default::default() };
     let formats = folder.join("events");
@@ -45,11 +76,11 @@ pub fn open(folder: &Path) -> Result<Recording> {
             }
         }
     }
-    tracing.add_cmdlines(&optional("saved_cmdlines", MOST_CMDLINES));
+    tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MOST_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
         .ok_or_else(|| bad!("damaged: header_page of the tracefs folder describes no page"))?;
-    let clock = Clock::named(&text(&optional("trace_clock", MOST_TEXT)));
-    let events = Arc::new(events(&mut tracing));
+    let clock = Clock::named(&text(&optional(folder, "trace_clock", MOST_TEXT)));
+    let events = Arc::new(tracing.events());
     if events.is_empty() {
         return Err(bad!("no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));
     }
@@ -58,35 +89,12 @@ pub fn open(folder: &Path) -> Result<Recording> {
     let mut notes = Vec::new();
     let cpus = pages(folder, &layout, &mut notes)?;
     notes.extend(tracing.problem.take());
-    let uname = text(&optional("uname", MOST_TEXT));
-    let bytes = cpus.iter().map(|(_, pages)| pages.bytes()).sum();
-    let buffer = Buffer { name: String::new(), cpus: cpus.len(), bytes, clock: clock.name.clone() };
-    Ok(Recording {
-        format: "tracefs",
-        mode: "directory",
-        version: 0,
-        order: layout.order,
-        compressed: false,
-        wrapping: None,
-        finished: true,
-        cut: false,
-        host: Host {
-            // Its folder holds those that were recorded, and says nothing of others.
-            nr_cpus: None,
-            long_bytes: Some(layout.commit.1 as u8),
-            ..Host::of_uname(Some(uname))
-        },
-        unit: clock.unit(),
-        resolution_ns: clock.resolution_ns(),
-        clock: clock.name.clone(),
-        follows_tasks: false,
-        notes,
-        buffers: vec![buffer],
-        buffer: String::new(),
-        session: Session::default(),
-        source: Source::Ring(Ring { layout, clock, cpus, cmdlines: std::mem::take(&mut tracing.cmdlines), by_type }),
-        events,
-    })
+    let cmdlines = std::mem::take(&mut tracing.cmdlines);
+    Ok((Ring { layout, clock, cpus, cmdlines, events, by_type }, notes))
+}
+
+fn optional(folder: &Path, name: &str, most: usize) -> Vec<u8> {
+    open_regular(&folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
 }
 
 /// Names in a folder, in order; none where it is absent.

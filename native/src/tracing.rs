@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use crate::bytes::{slice, text, until_nul, Order};
 use crate::format::Format;
 use crate::input::read_at;
+use crate::recording::Event;
 
 /// First bytes of a trace.dat, and of perf's section.
 pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
@@ -126,6 +127,11 @@ pub struct Tracing {
 }
 
 impl Tracing {
+    /// An event per format, which are taken; of two with one number the last.
+    pub fn events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.formats).into_iter().map(Event::of_format).collect()
+    }
+
     /// Reads perf's section; never fails as a whole.
     pub fn of_perf(bytes: &[u8]) -> Tracing {
         let mut found = Tracing::default();

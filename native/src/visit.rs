@@ -3,6 +3,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::progress::flow;
+
 /// More CPUs than any kernel supports: a larger number is damage, or perf's -1 for "unknown".
 pub const MOST_CPUS: u32 = 1 << 16;
 
@@ -11,9 +13,9 @@ pub const MOST_CPUS: u32 = 1 << 16;
 pub struct Sample {
     /// Number of the event in the recording's list.
     pub event: u32,
-    /// Time on the capture's clock; 0 where the event has none (`Attr::has_time`).
+    /// Time on the capture's clock; 0 where the event has none (`Event::has_time`).
     pub time_ns: i64,
-    /// CPU; 0 where the event has none (`Attr::has_cpu`).
+    /// CPU; 0 where the event has none (`Event::has_cpu`).
     pub cpu: u32,
     /// Where the tracepoint's payload starts.
     pub raw: u32,
@@ -23,6 +25,8 @@ pub struct Sample {
     pub record: u32,
     /// Bytes of the record.
     pub record_size: u32,
+    /// Whether a guest was running.
+    pub in_guest: bool,
 }
 
 impl Sample {
@@ -107,9 +111,11 @@ pub enum What {
 pub trait Visitor {
     /// Whether samples shall come in the order of time where the format allows it, rather than many
     /// of one CPU after the other.
-    const BY_TIME: bool = false;
-    /// A sample, in a block of whole records. `Break` ends the pass.
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()>;
+    fn by_time(&self) -> bool {
+        false
+    }
+    /// Samples with no other record between them, in a block of whole records. `Break` ends the pass.
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()>;
     /// A record that is no sample.
     fn side(&mut self, _side: &Side<'_>) {}
     /// The bytes of `block` are about to go away.
@@ -117,6 +123,65 @@ pub trait Visitor {
     /// Called now and then with the fraction done; `Break` ends the pass.
     fn progress(&mut self, _fraction: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+}
+
+/// Shows samples many at a time, so that a pass is compiled once for all visitors and hardly calls them.
+pub struct Feed<'v> {
+    visitor: &'v mut dyn Visitor,
+    waiting: Vec<Sample>,
+    enough: bool,
+}
+
+impl<'v> Feed<'v> {
+    /// Shown at once; few enough to stay in the processor's first cache.
+    const AT_ONCE: usize = 256;
+
+    /// Nothing shown yet.
+    pub fn new(visitor: &'v mut dyn Visitor) -> Feed<'v> {
+        Feed { visitor, waiting: Vec::with_capacity(Self::AT_ONCE), enough: false }
+    }
+
+    /// See `Visitor::by_time`.
+    pub fn by_time(&self) -> bool {
+        self.visitor.by_time()
+    }
+
+    /// A sample in `block`, shown with those that follow. `Break` ends the pass.
+    #[inline(always)]
+    pub fn sample(&mut self, block: &[u8], sample: Sample) -> ControlFlow<()> {
+        self.waiting.push(sample);
+        match self.waiting.len() < Self::AT_ONCE && !self.enough {
+            true => ControlFlow::Continue(()),
+            false => self.show(block),
+        }
+    }
+
+    fn show(&mut self, block: &[u8]) -> ControlFlow<()> {
+        if !self.enough && !self.waiting.is_empty() {
+            self.enough = self.visitor.samples(block, &self.waiting).is_break();
+        }
+        self.waiting.clear();
+        flow(!self.enough)
+    }
+
+    /// A record that is no sample, after the samples of `block` so far.
+    pub fn side(&mut self, block: &[u8], side: &Side<'_>) {
+        if self.show(block).is_continue() {
+            self.visitor.side(side);
+        }
+    }
+
+    /// The bytes of `block` are about to go away; `Break` ends the pass.
+    pub fn block_end(&mut self, block: &[u8]) -> ControlFlow<()> {
+        let flow = self.show(block);
+        self.visitor.block_end(block);
+        flow
+    }
+
+    /// See `Visitor::progress`.
+    pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        self.visitor.progress(fraction)
     }
 }
 

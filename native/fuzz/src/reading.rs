@@ -11,9 +11,9 @@ use arrow::datatypes::Int64Type;
 use netcost::error::Error;
 use netcost::events;
 use netcost::ledger::{self, Output, Request, Want};
-use netcost::maps;
+use netcost::open;
+use netcost::perf::maps;
 use netcost::recording::Recording;
-use netcost::samples;
 use netcost::text::PERF_SCRIPT;
 
 const MOST_EVENTS: usize = 16;
@@ -22,7 +22,7 @@ const MOST_EVENTS: usize = 16;
 pub fn read(capture: &[u8]) {
     super::within(capture.len(), || {
         let file = in_memory(capture).expect("a file in memory");
-        if let Some(recording) = given(Recording::from_file(Arc::new(file))) {
+        if let Some(recording) = given(open::of_file(Arc::new(file))) {
             read_tables(&recording);
         }
     });
@@ -43,7 +43,7 @@ fn read_tables(recording: &Recording) {
     // Many events, each with a pass of its own, would only be slow.
     let has_samples = recording.format == "perf.data" || recording.mode == PERF_SCRIPT;
     if names.len() <= MOST_EVENTS && has_samples {
-        let tables = names.iter().filter_map(|name| given(samples::samples(recording, name, None, progress)));
+        let tables = names.iter().filter_map(|name| given(recording.samples(name, None, progress)));
         let rows = tables.inspect(check).map(|batch| batch.num_rows() as u64).sum::<u64>();
         if let Some(scan) = scan {
             let counted = scan.counts.iter().sum::<u64>();

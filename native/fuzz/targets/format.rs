@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use netcost::columns::EventColumns;
 use netcost::format::Format;
-use netcost::ring::Unit;
+use netcost::recording::Unit;
 use arrow::array::NullArray;
 use libfuzzer_sys::fuzz_target;
 use netcost_fuzz::within;

@@ -5,8 +5,7 @@ use netcost::bytes::Order;
 use netcost::events::Scan;
 use netcost::gaps::WHYS;
 use netcost::intern::Labels;
-use netcost::recording::{Event, Recording};
-use netcost::ring::Unit;
+use netcost::recording::{Event, Rate, Recording, Unit};
 use netcost::tables::{batch, plain};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -64,8 +63,8 @@ pub fn header<'py>(py: Python<'py>, recording: &Recording) -> PyResult<Bound<'py
     header.set_item("finished", recording.finished)?;
     header.set_item("notes", printed(&recording.notes))?;
     let events = PyList::empty(py);
-    for (number, event) in recording.events.iter().enumerate() {
-        events.append(described(py, event, recording.is_tracepoint(number))?)?;
+    for event in recording.events.iter() {
+        events.append(described(py, event)?)?;
     }
     header.set_item("events", events)?;
     Ok(header)
@@ -79,21 +78,25 @@ fn unit(unit: Unit) -> &'static str {
     }
 }
 
-fn described<'py>(py: Python<'py>, event: &Event, tracepoint: bool) -> PyResult<Bound<'py, PyDict>> {
+fn described<'py>(py: Python<'py>, event: &Event) -> PyResult<Bound<'py, PyDict>> {
+    let (period, frequency) = match event.rate {
+        Rate::Period(period) => (Some(period), None),
+        Rate::Frequency(frequency) => (None, Some(frequency)),
+    };
     let entry = PyDict::new(py);
     entry.set_item("name", &event.name)?;
-    entry.set_item("tracepoint", tracepoint)?;
-    entry.set_item("type", event.attr.kind)?;
-    entry.set_item("config", event.attr.config)?;
-    entry.set_item("sampled", event.attr.sampled())?;
-    entry.set_item("period", event.attr.period())?;
-    entry.set_item("frequency", event.attr.frequency())?;
+    entry.set_item("tracepoint", event.is_tracepoint())?;
+    entry.set_item("type", event.kind)?;
+    entry.set_item("config", event.config)?;
+    entry.set_item("sampled", event.is_sampled())?;
+    entry.set_item("period", period)?;
+    entry.set_item("frequency", frequency)?;
     entry.set_item("filter", &event.filter)?;
     entry.set_item("guest", event.guest)?;
-    entry.set_item("has_time", event.attr.has_time())?;
-    entry.set_item("has_cpu", event.attr.has_cpu())?;
-    entry.set_item("has_callchain", event.attr.has_callchain())?;
-    entry.set_item("has_payload", event.attr.has_raw())?;
+    entry.set_item("has_time", event.has_time)?;
+    entry.set_item("has_cpu", event.has_cpu)?;
+    entry.set_item("has_callchain", event.has_callchain)?;
+    entry.set_item("has_payload", event.has_payload)?;
     Ok(entry)
 }
 

@@ -17,9 +17,10 @@ use netcost::counts::{self, Wanted};
 use netcost::error::{printable, Error, Result};
 use netcost::events::{self, Scan};
 use netcost::ledger::{self, Request, Want};
+use netcost::open::open;
+use netcost::perf::maps;
 use netcost::progress::Progress;
 use netcost::recording::Recording;
-use netcost::{maps, samples};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -91,7 +92,7 @@ impl Capture {
     fn new(py: Python<'_>, path: &str, buffer: Option<&str>, cycles_per_s: Option<u64>) -> PyResult<Capture> {
         let mut reporter = Reporter::new(None);
         let opened = py.detach(|| {
-            let mut recording = Recording::open(path, buffer, &mut || reporter.waits())?;
+            let mut recording = open(path, buffer, &mut || reporter.waits())?;
             cycles_per_s.map_or(Ok(()), |hertz| recording.set_cycles_per_s(hertz))?;
             Ok(recording)
         });
@@ -119,7 +120,7 @@ impl Capture {
         limit: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Py<PyTable>> {
-        let found = pass(py, progress, |progress| samples::samples(&self.recording, name, limit, progress))?;
+        let found = pass(py, progress, |progress| self.recording.samples(name, limit, progress))?;
         let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
         table(py, found.slice(0, rows))
     }

@@ -150,8 +150,16 @@ mod tests {
     use super::*;
 
     fn sample(number: u8) -> (Sample, [u8; 1]) {
-        let sample =
-            Sample { event: 0, time_ns: i64::from(number), cpu: 1, raw: 0, raw_size: 0, record: 0, record_size: 1 };
+        let sample = Sample {
+            event: 0,
+            time_ns: i64::from(number),
+            cpu: 1,
+            raw: 0,
+            raw_size: 0,
+            record: 0,
+            record_size: 1,
+            in_guest: false,
+        };
         (sample, [number])
     }
 

@@ -99,8 +99,8 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
         lane_of: Vec::new(),
         present: None,
         new_flush: true,
-        may_repeat: recording.may_repeat(),
-        timed: recording.events.iter().map(|event| event.attr.has_time()).collect(),
+        may_repeat: recording.source.may_repeat(),
+        timed: recording.events.iter().map(|event| event.has_time).collect(),
         window: (i64::MAX, i64::MIN),
         lost: 0,
         lost_samples: 0,
@@ -174,6 +174,38 @@ impl Ledger<'_> {
     }
 
     #[inline(always)]
+    fn sample(&mut self, block: &[u8], sample: &Sample) {
+        if self.timed[sample.event as usize] {
+            self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
+        }
+        if self.world.shapes.events[sample.event as usize].kind == Kind::Ignored {
+            return;
+        }
+        let same = self.present.is_some_and(|present| self.lanes[present].cpu.number == sample.cpu);
+        if !same {
+            self.end_flush(block);
+            self.present = self.lane(sample.cpu);
+        }
+        let Some(present) = self.present else {
+            self.world.counters.unreadable += 1;
+            return;
+        };
+        if !self.may_repeat {
+            self.take(present, block, sample);
+            return;
+        }
+        let first = std::mem::take(&mut self.new_flush);
+        if first {
+            self.lanes[present].flush.keep(block);
+        }
+        match self.lanes[present].flush.record(block, sample, first) {
+            Verdict::Take => self.take(present, block, sample),
+            Verdict::Held => {}
+            Verdict::Settled => self.settle_present(),
+        }
+    }
+
+    #[inline(always)]
     fn take(&mut self, lane: usize, block: &[u8], sample: &Sample) {
         let shape = self.world.shapes.events[sample.event as usize];
         if shape.kind == Kind::Ignored {
@@ -229,36 +261,8 @@ fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World, event: 
 }
 
 impl Visitor for Ledger<'_> {
-    #[inline(always)]
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
-        if self.timed[sample.event as usize] {
-            self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
-        }
-        if self.world.shapes.events[sample.event as usize].kind == Kind::Ignored {
-            return ControlFlow::Continue(());
-        }
-        let same = self.present.is_some_and(|present| self.lanes[present].cpu.number == sample.cpu);
-        if !same {
-            self.end_flush(block);
-            self.present = self.lane(sample.cpu);
-        }
-        let Some(present) = self.present else {
-            self.world.counters.unreadable += 1;
-            return ControlFlow::Continue(());
-        };
-        if !self.may_repeat {
-            self.take(present, block, sample);
-            return ControlFlow::Continue(());
-        }
-        let first = std::mem::take(&mut self.new_flush);
-        if first {
-            self.lanes[present].flush.keep(block);
-        }
-        match self.lanes[present].flush.record(block, sample, first) {
-            Verdict::Take => self.take(present, block, sample),
-            Verdict::Held => {}
-            Verdict::Settled => self.settle_present(),
-        }
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        samples.iter().for_each(|sample| self.sample(block, sample));
         ControlFlow::Continue(())
     }
 

@@ -2,8 +2,7 @@
 
 use crate::error::{bad, Result};
 use crate::ledger::shape::{Kind, Shapes};
-use crate::recording::Recording;
-use crate::ring::Unit;
+use crate::recording::{Recording, Unit};
 use crate::visit::Tally;
 
 /// Interrupts take microseconds; ftrace's uptime counts ticks.
@@ -48,27 +47,27 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
         ));
     }
     for (event, shape) in recording.events.iter().zip(&shapes.events) {
-        let (name, attr) = (&event.name, &event.attr);
+        let name = &event.name;
         if shape.kind == Kind::Ignored {
             continue;
         }
         let why = if recording.follows_tasks {
             "was recorded for chosen tasks only (perf's -p, -t or -u), so other tasks' time is missing: record with -a"
-        } else if attr.sampled() {
+        } else if event.is_sampled() {
             "was sampled, not recorded in full (perf's -F or -c applies to tracepoints too): record with -c 1"
-        } else if !attr.has_time() {
+        } else if !event.has_time {
             "has no timestamps: record with --timestamp or -a"
-        } else if !attr.has_cpu() && recording.format == "text" {
+        } else if !event.has_cpu && recording.format == "text" {
             "does not say on which CPU it happened: take the text with CPUs, or the recording itself"
-        } else if !attr.has_cpu() {
+        } else if !event.has_cpu {
             "does not say on which CPU it happened: record with -a"
-        } else if attr.follows_command() {
+        } else if event.follows_command {
             "followed one command only, so other tasks' time is missing: record with -a"
-        } else if attr.newest_first() {
+        } else if event.newest_first {
             "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
         } else if shape.pid.is_absent() {
             "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
-        } else if !attr.has_raw() {
+        } else if !event.has_payload {
             "has no payload: record with -R or as a tracepoint"
         } else {
             continue;

@@ -8,7 +8,7 @@ use super::{create, Mask};
 use crate::bytes::{text, until_nul};
 use crate::error::Result;
 use crate::ring::Ring;
-use crate::tracedat::{events, headers, Headers};
+use crate::tracedat::{headers, Headers};
 
 /// Numbers of options.
 pub mod option {
@@ -31,7 +31,7 @@ pub struct Shape {
 impl Mask<'_> {
     pub(super) fn trace_dat(&mut self, file: &Arc<File>, out: &Path) -> Result<()> {
         let mut headers = headers(file)?;
-        let events = events(&mut headers.tracing);
+        let events = headers.tracing.events();
         self.plan(&events)?;
         let by_type = Ring::index(&events);
         let shape = Shape { headers, by_type };

@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use super::{create, Mask};
 use crate::bytes::text;
-use crate::error::{bad, Result};
+use crate::error::Result;
 use crate::input::{open_regular, read_up_to};
 use crate::perf::recording::PerfData;
-use crate::recording::Source;
 use crate::tracefs;
 
 /// Small files beside the events that hold nothing to mask.
@@ -64,9 +63,8 @@ impl Mask<'_> {
 
     /// The files that are read, and no others.
     pub(super) fn tracefs(&mut self, path: &Path, out: &Path) -> Result<()> {
-        let recording = tracefs::open(path)?;
-        self.plan(&recording.events)?;
-        let Source::Ring(ring) = &recording.source else { return Err(bad!("no copy of tracefs")) };
+        let (ring, _notes) = tracefs::ring(path)?;
+        self.plan(&ring.events)?;
         create_dir_all(out)?;
         for name in names(path)? {
             let from = path.join(&name);

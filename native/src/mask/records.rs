@@ -99,10 +99,10 @@ impl Mask<'_> {
             self.tell("samples of an unknown event zeroed", 1);
             return Ok(());
         };
-        let Some(found) = perf.events.get(event as usize) else { return Ok(()) };
-        let (parts, whole) = found.layout.parts(bytes, order);
+        let Some(layout) = perf.layouts.get(event as usize) else { return Ok(()) };
+        let (parts, whole) = layout.parts(bytes, order);
         if !whole {
-            let fixed = found.layout.tail.min(bytes.len());
+            let fixed = layout.tail.min(bytes.len());
             bytes[fixed..].fill(0);
             self.tell("samples that end too early zeroed", 1);
             return Ok(());
@@ -118,7 +118,7 @@ impl Mask<'_> {
         }
         let Some((at, size)) = parts.raw else { return Ok(()) };
         let Some(payload) = bytes.get_mut(at..at + size) else { return Ok(()) };
-        if perf.events[event as usize].attr.kind != crate::perf::attr::TYPE_TRACEPOINT {
+        if !perf.events[event as usize].is_tracepoint() {
             if !until_nul(payload).is_empty() {
                 self.tell("payloads of events that are no tracepoints zeroed", 1);
             }

@@ -1,10 +1,9 @@
 //! `struct perf_event_attr` (`include/uapi/linux/perf_event.h`): how one event was recorded.
 
 use crate::bytes::{slice, Order};
-use crate::perf::layout::{sample, Layout};
+use crate::perf::layout::Layout;
+use crate::recording::Rate;
 
-/// `PERF_TYPE_TRACEPOINT`.
-pub const TYPE_TRACEPOINT: u32 = 2;
 /// `PERF_ATTR_SIZE_VER0`: the first kernels' attr, whose recorders may leave its size empty.
 pub const SMALLEST: usize = 64;
 
@@ -44,48 +43,7 @@ pub struct Attr {
     flags: u64,
 }
 
-/// How often an event was recorded.
-#[derive(Debug, Clone, Copy)]
-pub struct Sampling {
-    /// Occurrences from one sample to the next, or samples a second.
-    pub period: u64,
-    /// Which of the two.
-    pub is_frequency: bool,
-    /// Whether it followed one command from its start.
-    pub on_exec: bool,
-}
-
-impl Sampling {
-    /// One sample in so many occurrences, on whole CPUs.
-    pub fn every(period: u64) -> Sampling {
-        Sampling { period, is_frequency: false, on_exec: false }
-    }
-}
-
 impl Attr {
-    /// What a recorder that records every occurrence on every CPU would have written.
-    pub fn of_tracepoint(id: u64) -> Attr {
-        Attr::described(TYPE_TRACEPOINT, id, sample::TIME | sample::CPU | sample::RAW, Sampling::every(1))
-    }
-
-    /// The attr of an event that another recorder describes.
-    pub fn described(kind: u32, config: u64, sample_type: u64, sampling: Sampling) -> Attr {
-        let flag = |present: bool, bit: u32| u64::from(present) << bit;
-        Attr {
-            kind,
-            config,
-            sample_type,
-            read_format: 0,
-            branch_sample_type: 0,
-            regs_user: 0,
-            regs_intr: 0,
-            clockid: None,
-            precise_ip: 0,
-            sample_period: sampling.period,
-            flags: flag(sampling.is_frequency, FLAG_FREQ) | flag(sampling.on_exec, FLAG_ENABLE_ON_EXEC),
-        }
-    }
-
     /// Reads an attr that lies at the start of `bytes`; its own `size` field says how much of it
     /// the recorder knew, and what lies past that reads as zero.
     pub fn parse(bytes: &[u8], order: Order) -> Option<Attr> {
@@ -126,19 +84,12 @@ impl Attr {
         self.flag(FLAG_SAMPLE_ID_ALL)
     }
 
-    /// Samples a second that the recorder aimed at.
-    pub fn frequency(&self) -> Option<u64> {
-        self.flag(FLAG_FREQ).then_some(self.sample_period)
-    }
-
-    /// Occurrences from one sample to the next, where that is fixed.
-    pub fn period(&self) -> Option<u64> {
-        (!self.flag(FLAG_FREQ)).then_some(self.sample_period)
-    }
-
-    /// Whether not every occurrence was recorded: by frequency, or by a period above one.
-    pub fn sampled(&self) -> bool {
-        self.flag(FLAG_FREQ) || self.sample_period > 1
+    /// How often the event was recorded.
+    pub fn rate(&self) -> Rate {
+        match self.flag(FLAG_FREQ) {
+            true => Rate::Frequency(self.sample_period),
+            false => Rate::Period(self.sample_period),
+        }
     }
 
     /// Whether the event followed one command instead of whole CPUs.
@@ -156,24 +107,9 @@ impl Attr {
         [FLAG_EXCLUDE_USER, FLAG_EXCLUDE_KERNEL, FLAG_EXCLUDE_HV, FLAG_EXCLUDE_HOST].map(|bit| self.flag(bit))
     }
 
-    /// Whether samples say when they happened.
-    pub fn has_time(&self) -> bool {
-        self.sample_type & sample::TIME != 0
-    }
-
-    /// Whether samples say on which CPU they happened.
-    pub fn has_cpu(&self) -> bool {
-        self.sample_type & sample::CPU != 0
-    }
-
-    /// Whether samples carry the tracepoint's payload.
-    pub fn has_raw(&self) -> bool {
-        self.sample_type & sample::RAW != 0
-    }
-
-    /// Whether samples say who called.
-    pub fn has_callchain(&self) -> bool {
-        self.sample_type & sample::CALLCHAIN != 0
+    /// Whether samples have this part (`PERF_SAMPLE_*`).
+    pub fn has(&self, part: u64) -> bool {
+        self.sample_type & part != 0
     }
 
     /// Where this event's samples keep what.

@@ -10,13 +10,14 @@ use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::format::Format;
 use crate::input::read_at;
-use crate::perf::attr::{Attr, TYPE_TRACEPOINT};
+use crate::perf::attr::Attr;
 use crate::perf::command::fits;
 use crate::perf::header::{Features, Magic, FILE_HEADER, PIPE_HEADER, SHORT_HEADER};
 use crate::perf::ids::Ids;
+use crate::perf::layout::{sample, Layout};
 use crate::perf::naming;
 use crate::perf::recording::{Mode, Part, PerfData};
-use crate::recording::Event;
+use crate::recording::{Event, TYPE_TRACEPOINT};
 
 /// Bytes of a name's entry before features had them: a number and 64 characters.
 pub(super) const EVENT_TYPE: usize = 72;
@@ -110,10 +111,17 @@ impl Gathered {
         }
         ids.seal();
         let events = self.events();
-        let alike = |event: &Event| {
-            let first = &events[0].layout;
-            let of = |layout: &crate::perf::layout::Layout| (layout.sample_type, layout.read_format, layout.trailer);
-            of(&event.layout) == of(first)
+        let (attrs, layouts): (Vec<Attr>, Vec<Layout>) = self
+            .attrs
+            .into_iter()
+            .map(|(attr, _)| {
+                let layout = attr.layout();
+                (attr, layout)
+            })
+            .unzip();
+        let alike = |layout: &Layout| {
+            let of = |layout: &Layout| (layout.sample_type, layout.read_format, layout.trailer);
+            of(layout) == of(&layouts[0])
         };
         Ok(PerfData {
             mode,
@@ -121,10 +129,12 @@ impl Gathered {
             order: magic.order,
             finished,
             cut: self.cut,
-            id_at: events.iter().find_map(|event| event.layout.id),
-            uniform: events.iter().all(alike),
+            id_at: layouts.iter().find_map(|layout| layout.id),
+            uniform: layouts.iter().all(alike),
+            attrs,
             by_common_type,
             events: Arc::new(events),
+            layouts,
             ids,
             features: self.features,
             parts,
@@ -160,7 +170,21 @@ impl Gathered {
             if let Some(pid) = guest {
                 name = format!("{name} (guest {pid})");
             }
-            events.push(Event { name, layout: attr.layout(), attr: attr.clone(), format, filter, guest });
+            events.push(Event {
+                name,
+                kind: attr.kind,
+                config: attr.config,
+                rate: attr.rate(),
+                has_time: attr.has(sample::TIME),
+                has_cpu: attr.has(sample::CPU),
+                has_callchain: attr.has(sample::CALLCHAIN),
+                has_payload: attr.has(sample::RAW),
+                follows_command: attr.follows_command(),
+                newest_first: attr.newest_first(),
+                format,
+                filter,
+                guest,
+            });
         }
         events
     }

@@ -2,15 +2,18 @@
 
 pub mod attr;
 pub mod command;
+mod counters;
 mod gather;
 pub mod header;
 pub mod ids;
 pub mod layout;
+pub mod maps;
 mod naming;
 pub mod record;
 pub mod recording;
+mod samples;
 mod sections;
 pub(crate) mod stream;
 mod swap;
 pub(crate) mod unpack;
-pub mod walk;
+mod walk;

@@ -4,15 +4,22 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use rustc_hash::FxHashMap;
 
 use crate::bytes::{slice, Order};
 use crate::error::{bad, Result};
+use crate::host::{Host, Session};
+use crate::perf::attr::Attr;
 use crate::perf::gather::gather;
 use crate::perf::header::Features;
 use crate::perf::ids::Ids;
+use crate::perf::layout::sample;
 use crate::perf::layout::Layout;
-use crate::recording::Event;
+use crate::perf::samples::samples;
+use crate::progress::Progress;
+use crate::recording::{Event, Recording, Source, Unit};
+use crate::visit::{Tally, Visitor};
 
 /// How the records are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +56,11 @@ pub struct PerfData {
     pub finished: bool,
     /// Whether the file ends before its header says so.
     pub cut: bool,
-    /// Events, in the order of their attrs.
+    /// How each event was recorded.
+    pub attrs: Vec<Attr>,
+    /// Where each event's samples keep what.
+    pub layouts: Vec<Layout>,
+    /// The same events as every format has them.
     pub events: Arc<Vec<Event>>,
     /// Sample id to event.
     pub ids: Ids,
@@ -109,7 +120,7 @@ impl PerfData {
     /// The clock of the timestamps, by the kernel's name in lower case without `CLOCK_`;
     /// `perf` for perf's own (`local_clock`, usually the scheduler's).
     pub fn clock(&self) -> &'static str {
-        match self.events.iter().find_map(|event| event.attr.clockid) {
+        match self.attrs.iter().find_map(|attr| attr.clockid) {
             None => "perf",
             Some(0) => "realtime",
             Some(1) => "monotonic",
@@ -137,7 +148,7 @@ impl PerfData {
     /// stand for the first event.
     #[cold]
     fn event_without_id(&self, bytes: &[u8], id: Option<u64>, order: Order) -> Option<u32> {
-        let layout = self.events.first().filter(|_| self.uniform)?.layout;
+        let layout = self.layouts.first().filter(|_| self.uniform)?;
         let common_type = layout.parts(bytes, order).0.raw.and_then(|(at, _)| order.u16(bytes, at));
         let by_type = common_type.and_then(|number| self.by_common_type.get(&number.into()).copied());
         by_type.or(id.filter(|&id| id == 0).map(|_| 0))
@@ -146,12 +157,76 @@ impl PerfData {
     /// How the end of a record that is no sample is laid out.
     #[inline]
     pub fn layout_of_trailer(&self, bytes: &[u8], order: Order) -> Layout {
-        let first = self.events[0].layout;
+        let first = self.layouts[0];
         if self.uniform {
             return first;
         }
         let at = first.trailer_id.and_then(|back| bytes.len().checked_sub(back)).filter(|&at| at >= 8);
         let event = at.and_then(|at| self.ids.find(order.u64(slice(bytes, at, 8)?, 0)?));
-        event.and_then(|event| self.events.get(event as usize)).map_or(first, |event| event.layout)
+        event.and_then(|event| self.layouts.get(event as usize)).copied().unwrap_or(first)
+    }
+}
+
+impl Source for PerfData {
+    fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
+        self.walk_records(visitor)
+    }
+
+    fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<Option<RecordBatch>> {
+        samples(self, name, limit, progress).map(Some)
+    }
+
+    fn may_repeat(&self) -> bool {
+        true
+    }
+
+    fn is_whole(&self, event: u32, record: &[u8]) -> bool {
+        // The payload's size tells of all others.
+        const BEFORE_RAW: u64 = sample::READ | sample::CALLCHAIN;
+        const FIXED: u64 = (sample::RAW - 1) | sample::RAW | sample::IDENTIFIER;
+        let layout = &self.layouts[event as usize];
+        layout.sample_type & (BEFORE_RAW | !FIXED) == 0 || layout.parts(record, Order::Little).1
+    }
+}
+
+impl From<PerfData> for Recording {
+    fn from(mut perf: PerfData) -> Recording {
+        let features = &mut perf.features;
+        let host = Host {
+            hostname: features.hostname.take(),
+            os_release: features.os_release.take(),
+            tool_version: features.version.take(),
+            arch: features.arch.take(),
+            nr_cpus: features.nr_cpus.map(|count| count.0.max(count.1)),
+            cmdline: features.cmdline.clone(),
+            long_bytes: features.tracing.long_bytes,
+            kallsyms: features.tracing.kallsyms.take(),
+            uname: None,
+        };
+        Recording {
+            format: "perf.data",
+            mode: match perf.mode {
+                Mode::File => "file",
+                Mode::Pipe => "pipe",
+                Mode::Directory => "directory",
+            },
+            version: perf.version.into(),
+            order: perf.order,
+            compressed: perf.features.compressed,
+            wrapping: None,
+            finished: perf.finished,
+            cut: perf.cut,
+            events: Arc::clone(&perf.events),
+            host,
+            clock: perf.clock().to_owned(),
+            follows_tasks: perf.features.follows_tasks(),
+            notes: std::mem::take(&mut perf.notes),
+            unit: Unit::Nanoseconds,
+            resolution_ns: 1,
+            buffers: Vec::new(),
+            buffer: String::new(),
+            session: Session::default(),
+            source: Box::new(perf),
+        }
     }
 }

@@ -62,14 +62,13 @@ fn reverse_words(bytes: &mut [u8], at: usize, words: usize) {
 
 fn swap_sample(recording: &PerfData, bytes: &mut [u8]) {
     let event = recording.event_of_sample(bytes, Order::Big);
-    let event = event.and_then(|event| recording.events.get(event as usize));
-    let layout = event.unwrap_or(&recording.events[0]).layout;
+    let layout = recording.layouts[event.unwrap_or(0) as usize];
     let (parts, _) = layout.parts(bytes, Order::Big);
     fixed_part(&layout, bytes);
     swap_parts(&parts, &layout, bytes);
     if let Some((at, size)) = parts.raw {
         reverse(bytes, at - 4, 4);
-        let format = event.and_then(|event| event.format.as_deref());
+        let format = event.and_then(|event| recording.events[event as usize].format.as_deref());
         if let Some(payload) = bytes.get_mut(at..at + size) {
             payload::to_little(format, payload);
         }

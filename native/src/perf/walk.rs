@@ -2,7 +2,7 @@
 //!
 //! Within a CPU's ring file order is time order; across CPUs it is not, and nothing here sorts.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::bytes::{u32_at, u64_at, Order};
 use crate::error::{bad, Result};
@@ -11,14 +11,15 @@ use crate::perf::record::{self, is_guest, kind, misc};
 use crate::perf::recording::{Part, PerfData};
 use crate::perf::swap;
 use crate::perf::unpack::Unpacked;
-use crate::visit::{Sample, Side, Tally, Visitor};
+use crate::visit::{Feed, Sample, Side, Tally, Visitor};
 
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST_NS: u64 = 1 << 62;
 
 impl PerfData {
     /// Shows every record to `visitor`.
-    pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
+    pub(super) fn walk_records(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
+        let visitor = &mut Feed::new(visitor);
         let mut walk = Walk {
             recording: self,
             counts: vec![0; 256],
@@ -69,7 +70,7 @@ enum Stop {
 }
 
 impl Walk<'_> {
-    fn part<V: Visitor>(&mut self, part: &Part, visitor: &mut V, before: u64, total: u64) -> Result<ControlFlow<()>> {
+    fn part(&mut self, part: &Part, visitor: &mut Feed<'_>, before: u64, total: u64) -> Result<ControlFlow<()>> {
         let mut window = Window::new(&part.file, part.start, part.end);
         let mut unpacked: Option<Unpacked> = None;
         let mut want = 8;
@@ -135,11 +136,7 @@ impl Walk<'_> {
     }
 
     /// Records that came out of a compressed one: bytes used, or a stop.
-    fn inner<V: Visitor>(
-        &mut self,
-        bytes: &[u8],
-        visitor: &mut V,
-    ) -> std::result::Result<(usize, ControlFlow<()>), String> {
+    fn inner(&mut self, bytes: &[u8], visitor: &mut Feed<'_>) -> std::result::Result<(usize, ControlFlow<()>), String> {
         let (used, stop) = self.block(bytes, visitor);
         if visitor.progress(self.done).is_break() {
             return Err("interrupted".to_owned());
@@ -157,7 +154,7 @@ impl Walk<'_> {
 
     /// Shows the whole records at the start of `block`, which are in the recorder's byte order: bytes
     /// used, or a stop.
-    fn block<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> (usize, Stop) {
+    fn block(&mut self, block: &[u8], visitor: &mut Feed<'_>) -> (usize, Stop) {
         if self.recording.order == Order::Little {
             return self.records(block, visitor);
         }
@@ -170,7 +167,7 @@ impl Walk<'_> {
         seen
     }
 
-    fn records<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> (usize, Stop) {
+    fn records(&mut self, block: &[u8], visitor: &mut Feed<'_>) -> (usize, Stop) {
         let mut at = 0;
         let mut stop = Stop::Short;
         while let Some(rest) = block.get(at..) {
@@ -182,26 +179,28 @@ impl Walk<'_> {
             if kind == kind::SAMPLE {
                 match self.sample(bytes, begin) {
                     Some(sample) => {
-                        if visitor.sample(block, &sample).is_break() {
+                        if visitor.sample(block, sample).is_break() {
                             stop = Stop::Enough;
                             break;
                         }
                     }
                     None => self.unreadable += 1,
                 }
-            } else if let Some(other) = self.side(kind, bytes, begin, visitor) {
+            } else if let Some(other) = self.side(kind, block, begin..at, visitor) {
                 stop = other;
                 break;
             }
         }
-        visitor.block_end(&block[..at]);
-        (at, stop)
+        match visitor.block_end(&block[..at]) {
+            ControlFlow::Continue(()) => (at, stop),
+            ControlFlow::Break(()) => (at, Stop::Enough),
+        }
     }
 
     #[inline(always)]
     fn sample(&self, bytes: &[u8], at: usize) -> Option<Sample> {
         let event = self.recording.event_of_sample(bytes, Order::Little)?;
-        let layout = &self.recording.events.get(event as usize)?.layout;
+        let layout = self.recording.layouts.get(event as usize)?;
         let time_ns = match layout.time {
             Some(at) => u64_at(bytes, at).filter(|&time| time < LATEST_NS)? as i64,
             None => 0,
@@ -219,10 +218,12 @@ impl Walk<'_> {
             raw_size: raw_size as u32,
             record: at as u32,
             record_size: bytes.len() as u32,
+            in_guest: is_guest(misc(bytes)),
         })
     }
 
-    fn side<V: Visitor>(&mut self, kind: u32, bytes: &[u8], at: usize, visitor: &mut V) -> Option<Stop> {
+    fn side(&mut self, kind: u32, block: &[u8], place: Range<usize>, visitor: &mut Feed<'_>) -> Option<Stop> {
+        let (at, bytes) = (place.start, &block[place]);
         match kind {
             kind::COMPRESSED => return Some(Stop::Compressed(at + 8, at + bytes.len())),
             kind::COMPRESSED2 => {
@@ -251,7 +252,7 @@ impl Walk<'_> {
             side.cpu = layout.trailer_cpu.and_then(from_end).and_then(|at| u32_at(bytes, at));
             side.bytes = &bytes[..from_end(layout.trailer).unwrap_or(bytes.len())];
         }
-        visitor.side(&side);
+        visitor.side(block, &side);
         None
     }
 }

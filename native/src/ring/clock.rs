@@ -1,15 +1,6 @@
 //! From a ring buffer's time stamps to the capture's time.
 
-/// What a time stamp counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Nanoseconds,
-    /// Cycles of a length that the capture does not tell.
-    Cycles,
-    /// Events: they have an order and no durations.
-    Order,
-}
+use crate::recording::Unit;
 
 /// One correction of a guest's clock, from `time` on.
 #[derive(Debug, Clone, Copy)]

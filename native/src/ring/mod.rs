@@ -6,7 +6,7 @@ mod page;
 mod rounds;
 mod source;
 
-pub use clock::{Clock, Shift, Unit};
+pub use clock::{Clock, Shift};
 pub use page::PageLayout;
 pub use rounds::Ring;
 pub use source::{check_apart, Packed, Pages};

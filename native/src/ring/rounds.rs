@@ -5,17 +5,18 @@
 //! after the other, or all in the order of time.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::payload;
-use crate::recording::Event;
+use crate::recording::{Event, Source};
 use crate::ring::clock::Clock;
 use crate::ring::page::{Missed, PageLayout};
 use crate::ring::source::Pages;
-use crate::visit::{Sample, Side, Tally, Visitor, What};
+use crate::visit::{Feed, Sample, Side, Tally, Visitor, What};
 
 /// Times beyond this (146 years) are damage; below it differences cannot overflow.
 const LATEST: u64 = 1 << 62;
@@ -35,6 +36,8 @@ pub struct Ring {
     pub cpus: Vec<(u32, Pages)>,
     /// Task names that the kernel knew at the end.
     pub cmdlines: Vec<(i32, String)>,
+    /// What was recorded.
+    pub events: Arc<Vec<Event>>,
     /// `common_type` to number of the event.
     pub by_type: Vec<u32>,
 }
@@ -77,39 +80,37 @@ impl Ring {
     pub fn index(events: &[Event]) -> Vec<u32> {
         let mut by_type = vec![Self::ABSENT; 1 << 16];
         for (number, event) in events.iter().enumerate() {
-            if let Some(slot) = usize::try_from(event.attr.config).ok().and_then(|kind| by_type.get_mut(kind)) {
+            if let Some(slot) = usize::try_from(event.config).ok().and_then(|kind| by_type.get_mut(kind)) {
                 *slot = number as u32;
             }
         }
         by_type
     }
 
-    /// Shows every event to `visitor`.
-    pub fn walk<V: Visitor>(&self, events: &[Event], visitor: &mut V) -> Result<Tally> {
+    fn rounds(&self, visitor: &mut Feed<'_>) -> Result<Tally> {
         let page = self.layout.size;
         let of_one = (ROUND / self.cpus.len().max(1)).clamp(page, MOST_OF_ONE.max(page)) / page * page;
         let mut memory = vec![0; of_one * self.cpus.len()];
         let mut lanes: Vec<Lane> =
             self.cpus.iter().zip(0..).map(|((cpu, pages), place)| lane(*cpu, pages, place * of_one)).collect();
         for (tid, comm) in &self.cmdlines {
-            visitor.side(&Side::of(What::Known { tid: *tid, comm: comm.clone() }, None, None));
+            visitor.side(&memory, &Side::of(What::Known { tid: *tid, comm: comm.clone() }, None, None));
         }
         let total: u64 = lanes.iter().map(|lane| lane.pages.bytes()).sum();
         let mut tally = Tally::default();
         let mut samples = 0;
         loop {
-            let load = |(lane, region): (&mut Lane, &mut [u8])| lane.load(region, self, events);
+            let load = |(lane, region): (&mut Lane, &mut [u8])| lane.load(region, self);
             lanes.par_iter_mut().zip(memory.par_chunks_mut(of_one.max(1))).for_each(load);
             let known = lanes.iter().filter(|lane| !lane.ended).map(|lane| lane.latest).min().unwrap_or(i64::MAX);
-            let flow = match V::BY_TIME {
+            let flow = match visitor.by_time() {
                 true => by_time(&mut lanes, &memory, known, visitor, &mut samples),
                 false => by_cpu(&mut lanes, &memory, known, visitor, &mut samples),
             };
-            visitor.block_end(&memory);
-            if flow.is_break() {
+            if flow.is_break() | visitor.block_end(&memory).is_break() {
                 break;
             }
-            visitor.side(&Side::of(What::Round, None, None));
+            visitor.side(&memory, &Side::of(What::Round, None, None));
             let done: u64 = lanes.iter().map(|lane| lane.pages.done()).sum();
             if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
                 return Err(bad!("interrupted"));
@@ -132,6 +133,17 @@ impl Ring {
     }
 }
 
+impl Source for Ring {
+    fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
+        self.rounds(&mut Feed::new(visitor))
+    }
+
+    fn set_cycles_per_s(&mut self, hertz: u64) -> bool {
+        self.clock.tsc = Some(Clock::tsc_of(hertz));
+        true
+    }
+}
+
 fn lane(cpu: u32, pages: &Pages, base: usize) -> Lane {
     Lane {
         cpu,
@@ -151,7 +163,7 @@ fn lane(cpu: u32, pages: &Pages, base: usize) -> Lane {
 
 impl Lane {
     /// Reads the next pages once all events of the present ones were shown.
-    fn load(&mut self, region: &mut [u8], ring: &Ring, events: &[Event]) {
+    fn load(&mut self, region: &mut [u8], ring: &Ring) {
         while self.next == self.rows.len() && !self.ended {
             self.rows.clear();
             self.lost.clear();
@@ -168,12 +180,12 @@ impl Lane {
                 None => self.problem.take(),
             };
             for (place, page) in region[..filled].chunks_exact_mut(size).enumerate() {
-                self.read(page, self.base + place * size, ring, events);
+                self.read(page, self.base + place * size, ring);
             }
         }
     }
 
-    fn read(&mut self, page: &mut [u8], base: usize, ring: &Ring, events: &[Event]) {
+    fn read(&mut self, page: &mut [u8], base: usize, ring: &Ring) {
         let order = ring.layout.order;
         let plain = ring.clock.is_plain();
         let first = self.rows.len();
@@ -192,7 +204,7 @@ impl Lane {
         if order == Order::Big {
             for row in &self.rows[first..] {
                 let at = row.at as usize - base;
-                let format = events.get(row.event as usize).and_then(|event| event.format.as_deref());
+                let format = ring.events.get(row.event as usize).and_then(|event| event.format.as_deref());
                 payload::to_little(format, &mut page[at..at + row.size as usize]);
             }
         }
@@ -211,10 +223,10 @@ impl Lane {
     }
 
     #[inline(always)]
-    fn show<V: Visitor>(&mut self, place: usize, memory: &[u8], visitor: &mut V) -> ControlFlow<()> {
+    fn show(&mut self, place: usize, memory: &[u8], visitor: &mut Feed<'_>) -> ControlFlow<()> {
         let row = self.rows[place];
         if let Some((_, missed)) = self.lost.first().filter(|lost| lost.0 == place) {
-            visitor.side(&Side::of(lost(*missed), Some(row.time), Some(self.cpu)));
+            visitor.side(memory, &Side::of(lost(*missed), Some(row.time), Some(self.cpu)));
             self.lost.remove(0);
         }
         let sample = Sample {
@@ -225,14 +237,15 @@ impl Lane {
             raw_size: row.size,
             record: row.at,
             record_size: 0,
+            in_guest: false,
         };
-        visitor.sample(memory, &sample)
+        visitor.sample(memory, sample)
     }
 
     /// A loss that no event follows.
-    fn end<V: Visitor>(&mut self, visitor: &mut V) {
+    fn end(&mut self, visitor: &mut Feed<'_>) {
         if self.pending != Missed::No && self.latest > i64::MIN {
-            visitor.side(&Side::of(lost(self.pending), Some(self.latest), Some(self.cpu)));
+            visitor.side(&[], &Side::of(lost(self.pending), Some(self.latest), Some(self.cpu)));
         }
     }
 }
@@ -244,13 +257,7 @@ fn lost(missed: Missed) -> What {
     }
 }
 
-fn by_cpu<V: Visitor>(
-    lanes: &mut [Lane],
-    memory: &[u8],
-    known: i64,
-    visitor: &mut V,
-    samples: &mut u64,
-) -> ControlFlow<()> {
+fn by_cpu(lanes: &mut [Lane], memory: &[u8], known: i64, visitor: &mut Feed<'_>, samples: &mut u64) -> ControlFlow<()> {
     for lane in lanes {
         let ready = lane.ready(known);
         for place in lane.next..ready {
@@ -262,11 +269,11 @@ fn by_cpu<V: Visitor>(
     ControlFlow::Continue(())
 }
 
-fn by_time<V: Visitor>(
+fn by_time(
     lanes: &mut [Lane],
     memory: &[u8],
     known: i64,
-    visitor: &mut V,
+    visitor: &mut Feed<'_>,
     samples: &mut u64,
 ) -> ControlFlow<()> {
     let ready: Vec<usize> = lanes.iter().map(|lane| lane.ready(known)).collect();

@@ -16,7 +16,6 @@ use super::lines::{each, Blocks};
 use super::Text;
 use crate::error::{bad, Result};
 use crate::intern::{Interner, Labels, NONE};
-use crate::perf::attr::TYPE_TRACEPOINT;
 use crate::progress::Progress;
 use crate::tables::{batch, optional, plain};
 
@@ -40,13 +39,13 @@ struct Columns {
 
 impl Text {
     /// The samples of the event of this name, in the order of their lines.
-    pub fn samples(&self, wanted: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
+    pub(super) fn chains(&self, wanted: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
         let Some(number) = self.events.iter().position(|event| event.name == wanted) else {
             return Err(bad!("no event '{wanted}' in this capture"));
         };
         let limit = limit.unwrap_or(usize::MAX).max(1);
         // A tracepoint's own text has its fields, another event's the place where it happened.
-        let has_place = self.events[number].attr.kind != TYPE_TRACEPOINT;
+        let has_place = !self.events[number].is_tracepoint();
         let mut selection = Selection::of(self.buffer.as_bytes());
         let mut columns = Columns::default();
         let mut in_chain = false;

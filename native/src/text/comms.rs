@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::head::{Head, Style};
 use super::scan::COMM;
-use crate::visit::{Side, Visitor, What};
+use crate::visit::{Feed, Side, What};
 
 /// Names that have been told.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Comms {
     /// trace-cmd print the last that they know, so their first word is taken, and only for tasks
     /// that no sched_switch has named.
     #[inline(always)]
-    pub fn line<V: Visitor>(&mut self, head: &Head<'_>, time_ns: i64, visitor: &mut V) {
+    pub fn line(&mut self, head: &Head<'_>, time_ns: i64, block: &[u8], visitor: &mut Feed<'_>) {
         let Some(tid) = head.tid.filter(|&tid| tid > 0) else { return };
         let comm = packed(head.comm);
         if self.recent.is_empty() {
@@ -32,11 +32,11 @@ impl Comms {
             return;
         }
         *slot = (tid, comm);
-        self.differs(head, tid, comm, time_ns, visitor);
+        self.differs(head, tid, comm, time_ns, block, visitor);
     }
 
     #[cold]
-    fn differs<V: Visitor>(&mut self, head: &Head<'_>, tid: i32, comm: u128, time_ns: i64, visitor: &mut V) {
+    fn differs(&mut self, head: &Head<'_>, tid: i32, comm: u128, time_ns: i64, block: &[u8], visitor: &mut Feed<'_>) {
         let known = self.by_tid.get(&tid);
         let told = if head.style == Style::Perf { known == Some(&comm) } else { known.is_some() };
         if told || is_no_name(head) {
@@ -45,7 +45,7 @@ impl Comms {
         self.by_tid.insert(tid, comm);
         let comm = String::from_utf8_lossy(head.comm).into_owned();
         let cpu = head.cpu.filter(|_| head.style == Style::Perf);
-        visitor.side(&Side::of(What::Comm { tid, comm }, Some(time_ns), cpu));
+        visitor.side(block, &Side::of(What::Comm { tid, comm }, Some(time_ns), cpu));
     }
 
     /// A task that sched_switch names.

@@ -47,14 +47,17 @@ mod who;
 use std::fs::File;
 use std::sync::Arc;
 
+use arrow::array::RecordBatch;
 use rustc_hash::FxHashMap;
 
+use crate::bytes::Order;
 use crate::error::{bad, Result};
+use crate::host::Session;
 use crate::host::{Buffer, Host};
-use crate::perf::attr::{Attr, Sampling, TYPE_TRACEPOINT};
-use crate::perf::command::{filters, fits};
-use crate::perf::layout::sample;
-use crate::recording::Event;
+use crate::perf::command::{filters, fits, follows_tasks};
+use crate::progress::Progress;
+use crate::recording::{Event, Rate, Recording, Source, Unit, TYPE_TRACEPOINT};
+use crate::visit::{Feed, Tally, Visitor};
 use buffers::Share;
 use context::Columns;
 use found::Found;
@@ -105,6 +108,8 @@ struct Reading {
     needs: u8,
 }
 
+/// What is no tracepoint has a kind that the text does not tell.
+const OTHER_KIND: u32 = u32::MAX;
 /// Whose texts have samples.
 pub const PERF_SCRIPT: &str = "perf script";
 /// Bytes of a file that tell whether it is a text.
@@ -148,17 +153,20 @@ impl Text {
         let (mut events, mut readings) = (Vec::new(), Vec::new());
         for (number, found) in survey.events.iter().enumerate() {
             let known = found.reading();
-            let attr = attr(number, found, &survey);
+            let is_tracepoint = found.is_tracepoint(survey.style());
+            let told = survey.preamble.told(&found.name);
             let print_fmt = survey.print_fmt(&known);
-            let format = known.format(&found.name, attr.config, found.needs(), common, print_fmt);
+            // A text says no number of an event: they are counted.
+            let format = known.format(&found.name, number as u64 + 1, found.needs(), common, print_fmt);
             readings.push(Reading { known, needs: found.needs() });
             events.push(Event {
-                name: found.name.clone(),
-                layout: attr.layout(),
-                attr,
-                format: Some(Arc::new(format)),
+                kind: if is_tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND },
+                rate: rate(found, &survey, is_tracepoint),
+                has_cpu,
+                follows_command: told.is_some_and(|told| told.on_exec),
                 filter: filters.iter().find(|(event, _)| fits(event, &found.name)).map(|found| found.1.clone()),
-                guest: None,
+                name: found.name.clone(),
+                ..Event::of_format(format)
             });
         }
         Ok(Text {
@@ -209,20 +217,51 @@ fn buffers(shares: &[Share]) -> Vec<Buffer> {
     buffers
 }
 
-/// The event as perf would describe it. How often it was recorded, a header tells or the periods do;
-/// otherwise tracepoints were recorded each time, and of others it is not known.
-fn attr(number: usize, found: &Found, survey: &Survey) -> Attr {
-    const OTHER_KIND: u32 = u32::MAX;
+/// How often an event was recorded: a header tells, or the periods do; otherwise tracepoints were recorded
+/// each time, and of others it is not known.
+fn rate(found: &Found, survey: &Survey, is_tracepoint: bool) -> Rate {
     let (count, least, most) = found.periods;
-    let tracepoint = found.is_tracepoint(survey.style());
-    let sampling = match survey.preamble.told(&found.name) {
-        Some(told) => Sampling { period: told.period, is_frequency: told.is_frequency, on_exec: told.on_exec },
-        None if count == found.lines && least == most => Sampling::every(least),
-        None if tracepoint && count < found.lines => Sampling::every(1),
-        None => Sampling { is_frequency: true, ..Sampling::every(0) },
-    };
-    let has_cpu = survey.most(survey.with_cpu);
-    let sample_type = sample::TIME | sample::RAW | if has_cpu { sample::CPU } else { 0 };
-    let kind = if tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND };
-    Attr::described(kind, number as u64 + 1, sample_type, sampling)
+    match survey.preamble.told(&found.name) {
+        Some(told) if told.is_frequency => Rate::Frequency(told.period),
+        Some(told) => Rate::Period(told.period),
+        None if count == found.lines && least == most => Rate::Period(least),
+        None if is_tracepoint && count < found.lines => Rate::Period(1),
+        None => Rate::Frequency(0),
+    }
+}
+
+impl Source for Text {
+    fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
+        self.walk_lines(&mut Feed::new(visitor))
+    }
+
+    fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<Option<RecordBatch>> {
+        (self.writer == PERF_SCRIPT).then(|| self.chains(name, limit, progress)).transpose()
+    }
+}
+
+impl From<Text> for Recording {
+    fn from(mut text: Text) -> Recording {
+        Recording {
+            format: "text",
+            mode: text.writer,
+            version: 0,
+            unit: if text.resolution_ns.is_some() { Unit::Nanoseconds } else { Unit::Order },
+            resolution_ns: text.resolution_ns.map_or(1, u64::from),
+            buffers: std::mem::take(&mut text.buffers),
+            buffer: text.buffer.clone(),
+            session: Session::default(),
+            order: Order::Little,
+            compressed: false,
+            wrapping: None,
+            finished: true,
+            cut: false,
+            events: Arc::clone(&text.events),
+            clock: text.clock.take().unwrap_or_else(|| "unknown".to_owned()),
+            follows_tasks: text.host.cmdline.as_deref().is_some_and(follows_tasks),
+            host: std::mem::take(&mut text.host),
+            notes: std::mem::take(&mut text.notes),
+            source: Box::new(text),
+        }
+    }
 }

@@ -19,7 +19,7 @@ use super::stamp::Stamp;
 use super::switch::{NEXT_COMM, NEXT_PID, PREV_COMM, PREV_PID};
 use super::{Reading, Text};
 use crate::error::{bad, Result};
-use crate::visit::{Sample, Side, Tally, Visitor, What};
+use crate::visit::{Feed, Sample, Side, Tally, What};
 
 impl Text {
     /// The event of a line, how it is read, and its payload; `None` if it lacks what most lines have, or
@@ -38,7 +38,7 @@ impl Text {
     }
 
     /// Shows every event to `visitor`, in the order of their lines.
-    pub fn walk<V: Visitor>(&self, visitor: &mut V) -> Result<Tally> {
+    pub(super) fn walk_lines(&self, visitor: &mut Feed<'_>) -> Result<Tally> {
         let mut walk = Walk {
             text: self,
             block: Vec::new(),
@@ -57,9 +57,9 @@ impl Text {
         while let Some((lines, overlong)) = blocks.next_counted()? {
             walk.passed.overlong(overlong);
             let flow = walk.lines(lines, visitor);
-            visitor.block_end(&walk.block);
+            let flow = [flow, visitor.block_end(&walk.block)];
             walk.block.clear();
-            if flow.is_break() {
+            if flow.contains(&ControlFlow::Break(())) {
                 return Ok(walk.tally());
             }
             if visitor.progress(blocks.done()).is_break() {
@@ -68,11 +68,11 @@ impl Text {
         }
         for (cpu, &sure) in walk.sure.iter().enumerate() {
             if sure != walk.places && sure != UNSEEN {
-                visitor.side(&Side::of(What::PassedOver, None, Some(cpu as u32)));
+                visitor.side(&[], &Side::of(What::PassedOver, None, Some(cpu as u32)));
             }
         }
         for loss in std::mem::take(&mut walk.losses) {
-            loss.tell(None, visitor);
+            loss.tell(None, &[], visitor);
         }
         Ok(walk.tally())
     }
@@ -132,18 +132,18 @@ struct Loss {
 }
 
 impl Loss {
-    fn tell<V: Visitor>(&self, until_ns: Option<i64>, visitor: &mut V) {
+    fn tell(&self, until_ns: Option<i64>, block: &[u8], visitor: &mut Feed<'_>) {
         if self.count > 0 {
-            visitor.side(&Side::of(What::Lost(self.count), until_ns, Some(self.cpu)));
+            visitor.side(block, &Side::of(What::Lost(self.count), until_ns, Some(self.cpu)));
         }
         if self.unknown {
-            visitor.side(&Side::of(What::LostUnknown, until_ns, Some(self.cpu)));
+            visitor.side(block, &Side::of(What::LostUnknown, until_ns, Some(self.cpu)));
         }
     }
 }
 
 impl Walk<'_> {
-    fn lines<V: Visitor>(&mut self, block: &[u8], visitor: &mut V) -> ControlFlow<()> {
+    fn lines(&mut self, block: &[u8], visitor: &mut Feed<'_>) -> ControlFlow<()> {
         let (text, mut blanks) = (self.text, Blanks::of(block));
         for line in each(block) {
             let line = text.prefix.strip(line, &mut blanks);
@@ -185,7 +185,7 @@ impl Walk<'_> {
 
     /// A line of an event; `None` if it is damaged.
     #[inline(always)]
-    fn event<V: Visitor>(&mut self, head: &mut Head<'_>, visitor: &mut V) -> Option<ControlFlow<()>> {
+    fn event(&mut self, head: &mut Head<'_>, visitor: &mut Feed<'_>) -> Option<ControlFlow<()>> {
         let text = self.text;
         self.places += u64::from(self.passed.event(head.name) > 0);
         if head.stamp == Stamp::NONE {
@@ -212,8 +212,9 @@ impl Walk<'_> {
             raw_size: row.len() as u32,
             record: at,
             record_size: 0,
+            in_guest: false,
         };
-        Some(visitor.sample(&self.block, &sample))
+        Some(visitor.sample(&self.block, sample))
     }
 
     /// Who runs there. A task that is about to be gone has no number any more where perf asks, which
@@ -236,14 +237,14 @@ impl Walk<'_> {
 
     /// Before this event lines were passed over that may have been this CPU's.
     #[inline(always)]
-    fn doubt<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) {
+    fn doubt(&mut self, head: &Head<'_>, visitor: &mut Feed<'_>) {
         let Some(cpu) = head.cpu else { return };
         if self.sure.len() <= cpu as usize {
             self.sure.resize(cpu as usize + 1, UNSEEN);
         }
         let sure = std::mem::replace(&mut self.sure[cpu as usize], self.places);
         if sure != self.places && (sure != UNSEEN || self.places > 0) {
-            visitor.side(&Side::of(What::PassedOver, Some(head.stamp.time), Some(cpu)));
+            visitor.side(&self.block, &Side::of(What::PassedOver, Some(head.stamp.time), Some(cpu)));
         }
     }
 
@@ -262,19 +263,19 @@ impl Walk<'_> {
 
     /// What an event says besides itself: its task's name, the end of a loss, a new task.
     #[inline(always)]
-    fn tell<V: Visitor>(&mut self, head: &Head<'_>, row: &Row<'_>, role: Role, visitor: &mut V) {
+    fn tell(&mut self, head: &Head<'_>, row: &Row<'_>, role: Role, visitor: &mut Feed<'_>) {
         let time_ns = head.stamp.time;
         if !self.losses.is_empty() {
             let cpu = head.cpu.unwrap_or(0);
             self.losses.retain(|loss| {
                 if loss.cpu == cpu {
-                    loss.tell(Some(time_ns), visitor);
+                    loss.tell(Some(time_ns), &self.block, visitor);
                 }
                 loss.cpu != cpu
             });
         }
         if self.text.common.pid {
-            self.comms.line(head, time_ns, visitor);
+            self.comms.line(head, time_ns, &self.block, visitor);
         }
         match role {
             Role::Switch => {
@@ -284,7 +285,7 @@ impl Walk<'_> {
             }
             Role::Fork => {
                 let what = What::Fork { tid: row.int_at(CHILD_AT), parent: row.int_at(PARENT_AT) };
-                visitor.side(&Side::of(what, Some(time_ns), head.cpu));
+                visitor.side(&self.block, &Side::of(what, Some(time_ns), head.cpu));
             }
             _ => {}
         }
@@ -304,11 +305,11 @@ impl Walk<'_> {
     }
 
     #[cold]
-    fn record<V: Visitor>(&mut self, head: &Head<'_>, visitor: &mut V) {
+    fn record(&mut self, head: &Head<'_>, visitor: &mut Feed<'_>) {
         let what = what(head.text);
         // Of what was there before it began, perf says that it happened at no time.
         let time_ns = Some(head.stamp.time).filter(|&time| time > 0);
-        visitor.side(&Side::of(what, time_ns, head.cpu));
+        visitor.side(&self.block, &Side::of(what, time_ns, head.cpu));
         let name = head.text.split(|byte| b" :(".contains(byte)).next().unwrap_or_default();
         let name = String::from_utf8_lossy(name).replacen("PERF_RECORD_", "", 1);
         if self.records.len() < 64 || self.records.contains_key(&name) {

@@ -13,9 +13,7 @@ use tempfile::tempfile;
 use crate::bytes::{until_nul, Order};
 use crate::error::{bad, Result};
 use crate::host::{Buffer, Host, Session};
-use crate::perf::attr::Attr;
-use crate::perf::layout::Layout;
-use crate::recording::{of_text, Event, Recording, Source};
+use crate::recording::{Event, Recording, Source};
 use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
 use crate::text::Text;
 use crate::tracing::{Cursor, Tracing};
@@ -108,7 +106,7 @@ impl Headers {
         }
         let clock = self.clock(&instance);
         let layout = self.page_layout(&instance)?;
-        let events = Arc::new(events(&mut self.tracing));
+        let events = Arc::new(self.tracing.events());
         if events.is_empty() {
             return Err(match self.notes.first() {
                 Some(why) => bad!("no event formats: {why}"),
@@ -122,10 +120,12 @@ impl Headers {
             cpus,
             cmdlines: std::mem::take(&mut self.tracing.cmdlines),
             by_type: Ring::index(&events),
+            events,
         };
         self.notes.extend(self.options.losses_noted(&instance.name));
         self.notes.extend(self.tracing.problem.take());
-        Ok(self.recording(events, instance, buffers, Source::Ring(ring)))
+        let (clock, events) = (ring.clock.clone(), Arc::clone(&ring.events));
+        Ok(self.recording(events, instance, buffers, clock, Box::new(ring)))
     }
 
     /// Buffers that are not read now end where the file does as well.
@@ -227,19 +227,23 @@ impl Headers {
                 break error;
             }
         };
-        let mut recording = of_text(Text::open(Arc::new(copy), None)?);
+        let mut recording = Recording::from(Text::open(Arc::new(copy), None)?);
         let clock = self.clock(&instance).name;
         recording.notes.extend(problem.map(|error| format!("{error}: the text after that is lost")));
-        let headers = self.recording(Arc::clone(&recording.events), instance, buffers, recording.source);
+        let events = Arc::clone(&recording.events);
+        let headers = self.recording(events, instance, buffers, Clock::default(), recording.source);
         let notes = [headers.notes.as_slice(), &recording.notes].concat();
         Ok(Recording { unit: recording.unit, resolution_ns: recording.resolution_ns, notes, clock, ..headers })
     }
 
-    fn recording(self, events: Arc<Vec<Event>>, instance: Instance, buffers: Vec<Buffer>, source: Source) -> Recording {
-        let clock = match &source {
-            Source::Ring(ring) => ring.clock.clone(),
-            _ => Clock::default(),
-        };
+    fn recording(
+        self,
+        events: Arc<Vec<Event>>,
+        instance: Instance,
+        buffers: Vec<Buffer>,
+        clock: Clock,
+        source: Box<dyn Source>,
+    ) -> Recording {
         Recording {
             format: "trace.dat",
             mode: "file",
@@ -278,18 +282,4 @@ impl Headers {
 fn listed(names: &[&str]) -> String {
     let named = |name: &&str| if name.is_empty() { "the top one ('')".to_owned() } else { format!("'{name}'") };
     names.iter().map(named).collect::<Vec<String>>().join(", ")
-}
-
-/// An event per format; of two with one number the last.
-pub fn events(tracing: &mut Tracing) -> Vec<Event> {
-    let formats = std::mem::take(&mut tracing.formats);
-    let of_format = |format: crate::format::Format| Event {
-        name: format.full_name(),
-        attr: Attr::of_tracepoint(format.id),
-        layout: Layout::default(),
-        format: Some(Arc::new(format)),
-        filter: None,
-        guest: None,
-    };
-    formats.into_iter().map(of_format).collect()
 }

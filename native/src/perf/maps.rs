@@ -48,7 +48,7 @@ struct Collector<'p> {
 }
 
 impl Visitor for Collector<'_> {
-    fn sample(&mut self, _block: &[u8], _sample: &Sample) -> ControlFlow<()> {
+    fn samples(&mut self, _block: &[u8], _samples: &[Sample]) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
 

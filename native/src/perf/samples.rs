@@ -8,16 +8,16 @@ use arrow::datatypes::{DataType, Field, Int32Type, Int64Type, UInt64Type};
 use std::sync::Arc;
 
 use crate::bytes::{i32_at, u64_at, Order};
-use crate::counters::Counters;
 use crate::error::{bad, Result};
 use crate::intern::{Labels, NONE};
 use crate::names::TaskNames;
+use crate::perf::counters::Counters;
 use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{misc, CPU_MODES, MISC_CPUMODE_MASK};
+use crate::perf::recording::PerfData;
 use crate::progress::{flow, Progress};
-use crate::recording::{Event, Recording, Source};
+use crate::recording::{Rate, Source};
 use crate::tables::{batch, optional, plain};
-use crate::text::PERF_SCRIPT;
 use crate::visit::{Sample, Side, Visitor};
 
 /// `enum perf_callchain_context`. Only these mark; what else lies near -1 is an address that a stack
@@ -57,8 +57,8 @@ struct Columns {
 }
 
 struct Sampler<'r, 'p> {
-    recording: &'r Recording,
-    wanted: Vec<bool>,
+    perf: &'r PerfData,
+    wanted: &'r [bool],
     columns: Columns,
     counters: Counters,
     names: TaskNames,
@@ -67,18 +67,20 @@ struct Sampler<'r, 'p> {
 }
 
 impl Visitor for Sampler<'_, '_> {
-    fn sample(&mut self, block: &[u8], sample: &Sample) -> ControlFlow<()> {
-        self.names.sample(block, sample);
-        let number = sample.event as usize;
-        if !self.wanted[number] {
-            return ControlFlow::Continue(());
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        for sample in samples {
+            self.names.sample(block, sample);
+            let number = sample.event as usize;
+            if !self.wanted[number] {
+                continue;
+            }
+            let (record, layout) = (sample.bytes(block), &self.perf.layouts[number]);
+            let (parts, true) = layout.parts(record, Order::Little) else { continue };
+            self.columns.add(layout, self.perf.events[number].rate, record, sample, &parts);
+            self.counters.add(&self.perf.ids, sample.event, layout, &parts, record);
+            flow(self.columns.times.len() < self.limit)?;
         }
-        let event = &self.recording.events[number];
-        let record = sample.bytes(block);
-        let (parts, true) = event.layout.parts(record, Order::Little) else { return ControlFlow::Continue(()) };
-        self.columns.add(event, record, sample, &parts);
-        self.counters.add(self.recording, sample.event, &event.layout, &parts, record);
-        flow(self.columns.times.len() < self.limit)
+        ControlFlow::Continue(())
     }
 
     fn side(&mut self, side: &Side<'_>) {
@@ -91,8 +93,7 @@ impl Visitor for Sampler<'_, '_> {
 }
 
 impl Columns {
-    fn add(&mut self, event: &Event, record: &[u8], sample: &Sample, parts: &Parts) {
-        let layout = &event.layout;
+    fn add(&mut self, layout: &Layout, rate: Rate, record: &[u8], sample: &Sample, parts: &Parts) {
         let word = |at: Option<usize>| at.and_then(|at| u64_at(record, at));
         let half = |at: Option<usize>| at.and_then(|at| i32_at(record, at));
         self.times.push(sample.time_ns);
@@ -101,7 +102,8 @@ impl Columns {
         self.tids.push(half(layout.tid.map(|at| at + 4)).unwrap_or(0));
         self.modes.push((misc(record) & MISC_CPUMODE_MASK) as u8);
         self.ips.push(word(layout.ip).unwrap_or(0));
-        self.periods.push(word(layout.period).or(event.attr.period()));
+        let fixed = if let Rate::Period(period) = rate { Some(period) } else { None };
+        self.periods.push(word(layout.period).or(fixed));
         self.add_chain(parts.callchain, record);
         for (column, (_, _, place)) in self.extras.iter_mut().zip(EXTRAS) {
             column.push(word(place(layout, parts)).unwrap_or(0));
@@ -177,48 +179,35 @@ impl Columns {
 }
 
 /// The samples of the events of this name, in file order.
-pub fn samples(
-    recording: &Recording,
-    wanted: &str,
-    limit: Option<usize>,
-    progress: Progress<'_>,
-) -> Result<RecordBatch> {
-    match &recording.source {
-        Source::Perf(_) => {}
-        Source::Text(text) if text.writer == PERF_SCRIPT => return text.samples(wanted, limit, progress),
-        Source::Text(_) | Source::Ring(_) => {
-            let format = recording.format;
-            return Err(bad!(
-                "a {format} capture has no samples with addresses and callchains: its events are in events()"
-            ));
-        }
-    }
-    let chosen: Vec<&Event> = recording.events.iter().filter(|event| event.name == wanted).collect();
-    if chosen.is_empty() {
-        let mut names: Vec<&str> = recording.events.iter().map(|event| event.name.as_str()).collect();
+pub fn samples(perf: &PerfData, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
+    let wanted: Vec<bool> = perf.events.iter().map(|event| event.name == name).collect();
+    if !wanted.contains(&true) {
+        let mut names: Vec<&str> = perf.events.iter().map(|event| event.name.as_str()).collect();
         names.dedup();
-        return Err(bad!("no event '{wanted}' in this capture; it holds {}", names.join(", ")));
+        return Err(bad!("no event '{name}' in this capture; it holds {}", names.join(", ")));
     }
+    let chosen = |number: &usize| wanted[*number];
+    let has = |bits: u64| (0..wanted.len()).filter(chosen).all(|number| perf.attrs[number].has(bits));
+    // Task names are the host's.
+    let guests = (0..wanted.len()).filter(chosen).any(|number| perf.events[number].guest.is_some());
+    let named = has(sample::TID) && !guests;
     let mut sampler = Sampler {
-        recording,
-        wanted: recording.events.iter().map(|event| event.name == wanted).collect(),
+        perf,
+        wanted: &wanted,
         columns: Columns::default(),
         counters: Counters::default(),
-        names: TaskNames::of(recording),
+        names: TaskNames::of(&perf.events),
         limit: limit.unwrap_or(usize::MAX).max(1),
         progress,
     };
-    recording.walk(&mut sampler)?;
+    perf.walk(&mut sampler)?;
     let names = sampler.names.sealed();
-    let has = |bits: u64| chosen.iter().all(|event| event.layout.sample_type & bits != 0);
     let comms = Labels::new(names.strings.values());
-    // Task names are the host's.
-    let named = has(sample::TID) && chosen.iter().all(|event| event.guest.is_none());
     let at = |(&tid, &time): (&i32, &i64)| names.at(tid, time).filter(|_| named).unwrap_or(NONE);
     let Columns { tids, times, .. } = &sampler.columns;
     let comms = comms.column(tids.iter().zip(times).map(at));
     let rows = sampler.columns.times.len();
     let mut table = sampler.columns.finish(has, comms);
-    table.extend(sampler.counters.finish(recording, rows));
+    table.extend(sampler.counters.finish(&perf.events, rows));
     batch(table)
 }

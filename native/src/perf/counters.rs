@@ -7,8 +7,9 @@ use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::datatypes::{Int64Type, UInt64Type};
 
 use crate::bytes::u64_at;
+use crate::perf::ids::Ids;
 use crate::perf::layout::{read, Layout, Parts};
-use crate::recording::Recording;
+use crate::recording::Event;
 
 /// Groups are as large as the CPU has counters; more columns than this come from damage.
 const MOST_MEMBERS: usize = 64;
@@ -52,7 +53,7 @@ impl Values {
 
 impl Counters {
     /// Notes the values of one more row.
-    pub fn add(&mut self, recording: &Recording, event: u32, layout: &Layout, parts: &Parts, record: &[u8]) {
+    pub fn add(&mut self, ids: &Ids, event: u32, layout: &Layout, parts: &Parts, record: &[u8]) {
         let row = self.rows;
         self.rows += 1;
         let Some(at) = parts.read else { return };
@@ -76,7 +77,7 @@ impl Counters {
                 words.next();
             }
             // A single value is the event's own, whatever its id; in a group only the id tells.
-            let member = if grouped { id.and_then(|id| recording.event_of_id(id)) } else { Some(event) };
+            let member = if grouped { id.and_then(|id| ids.find(id)) } else { Some(event) };
             if let Some(values) = member.and_then(|member| self.member(member)) {
                 values.put(row, value);
             }
@@ -96,7 +97,7 @@ impl Counters {
     }
 
     /// The columns: times first, then one `read:EVENT` per event.
-    pub fn finish(self, recording: &Recording, rows: usize) -> Vec<(String, ArrayRef)> {
+    pub fn finish(self, events: &[Event], rows: usize) -> Vec<(String, ArrayRef)> {
         let nulls = |known: Vec<bool>| Some(NullBuffer::from(known));
         let mut table: Vec<(String, ArrayRef)> = Vec::new();
         for (name, mut times) in [("time_enabled_ns", self.enabled), ("time_running_ns", self.running)] {
@@ -109,7 +110,7 @@ impl Counters {
         }
         for Member { event, mut values } in self.members {
             values.fill(rows);
-            let name = recording.events.get(event as usize).map_or("", |event| &event.name);
+            let name = events.get(event as usize).map_or("", |event| &event.name);
             let column = PrimitiveArray::<UInt64Type>::new(ScalarBuffer::from(values.values), nulls(values.known));
             table.push((format!("read:{name}"), Arc::new(column)));
         }
