@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use arrow::array::{Array, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int32Type, Int64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::Array;
+use arrow_cast::cast;
+use arrow_schema::DataType;
 use netcost::error::Error;
 use netcost::ledger::{self, Request};
 use netcost::open::open;

@@ -14,7 +14,7 @@ use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording, Source};
 use crate::tables::batch;
 use crate::visit::{Sample, Side, Tally, Visitor, What};
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
 #[derive(Debug, Default, Clone)]

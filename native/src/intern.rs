@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, UInt64Array};
-use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
-use arrow::datatypes::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int8Type};
+use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int8Type};
+use arrow_array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, UInt64Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use rustc_hash::FxHashMap;
 
 use crate::bytes::until_nul;

@@ -4,8 +4,8 @@
 //! owners of time (`ledger`). Data moves one way. The ledger accounts for all of each CPU's time:
 //!
 //! ```
-//! use arrow::array::AsArray;
-//! use arrow::datatypes::Int64Type;
+//! use arrow_array::cast::AsArray;
+//! use arrow_array::types::Int64Type;
 //! use netcost::ledger::{self, Request};
 //! use netcost::open::open;
 //!

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use crate::error::{bad, Result};
 use crate::input::{self, read_at, read_up_to};
 use crate::perf::header::Magic;
-use crate::perf::recording::PerfData;
 use crate::progress::Waiting;
 use crate::recording::Recording;
 use crate::text::encoding::plain;
 use crate::text::{looks_like, Text, LOOKED_AT};
 use crate::wrapped::unwrapped;
-use crate::{tracedat, tracefs};
+use crate::{perf, tracedat, tracefs};
 
 /// Opens a file, a folder that `perf record --threads` made, a copy of tracefs, or `-` for
 /// standard input. `buffer` names one of several ftrace instances, the top one where `None`. `waiting`:
@@ -28,7 +27,7 @@ pub fn open(path: &str, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Re
     }
     if folder.join("data").is_file() {
         refuse_buffer("a perf.data", buffer)?;
-        return Ok(PerfData::from_directory(folder)?.into());
+        return Ok(perf::open::of_folder(folder)?.into());
     }
     if tracefs::looks_like(folder) {
         refuse_buffer("a copy of tracefs", buffer)?;
@@ -69,7 +68,7 @@ fn of_format(file: Arc<File>, buffer: Option<&str>, waiting: Waiting<'_>) -> Res
     };
     if Magic::parse(&start).is_some() {
         refuse_buffer("a perf.data", buffer)?;
-        return Ok(PerfData::from_file(file)?.into());
+        return Ok(perf::open::of_file(file)?.into());
     }
     if start.starts_with(tracedat::MAGIC) {
         return tracedat::open(file, buffer);

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, BooleanArray, BooleanBufferBuilder, PrimitiveArray, RecordBatch};
-use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::{ArrowPrimitiveType, Field, Schema};
+use arrow_array::builder::BooleanBufferBuilder;
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_schema::{Field, Schema};
 
 use rayon::prelude::*;
 

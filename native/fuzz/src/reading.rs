@@ -5,8 +5,9 @@ use std::io::Write;
 use std::os::fd::FromRawFd;
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, RecordBatch};
-use arrow::datatypes::Int64Type;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
 
 use netcost::error::Error;
 use netcost::events;

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
+use arrow_array::NullArray;
+use libfuzzer_sys::fuzz_target;
 use netcost::columns::EventColumns;
 use netcost::format::Format;
 use netcost::recording::Unit;
-use arrow::array::NullArray;
-use libfuzzer_sys::fuzz_target;
 use netcost_fuzz::within;
 
 fuzz_target!(|input: &[u8]| within(input.len(), || {

@@ -1,7 +1,9 @@
 //! Arrow tables as plain lists, for commands that answer before pandas would have been imported.
 
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Int16Type, Int32Type, Int64Type, Int8Type, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Int16Type, Int32Type, Int64Type, Int8Type, UInt64Type};
+use arrow_array::Array;
+use arrow_schema::DataType;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

@@ -1,6 +1,6 @@
 //! What the headers and one pass over the records say, as Python's dictionaries.
 
-use arrow::datatypes::{Int32Type, Int64Type};
+use arrow_array::types::{Int32Type, Int64Type};
 use netcost::bytes::Order;
 use netcost::events::Scan;
 use netcost::gaps::WHYS;

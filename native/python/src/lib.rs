@@ -12,7 +12,7 @@ mod progress;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use netcost::counts::{self, Wanted};
 use netcost::error::{printable, Error, Result};
 use netcost::events::{self, Scan};

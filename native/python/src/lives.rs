@@ -1,6 +1,6 @@
 //! Lives and waits, of tables that a timeline has.
 
-use arrow::array::{Array, RecordBatch};
+use arrow_array::{Array, RecordBatch};
 use netcost::error::Result;
 use netcost::intern::Interner;
 use netcost::lives::facts::Known;

@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ledger::wait::{Point, What};
+use crate::ledger::point::{Point, What};
 use crate::recording::Recording;
 
 /// The clock of a text without a header that names it.

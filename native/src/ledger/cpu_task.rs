@@ -2,12 +2,12 @@
 
 use crate::intern::NONE;
 use crate::ledger::cpu::{Cpu, Head, Parked, Sight, Stay, ThreadPoll};
+use crate::ledger::point::{Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 use crate::ledger::segment::Segment;
 use crate::ledger::shape::Kind;
 use crate::ledger::task::{Role, NOBODY};
 use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
-use crate::ledger::wait::{Point, What};
 use crate::ledger::world::{Event, World};
 
 /// Tasks of one CPU that can be in the middle of a softirq: more means that exits are missing.

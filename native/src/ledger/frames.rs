@@ -1,7 +1,7 @@
 //! Rows to Arrow tables, one function a table.
 
-use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{Int16Type, Int32Type, Int64Type, Int8Type};
+use arrow_array::types::{Int16Type, Int32Type, Int64Type, Int8Type};
+use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::error::Result;
 use crate::intern::{Labels, NONE};

@@ -13,6 +13,7 @@ mod flush;
 mod frames;
 mod irqs;
 mod output;
+mod point;
 mod raise;
 mod refuse;
 mod resolve;

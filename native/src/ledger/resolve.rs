@@ -1,7 +1,7 @@
 //! Numbers back to names: tasks, interrupt lines, devices, when all of them are known.
 
-use arrow::array::ArrayRef;
-use arrow::datatypes::Int32Type;
+use arrow_array::types::Int32Type;
+use arrow_array::ArrayRef;
 
 use crate::intern::{Labels, NONE};
 use crate::ledger::irqs::{IrqRow, Told};

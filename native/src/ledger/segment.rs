@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::chunks::Chunks;
-use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
+use crate::ledger::thief::{Class, IDLE, MOST_THIEVES, TASK, UNKNOWN};
 
 /// An exclusive stretch of one CPU's time.
 #[derive(Debug, Clone, Copy)]
@@ -186,8 +186,6 @@ pub struct Packed {
     owner: u32,
 }
 
-/// Thieves must be told apart by 24 bits.
-pub const MOST_THIEVES: usize = 1 << 24;
 const DEEPEST: u8 = 31;
 
 impl Packed {

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
-use crate::ledger::segment::MOST_THIEVES;
+
+/// Thieves must be told apart by 24 bits.
+pub const MOST_THIEVES: usize = 1 << 24;
 
 /// What a CPU was doing in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use crate::lives::read::Events;
 use crate::lives::spans::Spans;
-use crate::lives::Stay;
+use crate::lives::stay::Stay;
 
 /// In `Facts::holes`: of any CPU.
 const ANY_CPU: i64 = -1;

@@ -11,6 +11,7 @@ pub mod holders;
 pub mod read;
 mod settle;
 mod spans;
+pub mod stay;
 pub mod tables;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -18,32 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::intern::Interner;
 use facts::{Facts, Known};
 pub use settle::{settled, Sum};
-
-/// The name of whom nobody knows.
-pub const NOBODY: &[u8] = b"(unknown)";
-
-/// A stay of a task on a CPU, whole, also beyond the window.
-#[derive(Debug, Clone, Copy)]
-pub struct Stay {
-    /// Where.
-    pub cpu: i64,
-    /// Who; 0 of the idle tasks.
-    pub tid: i64,
-    /// Its name as it ended.
-    pub comm: u32,
-    /// From when.
-    pub in_ns: i64,
-    /// Until when.
-    pub out_ns: i64,
-    /// For how long it was runnable before.
-    pub wait_ns: Option<i64>,
-    /// How it left: it still wanted the CPU.
-    pub runnable: bool,
-    /// It ended.
-    pub dead: bool,
-    /// It waits for something else. None of them where that was not recorded.
-    pub asleep: bool,
-}
+pub use stay::Stay;
 
 /// What a task under a name had, in ns; docs of the columns: `lives_of` in Python.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,12 +1,14 @@
 //! Tables into what lives are cut from.
 
-use arrow::array::{Array, AsArray, Int64Array, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, Int64Array, RecordBatch};
+use arrow_cast::cast;
+use arrow_schema::DataType;
 
 use crate::error::{bad, Result};
 use crate::intern::Interner;
-use crate::lives::{Stay, NOBODY};
+use crate::lives::stay::{Stay, NOBODY};
 
 /// Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
 /// 0x1000 in kernels until 4.14 and is 0x100 since.

@@ -1,7 +1,7 @@
 //! Lives as Arrow tables.
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::Int64Type;
+use arrow_array::types::Int64Type;
+use arrow_array::RecordBatch;
 
 use crate::error::Result;
 use crate::intern::{Interner, Labels};

@@ -9,7 +9,7 @@ use super::{create, Mask};
 use crate::bytes::text;
 use crate::error::Result;
 use crate::input::{open_regular, read_up_to};
-use crate::perf::recording::PerfData;
+use crate::perf;
 use crate::tracefs;
 
 /// Small files beside the events that hold nothing to mask.
@@ -20,7 +20,7 @@ const MOST_SYMBOLS: usize = 256 << 20;
 impl Mask<'_> {
     /// `data`, `data.0`, ..., and the names of the kernel's functions.
     pub(super) fn perf_folder(&mut self, path: &Path, out: &Path) -> Result<()> {
-        let perf = PerfData::from_directory(path)?;
+        let perf = perf::open::of_folder(path)?;
         self.plan(&perf.events)?;
         create_dir_all(out)?;
         let main = Arc::new(open_regular(&path.join("data"))?);

@@ -14,6 +14,7 @@ mod dat7;
 mod features;
 mod folders;
 mod lines;
+mod meaning;
 mod names;
 mod pages;
 mod payload;
@@ -24,7 +25,6 @@ mod repack;
 mod sections;
 mod symbols;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,29 +33,15 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::format::Format;
 use crate::perf::header::Magic;
-use crate::perf::recording::PerfData;
 use crate::recording::Event;
 use crate::text::{encoding, looks_like};
 use crate::wrapped::unwrapped;
-use crate::{input, text, tracedat, tracefs};
+use crate::{input, perf, text, tracedat, tracefs};
 use names::Names;
 use payload::Plan;
 
+pub use meaning::{Changes, Meaning};
 pub use repack::compress;
-
-/// What the caller knows of what is found.
-pub trait Meaning {
-    /// What to do with a field of an event: `keep`, `zero`, or the kind of what it holds. `shape` is
-    /// `int`, `text` or `bytes`.
-    fn field(&mut self, event: &str, field: &str, shape: &str, size: usize) -> Result<String>;
-    /// What stands in the place of something, in no more bytes than that has.
-    fn replace(&mut self, kind: &str, original: &[u8]) -> Result<Vec<u8>>;
-    /// Called now and then with the fraction done: an error ends the work.
-    fn progress(&mut self, fraction: f64) -> Result<()>;
-}
-
-/// What was done, by what it was done to; texts are for people.
-pub type Changes = BTreeMap<String, u64>;
 
 /// One masking at work.
 pub struct Mask<'m> {
@@ -96,7 +82,7 @@ impl Mask<'_> {
     fn plain(&mut self, file: &Arc<File>, out: &Path) -> Result<()> {
         let start = input::read_up_to(file, text::LOOKED_AT)?;
         if Magic::parse(&start).is_some() {
-            let perf = PerfData::from_file(Arc::clone(file))?;
+            let perf = perf::open::of_file(Arc::clone(file))?;
             self.plan(&perf.events)?;
             return self.perf_data(&perf, file, &mut create(out)?, false);
         }

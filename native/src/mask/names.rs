@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::Meaning;
+use super::meaning::Meaning;
 use crate::bytes::until_nul;
 use crate::error::{bad, Result};
 

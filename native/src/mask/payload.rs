@@ -1,8 +1,8 @@
 //! A tracepoint's payload: the fields whose meaning is known keep it, names are replaced, and every other
 //! byte is zero.
 
+use super::meaning::{Changes, Meaning};
 use super::names::Names;
-use super::{Changes, Meaning};
 use crate::bytes::{until_nul, Order};
 use crate::error::{bad, Result};
 use crate::format::{Element, Field, Format, Kind};

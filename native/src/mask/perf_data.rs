@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::records::{eight, four};
+use super::records::eight;
 use super::repack::Stream;
 use super::Mask;
 use crate::bytes::Order;
@@ -240,13 +240,4 @@ impl Mask<'_> {
             (None, fed) => Ok((plain, fed.is_ok())),
         }
     }
-}
-
-/// A record's header: type, misc 0, size.
-pub fn header(kind: u32, size: usize, order: Order) -> [u8; 8] {
-    let mut header = [0; 8];
-    header[..4].copy_from_slice(&four(order, kind));
-    let size = size as u16;
-    header[6..].copy_from_slice(&if order == Order::Big { size.to_be_bytes() } else { size.to_le_bytes() });
-    header
 }

@@ -180,3 +180,12 @@ pub fn eight(order: Order, number: u64) -> [u8; 8] {
         number.to_le_bytes()
     }
 }
+
+/// A record's header: type, misc 0, size.
+pub fn header(kind: u32, size: usize, order: Order) -> [u8; 8] {
+    let mut header = [0; 8];
+    header[..4].copy_from_slice(&four(order, kind));
+    let size = size as u16;
+    header[6..].copy_from_slice(&if order == Order::Big { size.to_be_bytes() } else { size.to_le_bytes() });
+    header
+}

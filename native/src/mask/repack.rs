@@ -8,8 +8,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::Compression;
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 
-use super::perf_data::header;
-use super::records::eight;
+use super::records::{eight, header};
 use crate::bytes::Order;
 use crate::error::Result;
 use crate::perf::record::kind;

@@ -1,7 +1,6 @@
 //! `struct perf_event_attr` (`include/uapi/linux/perf_event.h`): how one event was recorded.
 
 use crate::bytes::{slice, Order};
-use crate::perf::layout::Layout;
 use crate::recording::Rate;
 
 /// `PERF_ATTR_SIZE_VER0`: the first kernels' attr, whose recorders may leave its size empty.
@@ -110,11 +109,6 @@ impl Attr {
     /// Whether samples have this part (`PERF_SAMPLE_*`).
     pub fn has(&self, part: u64) -> bool {
         self.sample_type & part != 0
-    }
-
-    /// Where this event's samples keep what.
-    pub fn layout(&self) -> Layout {
-        Layout::of(self)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, PrimitiveArray};
-use arrow::buffer::{NullBuffer, ScalarBuffer};
-use arrow::datatypes::{Int64Type, UInt64Type};
+use arrow_array::types::{Int64Type, UInt64Type};
+use arrow_array::{ArrayRef, PrimitiveArray};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
 
 use crate::bytes::u64_at;
 use crate::perf::ids::Ids;

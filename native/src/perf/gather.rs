@@ -111,14 +111,8 @@ impl Gathered {
         }
         ids.seal();
         let events = self.events();
-        let (attrs, layouts): (Vec<Attr>, Vec<Layout>) = self
-            .attrs
-            .into_iter()
-            .map(|(attr, _)| {
-                let layout = attr.layout();
-                (attr, layout)
-            })
-            .unzip();
+        let attrs: Vec<Attr> = self.attrs.into_iter().map(|(attr, _)| attr).collect();
+        let layouts: Vec<Layout> = attrs.iter().map(Layout::of).collect();
         let alike = |layout: &Layout| {
             let of = |layout: &Layout| (layout.sample_type, layout.read_format, layout.trailer);
             of(layout) == of(&layouts[0])

@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::{Int32Type, Int64Type, UInt64Type};
+use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
+use arrow_array::RecordBatch;
 
 use crate::bytes::{i32_at, u16_at, u32_at, u64_at, until_nul};
 use crate::error::{bad, Result};

@@ -1,25 +1,16 @@
 //! A perf.data, opened: everything that is known before the first sample.
 
 use std::fs::File;
-use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
 use rustc_hash::FxHashMap;
 
 use crate::bytes::{slice, Order};
-use crate::error::{bad, Result};
-use crate::host::{Host, Session};
 use crate::perf::attr::Attr;
-use crate::perf::gather::gather;
 use crate::perf::header::Features;
 use crate::perf::ids::Ids;
-use crate::perf::layout::sample;
 use crate::perf::layout::Layout;
-use crate::perf::samples::samples;
-use crate::progress::Progress;
-use crate::recording::{Event, Recording, Source, Unit};
-use crate::visit::{Tally, Visitor};
+use crate::recording::Event;
 
 /// How the records are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,44 +70,6 @@ pub struct PerfData {
 }
 
 impl PerfData {
-    /// Reads the headers of an open file.
-    pub fn from_file(file: Arc<File>) -> Result<PerfData> {
-        gather(file, None)
-    }
-
-    /// Reads the folder that `perf record --threads` made.
-    pub fn from_directory(path: &Path) -> Result<PerfData> {
-        let main = path.join("data");
-        let mut extra = Vec::new();
-        for entry in std::fs::read_dir(path)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if let Some(number) = name.strip_prefix("data.").and_then(|number| number.parse::<u32>().ok()) {
-                if !entry.path().is_file() {
-                    return Err(bad!(
-                        "'{name}' in the perf.data folder is no regular file; take it away to read the rest"
-                    ));
-                }
-                extra.push((number, entry.path()));
-            }
-        }
-        extra.sort();
-        let missing =
-            (0..).zip(&extra).find(|(expected, (number, _))| expected != number).map(|(expected, _)| expected);
-        let files = extra.into_iter().map(|(_, path)| File::open(path)).collect::<std::io::Result<Vec<File>>>()?;
-        let count = files.len();
-        let mut recording = gather(Arc::new(File::open(main)?), Some(files))?;
-        let one_each = recording.features.cmdline.iter().flatten().any(|argument| argument == "--threads");
-        let expected = recording.features.nr_cpus.filter(|_| one_each).map_or(count, |(_, online)| online as usize);
-        if let Some(number) = missing.or((count < expected).then_some(count as u32)) {
-            recording.cut = true;
-            recording.notes.push(format!("data.{number} is missing in the folder: the events of its CPU are lost"));
-        }
-        Ok(recording)
-    }
-}
-
-impl PerfData {
     /// The clock of the timestamps, by the kernel's name in lower case without `CLOCK_`;
     /// `perf` for perf's own (`local_clock`, usually the scheduler's).
     pub fn clock(&self) -> &'static str {
@@ -164,69 +117,5 @@ impl PerfData {
         let at = first.trailer_id.and_then(|back| bytes.len().checked_sub(back)).filter(|&at| at >= 8);
         let event = at.and_then(|at| self.ids.find(order.u64(slice(bytes, at, 8)?, 0)?));
         event.and_then(|event| self.layouts.get(event as usize)).copied().unwrap_or(first)
-    }
-}
-
-impl Source for PerfData {
-    fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
-        self.walk_records(visitor)
-    }
-
-    fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<Option<RecordBatch>> {
-        samples(self, name, limit, progress).map(Some)
-    }
-
-    fn may_repeat(&self) -> bool {
-        true
-    }
-
-    fn is_whole(&self, event: u32, record: &[u8]) -> bool {
-        // The payload's size tells of all others.
-        const BEFORE_RAW: u64 = sample::READ | sample::CALLCHAIN;
-        const FIXED: u64 = (sample::RAW - 1) | sample::RAW | sample::IDENTIFIER;
-        let layout = &self.layouts[event as usize];
-        layout.sample_type & (BEFORE_RAW | !FIXED) == 0 || layout.parts(record, Order::Little).1
-    }
-}
-
-impl From<PerfData> for Recording {
-    fn from(mut perf: PerfData) -> Recording {
-        let features = &mut perf.features;
-        let host = Host {
-            hostname: features.hostname.take(),
-            os_release: features.os_release.take(),
-            tool_version: features.version.take(),
-            arch: features.arch.take(),
-            nr_cpus: features.nr_cpus.map(|count| count.0.max(count.1)),
-            cmdline: features.cmdline.clone(),
-            long_bytes: features.tracing.long_bytes,
-            kallsyms: features.tracing.kallsyms.take(),
-            uname: None,
-        };
-        Recording {
-            format: "perf.data",
-            mode: match perf.mode {
-                Mode::File => "file",
-                Mode::Pipe => "pipe",
-                Mode::Directory => "directory",
-            },
-            version: perf.version.into(),
-            order: perf.order,
-            compressed: perf.features.compressed,
-            wrapping: None,
-            finished: perf.finished,
-            cut: perf.cut,
-            events: Arc::clone(&perf.events),
-            host,
-            clock: perf.clock().to_owned(),
-            follows_tasks: perf.features.follows_tasks(),
-            notes: std::mem::take(&mut perf.notes),
-            unit: Unit::Nanoseconds,
-            resolution_ns: 1,
-            buffers: Vec::new(),
-            buffer: String::new(),
-            session: Session::default(),
-            source: Box::new(perf),
-        }
     }
 }

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use arrow::array::{ArrayRef, LargeListArray, RecordBatch, UInt64Array};
-use arrow::buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
-use arrow::datatypes::{DataType, Field, Int32Type, Int64Type, UInt64Type};
+use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
+use arrow_array::{ArrayRef, LargeListArray, RecordBatch, UInt64Array};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, Field};
 use std::sync::Arc;
 
 use crate::bytes::{i32_at, u64_at, Order};
@@ -141,7 +142,7 @@ impl Columns {
         macro_rules! column {
             ($arrow:ty, $values:expr, $bit:expr) => {{
                 let values = ScalarBuffer::from($values);
-                Arc::new(arrow::array::PrimitiveArray::<$arrow>::new(values, nulls(has($bit)))) as ArrayRef
+                Arc::new(arrow_array::PrimitiveArray::<$arrow>::new(values, nulls(has($bit)))) as ArrayRef
             }};
         }
         let modes = Labels::new(&CPU_MODES);

@@ -4,9 +4,10 @@
 
 use super::frame::Frame;
 use super::head::Head;
-use super::known::{full_name, known, Role};
+use super::known::Role;
 use super::line::Line;
 use super::row::Row;
+use super::tracepoints::{full_name, known};
 
 /// The blanks of a block of lines.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use super::graph;
 use super::head::{Head, RECORD};
 use super::lines::LONGEST;
 use super::scan::Rest;
+use super::shapes;
 use crate::visit::{What, MOST_CPUS};
 
 /// A line, by what it says.
@@ -45,7 +46,7 @@ impl<'a> Line<'a> {
             }
             _ => {}
         }
-        match Head::parse(line) {
+        match shapes::parse(line) {
             Some(head) if head.name.len() == RECORD.len() && head.name == RECORD => Line::Record(head),
             Some(head) => Line::Event(head),
             None => of_no_event(line),

@@ -35,11 +35,13 @@ pub(crate) mod prefix;
 mod row;
 mod scan;
 mod sched;
+mod shapes;
 mod stamp;
 #[allow(missing_docs)]
 mod survey;
 #[allow(missing_docs)]
 mod switch;
+mod tracepoints;
 mod walk;
 #[allow(missing_docs)]
 mod who;
@@ -47,7 +49,7 @@ mod who;
 use std::fs::File;
 use std::sync::Arc;
 
-use arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use rustc_hash::FxHashMap;
 
 use crate::bytes::Order;

@@ -11,13 +11,14 @@ use super::buffers::{Selection, Share};
 use super::found::Found;
 use super::head::{Head, Style};
 use super::irq;
-use super::known::{full_name, known, Common, Known, Role, OPTIONAL};
+use super::known::{Common, Known, Role, OPTIONAL};
 use super::line::Line;
 use super::lines::{each, Blocks, LONGEST};
 use super::passed::Passed;
 use super::preamble::Preamble;
 use super::prefix::Prefix;
 use super::switch;
+use super::tracepoints::{full_name, known};
 use crate::error::Result;
 
 /// More events than kernels have: what has more is no capture, and each costs a table.

@@ -1,0 +1,79 @@
+//! A perf.data as any recording: what its headers say, and its events.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use crate::bytes::Order;
+use crate::error::Result;
+use crate::host::{Host, Session};
+use crate::perf::layout::sample;
+use crate::perf::recording::{Mode, PerfData};
+use crate::perf::samples::samples;
+use crate::progress::Progress;
+use crate::recording::{Recording, Source, Unit};
+use crate::visit::{Tally, Visitor};
+
+impl Source for PerfData {
+    fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
+        self.walk_records(visitor)
+    }
+
+    fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<Option<RecordBatch>> {
+        samples(self, name, limit, progress).map(Some)
+    }
+
+    fn may_repeat(&self) -> bool {
+        true
+    }
+
+    fn is_whole(&self, event: u32, record: &[u8]) -> bool {
+        // The payload's size tells of all others.
+        const BEFORE_RAW: u64 = sample::READ | sample::CALLCHAIN;
+        const FIXED: u64 = (sample::RAW - 1) | sample::RAW | sample::IDENTIFIER;
+        let layout = &self.layouts[event as usize];
+        layout.sample_type & (BEFORE_RAW | !FIXED) == 0 || layout.parts(record, Order::Little).1
+    }
+}
+
+impl From<PerfData> for Recording {
+    fn from(mut perf: PerfData) -> Recording {
+        let features = &mut perf.features;
+        let host = Host {
+            hostname: features.hostname.take(),
+            os_release: features.os_release.take(),
+            tool_version: features.version.take(),
+            arch: features.arch.take(),
+            nr_cpus: features.nr_cpus.map(|count| count.0.max(count.1)),
+            cmdline: features.cmdline.clone(),
+            long_bytes: features.tracing.long_bytes,
+            kallsyms: features.tracing.kallsyms.take(),
+            uname: None,
+        };
+        Recording {
+            format: "perf.data",
+            mode: match perf.mode {
+                Mode::File => "file",
+                Mode::Pipe => "pipe",
+                Mode::Directory => "directory",
+            },
+            version: perf.version.into(),
+            order: perf.order,
+            compressed: perf.features.compressed,
+            wrapping: None,
+            finished: perf.finished,
+            cut: perf.cut,
+            events: Arc::clone(&perf.events),
+            host,
+            clock: perf.clock().to_owned(),
+            follows_tasks: perf.features.follows_tasks(),
+            notes: std::mem::take(&mut perf.notes),
+            unit: Unit::Nanoseconds,
+            resolution_ns: 1,
+            buffers: Vec::new(),
+            buffer: String::new(),
+            session: Session::default(),
+            source: Box::new(perf),
+        }
+    }
+}
