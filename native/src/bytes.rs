@@ -44,7 +44,23 @@ macro_rules! ordered {
     };
 }
 
+macro_rules! written {
+    ($name:ident, $type:ty) => {
+        /// The bytes of a number in this order.
+        pub fn $name(self, number: $type) -> [u8; size_of::<$type>()] {
+            if self == Order::Big {
+                number.to_be_bytes()
+            } else {
+                number.to_le_bytes()
+            }
+        }
+    };
+}
+
 impl Order {
+    written!(two, u16);
+    written!(four, u32);
+    written!(eight, u64);
     ordered!(u16, u16_at, u16);
     ordered!(u32, u32_at, u32);
     ordered!(i32, i32_at, i32);

@@ -12,7 +12,7 @@ use arrow_schema::Field as ArrowField;
 
 use crate::bytes::{slice, u32_at, until_nul};
 use crate::format::{Element, Field, Format, Kind};
-use crate::intern::{CommCache, Interner, Labels, MOST_BYTES};
+use crate::intern::{CommCache, Interner, Labels, MAX_BYTES};
 use crate::recording::Unit;
 
 /// One field of every row.
@@ -273,7 +273,7 @@ impl EventColumns {
     pub fn overfull(&self) -> Option<&str> {
         let is_overfull = |column: &&Column| match &column.values {
             Values::Text { strings, .. } => strings.is_full(),
-            Values::Bytes { data, .. } => data.len() > MOST_BYTES,
+            Values::Bytes { data, .. } => data.len() > MAX_BYTES,
             _ => false,
         };
         self.columns.iter().find(is_overfull).map(|column| column.field.name.as_str())

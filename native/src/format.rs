@@ -69,7 +69,7 @@ pub enum Element {
 }
 
 /// More than any event has.
-const MOST_FIELDS: usize = 256;
+const MAX_FIELDS: usize = 256;
 
 impl Format {
     /// Parses the text of a `format` file; `long` is the size of the recorder's. Unparsable lines
@@ -108,7 +108,7 @@ impl Format {
             end = end.max(field.offset + field.size);
             apart
         });
-        format.fields.truncate(MOST_FIELDS);
+        format.fields.truncate(MAX_FIELDS);
         if format.name.is_empty() || format.id == u64::MAX || format.fields.is_empty() {
             return Err(bad!("an event format of '{system}' has no name, ID or fields"));
         }

@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::visit::{Side, MOST_CPUS};
+use crate::visit::{Side, MAX_CPUS};
 
 /// Why nothing is known there; of several reasons the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ impl Gaps {
         }
         match self.latest.get_mut(cpu as usize) {
             Some(latest) => *latest = (*latest).max(time_ns),
-            None if cpu < MOST_CPUS => {
+            None if cpu < MAX_CPUS => {
                 self.latest.resize(cpu as usize + 1, i64::MIN);
                 self.latest[cpu as usize] = time_ns;
             }
@@ -69,7 +69,7 @@ impl Gaps {
     pub fn loss(&mut self, side: &Side<'_>, lost: u64, why: Why) {
         match (side.cpu, side.time_ns) {
             (Some(cpu), Some(time_ns)) => self.add(cpu, time_ns, lost, why),
-            (Some(cpu), None) if cpu < MOST_CPUS => {
+            (Some(cpu), None) if cpu < MAX_CPUS => {
                 let untimed = self.untimed.entry(cpu).or_insert((0, why));
                 *untimed = (untimed.0.saturating_add(lost), untimed.1.min(why));
             }

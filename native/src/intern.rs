@@ -22,7 +22,7 @@ pub struct Interner {
 }
 
 /// What an Arrow column of strings or bytes can hold.
-pub const MOST_BYTES: usize = i32::MAX as usize;
+pub const MAX_BYTES: usize = i32::MAX as usize;
 
 impl Interner {
     /// The code of these bytes, new or known; `NONE` for new ones once it is full.
@@ -55,7 +55,7 @@ impl Interner {
 
     /// Whether there were more strings than a column can hold.
     pub fn is_full(&self) -> bool {
-        self.bytes > MOST_BYTES
+        self.bytes > MAX_BYTES
     }
 
     /// The string behind a code; empty for `NONE`.

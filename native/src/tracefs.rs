@@ -20,8 +20,8 @@ use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracing::Tracing;
 
 /// Text files of tracefs are smaller.
-const MOST_TEXT: usize = 1 << 20;
-const MOST_CMDLINES: usize = 64 << 20;
+const MAX_TEXT: usize = 1 << 20;
+const MAX_CMDLINES: usize = 64 << 20;
 
 /// Whether a folder looks like one.
 pub fn looks_like(folder: &Path) -> bool {
@@ -31,7 +31,7 @@ pub fn looks_like(folder: &Path) -> bool {
 /// Opens a folder.
 pub fn open(folder: &Path) -> Result<Recording> {
     let (ring, notes) = ring(folder)?;
-    let uname = text(&optional(folder, "uname", MOST_TEXT));
+    let uname = text(&optional(folder, "uname", MAX_TEXT));
     let clock = &ring.clock;
     let bytes = ring.cpus.iter().map(|(_, pages)| pages.bytes()).sum();
     let buffer = Buffer { name: String::new(), cpus: ring.cpus.len(), bytes, clock: clock.name.clone() };
@@ -65,21 +65,21 @@ pub fn open(folder: &Path) -> Result<Recording> {
 
 /// The rings of a folder, and what is special about it.
 pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
-    let header_page = text(&read_up_to(&open_regular(&folder.join("header_page"))?, MOST_TEXT)?);
+    let header_page = text(&read_up_to(&open_regular(&folder.join("header_page"))?, MAX_TEXT)?);
     let mut tracing = Tracing { header_page, ..Default::default() };
     let formats = folder.join("events");
     for system in sorted(&formats)? {
         for event in sorted(&formats.join(&system))? {
             let path = formats.join(&system).join(&event).join("format");
             if path.is_file() {
-                tracing.add(&system, &read_up_to(&File::open(path)?, MOST_TEXT)?);
+                tracing.add(&system, &read_up_to(&File::open(path)?, MAX_TEXT)?);
             }
         }
     }
-    tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MOST_CMDLINES));
+    tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MAX_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
         .ok_or_else(|| bad!("damaged: header_page of the tracefs folder describes no page"))?;
-    let clock = Clock::named(&text(&optional(folder, "trace_clock", MOST_TEXT)));
+    let clock = Clock::named(&text(&optional(folder, "trace_clock", MAX_TEXT)));
     let events = Arc::new(tracing.events());
     if events.is_empty() {
         return Err(bad!("no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));

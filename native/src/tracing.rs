@@ -14,7 +14,7 @@ use crate::recording::Event;
 /// First bytes of a trace.dat, and of perf's section.
 pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 /// Nothing that is read in one piece is larger.
-const MOST: usize = 256 << 20;
+const MAX: usize = 256 << 20;
 
 /// Bytes read front to back.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
     pub fn take(&mut self, size: usize) -> Option<Cow<'a, [u8]>> {
         let taken = match self.source {
             Source::Bytes(bytes) => Cow::Borrowed(slice(bytes, usize::try_from(self.at).ok()?, size)?),
-            Source::File(_) if size > MOST => return None,
+            Source::File(_) if size > MAX => return None,
             Source::File(file) => Cow::Owned(read_at(file, self.at, size).ok()??),
         };
         self.at += size as u64;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::progress::flow;
 
 /// More CPUs than any kernel supports: a larger number is damage, or perf's -1 for "unknown".
-pub const MOST_CPUS: u32 = 1 << 16;
+pub const MAX_CPUS: u32 = 1 << 16;
 
 /// One sample. Positions count from the start of the block of records that it lies in.
 #[derive(Debug, Clone, Copy)]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub struct Counting;
 
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+static MAX: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// What reading costs that has nothing to do with the input: buffers, and tables per CPU and
 /// event.
@@ -20,18 +20,18 @@ const PER_BYTE: usize = 512;
 /// Runs `what`, and ends the process where more is allocated meanwhile than `size` bytes of input
 /// explain.
 pub fn within<T>(size: usize, what: impl FnOnce() -> T) -> T {
-    MOST.store(ALLOCATED.load(Relaxed) + ANY_INPUT + PER_BYTE * size, Relaxed);
+    MAX.store(ALLOCATED.load(Relaxed) + ANY_INPUT + PER_BYTE * size, Relaxed);
     let result = what();
-    MOST.store(usize::MAX, Relaxed);
+    MAX.store(usize::MAX, Relaxed);
     result
 }
 
 fn add(size: usize) {
-    let most = MOST.load(Relaxed);
+    let most = MAX.load(Relaxed);
     // A panic's own message takes what it takes.
     if ALLOCATED.fetch_add(size, Relaxed).saturating_add(size) > most && !std::thread::panicking() {
         // Saying it allocates.
-        MOST.store(usize::MAX, Relaxed);
+        MAX.store(usize::MAX, Relaxed);
         eprintln!("{size} bytes more are beyond what an input of this size explains ({most} in all)");
         std::process::abort();
     }

@@ -17,7 +17,7 @@ use netcost::perf::maps;
 use netcost::recording::Recording;
 use netcost::text::PERF_SCRIPT;
 
-const MOST_EVENTS: usize = 16;
+const MAX_EVENTS: usize = 16;
 
 /// Reads a capture in full. Damage is refused in one line; what is given instead is well-formed.
 pub fn read(capture: &[u8]) {
@@ -43,7 +43,7 @@ fn read_tables(recording: &Recording) {
     names.dedup();
     // Many events, each with a pass of its own, would only be slow.
     let has_samples = recording.format == "perf.data" || recording.mode == PERF_SCRIPT;
-    if names.len() <= MOST_EVENTS && has_samples {
+    if names.len() <= MAX_EVENTS && has_samples {
         let tables = names.iter().filter_map(|name| given(recording.samples(name, None, progress)));
         let rows = tables.inspect(check).map(|batch| batch.num_rows() as u64).sum::<u64>();
         if let Some(scan) = scan {

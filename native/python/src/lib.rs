@@ -249,7 +249,7 @@ impl Capture {
         end_ns: Option<i64>,
         bin_ns: Option<i64>,
     ) -> PyResult<Option<(i64, i64)>> {
-        const MOST_BINS: i64 = 1_000_000;
+        const MAX_BINS: i64 = 1_000_000;
         let Some(whole) = self.scanned(py, None)?.window else { return Ok(None) };
         let window = (start_ns.unwrap_or(whole.0).max(whole.0), end_ns.unwrap_or(whole.1).min(whole.1));
         if window.0 > window.1 {
@@ -262,7 +262,7 @@ impl Capture {
             if width <= 0 {
                 return Err(PyValueError::new_err("bin_ns must be positive"));
             }
-            if (window.1 - window.0) / width > MOST_BINS / cpus {
+            if (window.1 - window.0) / width > MAX_BINS / cpus {
                 let most = "at most a million bins over all CPUs";
                 return Err(CaptureError::new_err(format!(
                     "bins of {width} ns are too narrow for this window: {most}"

@@ -6,7 +6,7 @@ use netcost::intern::Interner;
 use netcost::lives::facts::Known;
 use netcost::lives::holders::{self, Wait};
 use netcost::lives::read::{self, Events};
-use netcost::lives::{of_stays, tables, Stay, Sum};
+use netcost::lives::{of_stays, tables, Slice, Sum};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;
@@ -88,7 +88,7 @@ fn sums(batch: &RecordBatch, strings: &mut Interner) -> Result<Vec<Sum>> {
 pub fn lives<'py>(py: Python<'py>, slices: Vec<PyTable>, sums: PyTable, facts: Facts) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| -> Result<_> {
         let mut strings = Interner::default();
-        let mut stays: Vec<Stay> = Vec::new();
+        let mut stays: Vec<Slice> = Vec::new();
         for batch in slices.iter().flat_map(|table| table.batches()) {
             stays.extend(read::stays(batch, &mut strings)?);
         }

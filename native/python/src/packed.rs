@@ -40,11 +40,11 @@ impl Unpacker {
 
     /// Up to `size` bytes; none at the end.
     fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
-        const MOST: usize = 1 << 20;
+        const MAX: usize = 1 << 20;
         let bytes = py.detach(|| -> io::Result<Vec<u8>> {
             let mut bytes = Vec::new();
             let mut source = self.source.lock().map_err(|_| io::Error::other("it failed before"))?;
-            source.by_ref().take(size.min(MOST) as u64).read_to_end(&mut bytes)?;
+            source.by_ref().take(size.min(MAX) as u64).read_to_end(&mut bytes)?;
             Ok(bytes)
         });
         match bytes {

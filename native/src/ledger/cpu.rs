@@ -14,14 +14,14 @@
 //! context. Where they contradict the stack, the stretch since the last witness is unknown and the
 //! stack follows them.
 
+use crate::ledger::context::{Event, LedgerContext, SOFTIRQ_VECTORS};
 use crate::ledger::raise::Raises;
 use crate::ledger::rows::CpuRows;
+use crate::ledger::schema::Kind;
 use crate::ledger::segment::{Finished, Segment, Tail};
-use crate::ledger::shape::Kind;
-pub use crate::ledger::state::{Hardirq, Head, Parked, Sight, Softirq, Spare, Stay, ThreadPoll};
+pub use crate::ledger::state::{Hardirq, Head, Parked, Softirq, Spare, Stay, ThreadPoll, Visibility};
 use crate::ledger::task::{Role, NOBODY};
 use crate::ledger::thief::{Class, IDLE, NET_RX, TASK, UNKNOWN};
-use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
 use rustc_hash::FxHashMap;
 
 /// `TRACE_FLAG_HARDIRQ` in common_flags.
@@ -35,7 +35,7 @@ pub const FLAG_NMI: u8 = 0x40;
 #[derive(Debug)]
 pub struct Cpu {
     pub number: u32,
-    pub sight: Sight,
+    pub visibility: Visibility,
     pub head: Option<Head>,
     pub last_ns: i64,
     pub since: i64,
@@ -75,7 +75,7 @@ impl Cpu {
     pub fn new(number: u32) -> Cpu {
         Cpu {
             number,
-            sight: Sight::Never,
+            visibility: Visibility::Never,
             head: None,
             last_ns: i64::MIN,
             since: i64::MIN,
@@ -109,21 +109,21 @@ impl Cpu {
 
     /// One event of this CPU's ring.
     #[inline(always)]
-    pub fn step(&mut self, kind: Kind, event: &mut Event, world: &mut World) {
+    pub fn step(&mut self, kind: Kind, event: &mut Event, context: &mut LedgerContext) {
         if event.time_ns < self.last_ns {
-            world.counters.backwards += 1;
+            context.counters.backwards += 1;
             event.time_ns = self.last_ns;
         }
         let now = event.time_ns;
-        if matches!(self.sight, Sight::Throttled(_)) {
+        if matches!(self.visibility, Visibility::Throttled(_)) {
             return;
         }
-        if self.sight != Sight::Clear {
-            self.first_sight(event, world);
+        if self.visibility != Visibility::Clear {
+            self.first_sight(event, context);
         } else if self.named.is_some() {
-            self.apply_name(now, world);
+            self.apply_name(now, context);
         }
-        if !world.shapes.has_flags {
+        if !context.schemas.has_flags {
             event.flags = self.implied_flags(kind);
         }
         if event.flags & FLAG_NMI != 0 {
@@ -131,18 +131,18 @@ impl Cpu {
             self.last_ns = now;
             return;
         }
-        self.check(kind, event, world);
+        self.check(kind, event, context);
         match kind {
-            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, event, world),
-            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, event, world),
-            Kind::SoftirqRaise => self.softirq_raise(event, world),
-            Kind::SoftirqEntry => self.softirq_entry(event, world),
-            Kind::SoftirqExit => self.softirq_exit(event, world),
-            Kind::NapiPoll => self.napi_poll(event, world),
-            Kind::Switch => self.switch(event, world),
-            Kind::Wakeup | Kind::Waking => self.wakeup(kind, event, world),
-            Kind::Migrate => self.migrate(event, world),
-            Kind::Exec => world.rows.execs.push((now, event.pid)),
+            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, event, context),
+            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, event, context),
+            Kind::SoftirqRaise => self.softirq_raise(event, context),
+            Kind::SoftirqEntry => self.softirq_entry(event, context),
+            Kind::SoftirqExit => self.softirq_exit(event, context),
+            Kind::NapiPoll => self.napi_poll(event, context),
+            Kind::Switch => self.switch(event, context),
+            Kind::Wakeup | Kind::Waking => self.wakeup(kind, event, context),
+            Kind::Migrate => self.migrate(event, context),
+            Kind::Exec => context.rows.execs.push((now, event.pid)),
             Kind::Witness | Kind::Ignored => {}
         }
         let opens = matches!(kind, Kind::IrqEntry | Kind::VectorEntry(_)) && self.hardirqs.len() == 1;
@@ -165,7 +165,7 @@ impl Cpu {
         }
         self.last_ns = now;
         if self.tail.is_full() {
-            self.drain(false, world);
+            self.drain(false, context);
         }
     }
 
@@ -180,9 +180,9 @@ impl Cpu {
 
     /// The pid and the flags overrule the stack.
     #[inline(always)]
-    fn check(&mut self, kind: Kind, event: &Event, world: &mut World) {
+    fn check(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
         if event.pid != self.tid {
-            self.another_task(kind, event, world);
+            self.another_task(kind, event, context);
         }
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
@@ -190,18 +190,18 @@ impl Cpu {
             // A poll inside a hardirq is netpoll's; the others cannot be.
             let ended = matches!(kind, Kind::Switch | Kind::SoftirqEntry | Kind::SoftirqExit);
             if (top.flagged && !in_hardirq) || ended {
-                self.abandon_hardirqs(0, event.time_ns, world);
+                self.abandon_hardirqs(0, event.time_ns, context);
             }
         } else if in_hardirq && self.since < self.no_hardirq_ns {
             // An interrupt that may prove unrecorded: if its exit comes alone, this is its border.
-            self.close(self.no_hardirq_ns, world);
+            self.close(self.no_hardirq_ns, context);
         }
         if let Some(softirq) = &self.softirq {
             if softirq.flagged && !in_softirq {
-                self.abandon_softirq(event.time_ns, world);
+                self.abandon_softirq(event.time_ns, context);
             }
         } else if in_softirq && self.since < self.no_softirq_ns {
-            self.close(self.no_softirq_ns, world);
+            self.close(self.no_softirq_ns, context);
         }
     }
 
@@ -230,17 +230,17 @@ impl Cpu {
 
     /// Ends the open segment at `now` and books it to its owner.
     #[inline(always)]
-    pub fn close(&mut self, now: i64, world: &mut World) {
+    pub fn close(&mut self, now: i64, context: &mut LedgerContext) {
         if now <= self.since {
             return;
         }
         let (mut thief, mut class, depth) = self.owner();
         let mut victim = self.victim;
-        if depth == 0 && !world.shapes.has_switch {
+        if depth == 0 && !context.schemas.has_switch {
             // Nobody's, so of no class either: neighbours become one segment.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
-        let ns = world.clip(self.since, now);
+        let ns = context.clip(self.since, now);
         let index = self.tail.push(Segment { start: self.since, end: now, victim, thief, class, depth });
         self.book(ns, Some(index));
         self.since = now;
@@ -273,10 +273,10 @@ impl Cpu {
     }
 
     /// The stretch up to `now` is nobody's: books it as unknown, inside the running stay.
-    pub fn unknown_until(&mut self, now: i64, why: &'static str, world: &mut World) {
+    pub fn unknown_until(&mut self, now: i64, why: &'static str, context: &mut LedgerContext) {
         if now > self.since {
-            self.stay.unknown_ns += world.clip(self.since, now);
-            let victim = if world.shapes.has_switch { self.victim } else { NOBODY };
+            self.stay.unknown_ns += context.clip(self.since, now);
+            let victim = if context.schemas.has_switch { self.victim } else { NOBODY };
             self.tail.push(Segment {
                 start: self.since,
                 end: now,
@@ -285,16 +285,16 @@ impl Cpu {
                 class: Class::None,
                 depth: 0,
             });
-            world.uncovered(self.number, self.since, now, why, 0);
+            context.uncovered(self.number, self.since, now, why, 0);
             self.since = now;
         }
     }
 
     /// An exit came without its entry: what the running context was booked since `from`, when the
     /// context was last seen absent, may have been the exiting one's.
-    pub fn doubt(&mut self, from: i64, now: i64, why: &'static str, world: &mut World) {
-        world.counters.orphan_exits += 1;
-        self.close(from, world);
+    pub fn doubt(&mut self, from: i64, now: i64, why: &'static str, context: &mut LedgerContext) {
+        context.counters.orphan_exits += 1;
+        self.close(from, context);
         let (thief, _, depth) = self.owner();
         let victim = self.victim;
         let (mut earliest, mut taken) = (now, 0);
@@ -311,9 +311,9 @@ impl Cpu {
             }
             if segment.thief == thief && segment.victim == victim {
                 (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
-                let ns = world.clip(segment.start, segment.end);
+                let ns = context.clip(segment.start, segment.end);
                 if earlier {
-                    row = world.rows.doubt_stay(row, self.number, segment.start, ns);
+                    row = context.rows.doubt_stay(row, self.number, segment.start, ns);
                 } else {
                     taken += ns;
                 }
@@ -323,9 +323,9 @@ impl Cpu {
         self.book(-taken, None);
         self.stay.unknown_ns += taken;
         if earliest < self.since {
-            world.uncovered(self.number, earliest, self.since, why, 0);
+            context.uncovered(self.number, earliest, self.since, why, 0);
         }
-        self.unknown_until(now, why, world);
+        self.unknown_until(now, why, context);
         if let Some(head) = self.head.as_mut().filter(|_| from == i64::MIN) {
             head.unknown.get_or_insert("before the first event whose context is certain");
         }
@@ -338,7 +338,7 @@ impl Cpu {
     }
 
     /// Moves settled segments on to sums and table.
-    pub fn drain(&mut self, all: bool, world: &mut World) {
+    pub fn drain(&mut self, all: bool, context: &mut LedgerContext) {
         let mut pending: Option<u64> = None;
         let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
         self.softirq.iter().for_each(|softirq| hold(&softirq.pending));
@@ -348,6 +348,6 @@ impl Cpu {
             parked.poll.iter().for_each(|poll| hold(&poll.pending));
         }
         let (number, finished) = (self.number, &mut self.finished);
-        self.tail.drain(pending, all, |segment| world.finish_segment(number, finished, segment));
+        self.tail.drain(pending, all, |segment| context.finish_segment(number, finished, segment));
     }
 }

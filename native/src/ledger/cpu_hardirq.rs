@@ -1,11 +1,11 @@
 //! Hardirqs and interrupt vectors: a stack on the CPU.
 
 use crate::intern::NONE;
+use crate::ledger::context::{Event, LedgerContext};
 use crate::ledger::cpu::{Cpu, Hardirq, FLAG_HARDIRQ};
 use crate::ledger::rows::HardirqRow;
-use crate::ledger::shape::Kind;
+use crate::ledger::schema::Kind;
 use crate::ledger::thief::{Class, Network, UNKNOWN};
-use crate::ledger::world::{Event, World};
 
 fn key(kind: Kind, event: &Event) -> (bool, i64) {
     match kind {
@@ -29,20 +29,20 @@ impl Cpu {
     /// ```text
     ///   irq 34 | (exit off) | irq 34 | (exit off) | irq 34 | exit 34      unknown between entries
     /// ```
-    pub fn hardirq_entry(&mut self, kind: Kind, event: &Event, world: &mut World) {
+    pub fn hardirq_entry(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
         let now = event.time_ns;
         let (is_vector, key) = key(kind, event);
         let itself = |open: &Hardirq| (open.is_vector, open.key) == (is_vector, key);
         if let Some(position) = self.hardirqs.iter().position(itself) {
-            self.abandon_hardirqs(position, now, world);
+            self.abandon_hardirqs(position, now, context);
         } else if self.hardirqs.len() >= DEEPEST {
-            self.abandon_hardirqs(0, now, world);
+            self.abandon_hardirqs(0, now, context);
         }
-        self.close(now, world);
+        self.close(now, context);
         let thief =
-            if is_vector { self.vector_thief(key, event, world) } else { world.thieves.hardirq(key, event.text) };
+            if is_vector { self.vector_thief(key, event, context) } else { context.thieves.hardirq(key, event.text) };
         if !is_vector {
-            world.irqs.entered(key, event.text);
+            context.irqs.entered(key, event.text);
         }
         let flagged = event.flags & FLAG_HARDIRQ != 0;
         let class = self.hardirq_class();
@@ -51,18 +51,18 @@ impl Cpu {
         self.hardirqs.push(Hardirq { key, is_vector, thief, class, entry_ns, self_ns, flagged, ends, turned });
     }
 
-    fn vector_thief(&self, key: i64, event: &Event, world: &mut World) -> u32 {
-        let text = world.shapes.vectors.get(key as usize).map_or("", String::as_str);
-        let name = world.strings.code(text.as_bytes());
+    fn vector_thief(&self, key: i64, event: &Event, context: &mut LedgerContext) -> u32 {
+        let text = context.schemas.vectors.get(key as usize).map_or("", String::as_str);
+        let name = context.strings.code(text.as_bytes());
         let vector = (event.a >= 0).then_some(event.a);
-        world.thieves.vector(vector, name, text)
+        context.thieves.vector(vector, name, text)
     }
 
     /// ```text
     ///   irq 25 | irq 26 ....... exit 25      26's exit is missing: unknown from the last event on
     ///   ... no hardirq ...      exit 25      25's entry is missing: unknown since it was last absent
     /// ```
-    pub fn hardirq_exit(&mut self, kind: Kind, event: &Event, world: &mut World) {
+    pub fn hardirq_exit(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
         let now = event.time_ns;
         let (is_vector, key) = key(kind, event);
         self.exits_seen |= pair_bit(is_vector, key);
@@ -70,25 +70,25 @@ impl Cpu {
         match matching {
             Some(position) => {
                 if position + 1 < self.hardirqs.len() {
-                    self.abandon_hardirqs(position + 1, now, world);
+                    self.abandon_hardirqs(position + 1, now, context);
                 }
-                self.close(now, world);
+                self.close(now, context);
                 if let Some(hardirq) = self.hardirqs.pop() {
-                    self.turn_hardirq(&hardirq, hardirq.turned, world);
-                    self.hardirq_row(&hardirq, Some(now), world);
+                    self.turn_hardirq(&hardirq, hardirq.turned, context);
+                    self.hardirq_row(&hardirq, Some(now), context);
                 }
                 if !is_vector {
                     (self.last_irq_exit, self.last_line) = (Some(key), Some(key));
-                    world.irqs.exited(key);
+                    context.irqs.exited(key);
                 }
             }
             None => {
                 let from = self.hardirqs.last().map_or(self.no_hardirq_ns, |top| top.entry_ns.max(self.no_hardirq_ns));
-                self.doubt(from, now, "interrupt exit without its entry", world);
+                self.doubt(from, now, "interrupt exit without its entry", context);
                 let thief =
-                    if is_vector { self.vector_thief(key, event, world) } else { world.thieves.hardirq(key, NONE) };
+                    if is_vector { self.vector_thief(key, event, context) } else { context.thieves.hardirq(key, NONE) };
                 self.rows.ended(thief, 0);
-                if world.want.hardirqs && world.touches(now, now) {
+                if context.want.hardirqs && context.touches(now, now) {
                     let row = HardirqRow { entry_ns: None, exit_ns: Some(now), thief, victim: self.victim, self_ns: 0 };
                     self.rows.hardirqs.push(row);
                 }
@@ -96,9 +96,9 @@ impl Cpu {
         }
     }
 
-    fn hardirq_row(&mut self, hardirq: &Hardirq, exit_ns: Option<i64>, world: &mut World) {
+    fn hardirq_row(&mut self, hardirq: &Hardirq, exit_ns: Option<i64>, context: &mut LedgerContext) {
         self.rows.ended(hardirq.thief, hardirq.self_ns);
-        if world.want.hardirqs && world.touches(hardirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
+        if context.want.hardirqs && context.touches(hardirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.hardirqs.push(HardirqRow {
                 entry_ns: Some(hardirq.entry_ns),
                 exit_ns,
@@ -110,26 +110,26 @@ impl Cpu {
     }
 
     /// Interrupts from `position` up ended unseen, somewhere between the last event and `now`.
-    pub fn abandon_hardirqs(&mut self, position: usize, now: i64, world: &mut World) {
-        world.counters.disagreements += 1;
-        self.close(self.last_ns, world);
+    pub fn abandon_hardirqs(&mut self, position: usize, now: i64, context: &mut LedgerContext) {
+        context.counters.disagreements += 1;
+        self.close(self.last_ns, context);
         if let Some(first) = self.hardirqs[position..].iter().position(|open| !open.ends) {
-            self.distrust_hardirqs(position + first, "before the first interrupt exit was recorded", world);
+            self.distrust_hardirqs(position + first, "before the first interrupt exit was recorded", context);
         }
-        self.drop_hardirqs(position, world);
-        self.unknown_until(now, "interrupt entry without its exit", world);
+        self.drop_hardirqs(position, context);
+        self.unknown_until(now, "interrupt entry without its exit", context);
     }
 
     /// Their exits are not recorded yet, or not any more: what was booked to the interrupts from
     /// `position` up was not certainly theirs.
-    pub fn distrust_hardirqs(&mut self, position: usize, why: &'static str, world: &mut World) {
+    pub fn distrust_hardirqs(&mut self, position: usize, why: &'static str, context: &mut LedgerContext) {
         let Some(first) = self.hardirqs.get(position).copied() else { return };
         let open: Vec<u32> = self.hardirqs[position..].iter().map(|hardirq| hardirq.thief).collect();
         let (mut taken, mut earliest) = (0, self.since);
         for segment in self.tail.newest_first().take_while(|segment| segment.start >= first.entry_ns) {
             if open.contains(&segment.thief) {
                 (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
-                taken += world.clip(segment.start, segment.end);
+                taken += context.clip(segment.start, segment.end);
                 earliest = segment.start;
             }
         }
@@ -137,25 +137,25 @@ impl Cpu {
         self.stay.hardirq_ns -= taken;
         self.stay.unknown_ns += taken;
         if earliest < self.since {
-            world.uncovered(self.number, earliest, self.since, why, 0);
+            context.uncovered(self.number, earliest, self.since, why, 0);
         }
     }
 
     /// Ends interrupts from `position` up without an exit.
-    pub fn drop_hardirqs(&mut self, position: usize, world: &mut World) {
+    pub fn drop_hardirqs(&mut self, position: usize, context: &mut LedgerContext) {
         while self.hardirqs.len() > position {
             if let Some(hardirq) = self.hardirqs.pop() {
                 // What else it did was not recorded.
-                self.turn_hardirq(&hardirq, world.thieves.in_doubt(hardirq.thief, hardirq.turned), world);
-                self.hardirq_row(&hardirq, None, world);
+                self.turn_hardirq(&hardirq, context.thieves.in_doubt(hardirq.thief, hardirq.turned), context);
+                self.hardirq_row(&hardirq, None, context);
             }
         }
     }
 
     /// Gives the time of a vector's run to what it proved to be.
-    fn turn_hardirq(&mut self, hardirq: &Hardirq, turned: Option<Network>, world: &mut World) {
+    fn turn_hardirq(&mut self, hardirq: &Hardirq, turned: Option<Network>, context: &mut LedgerContext) {
         let Some(network) = turned.filter(|_| hardirq.is_vector) else { return };
-        let other = world.thieves.turned(hardirq.thief, network);
+        let other = context.thieves.turned(hardirq.thief, network);
         for segment in self.tail.newest_first().take_while(|segment| segment.start >= hardirq.entry_ns) {
             if segment.thief == hardirq.thief {
                 segment.thief = other;

@@ -1,20 +1,20 @@
 //! Softirqs, their raises, and the polls in them.
 
+use crate::ledger::context::{Event, LedgerContext, SOFTIRQ_VECTORS};
 use crate::ledger::cpu::{Cpu, Softirq, Spare, FLAG_HARDIRQ, FLAG_SOFTIRQ};
 use crate::ledger::raise::Origin;
 use crate::ledger::rows::{known, PollRow, SoftirqRow, ABSENT};
 use crate::ledger::task::Role;
 use crate::ledger::thief::{Class, Network, HI, NET_RX, NET_TX, RPS_DISPATCH, TASKLET};
-use crate::ledger::world::{Event, World, SOFTIRQ_VECTORS};
 
 impl Cpu {
-    pub fn softirq_raise(&mut self, event: &Event, world: &mut World) {
+    pub fn softirq_raise(&mut self, event: &Event, context: &mut LedgerContext) {
         let vec = event.a as usize % SOFTIRQ_VECTORS;
         let (from, inherited) = if event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty() {
             (Origin::Irq, false)
         } else if event.flags & FLAG_SOFTIRQ != 0 || self.softirq.is_some() {
             (self.softirq.as_ref().map_or(Origin::Unknown, |softirq| softirq.origin), true)
-        } else if !world.shapes.has_contexts {
+        } else if !context.schemas.has_contexts {
             // A timer or another CPU's interrupt may be what raises it.
             (Origin::Unknown, false)
         } else {
@@ -28,22 +28,22 @@ impl Cpu {
                 _ => None,
             };
             if let Some(irq) = device_irq.or(thread_irq) {
-                self.leads_to_net_rx(irq, world);
+                self.leads_to_net_rx(irq, context);
             }
-            self.turn(event, Network::Yes, world);
+            self.turn(event, Network::Yes, context);
         } else if matches!(event.a, HI | TASKLET) {
             if let Some(hardirq) = self.hardirqs.last().filter(|hardirq| !hardirq.is_vector) {
-                world.irqs.deferred(hardirq.key);
+                context.irqs.deferred(hardirq.key);
             }
         }
     }
 
     /// The vector's or softirq's run at hand proves to be network, or may be.
-    fn turn(&mut self, event: &Event, network: Network, world: &mut World) {
+    fn turn(&mut self, event: &Event, network: Network, context: &mut LedgerContext) {
         let turned = match (self.hardirqs.last_mut(), &mut self.softirq) {
             (Some(hardirq), _) => &mut hardirq.turned,
             (None, Some(softirq)) if event.flags & FLAG_HARDIRQ == 0 => {
-                world.irqs.tasklets_lead |= matches!(softirq.vec, HI | TASKLET);
+                context.irqs.tasklets_lead |= matches!(softirq.vec, HI | TASKLET);
                 &mut softirq.turned
             }
             _ => return,
@@ -54,8 +54,8 @@ impl Cpu {
     }
 
     /// A task is woken: what wakes a NAPI thread works for the network.
-    pub fn wakes(&mut self, tid: i32, event: &Event, world: &mut World) {
-        let role = world.tasks.role(tid);
+    pub fn wakes(&mut self, tid: i32, event: &Event, context: &mut LedgerContext) {
+        let role = context.tasks.role(tid);
         let network = match role {
             Some(Role::Napi) => Network::Yes,
             Some(_) => return,
@@ -67,34 +67,34 @@ impl Cpu {
             _ => None,
         };
         match line {
-            Some(irq) => world.irqs.woke(irq, tid),
-            None => self.turn(event, network, world),
+            Some(irq) => context.irqs.woke(irq, tid),
+            None => self.turn(event, network, context),
         }
     }
 
-    fn leads_to_net_rx(&mut self, irq: i64, world: &mut World) {
-        world.irqs.raised_net_rx(irq);
+    fn leads_to_net_rx(&mut self, irq: i64, context: &mut LedgerContext) {
+        context.irqs.raised_net_rx(irq);
         if !self.net_irqs.contains(&irq) {
             self.net_irqs.push(irq);
         }
     }
 
-    pub fn softirq_entry(&mut self, event: &Event, world: &mut World) {
+    pub fn softirq_entry(&mut self, event: &Event, context: &mut LedgerContext) {
         let (now, vec) = (event.time_ns, event.a);
         if self.softirq.is_some() {
-            self.abandon_softirq(now, world);
+            self.abandon_softirq(now, context);
         }
-        self.close(now, world);
+        self.close(now, context);
         let raise = &mut self.raises[vec as usize % SOFTIRQ_VECTORS];
         let raise_ns = raise.first_ns;
         let (mut origin, mut inherited) = raise.take();
-        if !world.shapes.has_raise {
+        if !context.schemas.has_raise {
             // One level of preempt count at entry means an interrupt's exit (or ksoftirqd); more
             // means local_bh_enable, where either may have raised it.
             origin = if event.preempt == Some(1) { Origin::Irq } else { Origin::Unknown };
             inherited = false;
             if let (NET_RX, Some(irq)) = (vec, self.last_irq_exit) {
-                self.leads_to_net_rx(irq, world);
+                self.leads_to_net_rx(irq, context);
             }
         }
         let class = match (self.hardirq_class(), origin) {
@@ -106,7 +106,7 @@ impl Cpu {
         let Spare { pending, lines, polled } = std::mem::take(&mut self.spare);
         self.softirq = Some(Softirq {
             vec,
-            thief: world.softirq_thief(vec),
+            thief: context.softirq_thief(vec),
             class,
             origin,
             inherited,
@@ -127,22 +127,22 @@ impl Cpu {
         });
     }
 
-    pub fn softirq_exit(&mut self, event: &Event, world: &mut World) {
+    pub fn softirq_exit(&mut self, event: &Event, context: &mut LedgerContext) {
         let (now, vec) = (event.time_ns, event.a);
         match &self.softirq {
             Some(softirq) if softirq.vec == vec => {
-                self.close(now, world);
+                self.close(now, context);
                 if let Some(softirq) = self.softirq.take() {
-                    self.end_softirq(softirq, Some(now), world);
+                    self.end_softirq(softirq, Some(now), context);
                 }
             }
             open => {
                 if open.is_some() {
-                    self.abandon_softirq(now, world);
+                    self.abandon_softirq(now, context);
                 }
-                self.doubt(self.no_softirq_ns, now, "softirq exit without its entry", world);
-                self.rows.ended(world.softirq_thief(vec), 0);
-                if world.want.softirqs && world.touches(now, now) {
+                self.doubt(self.no_softirq_ns, now, "softirq exit without its entry", context);
+                self.rows.ended(context.softirq_thief(vec), 0);
+                if context.want.softirqs && context.touches(now, now) {
                     self.rows.softirqs.push(SoftirqRow {
                         ordinal: self.ordinal,
                         raise_ns: ABSENT,
@@ -164,40 +164,40 @@ impl Cpu {
     }
 
     /// The softirq ended unseen, somewhere between the last event and `now`.
-    pub fn abandon_softirq(&mut self, now: i64, world: &mut World) {
-        world.counters.disagreements += 1;
-        self.close(self.last_ns, world);
+    pub fn abandon_softirq(&mut self, now: i64, context: &mut LedgerContext) {
+        context.counters.disagreements += 1;
+        self.close(self.last_ns, context);
         if let Some(softirq) = self.softirq.take() {
-            self.end_softirq(softirq, None, world);
+            self.end_softirq(softirq, None, context);
         }
-        self.unknown_until(now, "softirq entry without its exit", world);
+        self.unknown_until(now, "softirq entry without its exit", context);
     }
 
-    pub fn end_softirq(&mut self, softirq: Softirq, exit_ns: Option<i64>, world: &mut World) {
-        self.end_softirq_of(self.victim, softirq, exit_ns, world);
+    pub fn end_softirq(&mut self, softirq: Softirq, exit_ns: Option<i64>, context: &mut LedgerContext) {
+        self.end_softirq_of(self.victim, softirq, exit_ns, context);
     }
 
     /// Softirqs whose tasks were switched out in the middle of them never came back.
-    pub fn end_parked(&mut self, world: &mut World) {
+    pub fn end_parked(&mut self, context: &mut LedgerContext) {
         for (_, parked) in std::mem::take(&mut self.parked) {
             if let Some(softirq) = parked.softirq {
-                self.end_softirq_of(parked.victim, softirq, None, world);
+                self.end_softirq_of(parked.victim, softirq, None, context);
             }
         }
     }
 
-    fn end_softirq_of(&mut self, victim: u32, softirq: Softirq, exit_ns: Option<i64>, world: &mut World) {
-        if softirq.vec == NET_RX && softirq.polls == 0 && world.shapes.has_poll && exit_ns.is_some() {
+    fn end_softirq_of(&mut self, victim: u32, softirq: Softirq, exit_ns: Option<i64>, context: &mut LedgerContext) {
+        if softirq.vec == NET_RX && softirq.polls == 0 && context.schemas.has_poll && exit_ns.is_some() {
             self.relabel(&softirq.pending, softirq.thief, RPS_DISPATCH);
         }
         let seen = exit_ns.is_some();
-        let turned = if seen { softirq.turned } else { world.thieves.in_doubt(softirq.thief, softirq.turned) };
+        let turned = if seen { softirq.turned } else { context.thieves.in_doubt(softirq.thief, softirq.turned) };
         if let Some(network) = turned.filter(|_| softirq.vec != NET_RX && softirq.vec != NET_TX) {
-            let other = world.thieves.turned(softirq.thief, network);
+            let other = context.thieves.turned(softirq.thief, network);
             self.relabel(&softirq.pending, softirq.thief, other);
         }
-        self.rows.ended(world.softirq_thief(softirq.vec), softirq.self_ns);
-        if world.want.softirqs && world.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
+        self.rows.ended(context.softirq_thief(softirq.vec), softirq.self_ns);
+        if context.want.softirqs && context.touches(softirq.entry_ns, exit_ns.unwrap_or(self.last_ns)) {
             self.rows.softirqs.push(SoftirqRow {
                 ordinal: softirq.ordinal,
                 raise_ns: softirq.raise_ns.unwrap_or(ABSENT),
@@ -229,12 +229,12 @@ impl Cpu {
 
     /// napi_poll comes when the poll is over: it owns what ran since the softirq's entry, or since
     /// the poll before it; in a NAPI thread since the thread was switched in.
-    pub fn napi_poll(&mut self, event: &Event, world: &mut World) {
+    pub fn napi_poll(&mut self, event: &Event, context: &mut LedgerContext) {
         let now = event.time_ns;
-        let thief = world.poll_thief(event.a as u64, event.text);
+        let thief = context.poll_thief(event.a as u64, event.text);
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty();
         if !in_hardirq {
-            self.close(now, world);
+            self.close(now, context);
         }
         let mut row = PollRow {
             start_ns: ABSENT,
@@ -261,7 +261,7 @@ impl Cpu {
             softirq.poll_from = now;
             if !softirq.polled.contains(&event.text) {
                 softirq.polled.push(event.text);
-                world.irqs.polled(&softirq.lines, event.text, &world.strings);
+                context.irqs.polled(&softirq.lines, event.text, &context.strings);
             }
             self.relabel(&pending, from, thief);
             if let Some(softirq) = &mut self.softirq {
@@ -275,7 +275,7 @@ impl Cpu {
             self.stay.task_ns -= poll.pending_ns;
             self.stay.poll_ns += poll.pending_ns;
             for &(slice, ns) in &poll.earlier {
-                if let Some(slice) = world.rows.slices.get_mut(slice) {
+                if let Some(slice) = context.rows.slices.get_mut(slice) {
                     (slice.task_ns, slice.poll_ns) = (slice.task_ns - ns, slice.poll_ns + ns);
                 }
             }
@@ -283,12 +283,12 @@ impl Cpu {
             row.self_ns = poll.pending_ns + poll.earlier.iter().map(|earlier| earlier.1).sum::<i64>();
             row.class = Class::Scheduled;
             let lines = std::mem::take(&mut self.net_irqs);
-            world.irqs.polled(&lines, event.text, &world.strings);
-            world.irqs.thread_polled(self.tid, event.text);
+            context.irqs.polled(&lines, event.text, &context.strings);
+            context.irqs.thread_polled(self.tid, event.text);
         } else {
-            world.counters.polls_without_begin += 1;
+            context.counters.polls_without_begin += 1;
         }
-        if world.want.polls && world.touches(known(row.start_ns).unwrap_or(now), now) {
+        if context.want.polls && context.touches(known(row.start_ns).unwrap_or(now), now) {
             self.rows.polls.push(row);
         }
     }

@@ -14,7 +14,7 @@ use crate::visit::Sample;
 const LONGEST: usize = 256;
 
 /// Bytes kept per CPU before the oldest are let go.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// A record with its bytes: the block it lay in may be gone.
 pub type Owned = (Sample, Box<[u8]>);
@@ -134,7 +134,7 @@ impl Flush {
 
     /// Forgets all but the longest run, once enough has gathered to make moving it cheap.
     fn trim(&mut self) {
-        if self.tail.len() > 8 * LONGEST || (self.tail.len() > LONGEST && self.bytes.len() > MOST_BYTES) {
+        if self.tail.len() > 8 * LONGEST || (self.tail.len() > LONGEST && self.bytes.len() > MAX_BYTES) {
             self.tail.drain(..self.tail.len() - LONGEST);
             let start = self.tail[0].0;
             self.bytes.drain(..start as usize);

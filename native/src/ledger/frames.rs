@@ -63,7 +63,7 @@ pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 pub fn sums(names: &Names, cpus: &[Cpu], start_ns: i64) -> Result<RecordBatch> {
     let tables: Vec<&[SumRow]> = cpus.iter().map(|cpu| cpu.finished.sums.rows.as_slice()).collect();
     let rows = tables.as_slice();
-    let binned = names.world.bin_ns.is_some();
+    let binned = names.context.bin_ns.is_some();
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
     number!(plan, "bin_ns", rows, move |row| if binned { row.bin_ns } else { start_ns });
@@ -157,7 +157,7 @@ pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 }
 
 pub fn slices(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    let kept: Vec<&SliceRow> = names.world.rows.slices.iter().filter(|row| shown(row.cpu)).collect();
+    let kept: Vec<&SliceRow> = names.context.rows.slices.iter().filter(|row| shown(row.cpu)).collect();
     let rows = kept.as_slice();
     let mut plan = Plan::new();
     let number = |value: fn(&SliceRow) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(row)));
@@ -180,7 +180,7 @@ pub fn slices(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch
     }
     kinds.sort_by_key(|kind| (kind.0, kind.1 as u8));
     for kind in kinds {
-        let action = names.world.strings.get(names.action(i64::from(kind.0)));
+        let action = names.context.strings.get(names.action(i64::from(kind.0)));
         let name = format!("softirq_{action}_{}_ns", Class::NAMES[kind.1 as usize]);
         let of = move |row: &&SliceRow| {
             row.by_softirq.iter().find(|entry| (entry.0, entry.1) == kind).map_or(0, |entry| entry.2)
@@ -206,12 +206,12 @@ pub fn migrations(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordB
     let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec].map(Cause::name);
     let labels = Labels::new(&causes);
     let on_shown = |row: &&MigrationRow| [row.orig_cpu, row.dest_cpu].iter().any(|&cpu| shown(cpu as u32));
-    let kept: Vec<&MigrationRow> = names.world.rows.migrations.iter().filter(on_shown).collect();
+    let kept: Vec<&MigrationRow> = names.context.rows.migrations.iter().filter(on_shown).collect();
     let rows = kept.as_slice();
-    let slices = names.world.rows.slices.as_slice();
+    let slices = names.context.rows.slices.as_slice();
     let cause = |row: &&MigrationRow| {
         let soon = |exec: &(i64, i32)| exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns));
-        let on_exec = row.cause == Cause::Stopper && names.world.rows.execs.iter().any(soon);
+        let on_exec = row.cause == Cause::Stopper && names.context.rows.execs.iter().any(soon);
         let name = if on_exec { Cause::Exec } else { row.cause }.name();
         causes.iter().position(|known| *known == name).map_or(NONE, |index| index as u32)
     };
@@ -233,7 +233,7 @@ pub fn migrations(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordB
 
 pub fn coverage(names: &Names, window: (i64, i64), shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
     let inside = |row: &&CoverageRow| shown(row.cpu) && row.end_ns >= window.0 && row.start_ns <= window.1;
-    let kept: Vec<&CoverageRow> = names.world.rows.coverage.iter().filter(inside).collect();
+    let kept: Vec<&CoverageRow> = names.context.rows.coverage.iter().filter(inside).collect();
     let rows = kept.as_slice();
     let mut reasons: Vec<&str> = rows.iter().map(|row| row.why).collect();
     reasons.sort_unstable();
@@ -250,7 +250,7 @@ pub fn coverage(names: &Names, window: (i64, i64), shown: &impl Fn(u32) -> bool)
 }
 
 pub fn displaced(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    let all = names.world.waits.displaced.iter().map(|(&(cpu, victim), &ns)| (cpu, victim, ns));
+    let all = names.context.waits.displaced.iter().map(|(&(cpu, victim), &ns)| (cpu, victim, ns));
     let mut kept: Vec<(u32, u32, i64)> = all.filter(|row| shown(row.0)).collect();
     kept.sort_unstable();
     let rows = kept.as_slice();

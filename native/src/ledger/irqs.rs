@@ -11,7 +11,7 @@ use crate::ledger::stem::{belongs, device_of_thread, stem};
 use crate::ledger::thief::Network;
 
 /// Tasks or devices of one line or thread that are told apart; damage may have more.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 #[derive(Debug, Default)]
 struct Line {
@@ -42,7 +42,7 @@ pub struct Irqs {
 
 /// What the recording can say of a line or a run that did nothing for the network.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct IrqFacts {
     /// Raises of softirqs were recorded, all of them.
     pub raises: bool,
     /// So were wake-ups, by those who wake.
@@ -55,7 +55,7 @@ pub struct Told {
     pub lines: FxHashMap<i64, u32>,
 }
 
-impl Told {
+impl IrqFacts {
     /// Whether work for the network would have been seen.
     pub fn all(&self) -> bool {
         self.raises && (self.wakings || !self.threads)
@@ -91,7 +91,7 @@ fn add<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K, count: i64) {
 
 /// Counts one more of a key, of not too many.
 fn tick<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K) {
-    if counts.len() < MOST || counts.iter().any(|(known, _)| *known == key) {
+    if counts.len() < MAX || counts.iter().any(|(known, _)| *known == key) {
         add(counts, key, 1);
     }
 }
@@ -156,21 +156,21 @@ impl Irqs {
 
     /// Every line, by number. A line is of the device it led to most, if that is over half of
     /// its polls.
-    pub fn resolve(&self, strings: &mut Interner, told: &Told) -> Vec<IrqRow> {
-        let mut rows: Vec<IrqRow> = self.lines.iter().map(|(&irq, line)| self.row(irq, line, strings, told)).collect();
+    pub fn resolve(&self, strings: &mut Interner, facts: &IrqFacts) -> Vec<IrqRow> {
+        let mut rows: Vec<IrqRow> = self.lines.iter().map(|(&irq, line)| self.row(irq, line, strings, facts)).collect();
         rows.sort_by_key(|row| row.irq);
         self.share_stems(&mut rows, strings);
         rows
     }
 
-    fn row(&self, irq: i64, line: &Line, strings: &mut Interner, told: &Told) -> IrqRow {
-        let found = self.evidence(irq, line, strings, told);
+    fn row(&self, irq: i64, line: &Line, strings: &mut Interner, facts: &IrqFacts) -> IrqRow {
+        let found = self.evidence(irq, line, strings, facts);
         let (known_by, device) = found.unwrap_or((NONE, NONE));
         let shared = line.names.len() > 1;
         let network = match (found.is_some(), shared) {
             (true, true) => Network::Unknown,
             (true, false) => Network::Yes,
-            (false, _) if told.all() && line.exits > 0 && !(line.deferred && self.tasklets_lead) => Network::No,
+            (false, _) if facts.all() && line.exits > 0 && !(line.deferred && self.tasklets_lead) => Network::No,
             (false, _) => Network::Unknown,
         };
         let name = line.names.first().copied().unwrap_or(NONE);
@@ -178,15 +178,15 @@ impl Irqs {
     }
 
     /// How the line is known to be network, as a number in `KNOWN_BY`, and its device or `NONE`.
-    fn evidence(&self, irq: i64, line: &Line, strings: &mut Interner, told: &Told) -> Option<(u32, u32)> {
+    fn evidence(&self, irq: i64, line: &Line, strings: &mut Interner, facts: &IrqFacts) -> Option<(u32, u32)> {
         let named = |strings: &Interner| {
             let mut all = self.devices.iter().copied();
             all.find(|&device| line.names.iter().any(|&name| belongs(strings.get(name), strings.get(device))))
         };
         let of_threads = |threads: &[(i32, i64)], strings: &mut Interner| {
             let mut devices = Vec::new();
-            let napi = threads.iter().filter(|(tid, _)| told.napi.contains_key(tid));
-            napi.clone().for_each(|(tid, count)| add(&mut devices, self.of_thread(*tid, strings, told), *count));
+            let napi = threads.iter().filter(|(tid, _)| facts.napi.contains_key(tid));
+            napi.clone().for_each(|(tid, count)| add(&mut devices, self.of_thread(*tid, strings, facts), *count));
             (napi.count() > 0).then(|| most(&devices).unwrap_or(NONE))
         };
         let or_named = |device: u32, strings: &Interner| {
@@ -201,19 +201,19 @@ impl Irqs {
         }
         // Where wake-ups were not recorded: more than every other handler was followed by one.
         let followed: i64 = line.next.iter().map(|(_, count)| count).sum();
-        if !told.wakings && followed * 2 > line.entries {
+        if !facts.wakings && followed * 2 > line.entries {
             let device = of_threads(&line.next, strings).unwrap_or(NONE);
             return Some((2, or_named(device, strings)));
         }
-        named(strings).map(|device| (3, device)).or(told.lines.get(&irq).map(|&device| (4, device)))
+        named(strings).map(|device| (3, device)).or(facts.lines.get(&irq).map(|&device| (4, device)))
     }
 
     /// The device of a NAPI thread: what it polled most, or what it is named after.
-    fn of_thread(&self, tid: i32, strings: &mut Interner, told: &Told) -> u32 {
+    fn of_thread(&self, tid: i32, strings: &mut Interner, facts: &IrqFacts) -> u32 {
         if let Some(device) = self.threads.get(&tid).and_then(|polled| most(polled)) {
             return device;
         }
-        let comm = told.napi.get(&tid).copied().filter(|&comm| comm != NONE);
+        let comm = facts.napi.get(&tid).copied().filter(|&comm| comm != NONE);
         let device = comm.and_then(|comm| device_of_thread(strings.get(comm)).map(str::to_owned));
         device.map_or(NONE, |device| strings.code(device.as_bytes()))
     }
@@ -257,19 +257,19 @@ mod tests {
         irqs.raised_net_rx(25);
         irqs.polled(&[25], eth0, &strings);
         irqs.woke(29, 70);
-        let told = Told {
+        let facts = IrqFacts {
             raises: true,
             wakings: true,
             threads: true,
             napi: [(70, thread)].into_iter().collect(),
-            ..Told::default()
+            ..IrqFacts::default()
         };
-        let rows = irqs.resolve(&mut strings, &told);
+        let rows = irqs.resolve(&mut strings, &facts);
         let eth1 = strings.code(b"eth1");
-        let facts: Vec<(i64, u32, Network)> = rows.iter().map(|row| (row.irq, row.device, row.network)).collect();
+        let found: Vec<(i64, u32, Network)> = rows.iter().map(|row| (row.irq, row.device, row.network)).collect();
         let yes = |irq: i64, device: u32| (irq, device, Network::Yes);
-        assert_eq!(facts, vec![yes(25, eth0), yes(26, eth0), (27, NONE, Network::No), yes(28, eth0), yes(29, eth1)]);
-        let blind = irqs.resolve(&mut strings, &Told { wakings: false, ..told });
+        assert_eq!(found, vec![yes(25, eth0), yes(26, eth0), (27, NONE, Network::No), yes(28, eth0), yes(29, eth1)]);
+        let blind = irqs.resolve(&mut strings, &IrqFacts { wakings: false, ..facts });
         assert_eq!(blind[2].network, Network::Unknown);
     }
 }

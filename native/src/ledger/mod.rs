@@ -1,9 +1,10 @@
 //! The ledger: every nanosecond of every recorded CPU has exactly one owner.
 //!
 //! One pass in file order feeds each CPU's state machine (`cpu`); finished segments go to integer
-//! sums and, where asked for, to tables. `world` is what the CPUs share.
+//! sums and, where asked for, to tables. `context` is what the CPUs share.
 
 mod causality;
+mod context;
 mod cpu;
 mod cpu_hardirq;
 mod cpu_softirq;
@@ -19,16 +20,15 @@ mod refuse;
 mod resolve;
 #[allow(missing_docs)]
 mod rows;
+mod schema;
 #[allow(missing_docs)]
 mod segment;
-mod shape;
 #[allow(missing_docs)]
 mod state;
 mod stem;
 mod task;
 mod thief;
 mod wait;
-mod world;
 
 use std::ops::ControlFlow;
 
@@ -36,15 +36,15 @@ use crate::error::{bad, Result};
 use crate::intern::NONE;
 use crate::progress::Progress;
 use crate::recording::Recording;
-use crate::visit::{Sample, Side, Visitor, What, MOST_CPUS};
+use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
 use causality::Causality;
-use cpu::{Cpu, Sight};
+use context::{Event, LedgerContext, SOFTIRQ_VECTORS};
+use cpu::{Cpu, Visibility};
 use flush::{Flush, Verdict};
-use shape::{Kind, Shape, Shapes};
-use world::{Event, World, SOFTIRQ_VECTORS};
+use schema::{EventSchema, EventSchemas, Kind};
 
+pub use context::Want;
 pub use output::Output;
-pub use world::Want;
 
 /// What a pass is asked for.
 #[derive(Debug, Clone, Default)]
@@ -63,16 +63,16 @@ pub struct Request {
     pub lines: Vec<(i64, String)>,
 }
 
-struct Lane {
+struct CpuStream {
     cpu: Cpu,
     flush: Flush,
 }
 
 struct Ledger<'p> {
-    world: World,
-    lanes: Vec<Lane>,
-    /// CPU number to lane.
-    lane_of: Vec<u32>,
+    context: LedgerContext,
+    streams: Vec<CpuStream>,
+    /// CPU number to stream.
+    stream_of: Vec<u32>,
     present: Option<usize>,
     new_flush: bool,
     /// Whether a flush may begin with what the one before ended with.
@@ -89,15 +89,15 @@ const ABSENT: u32 = u32::MAX;
 
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
-    let shapes = Shapes::of(recording);
-    refuse::refuse(recording, &shapes)?;
+    let schemas = EventSchemas::of(recording);
+    refuse::refuse(recording, &schemas)?;
     let causality = Causality::of(recording, request.clock_doubt.as_deref());
-    let mut world = World::new(shapes, request.want, request.window, request.bin_ns);
-    world.waits.causality = causality.filter(|_| request.want.slices || request.want.displaced);
+    let mut context = LedgerContext::new(schemas, request.want, request.window, request.bin_ns);
+    context.waits.causality = causality.filter(|_| request.want.slices || request.want.displaced);
     let mut ledger = Ledger {
-        world,
-        lanes: Vec::new(),
-        lane_of: Vec::new(),
+        context,
+        streams: Vec::new(),
+        stream_of: Vec::new(),
         present: None,
         new_flush: true,
         may_repeat: recording.source.may_repeat(),
@@ -119,10 +119,10 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     // Rings are written one after the other: where the rest of a file is missing, so may be what
     // the other CPUs did meanwhile.
     let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
-    for lane in &mut ledger.lanes {
-        lane.cpu.end(start, end, in_full, &mut ledger.world);
+    for stream in &mut ledger.streams {
+        stream.cpu.end(start, end, in_full, &mut ledger.context);
     }
-    ledger.world.waits.end(end);
+    ledger.context.waits.end(end);
     let mut notes = recording.notes.clone();
     notes.extend(refuse::caveat(recording));
     notes.extend(tally.notes);
@@ -130,33 +130,33 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
     let cpus: Vec<Cpu> =
-        ledger.lanes.into_iter().map(|lane| lane.cpu).filter(|cpu| cpu.sight != Sight::Never).collect();
+        ledger.streams.into_iter().map(|stream| stream.cpu).filter(|cpu| cpu.visibility != Visibility::Never).collect();
     if cpus.is_empty() {
         return Err(bad!("nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
     }
-    output::build(ledger.world, cpus, request, (start, end), (ledger.lost, ledger.lost_samples), notes)
+    output::build(ledger.context, cpus, request, (start, end), (ledger.lost, ledger.lost_samples), notes)
 }
 
 impl Ledger<'_> {
-    fn lane(&mut self, cpu: u32) -> Option<usize> {
-        if cpu >= MOST_CPUS {
+    fn stream(&mut self, cpu: u32) -> Option<usize> {
+        if cpu >= MAX_CPUS {
             return None;
         }
-        if self.lane_of.len() <= cpu as usize {
-            self.lane_of.resize(cpu as usize + 1, ABSENT);
+        if self.stream_of.len() <= cpu as usize {
+            self.stream_of.resize(cpu as usize + 1, ABSENT);
         }
-        let lane = &mut self.lane_of[cpu as usize];
-        if *lane == ABSENT {
-            *lane = self.lanes.len() as u32;
-            self.lanes.push(Lane { cpu: Cpu::new(cpu), flush: Flush::default() });
+        let stream = &mut self.stream_of[cpu as usize];
+        if *stream == ABSENT {
+            *stream = self.streams.len() as u32;
+            self.streams.push(CpuStream { cpu: Cpu::new(cpu), flush: Flush::default() });
         }
-        Some(*lane as usize)
+        Some(*stream as usize)
     }
 
     /// The present CPU's flush is over.
     fn end_flush(&mut self, block: &[u8]) {
         if let Some(present) = self.present {
-            self.lanes[present].flush.keep(block);
+            self.streams[present].flush.keep(block);
             self.settle_present();
         }
         self.new_flush = true;
@@ -164,9 +164,9 @@ impl Ledger<'_> {
 
     fn settle_present(&mut self) {
         let Some(present) = self.present else { return };
-        if self.lanes[present].flush.is_holding() {
-            let (repeated, fresh) = self.lanes[present].flush.release();
-            self.world.counters.repeats += repeated;
+        if self.streams[present].flush.is_holding() {
+            let (repeated, fresh) = self.streams[present].flush.release();
+            self.context.counters.repeats += repeated;
             for (mut sample, bytes) in fresh {
                 sample.raw -= sample.record;
                 self.take(present, &bytes, &sample);
@@ -179,16 +179,16 @@ impl Ledger<'_> {
         if self.timed[sample.event as usize] {
             self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
         }
-        if self.world.shapes.events[sample.event as usize].kind == Kind::Ignored {
+        if self.context.schemas.events[sample.event as usize].kind == Kind::Ignored {
             return;
         }
-        let same = self.present.is_some_and(|present| self.lanes[present].cpu.number == sample.cpu);
+        let same = self.present.is_some_and(|present| self.streams[present].cpu.number == sample.cpu);
         if !same {
             self.end_flush(block);
-            self.present = self.lane(sample.cpu);
+            self.present = self.stream(sample.cpu);
         }
         let Some(present) = self.present else {
-            self.world.counters.unreadable += 1;
+            self.context.counters.unreadable += 1;
             return;
         };
         if !self.may_repeat {
@@ -197,9 +197,9 @@ impl Ledger<'_> {
         }
         let first = std::mem::take(&mut self.new_flush);
         if first {
-            self.lanes[present].flush.keep(block);
+            self.streams[present].flush.keep(block);
         }
-        match self.lanes[present].flush.record(block, sample, first) {
+        match self.streams[present].flush.record(block, sample, first) {
             Verdict::Take => self.take(present, block, sample),
             Verdict::Held => {}
             Verdict::Settled => self.settle_present(),
@@ -207,49 +207,55 @@ impl Ledger<'_> {
     }
 
     #[inline(always)]
-    fn take(&mut self, lane: usize, block: &[u8], sample: &Sample) {
-        let shape = self.world.shapes.events[sample.event as usize];
-        if shape.kind == Kind::Ignored {
+    fn take(&mut self, stream: usize, block: &[u8], sample: &Sample) {
+        let schema = self.context.schemas.events[sample.event as usize];
+        if schema.kind == Kind::Ignored {
             return;
         }
         let mut event = Event::default();
-        if read(&shape, sample, block, &mut self.world, &mut event).is_none() {
-            self.world.counters.unreadable += 1;
+        if read(&schema, sample, block, &mut self.context, &mut event).is_none() {
+            self.context.counters.unreadable += 1;
             return;
         }
-        self.world.tasks.now_ns = event.time_ns;
-        self.lanes[lane].cpu.step(shape.kind, &mut event, &mut self.world);
+        self.context.tasks.now_ns = event.time_ns;
+        self.streams[stream].cpu.step(schema.kind, &mut event, &mut self.context);
     }
 }
 
 /// The fields the ledger needs; `None` where the payload is too short for them. Where they are is where
 /// they stay: a copy of what has just been written in parts makes the processor wait.
 #[inline(always)]
-fn read(shape: &Shape, sample: &Sample, block: &[u8], world: &mut World, event: &mut Event) -> Option<()> {
+fn read(
+    schema: &EventSchema,
+    sample: &Sample,
+    block: &[u8],
+    context: &mut LedgerContext,
+    event: &mut Event,
+) -> Option<()> {
     let payload = sample.payload(block);
     *event = Event {
         time_ns: sample.time_ns,
-        flags: shape.flags.read(payload).or((!world.shapes.has_flags).then_some(0))? as u8,
-        preempt: shape.preempt.read(payload).map(|count| count as u8),
-        pid: shape.pid.read(payload)? as i32,
-        a: shape.a.read(payload).unwrap_or(-1),
-        b: shape.b.read(payload),
-        c: shape.c.read(payload),
+        flags: schema.flags.read(payload).or((!context.schemas.has_flags).then_some(0))? as u8,
+        preempt: schema.preempt.read(payload).map(|count| count as u8),
+        pid: schema.pid.read(payload)? as i32,
+        a: schema.a.read(payload).unwrap_or(-1),
+        b: schema.b.read(payload),
+        c: schema.c.read(payload),
         text: NONE,
         text2: NONE,
     };
-    match shape.kind {
+    match schema.kind {
         Kind::Switch => {
-            for (place, text) in [(shape.text, &mut event.text), (shape.text2, &mut event.text2)] {
-                if let Some(comm) = Shape::comm(place, payload) {
-                    *text = world.comms.code(comm, &mut world.strings);
+            for (place, text) in [(schema.text, &mut event.text), (schema.text2, &mut event.text2)] {
+                if let Some(comm) = EventSchema::comm(place, payload) {
+                    *text = context.comms.code(comm, &mut context.strings);
                 }
             }
         }
         Kind::IrqEntry | Kind::NapiPoll => {
-            let likely = &mut world.likely[usize::from(shape.kind == Kind::NapiPoll)];
-            event.text =
-                Shape::string(shape.text, payload).map_or(NONE, |text| world.strings.code_likely(text, likely));
+            let likely = &mut context.likely[usize::from(schema.kind == Kind::NapiPoll)];
+            event.text = EventSchema::string(schema.text, payload)
+                .map_or(NONE, |text| context.strings.code_likely(text, likely));
         }
         Kind::SoftirqRaise | Kind::SoftirqEntry | Kind::SoftirqExit
             if !(0..SOFTIRQ_VECTORS as i64).contains(&event.a) =>
@@ -271,7 +277,8 @@ impl Visitor for Ledger<'_> {
         if side.guest {
             return;
         }
-        let lane = side.cpu.and_then(|cpu| self.lane_of.get(cpu as usize).copied()).filter(|&lane| lane != ABSENT);
+        let stream =
+            side.cpu.and_then(|cpu| self.stream_of.get(cpu as usize).copied()).filter(|&stream| stream != ABSENT);
         let time = side.time_ns.unwrap_or(0);
         if let (What::Lost(_) | What::LostUnknown | What::PassedOver | What::Throttle(..), Some(time)) =
             (&side.what, side.time_ns)
@@ -281,76 +288,76 @@ impl Visitor for Ledger<'_> {
         match &side.what {
             What::Comm { tid, comm } => {
                 self.settle_present();
-                let world = &mut self.world;
-                world.tasks.now_ns = time;
-                let comm = world.strings.code(comm.as_bytes());
-                let victim = world.named_task(*tid, comm);
-                if let Some(lane) = lane {
-                    self.lanes[lane as usize].cpu.rename(*tid, victim, time, world);
+                let context = &mut self.context;
+                context.tasks.now_ns = time;
+                let comm = context.strings.code(comm.as_bytes());
+                let victim = context.named_task(*tid, comm);
+                if let Some(stream) = stream {
+                    self.streams[stream as usize].cpu.rename(*tid, victim, time, context);
                 }
             }
             What::Known { tid, comm } => {
-                let comm = self.world.strings.code(comm.as_bytes());
-                self.world.named_task(*tid, comm);
+                let comm = self.context.strings.code(comm.as_bytes());
+                self.context.named_task(*tid, comm);
             }
             What::Fork { tid, parent } if tid != parent => {
-                let World { tasks, strings, thieves, .. } = &mut self.world;
+                let LedgerContext { tasks, strings, thieves, .. } = &mut self.context;
                 tasks.forked(*tid, *parent, time, strings, thieves);
             }
             What::Lost(count) => {
                 self.settle_present();
                 self.lost = self.lost.saturating_add(*count);
-                let lane = match side.cpu {
-                    Some(cpu) => self.lane(cpu),
+                let stream = match side.cpu {
+                    Some(cpu) => self.stream(cpu),
                     None => self.present,
                 };
-                if let Some(lane) = lane {
-                    self.lanes[lane].cpu.lose(side.time_ns, *count, "records were lost", &mut self.world);
+                if let Some(stream) = stream {
+                    self.streams[stream].cpu.lose(side.time_ns, *count, "records were lost", &mut self.context);
                 }
             }
             What::LostUnknown => {
                 self.settle_present();
-                self.world.counters.lost_unknown += 1;
-                if let Some(lane) = side.cpu.and_then(|cpu| self.lane(cpu)) {
-                    self.lanes[lane].cpu.lose(
+                self.context.counters.lost_unknown += 1;
+                if let Some(stream) = side.cpu.and_then(|cpu| self.stream(cpu)) {
+                    self.streams[stream].cpu.lose(
                         side.time_ns,
                         0,
                         "an unknown number of records was lost",
-                        &mut self.world,
+                        &mut self.context,
                     );
                 }
             }
             What::PassedOver => {
                 self.settle_present();
-                if let Some(lane) = side.cpu.and_then(|cpu| self.lane(cpu)) {
-                    self.lanes[lane].cpu.lose(side.time_ns, 0, "lines that could not be read", &mut self.world);
+                if let Some(stream) = side.cpu.and_then(|cpu| self.stream(cpu)) {
+                    self.streams[stream].cpu.lose(side.time_ns, 0, "lines that could not be read", &mut self.context);
                 }
             }
             What::LostSamples(count) => self.lost_samples = self.lost_samples.saturating_add(*count),
             What::Throttle(begins, event) => {
                 let needed = event.is_none_or(|event| {
-                    self.world.shapes.events.get(event as usize).is_some_and(|shape| shape.kind != Kind::Ignored)
+                    self.context.schemas.events.get(event as usize).is_some_and(|schema| schema.kind != Kind::Ignored)
                 });
-                if let (true, Some(lane)) = (needed, lane) {
-                    let cpu = &mut self.lanes[lane as usize].cpu;
+                if let (true, Some(stream)) = (needed, stream) {
+                    let cpu = &mut self.streams[stream as usize].cpu;
                     if *begins {
-                        cpu.throttle(time, &mut self.world);
+                        cpu.throttle(time, &mut self.context);
                     } else {
-                        cpu.unthrottle(time, &mut self.world);
+                        cpu.unthrottle(time, &mut self.context);
                     }
                 }
             }
             What::Round => {
                 self.settle_present();
                 self.new_flush = true;
-                if self.world.waits.round() {
+                if self.context.waits.round() {
                     let mut settled = i64::MAX;
-                    for lane in &mut self.lanes {
-                        lane.cpu.drain(false, &mut self.world);
-                        settled = settled.min(lane.cpu.unsettled_since());
+                    for stream in &mut self.streams {
+                        stream.cpu.drain(false, &mut self.context);
+                        settled = settled.min(stream.cpu.unsettled_since());
                     }
-                    self.world.waits.settle_round(settled, self.lanes.len());
-                    self.world.take_answers();
+                    self.context.waits.settle_round(settled, self.streams.len());
+                    self.context.take_answers();
                 }
             }
             _ => {}
@@ -359,7 +366,7 @@ impl Visitor for Ledger<'_> {
 
     fn block_end(&mut self, block: &[u8]) {
         if let Some(present) = self.present {
-            self.lanes[present].flush.keep(block);
+            self.streams[present].flush.keep(block);
         }
     }
 

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::ledger::causality::Causality;
+use crate::ledger::context::{Counters, LedgerContext};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
-use crate::ledger::world::{Counters, World};
 use crate::ledger::{frames, Request};
 
 /// Everything a pass gives.
@@ -46,36 +46,36 @@ const CLOCKS_DISAGREE: &str = "times of two CPUs cannot be compared: their clock
 
 /// Builds everything.
 pub fn build(
-    mut world: World,
+    mut context: LedgerContext,
     mut cpus: Vec<Cpu>,
     request: &Request,
     capture: (i64, i64),
     (lost, lost_samples): (u64, u64),
     mut notes: Vec<String>,
 ) -> Result<Output> {
-    world.take_answers();
-    let clocks_agree = world.waits.causality.as_ref().is_none_or(Causality::holds);
-    notes.extend(world.waits.causality.as_ref().map(Causality::note));
+    context.take_answers();
+    let clocks_agree = context.waits.causality.as_ref().is_none_or(Causality::holds);
+    notes.extend(context.waits.causality.as_ref().map(Causality::note));
     if !clocks_agree {
-        world.forget_waits();
+        context.forget_waits();
     }
     let shown = |cpu: u32| request.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu));
     cpus.retain(|cpu| shown(cpu.number));
     cpus.sort_by_key(|cpu| cpu.number);
-    notes.extend(world.shapes.notes.iter().cloned());
-    notes.extend(counted(&world.counters));
+    notes.extend(context.schemas.notes.iter().cloned());
+    notes.extend(counted(&context.counters));
     let unplaced = lost_samples.saturating_sub(lost);
     if unplaced > 0 {
         notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
     }
     let window = request.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)));
-    let (want, counters) = (request.want, world.counters);
-    let mut missing = BTreeMap::from([("on_cpu", if world.shapes.has_switch { "" } else { NO_SWITCHES })]);
+    let (want, counters) = (request.want, context.counters);
+    let mut missing = BTreeMap::from([("on_cpu", if context.schemas.has_switch { "" } else { NO_SWITCHES })]);
     if want.slices || want.displaced {
         missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
     }
-    sort_rows(&mut world, &mut cpus);
-    let names = Names::new(world, &request.lines);
+    sort_rows(&mut context, &mut cpus);
+    let names = Names::new(context, &request.lines);
     let mut tables: Vec<(&'static str, RecordBatch)> = Vec::new();
     if want.segments {
         tables.push(("segments", frames::segments(&names, &cpus)?));
@@ -137,13 +137,13 @@ fn counted(counters: &Counters) -> Vec<String> {
 
 /// By CPU and time. A CPU's polls come in order; its softirqs and interrupts where none was parked
 /// or nested.
-fn sort_rows(world: &mut World, cpus: &mut [Cpu]) {
+fn sort_rows(context: &mut LedgerContext, cpus: &mut [Cpu]) {
     cpus.par_iter_mut().for_each(|cpu| {
         cpu.rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
         cpu.rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
     });
-    let window = world.window;
-    let rows = &mut world.rows;
+    let window = context.window;
+    let rows = &mut context.rows;
     rows.slices.retain(|row| row.in_ns <= window.1 && row.out_ns >= window.0);
     rows.slices.sort_by_key(|row| (row.cpu, row.in_ns));
     rows.migrations.sort_by_key(|row| row.time_ns);

@@ -1,7 +1,7 @@
 //! Recordings that cannot give true numbers, and what to know of the numbers that others give.
 
 use crate::error::{bad, Result};
-use crate::ledger::shape::{Kind, Shapes};
+use crate::ledger::schema::{EventSchemas, Kind};
 use crate::recording::{Recording, Unit};
 use crate::visit::Tally;
 
@@ -9,7 +9,7 @@ use crate::visit::Tally;
 const COARSEST_NS: u64 = 1_000_000;
 
 /// What cannot give true numbers gives none.
-pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
+pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
     let clock = &recording.clock;
     match recording.unit {
         Unit::Nanoseconds => {}
@@ -33,7 +33,7 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             recording.resolution_ns / 1_000_000
         ));
     }
-    if !shapes.can_account() {
+    if !schemas.can_account() {
         let formats = recording.events.iter().any(|event| event.format.is_some());
         let why = if formats {
             ""
@@ -46,9 +46,9 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             "no ledger: the capture has no irq, softirq, napi or sched_switch events with recorded formats{why}"
         ));
     }
-    for (event, shape) in recording.events.iter().zip(&shapes.events) {
+    for (event, schema) in recording.events.iter().zip(&schemas.events) {
         let name = &event.name;
-        if shape.kind == Kind::Ignored {
+        if schema.kind == Kind::Ignored {
             continue;
         }
         let why = if recording.follows_tasks {
@@ -65,7 +65,7 @@ pub fn refuse(recording: &Recording, shapes: &Shapes) -> Result<()> {
             "followed one command only, so other tasks' time is missing: record with -a"
         } else if event.newest_first {
             "was recorded with --overwrite, which writes each CPU's events newest first: record without it"
-        } else if shape.pid.is_absent() {
+        } else if schema.pid.is_absent() {
             "does not say which task was running (its text has no pid): take the text with pids, or the recording itself"
         } else if !event.has_payload {
             "has no payload: record with -R or as a tracepoint"

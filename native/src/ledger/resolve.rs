@@ -4,9 +4,9 @@ use arrow_array::types::Int32Type;
 use arrow_array::ArrayRef;
 
 use crate::intern::{Labels, NONE};
-use crate::ledger::irqs::{IrqRow, Told};
+use crate::ledger::context::LedgerContext;
+use crate::ledger::irqs::{IrqFacts, IrqRow};
 use crate::ledger::thief::{Class, Context, Network, Thief};
-use crate::ledger::world::World;
 use crate::tables::{each, optional, Plan};
 
 /// Labels of `is_network`, by the numbers that `network` gives.
@@ -16,7 +16,7 @@ pub const NETWORKS: [&str; 3] = ["yes", "no", "unknown"];
 #[derive(Debug)]
 pub struct Names {
     /// The finished pass.
-    pub world: World,
+    pub context: LedgerContext,
     /// Every interrupt line.
     pub irqs: Vec<IrqRow>,
     strings: Labels,
@@ -43,26 +43,26 @@ struct Known {
 
 impl Names {
     /// Resolves everything once.
-    pub fn new(mut world: World, lines: &[(i64, String)]) -> Names {
-        let lines = lines.iter().map(|(irq, device)| (*irq, world.strings.code(device.as_bytes()))).collect();
-        let (shapes, napi) = (&world.shapes, world.tasks.napi_threads());
+    pub fn new(mut context: LedgerContext, lines: &[(i64, String)]) -> Names {
+        let lines = lines.iter().map(|(irq, device)| (*irq, context.strings.code(device.as_bytes()))).collect();
+        let (schemas, napi) = (&context.schemas, context.tasks.napi_threads());
         // Without sched_switch a NAPI thread may be seen by its polls only.
-        let unseen = !shapes.has_switch && (!shapes.has_poll || world.counters.polls_without_begin > 0);
+        let unseen = !schemas.has_switch && (!schemas.has_poll || context.counters.polls_without_begin > 0);
         let threads = !napi.is_empty() || unseen;
-        let told = Told { raises: shapes.has_raise, wakings: shapes.has_waking, threads, napi, lines };
-        let irqs = world.irqs.resolve(&mut world.strings, &told);
-        let mut napis: Vec<u64> = world.thieves.all.iter().filter_map(|thief| thief.napi).collect();
+        let facts = IrqFacts { raises: schemas.has_raise, wakings: schemas.has_waking, threads, napi, lines };
+        let irqs = context.irqs.resolve(&mut context.strings, &facts);
+        let mut napis: Vec<u64> = context.thieves.all.iter().filter_map(|thief| thief.napi).collect();
         napis.sort_unstable();
         napis.dedup();
-        let known = world.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis, &told)).collect();
-        let victims = world.tasks.resolved();
+        let known = context.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis, &facts)).collect();
+        let victims = context.tasks.resolved();
         Names {
-            strings: Labels::new(world.strings.values()),
+            strings: Labels::new(context.strings.values()),
             contexts: Labels::new(&Context::NAMES),
             classes: Labels::new(&Class::NAMES),
             networks: Labels::new(&NETWORKS),
             napis: Labels::of_numbers(napis),
-            world,
+            context,
             irqs,
             known,
             victims,
@@ -71,12 +71,12 @@ impl Names {
 
     /// A thief.
     pub fn thief(&self, thief: u32) -> &Thief {
-        &self.world.thieves.all[thief as usize]
+        &self.context.thieves.all[thief as usize]
     }
 
     /// Interned name of a softirq vector.
     pub fn action(&self, vec: i64) -> u32 {
-        self.thief(self.world.softirq_thief(vec)).name
+        self.thief(self.context.softirq_thief(vec)).name
     }
 
     /// A column of interned strings.
@@ -154,13 +154,13 @@ impl Names {
 }
 
 impl Known {
-    fn of(thief: &Thief, irqs: &[IrqRow], napis: &[u64], told: &Told) -> Known {
+    fn of(thief: &Thief, irqs: &[IrqRow], napis: &[u64], facts: &IrqFacts) -> Known {
         let line = |irq: i64| irqs.binary_search_by_key(&irq, |row| row.irq).ok().map(|index| &irqs[index]);
         let own_line = thief.id.filter(|_| thief.context == Context::Hardirq).and_then(line);
         let network = match thief.network {
             Network::OfIrq(irq) => line(i64::from(irq)).map_or(Network::Unknown, |row| row.network),
-            Network::OfRun if told.all() => Network::No,
-            Network::OfThread if told.raises && !told.threads => Network::No,
+            Network::OfRun if facts.all() => Network::No,
+            Network::OfThread if facts.raises && !facts.threads => Network::No,
             network => network,
         };
         Known {

@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::chunks::Chunks;
-use crate::ledger::thief::{Class, IDLE, MOST_THIEVES, TASK, UNKNOWN};
+use crate::ledger::thief::{Class, IDLE, MAX_THIEVES, TASK, UNKNOWN};
 
 /// An exclusive stretch of one CPU's time.
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,7 @@ pub struct Tail {
 /// Segments kept changeable at least.
 const KEEP: usize = 64;
 /// Beyond this even a pending softirq gives up relabelling: memory stays bounded.
-const MOST: usize = 1 << 16;
+const MAX: usize = 1 << 16;
 
 impl Tail {
     /// Appends; the answer names the segment until it is drained.
@@ -167,7 +167,7 @@ impl Tail {
     pub fn drain(&mut self, pending: Option<u64>, all: bool, mut show: impl FnMut(&Segment)) {
         let length = self.segments.len();
         let mut count = if all { length } else { length.saturating_sub(KEEP) };
-        if let Some(pending) = pending.filter(|_| !all && length < MOST) {
+        if let Some(pending) = pending.filter(|_| !all && length < MAX) {
             count = count.min(pending.saturating_sub(self.base) as usize);
         }
         for segment in self.segments.drain(..count) {
@@ -196,7 +196,7 @@ impl Packed {
     }
 
     pub fn thief(&self) -> u32 {
-        self.owner & (MOST_THIEVES as u32 - 1)
+        self.owner & (MAX_THIEVES as u32 - 1)
     }
 
     pub fn class(&self) -> Class {

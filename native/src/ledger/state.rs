@@ -96,7 +96,7 @@ pub struct Stay {
 
 /// Whether the present owner is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sight {
+pub enum Visibility {
     /// Nothing recorded yet.
     Never,
     /// Records were lost up to this time; the next event tells who runs.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::intern::{Interner, NONE};
 
 /// Thieves must be told apart by 24 bits.
-pub const MOST_THIEVES: usize = 1 << 24;
+pub const MAX_THIEVES: usize = 1 << 24;
 
 /// What a CPU was doing in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -152,7 +152,7 @@ impl Thieves {
 
     fn find(&mut self, key: (u8, i64, u64, u32), make: impl FnOnce() -> Thief) -> u32 {
         let all = &mut self.all;
-        if all.len() >= MOST_THIEVES {
+        if all.len() >= MAX_THIEVES {
             // No host has so many lines and devices; damage may. Its time stays accounted for.
             return self.keys.get(&key).copied().unwrap_or(UNKNOWN);
         }

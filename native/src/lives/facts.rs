@@ -4,8 +4,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::lives::read::Events;
+use crate::lives::slice::Slice;
 use crate::lives::spans::Spans;
-use crate::lives::stay::Stay;
 
 /// In `Facts::holes`: of any CPU.
 const ANY_CPU: i64 = -1;
@@ -56,7 +56,7 @@ fn moments(events: Option<&Events>) -> Spans {
 
 impl<'k> Facts<'k> {
     /// Of stays in any order, the idle tasks' too.
-    pub fn of(known: &'k Known, stays: &[Stay]) -> Facts<'k> {
+    pub fn of(known: &'k Known, stays: &[Slice]) -> Facts<'k> {
         let mut wakes = FxHashMap::default();
         for &(tid, at, ..) in known.woken.iter().flat_map(|woken| &woken.rows) {
             if at <= known.window.1 {
@@ -120,7 +120,7 @@ impl<'k> Facts<'k> {
 }
 
 /// When nobody is known to have had a CPU: by CPU; and of any, joined, as `ANY_CPU`.
-fn ownerless(known: &Known, stays: &[Stay]) -> Spans {
+fn ownerless(known: &Known, stays: &[Slice]) -> Spans {
     let (start, end) = known.window;
     let inside = |at: i64| at.clamp(start, end);
     let mut of_cpu: FxHashMap<i64, Vec<(i64, i64)>> = known.cpus.iter().map(|&cpu| (cpu, Vec::new())).collect();

@@ -10,8 +10,8 @@ pub mod facts;
 pub mod holders;
 pub mod read;
 mod settle;
+pub mod slice;
 mod spans;
-pub mod stay;
 pub mod tables;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::intern::Interner;
 use facts::{Facts, Known};
 pub use settle::{settled, Sum};
-pub use stay::Stay;
+pub use slice::Slice;
 
 /// What a task under a name had, in ns; docs of the columns: `lives_of` in Python.
 #[derive(Debug, Clone, Copy, Default)]
@@ -74,7 +74,7 @@ type Lives = FxHashMap<Named, Life>;
 
 /// In order of task and of when they ended, each once: what lies across the edge of two pieces of a
 /// timeline is in both.
-pub fn ordered(mut stays: Vec<Stay>) -> Vec<Stay> {
+pub fn ordered(mut stays: Vec<Slice>) -> Vec<Slice> {
     let mut seen = FxHashSet::default();
     stays.reverse();
     stays.retain(|stay| seen.insert((stay.cpu, stay.tid, stay.in_ns)));
@@ -84,7 +84,7 @@ pub fn ordered(mut stays: Vec<Stay>) -> Vec<Stay> {
 }
 
 /// Who came to a CPU that was not recorded may have run there: how its last stay ended says no more.
-pub fn forget_left(stays: &mut [Stay], known: &Known) {
+pub fn forget_left(stays: &mut [Slice], known: &Known) {
     let mut away: FxHashMap<i64, i64> = FxHashMap::default();
     for &(tid, at, _, cpu) in known.moved.iter().flat_map(|events| &events.rows) {
         if at <= known.window.1 && cpu.is_none_or(|cpu| !known.cpus.contains(&cpu)) {
@@ -103,10 +103,10 @@ pub fn forget_left(stays: &mut [Stay], known: &Known) {
 
 /// The lives before they are settled, and what each task did before each of its stays. `stays`:
 /// ordered, without the idle tasks; `mixed`: tasks of which a stay has more than one name.
-pub fn lived(stays: &[Stay], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives, Vec<Away>) {
+pub fn lived(stays: &[Slice], facts: &Facts, mixed: &FxHashSet<i64>) -> (Lives, Vec<Away>) {
     let mut teller = Teller { facts, mixed, lives: Lives::default(), away: Vec::with_capacity(stays.len()) };
     let mut task = 0;
-    let mut before: Option<(Stay, Option<usize>)> = None;
+    let mut before: Option<(Slice, Option<usize>)> = None;
     let mut begun = (0, 0);
     for (place, stay) in stays.iter().enumerate() {
         // Where a switch was not recorded, a stay can begin before its own task did.
@@ -157,7 +157,7 @@ impl Teller<'_> {
     }
 
     /// When a task may have begun, at the earliest and at the latest. `stay`: its first.
-    fn begun(&self, stay: &Stay, birth: Option<usize>) -> (i64, i64) {
+    fn begun(&self, stay: &Slice, birth: Option<usize>) -> (i64, i64) {
         let (facts, known) = (self.facts, self.facts.known);
         // Its first sign of life.
         let seen = facts.inside(stay.in_ns - stay.wait_ns.unwrap_or(0));
@@ -173,8 +173,8 @@ impl Teller<'_> {
     fn stay(
         &mut self,
         place: usize,
-        stay: &Stay,
-        before: Option<&Stay>,
+        stay: &Slice,
+        before: Option<&Slice>,
         birth: Option<usize>,
         task: usize,
         begun: (i64, i64),
@@ -248,7 +248,7 @@ impl Teller<'_> {
     }
 
     /// When a task may have ended, at the latest and at the earliest. `last`: its last stay.
-    fn done(&self, last: &Stay, birth: Option<usize>) -> (i64, i64) {
+    fn done(&self, last: &Slice, birth: Option<usize>) -> (i64, i64) {
         let (facts, known) = (self.facts, self.facts.known);
         let end = known.window.1;
         let out = facts.inside(last.out_ns);
@@ -286,7 +286,7 @@ impl Teller<'_> {
     }
 
     /// What a task did after its last stay, until its end or the window's.
-    fn tail(&mut self, last: &Stay, birth: Option<usize>, task: usize) {
+    fn tail(&mut self, last: &Slice, birth: Option<usize>, task: usize) {
         let facts = self.facts;
         let out = facts.inside(last.out_ns);
         let (done, surely_done) = self.done(last, birth);
@@ -316,7 +316,7 @@ impl Teller<'_> {
 
 /// Tasks of which a stay has more than one name, as the sums have them: those whose stays under a name
 /// do not add up to its time on CPU.
-pub fn of_several_names(stays: &[Stay], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
+pub fn of_several_names(stays: &[Slice], sums: &[Sum], facts: &Facts) -> FxHashSet<i64> {
     let mut rest: FxHashMap<Named, i64> = FxHashMap::default();
     for sum in sums {
         *rest.entry((sum.tid, sum.comm)).or_default() += sum.ns;
@@ -330,11 +330,11 @@ pub fn of_several_names(stays: &[Stay], sums: &[Sum], facts: &Facts) -> FxHashSe
 /// The lives of tasks that had a CPU, by number and name, and what each did before its stays, which
 /// are returned as they are numbered there.
 pub fn of_stays(
-    stays: Vec<Stay>,
+    stays: Vec<Slice>,
     sums: &[Sum],
     known: &Known,
     names: &Interner,
-) -> (Vec<LifeOf>, Vec<Stay>, Vec<Away>) {
+) -> (Vec<LifeOf>, Vec<Slice>, Vec<Away>) {
     let mut stays = ordered(stays);
     forget_left(&mut stays, known);
     let facts = Facts::of(known, &stays);

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 
 use crate::error::{bad, Result};
 use crate::intern::Interner;
-use crate::lives::stay::{Stay, NOBODY};
+use crate::lives::slice::{Slice, NOBODY};
 
 /// Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
 /// 0x1000 in kernels until 4.14 and is 0x100 since.
@@ -57,7 +57,7 @@ fn at(column: &Int64Array, row: usize) -> Option<i64> {
 }
 
 /// The stays of the table slices whose task is known.
-pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Stay>> {
+pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>> {
     let [cpu, tid, in_ns, out_ns, wait_ns, state] =
         ["cpu", "tid", "in_ns", "out_ns", "wait_ns", "prev_state"].map(|name| numbers(slices, name));
     let (cpu, tid, in_ns, out_ns, wait_ns, state) = (cpu?, tid?, in_ns?, out_ns?, wait_ns?, state?);
@@ -65,7 +65,7 @@ pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Stay>> 
     let stay = |row: usize| {
         let left = at(&state, row);
         let runnable = left.is_some_and(|state| state & ASLEEP == 0);
-        Some(Stay {
+        Some(Slice {
             cpu: cpu.value(row),
             tid: at(&tid, row)?,
             comm: comm[row],

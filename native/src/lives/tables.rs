@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use crate::error::Result;
 use crate::intern::{Interner, Labels};
 use crate::lives::holders::Waiter;
-use crate::lives::{Away, Life, LifeOf, Stay};
+use crate::lives::{Away, Life, LifeOf, Slice};
 use crate::tables::{optional, plain, Plan};
 
 /// A row per task's number and name.
@@ -30,9 +30,9 @@ pub fn lives(rows: &[LifeOf], names: &Interner) -> Result<RecordBatch> {
 }
 
 /// A row per stay, in order of task and of when it ended: its task, and what that did before.
-pub fn away(stays: &[Stay], rows: &[Away], names: &Interner) -> Result<RecordBatch> {
+pub fn away(stays: &[Slice], rows: &[Away], names: &Interner) -> Result<RecordBatch> {
     let labels = Labels::new(names.values());
-    let of_stay = |value: fn(&Stay) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&stays[row.stay])));
+    let of_stay = |value: fn(&Slice) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(&stays[row.stay])));
     let number = |value: fn(&Away) -> i64| move || plain::<Int64Type>(rows.iter().map(value));
     let mut plan = Plan::new();
     plan.add("tid", of_stay(|stay| stay.tid))

@@ -15,7 +15,7 @@ use crate::tracing::{Cursor, Tracing};
 
 const WORD: usize = 10;
 /// Headers that are read in one piece.
-const MOST: u64 = 256 << 20;
+const MAX: u64 = 256 << 20;
 
 impl Mask<'_> {
     pub(super) fn version_6(&mut self, file: &Arc<File>, shape: &Shape, out: &File) -> Result<()> {
@@ -68,9 +68,9 @@ impl Mask<'_> {
             .and_then(|()| found.kallsyms(cursor))
             .and_then(|()| found.printk(cursor))
             .and_then(|()| cursor.u64());
-        let Some(size) = whole.filter(|&size| size <= MOST) else { return Ok(None) };
+        let Some(size) = whole.filter(|&size| size <= MAX) else { return Ok(None) };
         let at = cursor.at();
-        let mut first = read_at(file, 0, at.min(MOST) as usize)?.unwrap_or_default();
+        let mut first = read_at(file, 0, at.min(MAX) as usize)?.unwrap_or_default();
         self.symbols(&mut first);
         out.write_all_at(&first, 0)?;
         let Some(mut cmdlines) = cursor.take(size as usize).map(|bytes| bytes.into_owned()) else { return Ok(None) };
@@ -142,7 +142,7 @@ impl Mask<'_> {
 /// Copies bytes that hold no names.
 fn copy(file: &File, out: &File, from: u64, to: u64) -> Result<()> {
     let size = to.saturating_sub(from);
-    if size > MOST {
+    if size > MAX {
         return Err(bad!("trace.dat with {size} bytes of headers: it cannot be masked"));
     }
     if let Some(bytes) = read_at(file, from, size as usize)? {

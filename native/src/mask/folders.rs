@@ -14,8 +14,8 @@ use crate::tracefs;
 
 /// Small files beside the events that hold nothing to mask.
 const PLAIN: [&str; 4] = ["header_page", "header_event", "trace_clock", "printk_formats"];
-const MOST_TEXT: usize = 64 << 20;
-const MOST_SYMBOLS: usize = 256 << 20;
+const MAX_TEXT: usize = 64 << 20;
+const MAX_SYMBOLS: usize = 256 << 20;
 
 impl Mask<'_> {
     /// `data`, `data.0`, ..., and the names of the kernel's functions.
@@ -47,7 +47,7 @@ impl Mask<'_> {
             let from = path.join("kcore_dir").join(&name);
             if name == "kallsyms" && !from.is_symlink() && from.is_file() {
                 create_dir_all(out.join("kcore_dir"))?;
-                let mut bytes = read_up_to(&open_regular(&from)?, MOST_SYMBOLS)?;
+                let mut bytes = read_up_to(&open_regular(&from)?, MAX_SYMBOLS)?;
                 self.symbols(&mut bytes);
                 create(&out.join("kcore_dir").join(&name))?.write_all(&bytes)?;
             } else {
@@ -71,7 +71,7 @@ impl Mask<'_> {
             let mut bytes = match name.as_str() {
                 "events" | "per_cpu" => continue,
                 _ if from.is_dir() => Vec::new(),
-                _ => read_up_to(&open_regular(&from)?, MOST_TEXT)?,
+                _ => read_up_to(&open_regular(&from)?, MAX_TEXT)?,
             };
             match name.as_str() {
                 "saved_cmdlines" => self.names.cmdlines(&mut bytes)?,
@@ -90,7 +90,7 @@ impl Mask<'_> {
                 let format = path.join(&folder).join("format");
                 if format.is_file() {
                     create_dir_all(out.join(&folder))?;
-                    let bytes = read_up_to(&open_regular(&format)?, MOST_TEXT)?;
+                    let bytes = read_up_to(&open_regular(&format)?, MAX_TEXT)?;
                     create(&out.join(&folder).join("format"))?.write_all(&bytes)?;
                 }
             }
@@ -102,7 +102,7 @@ impl Mask<'_> {
             self.pages(&ring.layout, &ring.by_type, pages.clone(), &mut writer)?;
             writer.flush()?;
             if let Ok(stats) = open_regular(&path.join(&folder).join("stats")) {
-                create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MOST_TEXT)?))?;
+                create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MAX_TEXT)?))?;
             }
         }
         Ok(())

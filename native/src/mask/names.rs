@@ -9,7 +9,7 @@ use crate::bytes::until_nul;
 use crate::error::{bad, Result};
 
 /// Bytes of names remembered of one kind; beyond that they are asked for again.
-const MOST: usize = 64 << 20;
+const MAX: usize = 64 << 20;
 
 #[derive(Default)]
 struct Known {
@@ -43,7 +43,7 @@ impl<'m> Names<'m> {
         if !known.names.contains_key(original) {
             let found = self.meaning.replace(kind, original)?;
             known.bytes += original.len() + found.len();
-            if known.bytes > MOST {
+            if known.bytes > MAX {
                 *known = Known::default();
             }
             known.names.insert(original.into(), found.into());

@@ -6,7 +6,6 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use super::records::eight;
 use super::repack::Stream;
 use super::Mask;
 use crate::bytes::Order;
@@ -19,9 +18,9 @@ use crate::perf::stream::{is_old_feature, OLD_FEATURE_BASE};
 use crate::perf::unpack::Unpacked;
 
 /// What stands before the records: attrs and their ids.
-const MOST_BEFORE: u64 = 64 << 20;
+const MAX_BEFORE: u64 = 64 << 20;
 /// Parts behind the records that are read in one piece.
-const MOST_FEATURE: u64 = 1 << 28;
+const MAX_FEATURE: u64 = 1 << 28;
 const DATA_SIZE_AT: u64 = 48;
 
 impl Mask<'_> {
@@ -62,7 +61,7 @@ impl Mask<'_> {
         writer.flush()?;
         drop(writer);
         if finished {
-            out.write_all_at(&eight(order, written), DATA_SIZE_AT)?;
+            out.write_all_at(&order.eight(written), DATA_SIZE_AT)?;
         }
         Ok(())
     }
@@ -78,7 +77,7 @@ impl Mask<'_> {
     ) -> Result<()> {
         let most = header.data.offset;
         let inside = |section: &Section| section.size == 0 || section.end() <= most;
-        if most > MOST_BEFORE || !inside(&header.attrs) {
+        if most > MAX_BEFORE || !inside(&header.attrs) {
             return Err(bad!(
                 "a perf.data whose records begin at byte {most}, before the events are described, is not masked"
             ));
@@ -117,7 +116,7 @@ impl Mask<'_> {
         let (mut places, mut sections) = (Vec::new(), Vec::new());
         let mut left = file.metadata()?.len();
         for (index, &feature) in header.features.iter().enumerate() {
-            let section = Section::parse(&table, index * 16, order).filter(|section| section.size <= MOST_FEATURE);
+            let section = Section::parse(&table, index * 16, order).filter(|section| section.size <= MAX_FEATURE);
             let bytes = match section {
                 Some(section) => read_at(file, section.offset, section.size as usize)?,
                 None => None,
@@ -130,8 +129,8 @@ impl Mask<'_> {
                 .checked_sub(bytes.len() as u64)
                 .ok_or_else(|| bad!("damaged: parts of the perf.data header lie over each other"))?;
             self.feature(feature, &mut bytes, order)?;
-            places.extend(eight(order, next));
-            places.extend(eight(order, bytes.len() as u64));
+            places.extend(order.eight(next));
+            places.extend(order.eight(bytes.len() as u64));
             next += bytes.len() as u64;
             sections.push(bytes);
         }
@@ -189,7 +188,7 @@ impl Mask<'_> {
                         place.copy_from_slice(&[0; 8]);
                         self.tell("hardware traces (AUXTRACE) left out", 1);
                     }
-                } else if kind == kind::TRACING_DATA {
+                } else if kind == kind::HEADER_TRACING_DATA {
                     let extra = order.u32(&bytes, 8).unwrap_or(0);
                     let Some(mut section) = read_at(file, offset + size as u64, extra as usize)? else { break };
                     self.feature(1, &mut section, order)?;

@@ -3,30 +3,9 @@
 use super::Mask;
 use crate::bytes::{until_nul, Order};
 use crate::error::Result;
-use crate::perf::record::{self, kind, BUILD_ID_AREA, MISC_MMAP_BUILD_ID};
+use crate::perf::record::{self, kind, record_type, Behind, BUILD_ID_AREA, MISC_MMAP_BUILD_ID};
 use crate::perf::recording::PerfData;
 
-/// Types that `record::kind` has no use for.
-mod other {
-    pub const SWITCH: u32 = 14;
-    pub const BUILD_ID: u32 = 67;
-    pub const AUXTRACE_INFO: u32 = 70;
-    pub const AUXTRACE_ERROR: u32 = 72;
-    pub const THREAD_MAP: u32 = 73;
-    pub const CPU_MAP: u32 = 74;
-    pub const STAT_ROUND: u32 = 77;
-    pub const TIME_CONV: u32 = 79;
-    pub const FINISHED_INIT: u32 = 82;
-}
-
-/// Where texts begin.
-const COMM_AT: usize = 16;
-const MMAP_NAME_AT: usize = 40;
-const MMAP2_NAME_AT: usize = 72;
-const KSYMBOL_NAME_AT: usize = 24;
-const CGROUP_PATH_AT: usize = 16;
-const AUXTRACE_TYPE_END: usize = 16;
-const AUXTRACE_MESSAGE_AT: usize = 48;
 /// In the area of a build id behind its size.
 const MMAP2_BUILD_ID_AT: usize = 44;
 
@@ -43,32 +22,30 @@ impl Mask<'_> {
         let end = bytes.len().saturating_sub(trailer).max(record::HEADER);
         let misc = order.u16(bytes, 4).unwrap_or(0);
         let (body, _) = bytes.split_at_mut(end);
-        let behind = |at: usize| at.min(end);
-        match kind {
-            kind::COMM => self.names.text("task", &mut body[behind(COMM_AT)..]).map(|_| ()),
-            kind::MMAP => self.names.text("path", &mut body[behind(MMAP_NAME_AT)..]).map(|_| ()),
-            kind::MMAP2 => {
-                let replaced = self.names.text("path", &mut body[behind(MMAP2_NAME_AT)..])?;
-                if replaced && misc & MISC_MMAP_BUILD_ID != 0 && end >= MMAP2_NAME_AT {
+        let from = |at: usize| at.min(end);
+        match record_type(kind).behind {
+            Behind::Numbers | Behind::Words => Ok(()),
+            Behind::Task(at) => self.names.text("task", &mut body[from(at)..]).map(|_| ()),
+            Behind::Path(at) => {
+                let replaced = self.names.text("path", &mut body[from(at)..])?;
+                if replaced && kind == kind::MMAP2 && misc & MISC_MMAP_BUILD_ID != 0 && end >= at {
                     body[MMAP2_BUILD_ID_AT..40 + BUILD_ID_AREA].fill(0);
                 }
                 Ok(())
             }
-            kind::KSYMBOL => {
-                self.symbols(&mut body[behind(KSYMBOL_NAME_AT)..]);
+            Behind::Symbol(at) => {
+                self.symbols(&mut body[from(at)..]);
                 Ok(())
             }
-            kind::CGROUP => self.names.text("path", &mut body[behind(CGROUP_PATH_AT)..]).map(|_| ()),
-            other::BUILD_ID => self.build_id(body),
-            other::THREAD_MAP => self.thread_map(body),
-            kind::HEADER_FEATURE => {
-                let feature = order.u64(body, 8).and_then(|feature| usize::try_from(feature).ok());
-                self.feature(feature.unwrap_or(usize::MAX), &mut body[behind(16)..], order)
-            }
-            other::AUXTRACE_INFO => self.zero(kind, &mut body[behind(AUXTRACE_TYPE_END)..]),
-            other::AUXTRACE_ERROR => self.zero(kind, &mut body[behind(AUXTRACE_MESSAGE_AT)..]),
-            _ if numbers(kind) => Ok(()),
-            _ => self.zero(kind, &mut body[record::HEADER..]),
+            Behind::Unknown(at) => self.zero(kind, &mut body[from(at)..]),
+            Behind::Own => match kind {
+                kind::HEADER_BUILD_ID => self.build_id(body),
+                kind::THREAD_MAP => self.thread_map(body),
+                _ => {
+                    let feature = order.u64(body, 8).and_then(|feature| usize::try_from(feature).ok());
+                    self.feature(feature.unwrap_or(usize::MAX), &mut body[from(16)..], order)
+                }
+            },
         }
     }
 
@@ -129,63 +106,10 @@ impl Mask<'_> {
     }
 }
 
-/// Records of numbers alone, or of names that are the kernel's and the events'.
-fn numbers(kind: u32) -> bool {
-    const SIDE: [u32; 16] = [
-        kind::FORK,
-        kind::EXIT,
-        kind::LOST,
-        kind::THROTTLE,
-        kind::UNTHROTTLE,
-        kind::READ,
-        kind::AUX,
-        kind::ITRACE_START,
-        kind::LOST_SAMPLES,
-        other::SWITCH,
-        kind::SWITCH_CPU_WIDE,
-        kind::NAMESPACES,
-        kind::BPF_EVENT,
-        kind::TEXT_POKE,
-        kind::AUX_OUTPUT_HW_ID,
-        kind::CALLCHAIN_DEFERRED,
-    ];
-    const OWN: [u32; 9] = [
-        kind::HEADER_ATTR,
-        kind::HEADER_EVENT_TYPE,
-        kind::TRACING_DATA,
-        kind::FINISHED_ROUND,
-        kind::ID_INDEX,
-        kind::AUXTRACE,
-        kind::EVENT_UPDATE,
-        other::TIME_CONV,
-        other::FINISHED_INIT,
-    ];
-    SIDE.contains(&kind) || OWN.contains(&kind) || (other::CPU_MAP..=other::STAT_ROUND).contains(&kind)
-}
-
-/// The `Order` of a recording as bytes of a number of four.
-pub fn four(order: Order, number: u32) -> [u8; 4] {
-    if order == Order::Big {
-        number.to_be_bytes()
-    } else {
-        number.to_le_bytes()
-    }
-}
-
-/// The same of eight.
-pub fn eight(order: Order, number: u64) -> [u8; 8] {
-    if order == Order::Big {
-        number.to_be_bytes()
-    } else {
-        number.to_le_bytes()
-    }
-}
-
 /// A record's header: type, misc 0, size.
 pub fn header(kind: u32, size: usize, order: Order) -> [u8; 8] {
     let mut header = [0; 8];
-    header[..4].copy_from_slice(&four(order, kind));
-    let size = size as u16;
-    header[6..].copy_from_slice(&if order == Order::Big { size.to_be_bytes() } else { size.to_le_bytes() });
+    header[..4].copy_from_slice(&order.four(kind));
+    header[6..].copy_from_slice(&order.two(size as u16));
     header
 }

@@ -8,7 +8,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::Compression;
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 
-use super::records::{eight, header};
+use super::records::header;
 use crate::bytes::Order;
 use crate::error::Result;
 use crate::perf::record::kind;
@@ -18,7 +18,7 @@ const LEVEL: i32 = 3;
 /// Of whole files, which are read once and sent around.
 const FILE_LEVEL: i32 = 12;
 /// A record's size has 16 bits; this much is in one.
-const MOST: usize = 65_504;
+const MAX: usize = 65_504;
 
 /// Compresses a whole file.
 pub fn compress(from: &Path, to: &Path, name: &str) -> Result<()> {
@@ -67,14 +67,14 @@ impl Stream {
         if plain.is_empty() {
             return Ok(records);
         }
-        for piece in self.packed(plain)?.chunks(MOST) {
+        for piece in self.packed(plain)?.chunks(MAX) {
             if kind == kind::COMPRESSED {
                 records.extend(header(kind, 8 + piece.len(), order));
                 records.extend(piece);
             } else {
                 let padded = piece.len().next_multiple_of(8);
                 records.extend(header(kind, 16 + padded, order));
-                records.extend(eight(order, piece.len() as u64));
+                records.extend(order.eight(piece.len() as u64));
                 records.extend(piece);
                 records.resize(records.len() + padded - piece.len(), 0);
             }

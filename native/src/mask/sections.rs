@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufWriter, Seek, Write};
 use std::os::unix::fs::FileExt;
 
-use super::records::{eight, four};
 use super::repack::pack;
 use crate::bytes::Order;
 use crate::error::Result;
@@ -45,19 +44,15 @@ impl Writer {
         self.strings.extend_from_slice(called.as_bytes());
         self.strings.push(0);
         let flags = if packed { FLAG_COMPRESSED } else { 0 };
-        let word = match self.order {
-            Order::Big => [section.to_be_bytes(), flags.to_be_bytes()],
-            Order::Little => [section.to_le_bytes(), flags.to_le_bytes()],
-        };
-        self.out.write_all(word.as_flattened())?;
-        self.out.write_all(&four(self.order, place))?;
-        Ok(self.out.write_all(&eight(self.order, size))?)
+        self.out.write_all([self.order.two(section), self.order.two(flags)].as_flattened())?;
+        self.out.write_all(&self.order.four(place))?;
+        Ok(self.out.write_all(&self.order.eight(size))?)
     }
 
     /// Sizes, then packed bytes.
     pub fn block(&self, packed: Packed, plain: &[u8]) -> Result<Vec<u8>> {
         let bytes = pack(packed, plain)?;
-        let sizes = [four(self.order, bytes.len() as u32), four(self.order, plain.len() as u32)];
+        let sizes = [self.order.four(bytes.len() as u32), self.order.four(plain.len() as u32)];
         Ok([sizes.as_flattened(), &bytes].concat())
     }
 

@@ -1,7 +1,7 @@
 //! What the recorder's command line says about its events.
 
 /// Filters beyond this come from damage: nobody types them, and each is tried on each event.
-const MOST_FILTERS: usize = 256;
+const MAX_FILTERS: usize = 256;
 
 /// The filter of each event that the recorder's command line set one for. `--filter` belongs
 /// to every event of the `-e` before it.
@@ -21,7 +21,7 @@ pub fn filters(cmdline: &[String]) -> Vec<(String, String)> {
         if let Some(list) = value("--event", "-e") {
             events = list;
         } else if let Some(filter) = value("--filter", "") {
-            let room = MOST_FILTERS - filters.len();
+            let room = MAX_FILTERS - filters.len();
             let events = events.split(',').take(room).map(|event| event.trim().to_owned());
             filters.extend(events.map(|event| (event, filter.to_owned())));
         }

@@ -12,7 +12,7 @@ use crate::perf::layout::{read, Layout, Parts};
 use crate::recording::Event;
 
 /// Groups are as large as the CPU has counters; more columns than this come from damage.
-const MOST_MEMBERS: usize = 64;
+const MAX_MEMBERS: usize = 64;
 
 /// Values by row, a column per event of the group.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl Counters {
             }
         }
         let count = if grouped { first } else { 1 };
-        for _ in 0..count.min(MOST_MEMBERS as u64) {
+        for _ in 0..count.min(MAX_MEMBERS as u64) {
             let Some(value) = (if grouped { words.next() } else { Some(first) }) else { break };
             let id = has(read::ID).then(|| words.next()).flatten();
             if has(read::LOST) {
@@ -87,7 +87,7 @@ impl Counters {
     fn member(&mut self, event: u32) -> Option<&mut Values> {
         let known = self.members.iter().position(|member| member.event == event);
         let place = known.unwrap_or(self.members.len());
-        if place == MOST_MEMBERS {
+        if place == MAX_MEMBERS {
             return None;
         }
         if known.is_none() {

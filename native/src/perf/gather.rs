@@ -113,6 +113,12 @@ impl Gathered {
         let events = self.events();
         let attrs: Vec<Attr> = self.attrs.into_iter().map(|(attr, _)| attr).collect();
         let layouts: Vec<Layout> = attrs.iter().map(Layout::of).collect();
+        let size_tells = |(event, layout): (&Event, &Layout)| {
+            const BEFORE_RAW: u64 = sample::READ | sample::CALLCHAIN;
+            const FIXED: u64 = (sample::RAW - 1) | sample::RAW | sample::IDENTIFIER;
+            let sized = event.has_payload && event.format.as_ref().is_some_and(|format| format.fixed_size() > 0);
+            sized && layout.sample_type & (BEFORE_RAW | !FIXED) == 0
+        };
         let alike = |layout: &Layout| {
             let of = |layout: &Layout| (layout.sample_type, layout.read_format, layout.trailer);
             of(layout) == of(&layouts[0])
@@ -126,6 +132,7 @@ impl Gathered {
             id_at: layouts.iter().find_map(|layout| layout.id),
             uniform: layouts.iter().all(alike),
             attrs,
+            size_tells: events.iter().zip(&layouts).map(size_tells).collect(),
             by_common_type,
             events: Arc::new(events),
             layouts,

@@ -22,97 +22,109 @@ pub fn is_guest(misc: u16) -> bool {
     matches!(misc & MISC_CPUMODE_MASK, 4 | 5)
 }
 
-/// `enum perf_event_type` and perf's own user records.
-pub mod kind {
-    #![allow(missing_docs)]
-    pub const MMAP: u32 = 1;
-    pub const LOST: u32 = 2;
-    pub const COMM: u32 = 3;
-    pub const EXIT: u32 = 4;
-    pub const THROTTLE: u32 = 5;
-    pub const UNTHROTTLE: u32 = 6;
-    pub const FORK: u32 = 7;
-    pub const READ: u32 = 8;
-    pub const SAMPLE: u32 = 9;
-    pub const MMAP2: u32 = 10;
-    pub const AUX: u32 = 11;
-    pub const ITRACE_START: u32 = 12;
-    pub const LOST_SAMPLES: u32 = 13;
-    pub const SWITCH_CPU_WIDE: u32 = 15;
-    pub const NAMESPACES: u32 = 16;
-    pub const KSYMBOL: u32 = 17;
-    pub const BPF_EVENT: u32 = 18;
-    pub const CGROUP: u32 = 19;
-    pub const TEXT_POKE: u32 = 20;
-    pub const AUX_OUTPUT_HW_ID: u32 = 21;
-    pub const CALLCHAIN_DEFERRED: u32 = 22;
-    pub const HEADER_ATTR: u32 = 64;
-    pub const HEADER_EVENT_TYPE: u32 = 65;
-    pub const TRACING_DATA: u32 = 66;
-    pub const FINISHED_ROUND: u32 = 68;
-    pub const ID_INDEX: u32 = 69;
-    pub const AUXTRACE: u32 = 71;
-    pub const EVENT_UPDATE: u32 = 78;
-    pub const HEADER_FEATURE: u32 = 80;
-    pub const COMPRESSED: u32 = 81;
-    pub const COMPRESSED2: u32 = 83;
+/// What stands behind the integers that a record's body begins with, up to its trailer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Behind {
+    /// Nothing that would say who was recorded.
+    Numbers,
+    /// The same, in whole words of 8 bytes.
+    Words,
+    /// From this byte of the record on, the name of a task.
+    Task(usize),
+    /// The path of a file or a cgroup.
+    Path(usize),
+    /// A symbol.
+    Symbol(usize),
+    /// From this byte on what nobody knows.
+    Unknown(usize),
+    /// What this type alone has.
+    Own,
 }
 
-const NAMES: [&str; 23] = [
-    "0",
-    "MMAP",
-    "LOST",
-    "COMM",
-    "EXIT",
-    "THROTTLE",
-    "UNTHROTTLE",
-    "FORK",
-    "READ",
-    "SAMPLE",
-    "MMAP2",
-    "AUX",
-    "ITRACE_START",
-    "LOST_SAMPLES",
-    "SWITCH",
-    "SWITCH_CPU_WIDE",
-    "NAMESPACES",
-    "KSYMBOL",
-    "BPF_EVENT",
-    "CGROUP",
-    "TEXT_POKE",
-    "AUX_OUTPUT_HW_ID",
-    "CALLCHAIN_DEFERRED",
-];
-const USER_NAMES: [&str; 20] = [
-    "HEADER_ATTR",
-    "HEADER_EVENT_TYPE",
-    "HEADER_TRACING_DATA",
-    "HEADER_BUILD_ID",
-    "FINISHED_ROUND",
-    "ID_INDEX",
-    "AUXTRACE_INFO",
-    "AUXTRACE",
-    "AUXTRACE_ERROR",
-    "THREAD_MAP",
-    "CPU_MAP",
-    "STAT_CONFIG",
-    "STAT",
-    "STAT_ROUND",
-    "EVENT_UPDATE",
-    "TIME_CONV",
-    "HEADER_FEATURE",
-    "COMPRESSED",
-    "FINISHED_INIT",
-    "COMPRESSED2",
-];
+/// A type of records.
+#[derive(Debug)]
+pub struct RecordType {
+    id: u32,
+    name: &'static str,
+    /// Bytes of the integers that its body begins with.
+    pub widths: &'static [usize],
+    /// What follows them.
+    pub behind: Behind,
+}
+
+macro_rules! record_types {
+    ($($name:ident = $id:literal $widths:tt $behind:expr;)*) => {
+        /// Numbers of the types.
+        #[allow(missing_docs)]
+        pub mod kind {
+            $(pub const $name: u32 = $id;)*
+        }
+
+        const TYPES: &[RecordType] =
+            &[$(RecordType { id: $id, name: stringify!($name), widths: &$widths, behind: $behind }),*];
+    };
+}
+
+use Behind::{Numbers, Own, Path, Symbol, Task, Unknown, Words};
+
+// `enum perf_event_type` (include/uapi/linux/perf_event.h), and from 64 on perf's own (tools/lib/perf/include/perf/event.h).
+record_types! {
+    MMAP = 1 [4, 4, 8, 8, 8] Path(40);
+    LOST = 2 [] Words;
+    COMM = 3 [4, 4] Task(16);
+    EXIT = 4 [4, 4, 4, 4, 8] Numbers;
+    THROTTLE = 5 [] Words;
+    UNTHROTTLE = 6 [] Words;
+    FORK = 7 [4, 4, 4, 4, 8] Numbers;
+    READ = 8 [4, 4] Words;
+    SAMPLE = 9 [] Own;
+    MMAP2 = 10 [4, 4, 8, 8, 8, 4, 4, 8, 8, 4, 4] Path(72);
+    AUX = 11 [] Words;
+    ITRACE_START = 12 [4, 4] Numbers;
+    LOST_SAMPLES = 13 [] Words;
+    SWITCH = 14 [] Numbers;
+    SWITCH_CPU_WIDE = 15 [4, 4] Numbers;
+    NAMESPACES = 16 [4, 4] Words;
+    KSYMBOL = 17 [8, 4, 2, 2] Symbol(24);
+    BPF_EVENT = 18 [2, 2, 4] Numbers;
+    CGROUP = 19 [8] Path(16);
+    TEXT_POKE = 20 [8, 2, 2] Numbers;
+    AUX_OUTPUT_HW_ID = 21 [] Words;
+    CALLCHAIN_DEFERRED = 22 [] Words;
+    HEADER_ATTR = 64 [] Numbers;
+    HEADER_EVENT_TYPE = 65 [] Numbers;
+    HEADER_TRACING_DATA = 66 [4] Numbers;
+    HEADER_BUILD_ID = 67 [] Own;
+    FINISHED_ROUND = 68 [] Numbers;
+    ID_INDEX = 69 [] Numbers;
+    AUXTRACE_INFO = 70 [] Unknown(16);
+    AUXTRACE = 71 [8, 8, 8, 4, 4, 4, 4] Numbers;
+    AUXTRACE_ERROR = 72 [] Unknown(48);
+    THREAD_MAP = 73 [] Own;
+    CPU_MAP = 74 [] Numbers;
+    STAT_CONFIG = 75 [] Numbers;
+    STAT = 76 [] Numbers;
+    STAT_ROUND = 77 [] Numbers;
+    EVENT_UPDATE = 78 [] Numbers;
+    TIME_CONV = 79 [] Numbers;
+    HEADER_FEATURE = 80 [] Own;
+    COMPRESSED = 81 [] Unknown(HEADER);
+    FINISHED_INIT = 82 [] Numbers;
+    COMPRESSED2 = 83 [8] Unknown(HEADER);
+}
+
+/// What is known of a type; of one that is not, nothing.
+pub fn record_type(kind: u32) -> &'static RecordType {
+    const UNKNOWN: RecordType = RecordType { id: 0, name: "", widths: &[], behind: Unknown(HEADER) };
+    TYPES.iter().find(|known| known.id == kind).unwrap_or(&UNKNOWN)
+}
 
 /// The name perf gives a record type; unknown ones by number.
 pub fn name(kind: u32) -> String {
-    let known = match kind {
-        64.. => USER_NAMES.get(kind as usize - 64),
-        _ => NAMES.get(kind as usize),
-    };
-    known.map_or_else(|| format!("type {kind}"), |name| (*name).to_owned())
+    match record_type(kind).name {
+        "" => format!("type {kind}"),
+        name => name.to_owned(),
+    }
 }
 
 /// Reads what a record says; `find` maps ids to events.

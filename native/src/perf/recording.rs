@@ -51,6 +51,8 @@ pub struct PerfData {
     pub attrs: Vec<Attr>,
     /// Where each event's samples keep what.
     pub layouts: Vec<Layout>,
+    /// Whether a sample of each event is whole where its payload has the size that its format tells.
+    pub size_tells: Vec<bool>,
     /// The same events as every format has them.
     pub events: Arc<Vec<Event>>,
     /// Sample id to event.

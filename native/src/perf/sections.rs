@@ -12,11 +12,11 @@ use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part};
 
 /// Ids of 8 bytes, one per event and CPU: enough for a thousand events on four thousand CPUs.
-const MOST_ID_BYTES: u64 = 32 << 20;
+const MAX_ID_BYTES: u64 = 32 << 20;
 /// Some ten thousand events.
-const MOST_ATTR_BYTES: u64 = 2 << 20;
+const MAX_ATTR_BYTES: u64 = 2 << 20;
 /// Records of perf's own that may stand before a file's first sample and still be looked at.
-const MOST_LEADING: usize = 1 << 16;
+const MAX_LEADING: usize = 1 << 16;
 
 /// The feature of a folder's main file.
 const DIR_FORMAT: usize = 24;
@@ -68,7 +68,7 @@ impl Gathered {
             )
         };
         let smallest = SMALLEST as u64 + 16;
-        if header.attr_size < smallest || header.attr_size > 1 << 16 || header.attrs.size > MOST_ATTR_BYTES {
+        if header.attr_size < smallest || header.attr_size > 1 << 16 || header.attrs.size > MAX_ATTR_BYTES {
             return Err(damaged());
         }
         let length = file.metadata()?.len();
@@ -85,7 +85,7 @@ impl Gathered {
             let attr = Attr::parse(attr, self.order).ok_or_else(damaged)?;
             let ids = Section::parse(ids, 0, self.order).ok_or_else(damaged)?;
             bytes_of_ids = bytes_of_ids.saturating_add(ids.size);
-            let ids = if bytes_of_ids > MOST_ID_BYTES { None } else { read_at(file, ids.offset, ids.size as usize)? };
+            let ids = if bytes_of_ids > MAX_ID_BYTES { None } else { read_at(file, ids.offset, ids.size as usize)? };
             self.attrs.push((attr, self.words(&ids.ok_or_else(damaged)?)));
         }
         Ok(())
@@ -93,7 +93,7 @@ impl Gathered {
 
     fn read_event_types(&mut self, file: &File, section: Section) -> Result<()> {
         // Later recorders leave it empty, or unwritten.
-        if section.size < MOST_ATTR_BYTES {
+        if section.size < MAX_ATTR_BYTES {
             if let Some(bytes) = read_at(file, section.offset, section.size as usize)? {
                 bytes.chunks_exact(EVENT_TYPE).for_each(|entry| self.name_by_config(entry));
             }
@@ -142,9 +142,10 @@ impl Gathered {
     /// Looks at the records that a file's data begins with, for what perf says of the ids.
     fn read_leading(&mut self, file: &Arc<File>, start: u64, end: u64) -> Result<()> {
         let mut window = Window::new(file, start, end.min(start + (1 << 20)));
-        for _ in 0..MOST_LEADING {
+        for _ in 0..MAX_LEADING {
             let Some((kind, size)) = record::header(window.peek(record::HEADER)?, self.order) else { break };
-            let other = matches!(kind, kind::AUXTRACE | kind::TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2);
+            let other =
+                matches!(kind, kind::AUXTRACE | kind::HEADER_TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2);
             if size < record::HEADER || kind == kind::SAMPLE || other {
                 break;
             }

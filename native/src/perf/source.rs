@@ -7,7 +7,6 @@ use arrow_array::RecordBatch;
 use crate::bytes::Order;
 use crate::error::Result;
 use crate::host::{Host, Session};
-use crate::perf::layout::sample;
 use crate::perf::recording::{Mode, PerfData};
 use crate::perf::samples::samples;
 use crate::progress::Progress;
@@ -28,11 +27,8 @@ impl Source for PerfData {
     }
 
     fn is_whole(&self, event: u32, record: &[u8]) -> bool {
-        // The payload's size tells of all others.
-        const BEFORE_RAW: u64 = sample::READ | sample::CALLCHAIN;
-        const FIXED: u64 = (sample::RAW - 1) | sample::RAW | sample::IDENTIFIER;
-        let layout = &self.layouts[event as usize];
-        layout.sample_type & (BEFORE_RAW | !FIXED) == 0 || layout.parts(record, Order::Little).1
+        let event = event as usize;
+        self.size_tells[event] || self.layouts[event].parts(record, Order::Little).1
     }
 }
 

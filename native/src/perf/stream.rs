@@ -45,7 +45,7 @@ impl Gathered {
                     start = offset + size as u64;
                     0
                 }
-                kind::TRACING_DATA => {
+                kind::HEADER_TRACING_DATA => {
                     let extra = self.order.u32(bytes, 8).unwrap_or(0);
                     let at = offset + size as u64;
                     match read_at(file, at, extra as usize)? {

@@ -4,7 +4,7 @@
 use crate::bytes::{u16_at, Order};
 use crate::payload::{self, reverse};
 use crate::perf::layout::{sample, Layout, Parts};
-use crate::perf::record::{self, kind};
+use crate::perf::record::{self, kind, record_type, Behind};
 use crate::perf::recording::PerfData;
 
 /// Bytes of the whole records at the start of `block`, up to and with the first one after which
@@ -16,7 +16,7 @@ pub fn extent(block: &[u8]) -> usize {
             break;
         }
         at += size;
-        if matches!(kind, kind::AUXTRACE | kind::TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2) {
+        if matches!(kind, kind::AUXTRACE | kind::HEADER_TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2) {
             break;
         }
     }
@@ -100,28 +100,6 @@ fn swap_parts(parts: &Parts, layout: &Layout, bytes: &mut [u8]) {
     single.flatten().chain(parts.weight).for_each(|at| reverse(bytes, at, 8));
 }
 
-/// Integers at the start of a record's body, and whether whole words follow up to the trailer.
-fn shape(kind: u32) -> (Widths, bool) {
-    let (widths, words): (&[usize], bool) = match kind {
-        kind::MMAP => (&[4, 4, 8, 8, 8], false),
-        kind::MMAP2 => (&[4, 4, 8, 8, 8, 4, 4, 8, 8, 4, 4], false),
-        kind::COMM | kind::ITRACE_START | kind::SWITCH_CPU_WIDE => (&[4, 4], false),
-        kind::FORK | kind::EXIT => (&[4, 4, 4, 4, 8], false),
-        kind::READ => (&[4, 4], true),
-        kind::NAMESPACES => (&[4, 4], true),
-        kind::LOST | kind::LOST_SAMPLES | kind::THROTTLE | kind::UNTHROTTLE | kind::AUX => (&[], true),
-        kind::AUX_OUTPUT_HW_ID | kind::CALLCHAIN_DEFERRED => (&[], true),
-        kind::KSYMBOL => (&[8, 4, 2, 2], false),
-        kind::BPF_EVENT => (&[2, 2, 4], false),
-        kind::CGROUP | kind::COMPRESSED2 => (&[8], false),
-        kind::TEXT_POKE => (&[8, 2, 2], false),
-        kind::AUXTRACE => (&[8, 8, 8, 4, 4, 4, 4], false),
-        kind::TRACING_DATA => (&[4], false),
-        _ => (&[], false),
-    };
-    (Widths(widths), words)
-}
-
 fn swap_side(recording: &PerfData, kind: u32, bytes: &mut [u8]) {
     let mut end = bytes.len();
     if kind < kind::HEADER_ATTR {
@@ -129,15 +107,15 @@ fn swap_side(recording: &PerfData, kind: u32, bytes: &mut [u8]) {
         end = end.saturating_sub(layout.trailer).max(record::HEADER);
         swap_trailer(&layout, bytes, end);
     }
-    let (widths, words) = shape(kind);
+    let known = record_type(kind);
     let build_id = u16_at(bytes, 4).is_some_and(|misc| misc.swap_bytes() & record::MISC_MMAP_BUILD_ID != 0);
     if kind == kind::MMAP2 && build_id {
         let at = Widths(&[4, 4, 8, 8, 8]).swap(bytes, record::HEADER, end);
         Widths(&[4, 4]).swap(bytes, at + record::BUILD_ID_AREA, end);
         return;
     }
-    let at = widths.swap(bytes, record::HEADER, end);
-    if words {
+    let at = Widths(known.widths).swap(bytes, record::HEADER, end);
+    if known.behind == Behind::Words {
         reverse_words(bytes, at, (end - at) / 8);
     }
 }

@@ -232,7 +232,7 @@ impl Walk<'_> {
                 return Some(Stop::Compressed(from, from.saturating_add(size).min(at + bytes.len())));
             }
             kind::AUXTRACE => return Some(Stop::Skip(u64_at(bytes, 8)?)),
-            kind::TRACING_DATA => return Some(Stop::Skip(u64::from(u32_at(bytes, 8)?))),
+            kind::HEADER_TRACING_DATA => return Some(Stop::Skip(u64::from(u32_at(bytes, 8)?))),
             _ => {}
         }
         let find = |id| self.recording.ids.find(id);

@@ -27,7 +27,7 @@ const TIME_SHIFT: u32 = 27;
 const STAMP_BITS: u64 = (1 << 59) - 1;
 
 /// Pages smaller than a header or larger than this come from damage.
-const MOST: usize = 1 << 20;
+const MAX: usize = 1 << 20;
 
 impl PageLayout {
     /// Reads the recorded text; `page_size` where that says nothing of it.
@@ -44,7 +44,7 @@ impl PageLayout {
         let (commit, data) = (field(" commit").unwrap_or((8, long_bytes)), field(" data"));
         let data_at = data.map_or(8 + commit.1, |data| data.0);
         let size = if page_size > 0 { page_size } else { data.map_or(4096, |data| data.0 + data.1) };
-        let sound = matches!(commit.1, 4 | 8) && commit.0 + commit.1 <= data_at && data_at < size && size <= MOST;
+        let sound = matches!(commit.1, 4 | 8) && commit.0 + commit.1 <= data_at && data_at < size && size <= MAX;
         sound.then_some(PageLayout { commit, data: data_at, size, order })
     }
 }

@@ -23,7 +23,7 @@ const LATEST: u64 = 1 << 62;
 /// Bytes of pages that a round holds for all CPUs.
 const ROUND: usize = 32 << 20;
 /// And for one CPU at most.
-const MOST_OF_ONE: usize = 1 << 20;
+const MAX_OF_ONE: usize = 1 << 20;
 
 /// The rings of one buffer.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ struct Row {
 }
 
 /// One CPU in a pass.
-struct Lane {
+struct CpuStream {
     cpu: u32,
     pages: Pages,
     /// First byte of its pages in the round's memory.
@@ -89,42 +89,43 @@ impl Ring {
 
     fn rounds(&self, visitor: &mut Feed<'_>) -> Result<Tally> {
         let page = self.layout.size;
-        let of_one = (ROUND / self.cpus.len().max(1)).clamp(page, MOST_OF_ONE.max(page)) / page * page;
+        let of_one = (ROUND / self.cpus.len().max(1)).clamp(page, MAX_OF_ONE.max(page)) / page * page;
         let mut memory = vec![0; of_one * self.cpus.len()];
-        let mut lanes: Vec<Lane> =
-            self.cpus.iter().zip(0..).map(|((cpu, pages), place)| lane(*cpu, pages, place * of_one)).collect();
+        let mut streams: Vec<CpuStream> =
+            self.cpus.iter().zip(0..).map(|((cpu, pages), place)| stream(*cpu, pages, place * of_one)).collect();
         for (tid, comm) in &self.cmdlines {
             visitor.side(&memory, &Side::of(What::Known { tid: *tid, comm: comm.clone() }, None, None));
         }
-        let total: u64 = lanes.iter().map(|lane| lane.pages.bytes()).sum();
+        let total: u64 = streams.iter().map(|stream| stream.pages.bytes()).sum();
         let mut tally = Tally::default();
         let mut samples = 0;
         loop {
-            let load = |(lane, region): (&mut Lane, &mut [u8])| lane.load(region, self);
-            lanes.par_iter_mut().zip(memory.par_chunks_mut(of_one.max(1))).for_each(load);
-            let known = lanes.iter().filter(|lane| !lane.ended).map(|lane| lane.latest).min().unwrap_or(i64::MAX);
+            let load = |(stream, region): (&mut CpuStream, &mut [u8])| stream.load(region, self);
+            streams.par_iter_mut().zip(memory.par_chunks_mut(of_one.max(1))).for_each(load);
+            let known =
+                streams.iter().filter(|stream| !stream.ended).map(|stream| stream.latest).min().unwrap_or(i64::MAX);
             let flow = match visitor.by_time() {
-                true => by_time(&mut lanes, &memory, known, visitor, &mut samples),
-                false => by_cpu(&mut lanes, &memory, known, visitor, &mut samples),
+                true => by_time(&mut streams, &memory, known, visitor, &mut samples),
+                false => by_cpu(&mut streams, &memory, known, visitor, &mut samples),
             };
             if flow.is_break() | visitor.block_end(&memory).is_break() {
                 break;
             }
             visitor.side(&memory, &Side::of(What::Round, None, None));
-            let done: u64 = lanes.iter().map(|lane| lane.pages.done()).sum();
+            let done: u64 = streams.iter().map(|stream| stream.pages.done()).sum();
             if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
                 return Err(bad!("interrupted"));
             }
-            if lanes.iter().all(|lane| lane.ended && lane.next == lane.rows.len()) {
+            if streams.iter().all(|stream| stream.ended && stream.next == stream.rows.len()) {
                 break;
             }
         }
-        for lane in &mut lanes {
-            lane.end(visitor);
-            tally.unreadable += lane.unreadable;
-            tally.notes.extend(lane.problem.take());
+        for stream in &mut streams {
+            stream.end(visitor);
+            tally.unreadable += stream.unreadable;
+            tally.notes.extend(stream.problem.take());
         }
-        let unsound: u64 = lanes.iter().map(|lane| lane.unsound).sum();
+        let unsound: u64 = streams.iter().map(|stream| stream.unsound).sum();
         if unsound > 0 {
             tally.notes.push(format!("{unsound} pages are damaged: their events up to there are kept"));
         }
@@ -144,8 +145,8 @@ impl Source for Ring {
     }
 }
 
-fn lane(cpu: u32, pages: &Pages, base: usize) -> Lane {
-    Lane {
+fn stream(cpu: u32, pages: &Pages, base: usize) -> CpuStream {
+    CpuStream {
         cpu,
         pages: pages.clone(),
         base,
@@ -161,7 +162,7 @@ fn lane(cpu: u32, pages: &Pages, base: usize) -> Lane {
     }
 }
 
-impl Lane {
+impl CpuStream {
     /// Reads the next pages once all events of the present ones were shown.
     fn load(&mut self, region: &mut [u8], ring: &Ring) {
         while self.next == self.rows.len() && !self.ended {
@@ -257,39 +258,45 @@ fn lost(missed: Missed) -> What {
     }
 }
 
-fn by_cpu(lanes: &mut [Lane], memory: &[u8], known: i64, visitor: &mut Feed<'_>, samples: &mut u64) -> ControlFlow<()> {
-    for lane in lanes {
-        let ready = lane.ready(known);
-        for place in lane.next..ready {
-            *samples += 1;
-            lane.show(place, memory, visitor)?;
-        }
-        lane.next = ready;
-    }
-    ControlFlow::Continue(())
-}
-
-fn by_time(
-    lanes: &mut [Lane],
+fn by_cpu(
+    streams: &mut [CpuStream],
     memory: &[u8],
     known: i64,
     visitor: &mut Feed<'_>,
     samples: &mut u64,
 ) -> ControlFlow<()> {
-    let ready: Vec<usize> = lanes.iter().map(|lane| lane.ready(known)).collect();
+    for stream in streams {
+        let ready = stream.ready(known);
+        for place in stream.next..ready {
+            *samples += 1;
+            stream.show(place, memory, visitor)?;
+        }
+        stream.next = ready;
+    }
+    ControlFlow::Continue(())
+}
+
+fn by_time(
+    streams: &mut [CpuStream],
+    memory: &[u8],
+    known: i64,
+    visitor: &mut Feed<'_>,
+    samples: &mut u64,
+) -> ControlFlow<()> {
+    let ready: Vec<usize> = streams.iter().map(|stream| stream.ready(known)).collect();
     let mut order: Vec<(i64, u32, u32)> =
-        Vec::with_capacity(lanes.iter().zip(&ready).map(|(lane, ready)| ready - lane.next).sum());
-    for (number, (lane, ready)) in lanes.iter().zip(&ready).enumerate() {
-        order.extend((lane.next..*ready).map(|place| (lane.rows[place].latest, number as u32, place as u32)));
+        Vec::with_capacity(streams.iter().zip(&ready).map(|(stream, ready)| ready - stream.next).sum());
+    for (number, (stream, ready)) in streams.iter().zip(&ready).enumerate() {
+        order.extend((stream.next..*ready).map(|place| (stream.rows[place].latest, number as u32, place as u32)));
     }
     // Runs in order already, one per CPU; the sort only merges them.
     order.sort_by_key(|entry| entry.0);
     for &(_, number, place) in &order {
         *samples += 1;
-        lanes[number as usize].show(place as usize, memory, visitor)?;
+        streams[number as usize].show(place as usize, memory, visitor)?;
     }
-    for (lane, ready) in lanes.iter_mut().zip(ready) {
-        lane.next = ready;
+    for (stream, ready) in streams.iter_mut().zip(ready) {
+        stream.next = ready;
     }
     ControlFlow::Continue(())
 }

@@ -58,7 +58,7 @@ struct Chunks {
 }
 
 /// A chunk holds some ten pages; trace-cmd never makes large ones.
-const MOST_CHUNK: usize = 16 << 20;
+const MAX_CHUNK: usize = 16 << 20;
 
 impl Pages {
     /// The pages in `start..end` of a file.
@@ -148,10 +148,10 @@ impl Pages {
         let size = |at| order.u32(&sizes, at).map_or(0, |size| size as usize);
         let (packed, unpacked) = (size(0), size(4));
         chunks.total += unpacked as u64;
-        if unpacked > MOST_CHUNK || chunks.total > most(self.end - self.start) {
+        if unpacked > MAX_CHUNK || chunks.total > most(self.end - self.start) {
             return Err(damaged("they claim to expand too far"));
         }
-        let bytes = read_at(&file, self.next + 8, packed.min(MOST_CHUNK))?.ok_or_else(|| damaged("cut short"))?;
+        let bytes = read_at(&file, self.next + 8, packed.min(MAX_CHUNK))?.ok_or_else(|| damaged("cut short"))?;
         self.next += 8 + packed as u64;
         chunks.given = 0;
         chunks.unpacked = chunks.packed.unpack(&bytes, unpacked).map_err(|error| damaged(&error.to_string()))?;

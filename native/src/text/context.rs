@@ -2,7 +2,7 @@
 //! header that names them, or under none.
 
 /// More than any kernel prints.
-pub const MOST_COLUMNS: usize = 8;
+pub const MAX_COLUMNS: usize = 8;
 
 /// What one character says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Columns {
             b"preempt-lazy-depth" | b"lock-depth" => Other,
             _ => return,
         };
-        if self.named.len() < MOST_COLUMNS {
+        if self.named.len() < MAX_COLUMNS {
             self.named.push(column);
         }
     }
@@ -107,7 +107,7 @@ impl Columns {
     /// Whether the word may be such columns.
     #[inline(always)]
     pub fn fit(word: &[u8]) -> bool {
-        (4..=MOST_COLUMNS).contains(&word.len())
+        (4..=MAX_COLUMNS).contains(&word.len())
             && b".dDbX".contains(&word[0])
             && word[1..].iter().all(|byte| b".0123456789abcdefNnpPBbLlhsHzZ".contains(byte))
     }

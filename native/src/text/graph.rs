@@ -18,7 +18,7 @@ use super::head::Head;
 use super::scan::{digits, Rest};
 use super::stamp::Stamp;
 use super::who::{Style, Who};
-use crate::visit::MOST_CPUS;
+use crate::visit::MAX_CPUS;
 
 /// A name has room for seven letters: of those more may have been cut away.
 const CUT: usize = 7;
@@ -47,7 +47,7 @@ pub fn parse(line: &[u8]) -> Option<Head<'_>> {
             rest = Rest(after);
         }
     }
-    let cpu = rest.number().and_then(|cpu| u32::try_from(cpu).ok()).filter(|&cpu| cpu < MOST_CPUS)?;
+    let cpu = rest.number().and_then(|cpu| u32::try_from(cpu).ok()).filter(|&cpu| cpu < MAX_CPUS)?;
     rest.eat(b") ").then_some(())?;
     let (mut who, mut shown, mut text) = (NOBODY, Shown::Nothing, rest.0.trim_ascii_start());
     if let Some((task, after)) = column(text).and_then(|(cell, after)| Some((task(cell)?, after))) {

@@ -15,7 +15,7 @@ use super::head::{Head, Style};
 use super::scan::{digits, Rest};
 use super::stamp::Stamp;
 use super::who::Who;
-use crate::visit::MOST_CPUS;
+use crate::visit::MAX_CPUS;
 
 /// Columns that latency formats give a name; what is longer is cut.
 const NAME_WIDTH: usize = 8;
@@ -107,7 +107,7 @@ pub fn verbose(line: &[u8], at: usize) -> Option<Head<'_>> {
 }
 
 fn is_cpu(value: u64, digits: usize) -> bool {
-    (1..=6).contains(&digits) && value < u64::from(MOST_CPUS)
+    (1..=6).contains(&digits) && value < u64::from(MAX_CPUS)
 }
 
 fn byte(word: &[u8], radix: u32) -> Option<u8> {

@@ -8,7 +8,7 @@ use super::head::{Head, RECORD};
 use super::lines::LONGEST;
 use super::scan::Rest;
 use super::shapes;
-use crate::visit::{What, MOST_CPUS};
+use crate::visit::{What, MAX_CPUS};
 
 /// A line, by what it says.
 #[derive(Debug)]
@@ -143,7 +143,7 @@ fn lost_of_buffer(line: &[u8]) -> Option<Line<'_>> {
 }
 
 fn cpu(rest: &mut Rest<'_>) -> Option<u32> {
-    rest.number().and_then(|cpu| u32::try_from(cpu).ok()).filter(|&cpu| cpu < MOST_CPUS)
+    rest.number().and_then(|cpu| u32::try_from(cpu).ok()).filter(|&cpu| cpu < MAX_CPUS)
 }
 
 /// What one of perf's records says, of those that are read:

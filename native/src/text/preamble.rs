@@ -18,12 +18,12 @@ pub struct Preamble {
     pub clock: Option<String>,
     /// trace-cmd's `cpus=2` was seen.
     pub of_trace_cmd: bool,
-    told: Vec<Told>,
+    told: Vec<EventAttr>,
 }
 
 /// What `perf script --header` says of an event.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct EventAttr {
     name: String,
     /// Occurrences from one sample to the next; or samples a second, if so.
     pub period: u64,
@@ -33,7 +33,7 @@ pub struct Told {
 }
 
 /// More events than anybody records at once.
-const MOST_TOLD: usize = 4096;
+const MAX_TOLD: usize = 4096;
 
 impl Preamble {
     /// A line that begins with `#`.
@@ -87,13 +87,13 @@ impl Preamble {
             "arch" => host.arch = Some(value.to_owned()),
             "nrcpus avail" => host.nr_cpus = value.parse().ok(),
             "cmdline" => host.cmdline = Some(words(value)),
-            "event" if self.told.len() < MOST_TOLD => self.told.extend(Told::parse(value)),
+            "event" if self.told.len() < MAX_TOLD => self.told.extend(EventAttr::parse(value)),
             _ => {}
         }
     }
 
     /// What a header says of the event of this name.
-    pub fn told(&self, name: &str) -> Option<&Told> {
+    pub fn told(&self, name: &str) -> Option<&EventAttr> {
         self.told.iter().find(|told| told.name == name)
     }
 
@@ -122,13 +122,13 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-impl Told {
+impl EventAttr {
     /// `name = irq:softirq_entry, , id = { 1, 2 }, ..., { sample_period, sample_freq } = 1, ..., freq = 1, ...`.
-    fn parse(value: &str) -> Option<Told> {
+    fn parse(value: &str) -> Option<EventAttr> {
         let (name, rest) = value.strip_prefix("name = ")?.split_once(',')?;
         let number = rest.split_once("sample_freq } = ")?.1;
         let digits = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
-        Some(Told {
+        Some(EventAttr {
             name: name.to_owned(),
             period: number[..digits].parse().ok()?,
             is_frequency: rest.contains(", freq = 1"),

@@ -27,7 +27,7 @@ use super::stamp::Stamp;
 /// Lines of events that are looked at.
 const ENOUGH: u64 = 256;
 /// Lines of any kind, where few are events.
-const MOST_LINES: u64 = 1 << 16;
+const MAX_LINES: u64 = 1 << 16;
 /// No prefix is longer.
 const LONGEST: usize = 160;
 
@@ -63,7 +63,7 @@ impl Prefix {
             for line in each(block) {
                 let others = blanks.has_others(line);
                 votes.line(if others { blanks::all_spaces(line, &mut blanks.room) } else { line });
-                if votes.judged == ENOUGH || votes.lines == MOST_LINES {
+                if votes.judged == ENOUGH || votes.lines == MAX_LINES {
                     break 'blocks;
                 }
             }

@@ -17,12 +17,12 @@ use super::scan::digits;
 use super::stamp::Stamp;
 use super::who::Who;
 use super::{graph, latency};
-use crate::visit::MOST_CPUS;
+use crate::visit::MAX_CPUS;
 
 /// Columns that ftrace and trace-cmd give a name.
 const NAME_WIDTH: usize = 16;
 /// Places that may be the one, before a line is given up.
-const MOST_TRIES: usize = 16;
+const MAX_TRIES: usize = 16;
 
 /// Takes a line apart; `None` if it is no event's.
 #[inline(always)]
@@ -33,7 +33,7 @@ pub fn parse<'a>(line: &'a [u8]) -> Option<Head<'a>> {
         }
     }
     let mut from = 0;
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let Some(at) = memchr(b'[', &line[from..]) else { break };
         from += at + 1;
         if let Some(head) = around_cpu(line, from).or_else(|| latency::verbose(line, from)) {
@@ -47,7 +47,7 @@ pub fn parse<'a>(line: &'a [u8]) -> Option<Head<'a>> {
 #[inline(always)]
 fn around_cpu<'a>(line: &'a [u8], at: usize) -> Option<Head<'a>> {
     let (cpu, count) = digits(&line[at..]);
-    if count == 0 || count > 6 || line.get(at + count) != Some(&b']') || cpu >= u64::from(MOST_CPUS) {
+    if count == 0 || count > 6 || line.get(at + count) != Some(&b']') || cpu >= u64::from(MAX_CPUS) {
         return None;
     }
     let mut rest = &line[at + count + 1..];
@@ -72,7 +72,7 @@ fn around_cpu<'a>(line: &'a [u8], at: usize) -> Option<Head<'a>> {
 
 #[cold]
 fn without_brackets<'a>(line: &'a [u8]) -> Option<Head<'a>> {
-    for colon in memchr_iter(b':', line).take(MOST_TRIES) {
+    for colon in memchr_iter(b':', line).take(MAX_TRIES) {
         let before = &line[..colon];
         let digits_end = before.strip_suffix(b" ").unwrap_or(before).len();
         let at = memrchr(b' ', &line[..digits_end]).map_or(0, |space| space + 1);

@@ -22,9 +22,9 @@ use super::tracepoints::{full_name, known};
 use crate::error::Result;
 
 /// More events than kernels have: what has more is no capture, and each costs a table.
-const MOST_EVENTS: usize = 1 << 14;
+const MAX_EVENTS: usize = 1 << 14;
 /// More buffers than anybody makes.
-const MOST_BUFFERS: usize = 256;
+const MAX_BUFFERS: usize = 256;
 /// Names of softirq vectors are looked for up to here.
 const VECTORS: usize = 16;
 
@@ -134,7 +134,7 @@ impl Survey {
         let known = self.shares.iter().position(|share| share.name.as_bytes() == head.buffer);
         let place = match known {
             Some(place) => place,
-            None if self.shares.len() == MOST_BUFFERS => return,
+            None if self.shares.len() == MAX_BUFFERS => return,
             None => {
                 self.shares.push(Share::new(String::from_utf8_lossy(head.buffer).into_owned()));
                 self.shares.len() - 1
@@ -206,7 +206,7 @@ impl Survey {
         let name = if spelled.contains(':') { spelled.to_owned() } else { full_name(spelled) };
         let number = match self.names.get(&name) {
             Some(&number) => number,
-            None if self.events.len() == MOST_EVENTS => return None,
+            None if self.events.len() == MAX_EVENTS => return None,
             None => {
                 let (system, bare) = name.split_once(':').unwrap_or(("", &name));
                 let known = Some(system).filter(|system| !system.is_empty()).and_then(|_| known(Some(system), bare));
@@ -217,7 +217,7 @@ impl Survey {
                 self.events.len() as u32 - 1
             }
         };
-        if self.spellings.len() < 2 * MOST_EVENTS {
+        if self.spellings.len() < 2 * MAX_EVENTS {
             self.spellings.insert(head.name.into(), number);
         }
         Some(number)

@@ -21,7 +21,7 @@ mod id {
 }
 
 /// Corrections kept of one guest clock: more come from damage.
-const MOST_SHIFTS: u32 = 1 << 20;
+const MAX_SHIFTS: u32 = 1 << 20;
 const FLAG_INTERPOLATE: u32 = 1;
 
 /// What the options of a file say.
@@ -90,7 +90,7 @@ impl Options {
         cursor.u64()?; // the peer's session
         self.interpolate = cursor.u32()? & FLAG_INTERPOLATE != 0;
         for _ in 0..cursor.u32()? {
-            let count = cursor.u32().filter(|&count| count <= MOST_SHIFTS)? as usize;
+            let count = cursor.u32().filter(|&count| count <= MAX_SHIFTS)? as usize;
             // Three arrays of words: times, offsets, factors.
             let words = cursor.take(count.checked_mul(24)?)?;
             let word = |place: usize| cursor.order.u64(&words, 8 * place).unwrap_or(0);

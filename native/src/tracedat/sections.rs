@@ -11,11 +11,11 @@ use crate::wrapped::most;
 
 pub(crate) const FLAG_COMPRESSED: u16 = 1;
 /// Options sections that are followed; more than that go round in circles.
-const MOST_SECTIONS: usize = 1 << 10;
+const MAX_SECTIONS: usize = 1 << 10;
 /// Bytes of a section once unpacked.
-const MOST_UNPACKED: usize = 256 << 20;
+const MAX_UNPACKED: usize = 256 << 20;
 /// CPUs of a buffer.
-const MOST_CPUS: u32 = 1 << 16;
+const MAX_CPUS: u32 = 1 << 16;
 
 pub(crate) mod id {
     pub const OPTIONS: u16 = 0;
@@ -76,7 +76,7 @@ impl Headers {
     pub(crate) fn list_options(&self, file: &File, mut next: u64) -> Result<(Options, bool)> {
         let mut whole = true;
         let mut options = Vec::new();
-        for _ in 0..MOST_SECTIONS {
+        for _ in 0..MAX_SECTIONS {
             if next == 0 {
                 break;
             }
@@ -142,7 +142,7 @@ impl Headers {
         }
         let sizes = cursor.u32().zip(cursor.u32()).ok_or_else(|| damaged("it is cut short"))?;
         let (packed, unpacked) = (sizes.0 as usize, sizes.1 as usize);
-        if unpacked > MOST_UNPACKED || unpacked as u64 > most(packed as u64) {
+        if unpacked > MAX_UNPACKED || unpacked as u64 > most(packed as u64) {
             return Err(damaged("it claims to expand too far"));
         }
         let bytes: Cow<'_, [u8]> = cursor.take(packed).ok_or_else(|| damaged("it is cut short"))?;
@@ -177,9 +177,9 @@ impl Headers {
             return Some(instance);
         }
         instance.page_size = cursor.u32()? as usize;
-        for _ in 0..cursor.u32().filter(|&count| count <= MOST_CPUS)? {
+        for _ in 0..cursor.u32().filter(|&count| count <= MAX_CPUS)? {
             let (cpu, start, size) = (cursor.u32()?, cursor.u64()?, cursor.u64()?);
-            if size > 0 && cpu < MOST_CPUS {
+            if size > 0 && cpu < MAX_CPUS {
                 instance.cpus.push(CpuData { cpu, start, end: start.saturating_add(size) });
             }
         }

@@ -8,7 +8,7 @@ use crate::tracing::Cursor;
 /// Bytes of the words that say what follows.
 const WORD: usize = 10;
 /// More CPUs come from damage.
-const MOST_CPUS: u32 = 1 << 16;
+const MAX_CPUS: u32 = 1 << 16;
 const OPTION_DONE: u16 = 0;
 
 impl Headers {
@@ -19,13 +19,13 @@ impl Headers {
         self.tracing.kallsyms(cursor)?;
         self.tracing.printk(cursor)?;
         self.tracing.saved_cmdlines(cursor)?;
-        let cpus = cursor.u32().filter(|&count| count <= MOST_CPUS)?;
+        let cpus = cursor.u32().filter(|&count| count <= MAX_CPUS)?;
         self.cpu_count = Some(cpus);
         self.top(cursor, cpus)?;
         for (name, offset) in std::mem::take(&mut self.options.instances) {
             let mut cursor = Cursor::of_file(file, offset, self.order);
             cursor.take(WORD)?;
-            let cpus = self.options.cpu_count.filter(|&count| count <= MOST_CPUS).unwrap_or(cpus);
+            let cpus = self.options.cpu_count.filter(|&count| count <= MAX_CPUS).unwrap_or(cpus);
             let (cpus, clock) = self.table(&mut cursor, cpus)?;
             self.instances.push(Instance { name, clock, cpus, ..Default::default() });
         }

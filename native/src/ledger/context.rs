@@ -5,8 +5,8 @@ use rustc_hash::FxHashMap;
 use crate::intern::{CommCache, Interner, NONE};
 use crate::ledger::irqs::Irqs;
 use crate::ledger::rows::{CoverageRow, Rows};
+use crate::ledger::schema::EventSchemas;
 use crate::ledger::segment::{Finished, Segment};
-use crate::ledger::shape::Shapes;
 use crate::ledger::task::Tasks;
 use crate::ledger::thief::{Class, Context, Network, Thieves};
 use crate::ledger::wait::Waits;
@@ -60,11 +60,11 @@ pub struct Event {
     pub preempt: Option<u8>,
     /// common_pid.
     pub pid: i32,
-    /// See `Shape`.
+    /// See `EventSchema`.
     pub a: i64,
-    /// See `Shape`.
+    /// See `EventSchema`.
     pub b: Option<i64>,
-    /// See `Shape`.
+    /// See `EventSchema`.
     pub c: Option<i64>,
     /// Interned name, device or next_comm.
     pub text: u32,
@@ -74,7 +74,7 @@ pub struct Event {
 
 /// Shared state.
 #[derive(Debug)]
-pub struct World {
+pub struct LedgerContext {
     /// Every string.
     pub strings: Interner,
     /// The last handler's name, and the last device's.
@@ -92,7 +92,7 @@ pub struct World {
     /// Table rows.
     pub rows: Rows,
     /// Recorded events.
-    pub shapes: Shapes,
+    pub schemas: EventSchemas,
     /// What to produce.
     pub want: Want,
     /// Counters.
@@ -111,20 +111,20 @@ pub struct World {
 /// Softirq vectors are single bits of a 32-bit mask.
 pub const SOFTIRQ_VECTORS: usize = 32;
 
-impl World {
+impl LedgerContext {
     /// Nothing has happened yet.
-    pub fn new(shapes: Shapes, want: Want, window: Option<(i64, i64)>, bin_ns: Option<i64>) -> World {
+    pub fn new(schemas: EventSchemas, want: Want, window: Option<(i64, i64)>, bin_ns: Option<i64>) -> LedgerContext {
         let mut strings = Interner::default();
         let mut thieves = Thieves::new(&mut strings);
         let softirq_thieves = (0..SOFTIRQ_VECTORS as i64)
             .map(|vec| {
-                let name = shapes.softirqs.iter().find(|symbol| symbol.0 == vec);
+                let name = schemas.softirqs.iter().find(|symbol| symbol.0 == vec);
                 let name = name.map_or_else(|| format!("softirq {vec}"), |symbol| symbol.1.clone());
                 let name = strings.code(name.as_bytes());
                 thieves.softirq(vec, name)
             })
             .collect();
-        World {
+        LedgerContext {
             strings,
             likely: [NONE; 2],
             comms: CommCache::default(),
@@ -133,7 +133,7 @@ impl World {
             irqs: Irqs::default(),
             waits: Waits::default(),
             rows: Rows::default(),
-            shapes,
+            schemas,
             want,
             counters: Counters::default(),
             window: window.unwrap_or((i64::MIN, i64::MAX)),

@@ -21,7 +21,7 @@ pub enum Kind {
     IrqEntry,
     /// irq:irq_handler_exit.
     IrqExit,
-    /// Entry of interrupt vector number n of `Shapes::vectors`.
+    /// Entry of interrupt vector number n of `EventSchemas::vectors`.
     VectorEntry(u16),
     /// Its exit.
     VectorExit(u16),
@@ -81,7 +81,7 @@ impl Place {
 
 /// One event's fields, by their use.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct EventSchema {
     /// What the event does.
     pub kind: Kind,
     /// common_flags.
@@ -104,9 +104,9 @@ pub struct Shape {
 
 /// Every event of a recording, and what its set of events allows.
 #[derive(Debug)]
-pub struct Shapes {
+pub struct EventSchemas {
     /// By number of the event.
-    pub events: Vec<Shape>,
+    pub events: Vec<EventSchema>,
     /// Names of the interrupt vectors with entry and exit.
     pub vectors: Vec<String>,
     /// sched_switch is recorded: tasks between interrupts have names.
@@ -134,10 +134,10 @@ pub struct Shapes {
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-impl Shapes {
+impl EventSchemas {
     /// Reads the recording's formats.
-    pub fn of(recording: &Recording) -> Shapes {
-        let mut shapes = Shapes {
+    pub fn of(recording: &Recording) -> EventSchemas {
+        let mut schemas = EventSchemas {
             events: Vec::new(),
             vectors: Vec::new(),
             has_switch: false,
@@ -155,81 +155,91 @@ impl Shapes {
         for event in recording.events.iter() {
             let first = seen.insert(&event.name);
             // What a guest's CPUs did is no part of the host's time.
-            let shape = match event.format.as_ref().filter(|_| event.guest.is_none()) {
-                Some(format) if first => shapes.shape(format),
+            let schema = match event.format.as_ref().filter(|_| event.guest.is_none()) {
+                Some(format) if first => schemas.schema(format),
                 Some(_) => {
-                    shapes.notes.push(format!("{} is recorded more than once: the ledger reads the first", event.name));
+                    schemas
+                        .notes
+                        .push(format!("{} is recorded more than once: the ledger reads the first", event.name));
                     IGNORED
                 }
                 None => IGNORED,
             };
-            if let (true, Some(filter)) = (shape.kind != Kind::Ignored, &event.filter) {
-                shapes.notes.push(format!("{} was filtered by '{filter}': what that hides is unrecorded", event.name));
+            if let (true, Some(filter)) = (schema.kind != Kind::Ignored, &event.filter) {
+                schemas.notes.push(format!("{} was filtered by '{filter}': what that hides is unrecorded", event.name));
             }
-            shapes.events.push(shape);
+            schemas.events.push(schema);
         }
-        let halves = shapes.drop_unpaired();
-        let has = |shapes: &Shapes, kind: Kind| shapes.events.iter().any(|shape| shape.kind == kind);
-        shapes.has_switch = has(&shapes, Kind::Switch);
+        let halves = schemas.drop_unpaired();
+        let has = |schemas: &EventSchemas, kind: Kind| schemas.events.iter().any(|schema| schema.kind == kind);
+        schemas.has_switch = has(&schemas, Kind::Switch);
         // Where some were hidden, none can be missed.
         let whole = |kind| {
-            let pairs = shapes.events.iter().zip(recording.events.iter());
-            let mut of_kind = pairs.filter(|(shape, _)| shape.kind == kind).peekable();
+            let pairs = schemas.events.iter().zip(recording.events.iter());
+            let mut of_kind = pairs.filter(|(schema, _)| schema.kind == kind).peekable();
             of_kind.peek().is_some() && of_kind.all(|(_, event)| event.filter.is_none())
         };
-        (shapes.has_raise, shapes.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
-        shapes.has_waking = whole(Kind::Waking);
-        shapes.has_flags = shapes.events.iter().all(|shape| shape.kind == Kind::Ignored || !shape.flags.is_absent());
+        (schemas.has_raise, schemas.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
+        schemas.has_waking = whole(Kind::Waking);
+        schemas.has_flags =
+            schemas.events.iter().all(|schema| schema.kind == Kind::Ignored || !schema.flags.is_absent());
         // A text names only what has happened. The timer's interrupt does wherever vectors are recorded;
         // where no device's handler did, nobody knows whether it would have been recorded.
-        let has_vectors = shapes.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
-        shapes.has_contexts = shapes.has_flags || (has_vectors && whole(Kind::IrqEntry));
-        shapes.has_wakeup = has(&shapes, Kind::Wakeup);
-        shapes.say_what_is_missing(&halves);
-        shapes
+        let has_vectors = schemas.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
+        schemas.has_contexts = schemas.has_flags || (has_vectors && whole(Kind::IrqEntry));
+        schemas.has_wakeup = has(&schemas, Kind::Wakeup);
+        schemas.say_what_is_missing(&halves);
+        schemas
     }
 
-    fn shape(&mut self, format: &Format) -> Shape {
+    fn schema(&mut self, format: &Format) -> EventSchema {
         let at = |name: &str| Place::of(format, name);
-        let mut shape =
-            Shape { flags: at("common_flags"), preempt: at("common_preempt_count"), pid: at("common_pid"), ..IGNORED };
+        let mut schema = EventSchema {
+            flags: at("common_flags"),
+            preempt: at("common_preempt_count"),
+            pid: at("common_pid"),
+            ..IGNORED
+        };
         match (format.system.as_str(), format.name.as_str()) {
             ("irq", name @ ("softirq_raise" | "softirq_entry" | "softirq_exit")) => {
-                shape.kind = match name {
+                schema.kind = match name {
                     "softirq_raise" => Kind::SoftirqRaise,
                     "softirq_entry" => Kind::SoftirqEntry,
                     _ => Kind::SoftirqExit,
                 };
-                shape.a = at("vec");
+                schema.a = at("vec");
                 let symbols = format.symbols("vec");
                 if !symbols.is_empty() {
                     self.softirqs = symbols;
                 }
             }
             ("irq", "irq_handler_entry") => {
-                (shape.kind, shape.a, shape.text) = (Kind::IrqEntry, at("irq"), at("name"));
+                (schema.kind, schema.a, schema.text) = (Kind::IrqEntry, at("irq"), at("name"));
             }
-            ("irq", "irq_handler_exit") => (shape.kind, shape.a) = (Kind::IrqExit, at("irq")),
+            ("irq", "irq_handler_exit") => (schema.kind, schema.a) = (Kind::IrqExit, at("irq")),
             ("napi", "napi_poll") => {
-                (shape.kind, shape.a, shape.b) = (Kind::NapiPoll, at("napi"), at("work"));
-                (shape.c, shape.text) = (at("budget"), at("dev_name"));
+                (schema.kind, schema.a, schema.b) = (Kind::NapiPoll, at("napi"), at("work"));
+                (schema.c, schema.text) = (at("budget"), at("dev_name"));
             }
             ("sched", "sched_switch") => {
-                (shape.kind, shape.a, shape.b, shape.c) =
+                (schema.kind, schema.a, schema.b, schema.c) =
                     (Kind::Switch, at("next_pid"), at("prev_pid"), at("prev_state"));
                 self.preempted_bit = preempted_bit(&format.print_fmt);
-                shape.text = in_place(format, "next_comm");
-                shape.text2 = in_place(format, "prev_comm");
+                schema.text = in_place(format, "next_comm");
+                schema.text2 = in_place(format, "prev_comm");
             }
             ("sched", "sched_wakeup" | "sched_wakeup_new") => {
-                (shape.kind, shape.a, shape.b) = (Kind::Wakeup, at("pid"), at("target_cpu"));
+                (schema.kind, schema.a, schema.b) = (Kind::Wakeup, at("pid"), at("target_cpu"));
             }
-            ("sched", "sched_waking") => (shape.kind, shape.a, shape.b) = (Kind::Waking, at("pid"), at("target_cpu")),
+            ("sched", "sched_waking") => {
+                (schema.kind, schema.a, schema.b) = (Kind::Waking, at("pid"), at("target_cpu"))
+            }
             ("sched", "sched_migrate_task") => {
-                (shape.kind, shape.a, shape.b, shape.c) = (Kind::Migrate, at("pid"), at("orig_cpu"), at("dest_cpu"));
+                (schema.kind, schema.a, schema.b, schema.c) =
+                    (Kind::Migrate, at("pid"), at("orig_cpu"), at("dest_cpu"));
             }
-            ("sched", "sched_process_exec") => (shape.kind, shape.a) = (Kind::Exec, at("pid")),
-            ("sched", "sched_process_fork" | "sched_process_exit") => shape.kind = Kind::Witness,
+            ("sched", "sched_process_exec") => (schema.kind, schema.a) = (Kind::Exec, at("pid")),
+            ("sched", "sched_process_fork" | "sched_process_exit") => schema.kind = Kind::Witness,
             ("irq_vectors" | "csd" | "ipi", name) => {
                 let entry = name.strip_suffix("_entry").filter(|_| !name.starts_with("vector_"));
                 let exit = name.strip_suffix("_exit").filter(|_| !name.starts_with("vector_"));
@@ -238,13 +248,13 @@ impl Shapes {
                         self.vectors.push(vector.to_owned());
                         self.vectors.len() - 1
                     }) as u16;
-                    shape.kind = if entry.is_some() { Kind::VectorEntry(number) } else { Kind::VectorExit(number) };
-                    shape.a = at("vector");
+                    schema.kind = if entry.is_some() { Kind::VectorEntry(number) } else { Kind::VectorExit(number) };
+                    schema.a = at("vector");
                 }
             }
             _ => {}
         }
-        shape
+        schema
     }
 
     /// An entry without its exit event (or the reverse) cannot bound anything. Gives the names of what
@@ -258,12 +268,12 @@ impl Shapes {
         let vectors = self.vectors.iter().enumerate();
         pairs.extend(vectors.map(|(n, name)| (Kind::VectorEntry(n as u16), Kind::VectorExit(n as u16), name.clone())));
         for (entry, exit, name) in pairs {
-            let has = |kind| self.events.iter().any(|shape| shape.kind == kind);
+            let has = |kind| self.events.iter().any(|schema| schema.kind == kind);
             if has(entry) != has(exit) {
                 let missing = if has(entry) { "exit" } else { "entry" };
                 halves.push((entry, format!("{name}_{missing}")));
-                for shape in self.events.iter_mut().filter(|shape| shape.kind == entry || shape.kind == exit) {
-                    shape.kind = Kind::Witness;
+                for schema in self.events.iter_mut().filter(|schema| schema.kind == entry || schema.kind == exit) {
+                    schema.kind = Kind::Witness;
                 }
             }
         }
@@ -293,7 +303,7 @@ impl Shapes {
                 "without the context of events, and without irq_vectors or irq:irq_handler_entry with its exit, softirqs that a device, a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
             );
         }
-        let has = |kind: Kind| self.events.iter().any(|shape| shape.kind == kind);
+        let has = |kind: Kind| self.events.iter().any(|schema| schema.kind == kind);
         let (has_irqs, has_softirqs) = (has(Kind::IrqEntry), has(Kind::SoftirqEntry));
         if !has_irqs {
             self.notes.push(format!(
@@ -322,7 +332,7 @@ impl Shapes {
         let bounds = |kind| {
             matches!(kind, Kind::SoftirqEntry | Kind::IrqEntry | Kind::VectorEntry(_) | Kind::Switch | Kind::NapiPoll)
         };
-        self.events.iter().any(|shape| bounds(shape.kind))
+        self.events.iter().any(|schema| bounds(schema.kind))
     }
 }
 
@@ -345,7 +355,7 @@ fn preempted_bit(print_fmt: &str) -> i64 {
 }
 
 const NOWHERE: Place = Place { offset: 0, size: 0, unsigned: false };
-const IGNORED: Shape = Shape {
+const IGNORED: EventSchema = EventSchema {
     kind: Kind::Ignored,
     flags: NOWHERE,
     preempt: NOWHERE,
@@ -362,7 +372,7 @@ fn in_place(format: &Format, name: &str) -> Place {
     field.map_or(NOWHERE, |field| Place { offset: field.offset as u16, size: 16, unsigned: false })
 }
 
-impl Shape {
+impl EventSchema {
     /// A 16-byte task name stored in place.
     #[inline(always)]
     pub fn comm(place: Place, payload: &[u8]) -> Option<&[u8]> {

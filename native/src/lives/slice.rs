@@ -5,7 +5,7 @@ pub const NOBODY: &[u8] = b"(unknown)";
 
 /// A stay of a task on a CPU, whole, also beyond the window.
 #[derive(Debug, Clone, Copy)]
-pub struct Stay {
+pub struct Slice {
     /// Where.
     pub cpu: i64,
     /// Who; 0 of the idle tasks.
