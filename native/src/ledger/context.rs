@@ -49,28 +49,10 @@ pub struct Counters {
     pub lost_unknown: u64,
 }
 
-/// One event, its fields read.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Event {
-    /// Time.
-    pub time_ns: i64,
-    /// common_flags.
-    pub flags: u8,
-    /// common_preempt_count, where recorded.
-    pub preempt: Option<u8>,
-    /// common_pid.
-    pub pid: i32,
-    /// See `EventSchema`.
-    pub a: i64,
-    /// See `EventSchema`.
-    pub b: Option<i64>,
-    /// See `EventSchema`.
-    pub c: Option<i64>,
-    /// Interned name, device or next_comm.
-    pub text: u32,
-    /// Interned prev_comm.
-    pub text2: u32,
-}
+/// In `LedgerContext::likely`: the last handler's name.
+pub const LIKELY_HANDLER: usize = 0;
+/// The last device's.
+pub const LIKELY_DEVICE: usize = 1;
 
 /// Shared state.
 #[derive(Debug)]
@@ -112,6 +94,12 @@ pub struct LedgerContext {
 pub const SOFTIRQ_VECTORS: usize = 32;
 
 impl LedgerContext {
+    /// The code of a name, `NONE` for none; `likely`: where the last one of its kind is kept.
+    #[inline(always)]
+    pub fn name(&mut self, text: Option<&[u8]>, likely: usize) -> u32 {
+        text.map_or(NONE, |text| self.strings.code_likely(text, &mut self.likely[likely]))
+    }
+
     /// Nothing has happened yet.
     pub fn new(schemas: EventSchemas, want: Want, window: Option<(i64, i64)>, bin_ns: Option<i64>) -> LedgerContext {
         let mut strings = Interner::default();

@@ -14,10 +14,11 @@
 //! context. Where they contradict the stack, the stretch since the last witness is unknown and the
 //! stack follows them.
 
-use crate::ledger::context::{Event, LedgerContext, SOFTIRQ_VECTORS};
+use crate::intern::NONE;
+use crate::ledger::context::{LedgerContext, SOFTIRQ_VECTORS};
+use crate::ledger::event::{Event, Happened, Interrupt, NapiPoll, Switch, Tracepoint};
 use crate::ledger::raise::Raises;
 use crate::ledger::rows::CpuRows;
-use crate::ledger::schema::Kind;
 use crate::ledger::segment::{Finished, Segment, Tail};
 pub use crate::ledger::state::{Hardirq, Head, Parked, Softirq, Spare, Stay, ThreadPoll, Visibility};
 use crate::ledger::task::{Role, NOBODY};
@@ -109,7 +110,7 @@ impl Cpu {
 
     /// One event of this CPU's ring.
     #[inline(always)]
-    pub fn step(&mut self, kind: Kind, event: &mut Event, context: &mut LedgerContext) {
+    pub fn step(&mut self, event: &mut Event, context: &mut LedgerContext) {
         if event.time_ns < self.last_ns {
             context.counters.backwards += 1;
             event.time_ns = self.last_ns;
@@ -124,43 +125,65 @@ impl Cpu {
             self.apply_name(now, context);
         }
         if !context.schemas.has_flags {
-            event.flags = self.implied_flags(kind);
+            event.flags = self.implied_flags(&event.what);
         }
         if event.flags & FLAG_NMI != 0 {
             // It says who runs, but its context bits are those of the NMI.
             self.last_ns = now;
             return;
         }
-        self.check(kind, event, context);
-        match kind {
-            Kind::IrqEntry | Kind::VectorEntry(_) => self.hardirq_entry(kind, event, context),
-            Kind::IrqExit | Kind::VectorExit(_) => self.hardirq_exit(kind, event, context),
-            Kind::SoftirqRaise => self.softirq_raise(event, context),
-            Kind::SoftirqEntry => self.softirq_entry(event, context),
-            Kind::SoftirqExit => self.softirq_exit(event, context),
-            Kind::NapiPoll => self.napi_poll(event, context),
-            Kind::Switch => self.switch(event, context),
-            Kind::Wakeup | Kind::Waking => self.wakeup(kind, event, context),
-            Kind::Migrate => self.migrate(event, context),
-            Kind::Exec => context.rows.execs.push((now, event.pid)),
-            Kind::Witness | Kind::Ignored => {}
+        self.check(event, context);
+        match event.what {
+            Tracepoint::IrqEntry { irq, name } => self.hardirq_entry(Interrupt::of_line(irq, name), event, context),
+            Tracepoint::IrqExit { irq } => self.hardirq_exit(Interrupt::of_line(irq, NONE), now, context),
+            Tracepoint::VectorEntry { pair, vector } => {
+                self.hardirq_entry(Interrupt::of_vector(pair, vector), event, context);
+            }
+            Tracepoint::VectorExit { pair, vector } => {
+                self.hardirq_exit(Interrupt::of_vector(pair, vector), now, context);
+            }
+            Tracepoint::SoftirqRaise { vec } => self.softirq_raise(vec.unwrap_or(-1), event, context),
+            Tracepoint::SoftirqEntry { vec } => self.softirq_entry(vec.unwrap_or(-1), event, context),
+            Tracepoint::SoftirqExit { vec } => self.softirq_exit(vec.unwrap_or(-1), now, context),
+            Tracepoint::NapiPoll { napi, work, budget, dev_name: device } => {
+                let half = |number: Option<i64>| number.map(|number| number as i32);
+                let poll = NapiPoll { napi: napi.unwrap_or(-1) as u64, work: half(work), budget: half(budget), device };
+                self.napi_poll(poll, event, context);
+            }
+            Tracepoint::Switch { prev_comm, prev_state, next_pid, next_comm } => {
+                let next_pid = next_pid.unwrap_or(-1) as i32;
+                self.switch(Switch { prev_comm, prev_state, next_pid, next_comm }, now, context);
+            }
+            Tracepoint::Wakeup { pid, target_cpu } => {
+                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu, false, event, context);
+            }
+            Tracepoint::Waking { pid, target_cpu } => {
+                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu, true, event, context);
+            }
+            Tracepoint::Migrate { pid, orig_cpu, dest_cpu } => {
+                let (orig_cpu, dest_cpu) = (orig_cpu.unwrap_or(-1), dest_cpu.unwrap_or(-1));
+                self.migrate(pid.unwrap_or(-1) as i32, orig_cpu, dest_cpu, now, context);
+            }
+            Tracepoint::Exec => context.rows.execs.push((now, event.pid)),
+            Tracepoint::Witness => {}
         }
-        let opens = matches!(kind, Kind::IrqEntry | Kind::VectorEntry(_)) && self.hardirqs.len() == 1;
-        let closes = matches!(kind, Kind::IrqExit | Kind::VectorExit(_)) && self.hardirqs.is_empty();
+        let what = &event.what;
+        let opens = what.is_hardirq_entry() && self.hardirqs.len() == 1;
+        let closes = what.is_hardirq_exit() && self.hardirqs.is_empty();
         if event.flags & FLAG_HARDIRQ == 0 || opens || closes {
             self.no_hardirq_ns = now;
         }
-        if event.flags & FLAG_SOFTIRQ == 0 || matches!(kind, Kind::SoftirqEntry | Kind::SoftirqExit) {
+        if event.flags & FLAG_SOFTIRQ == 0 || what.is_of_softirq() {
             self.no_softirq_ns = now;
         }
         // try_to_wake_up runs with interrupts off: what belongs to it follows at once.
-        if kind != Kind::Waking {
+        if !matches!(what, Tracepoint::Waking { .. }) {
             self.waking = -1;
         }
-        if kind != Kind::Migrate {
+        if !matches!(what, Tracepoint::Migrate { .. }) {
             self.migrating = None;
         }
-        if kind != Kind::IrqExit {
+        if !matches!(what, Tracepoint::IrqExit { .. }) {
             self.last_irq_exit = None;
         }
         self.last_ns = now;
@@ -170,25 +193,25 @@ impl Cpu {
     }
 
     /// What the flags would be if nothing was missed: texts often have none.
-    fn implied_flags(&self, kind: Kind) -> u8 {
-        let of_hardirq = matches!(kind, Kind::IrqEntry | Kind::IrqExit | Kind::VectorEntry(_) | Kind::VectorExit(_));
-        let of_softirq = matches!(kind, Kind::SoftirqEntry | Kind::SoftirqExit);
-        let hardirq = of_hardirq || (!self.hardirqs.is_empty() && kind != Kind::Switch);
-        let softirq = of_softirq || (self.softirq.is_some() && kind != Kind::Switch);
+    fn implied_flags(&self, what: &Happened) -> u8 {
+        let is_switch = matches!(what, Tracepoint::Switch { .. });
+        let of_hardirq = what.is_hardirq_entry() || what.is_hardirq_exit();
+        let hardirq = of_hardirq || (!self.hardirqs.is_empty() && !is_switch);
+        let softirq = what.is_of_softirq() || (self.softirq.is_some() && !is_switch);
         (u8::from(hardirq) * FLAG_HARDIRQ) | (u8::from(softirq) * FLAG_SOFTIRQ)
     }
 
     /// The pid and the flags overrule the stack.
     #[inline(always)]
-    fn check(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
+    fn check(&mut self, event: &Event, context: &mut LedgerContext) {
         if event.pid != self.tid {
-            self.another_task(kind, event, context);
+            self.another_task(event, context);
         }
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
         if let Some(top) = self.hardirqs.last() {
             // A poll inside a hardirq is netpoll's; the others cannot be.
-            let ended = matches!(kind, Kind::Switch | Kind::SoftirqEntry | Kind::SoftirqExit);
+            let ended = matches!(event.what, Tracepoint::Switch { .. }) || event.what.is_of_softirq();
             if (top.flagged && !in_hardirq) || ended {
                 self.abandon_hardirqs(0, event.time_ns, context);
             }

@@ -1,18 +1,10 @@
 //! Hardirqs and interrupt vectors: a stack on the CPU.
 
-use crate::intern::NONE;
-use crate::ledger::context::{Event, LedgerContext};
+use crate::ledger::context::LedgerContext;
 use crate::ledger::cpu::{Cpu, Hardirq, FLAG_HARDIRQ};
+use crate::ledger::event::{Event, Interrupt};
 use crate::ledger::rows::HardirqRow;
-use crate::ledger::schema::Kind;
 use crate::ledger::thief::{Class, Network, UNKNOWN};
-
-fn key(kind: Kind, event: &Event) -> (bool, i64) {
-    match kind {
-        Kind::VectorEntry(vector) | Kind::VectorExit(vector) => (true, i64::from(vector)),
-        _ => (false, event.a),
-    }
-}
 
 /// No kernel nests interrupts so deep: beyond it exits are missing.
 const DEEPEST: usize = 32;
@@ -22,6 +14,16 @@ fn pair_bit(is_vector: bool, key: i64) -> u64 {
     1 << if is_vector { 1 + key % 63 } else { 0 }
 }
 
+fn interrupt_thief(interrupt: Interrupt, context: &mut LedgerContext) -> u32 {
+    let Interrupt { is_vector, key, name, vector } = interrupt;
+    if !is_vector {
+        return context.thieves.hardirq(key, name);
+    }
+    let text = context.schemas.vectors.get(key as usize).map_or("", String::as_str);
+    let name = context.strings.code(text.as_bytes());
+    context.thieves.vector(vector, name, text)
+}
+
 impl Cpu {
     /// A line does not interrupt itself: its exit was not seen. That is usual while a recorder is
     /// still switching its events on, and then nothing says that any of these handlers went on:
@@ -29,9 +31,9 @@ impl Cpu {
     /// ```text
     ///   irq 34 | (exit off) | irq 34 | (exit off) | irq 34 | exit 34      unknown between entries
     /// ```
-    pub fn hardirq_entry(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
+    pub fn hardirq_entry(&mut self, interrupt: Interrupt, event: &Event, context: &mut LedgerContext) {
         let now = event.time_ns;
-        let (is_vector, key) = key(kind, event);
+        let Interrupt { is_vector, key, .. } = interrupt;
         let itself = |open: &Hardirq| (open.is_vector, open.key) == (is_vector, key);
         if let Some(position) = self.hardirqs.iter().position(itself) {
             self.abandon_hardirqs(position, now, context);
@@ -39,10 +41,9 @@ impl Cpu {
             self.abandon_hardirqs(0, now, context);
         }
         self.close(now, context);
-        let thief =
-            if is_vector { self.vector_thief(key, event, context) } else { context.thieves.hardirq(key, event.text) };
+        let thief = interrupt_thief(interrupt, context);
         if !is_vector {
-            context.irqs.entered(key, event.text);
+            context.irqs.entered(key, interrupt.name);
         }
         let flagged = event.flags & FLAG_HARDIRQ != 0;
         let class = self.hardirq_class();
@@ -51,20 +52,12 @@ impl Cpu {
         self.hardirqs.push(Hardirq { key, is_vector, thief, class, entry_ns, self_ns, flagged, ends, turned });
     }
 
-    fn vector_thief(&self, key: i64, event: &Event, context: &mut LedgerContext) -> u32 {
-        let text = context.schemas.vectors.get(key as usize).map_or("", String::as_str);
-        let name = context.strings.code(text.as_bytes());
-        let vector = (event.a >= 0).then_some(event.a);
-        context.thieves.vector(vector, name, text)
-    }
-
     /// ```text
     ///   irq 25 | irq 26 ....... exit 25      26's exit is missing: unknown from the last event on
     ///   ... no hardirq ...      exit 25      25's entry is missing: unknown since it was last absent
     /// ```
-    pub fn hardirq_exit(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
-        let now = event.time_ns;
-        let (is_vector, key) = key(kind, event);
+    pub fn hardirq_exit(&mut self, interrupt: Interrupt, now: i64, context: &mut LedgerContext) {
+        let Interrupt { is_vector, key, .. } = interrupt;
         self.exits_seen |= pair_bit(is_vector, key);
         let matching = self.hardirqs.iter().rposition(|open| (open.is_vector, open.key) == (is_vector, key));
         match matching {
@@ -85,8 +78,7 @@ impl Cpu {
             None => {
                 let from = self.hardirqs.last().map_or(self.no_hardirq_ns, |top| top.entry_ns.max(self.no_hardirq_ns));
                 self.doubt(from, now, "interrupt exit without its entry", context);
-                let thief =
-                    if is_vector { self.vector_thief(key, event, context) } else { context.thieves.hardirq(key, NONE) };
+                let thief = interrupt_thief(interrupt, context);
                 self.rows.ended(thief, 0);
                 if context.want.hardirqs && context.touches(now, now) {
                     let row = HardirqRow { entry_ns: None, exit_ns: Some(now), thief, victim: self.victim, self_ns: 0 };

@@ -1,15 +1,15 @@
 //! Softirqs, their raises, and the polls in them.
 
-use crate::ledger::context::{Event, LedgerContext, SOFTIRQ_VECTORS};
+use crate::ledger::context::{LedgerContext, SOFTIRQ_VECTORS};
 use crate::ledger::cpu::{Cpu, Softirq, Spare, FLAG_HARDIRQ, FLAG_SOFTIRQ};
+use crate::ledger::event::{Event, NapiPoll};
 use crate::ledger::raise::Origin;
 use crate::ledger::rows::{known, PollRow, SoftirqRow, ABSENT};
 use crate::ledger::task::Role;
 use crate::ledger::thief::{Class, Network, HI, NET_RX, NET_TX, RPS_DISPATCH, TASKLET};
 
 impl Cpu {
-    pub fn softirq_raise(&mut self, event: &Event, context: &mut LedgerContext) {
-        let vec = event.a as usize % SOFTIRQ_VECTORS;
+    pub fn softirq_raise(&mut self, vec: i64, event: &Event, context: &mut LedgerContext) {
         let (from, inherited) = if event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty() {
             (Origin::Irq, false)
         } else if event.flags & FLAG_SOFTIRQ != 0 || self.softirq.is_some() {
@@ -20,8 +20,8 @@ impl Cpu {
         } else {
             (Origin::Task(event.pid), false)
         };
-        self.raises[vec].add(event.time_ns, from, inherited);
-        if event.a == NET_RX {
+        self.raises[vec as usize % SOFTIRQ_VECTORS].add(event.time_ns, from, inherited);
+        if vec == NET_RX {
             let device_irq = self.hardirqs.last().filter(|hardirq| !hardirq.is_vector).map(|hardirq| hardirq.key);
             let thread_irq = match self.role {
                 Role::IrqThread(irq) if self.hardirqs.is_empty() => Some(irq),
@@ -31,7 +31,7 @@ impl Cpu {
                 self.leads_to_net_rx(irq, context);
             }
             self.turn(event, Network::Yes, context);
-        } else if matches!(event.a, HI | TASKLET) {
+        } else if matches!(vec, HI | TASKLET) {
             if let Some(hardirq) = self.hardirqs.last().filter(|hardirq| !hardirq.is_vector) {
                 context.irqs.deferred(hardirq.key);
             }
@@ -79,8 +79,8 @@ impl Cpu {
         }
     }
 
-    pub fn softirq_entry(&mut self, event: &Event, context: &mut LedgerContext) {
-        let (now, vec) = (event.time_ns, event.a);
+    pub fn softirq_entry(&mut self, vec: i64, event: &Event, context: &mut LedgerContext) {
+        let now = event.time_ns;
         if self.softirq.is_some() {
             self.abandon_softirq(now, context);
         }
@@ -127,8 +127,7 @@ impl Cpu {
         });
     }
 
-    pub fn softirq_exit(&mut self, event: &Event, context: &mut LedgerContext) {
-        let (now, vec) = (event.time_ns, event.a);
+    pub fn softirq_exit(&mut self, vec: i64, now: i64, context: &mut LedgerContext) {
         match &self.softirq {
             Some(softirq) if softirq.vec == vec => {
                 self.close(now, context);
@@ -229,9 +228,10 @@ impl Cpu {
 
     /// napi_poll comes when the poll is over: it owns what ran since the softirq's entry, or since
     /// the poll before it; in a NAPI thread since the thread was switched in.
-    pub fn napi_poll(&mut self, event: &Event, context: &mut LedgerContext) {
+    pub fn napi_poll(&mut self, poll: NapiPoll, event: &Event, context: &mut LedgerContext) {
         let now = event.time_ns;
-        let thief = context.poll_thief(event.a as u64, event.text);
+        let NapiPoll { napi, work, budget, device } = poll;
+        let thief = context.poll_thief(napi, device);
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0 || !self.hardirqs.is_empty();
         if !in_hardirq {
             self.close(now, context);
@@ -240,8 +240,8 @@ impl Cpu {
             start_ns: ABSENT,
             end_ns: now,
             thief,
-            work: event.b.map(|work| work as i32),
-            budget: event.c.map(|budget| budget as i32),
+            work,
+            budget,
             self_ns: ABSENT,
             softirq: None,
             victim: self.victim,
@@ -253,15 +253,15 @@ impl Cpu {
             let from = softirq.thief;
             softirq.poll_ns += ns;
             softirq.polls += 1;
-            softirq.packets = softirq.packets.saturating_add(event.b.unwrap_or(0).max(0) as u32);
+            softirq.packets = softirq.packets.saturating_add(work.unwrap_or(0).max(0) as u32);
             row.start_ns = softirq.poll_from;
             row.self_ns = ns;
             row.softirq = Some(softirq.ordinal);
             row.class = softirq.class;
             softirq.poll_from = now;
-            if !softirq.polled.contains(&event.text) {
-                softirq.polled.push(event.text);
-                context.irqs.polled(&softirq.lines, event.text, &context.strings);
+            if !softirq.polled.contains(&device) {
+                softirq.polled.push(device);
+                context.irqs.polled(&softirq.lines, device, &context.strings);
             }
             self.relabel(&pending, from, thief);
             if let Some(softirq) = &mut self.softirq {
@@ -283,8 +283,8 @@ impl Cpu {
             row.self_ns = poll.pending_ns + poll.earlier.iter().map(|earlier| earlier.1).sum::<i64>();
             row.class = Class::Scheduled;
             let lines = std::mem::take(&mut self.net_irqs);
-            context.irqs.polled(&lines, event.text, &context.strings);
-            context.irqs.thread_polled(self.tid, event.text);
+            context.irqs.polled(&lines, device, &context.strings);
+            context.irqs.thread_polled(self.tid, device);
         } else {
             context.counters.polls_without_begin += 1;
         }

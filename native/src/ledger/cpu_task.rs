@@ -1,11 +1,11 @@
 //! Who runs: slices, switches, wake-ups, and the edges of what was recorded.
 
 use crate::intern::NONE;
-use crate::ledger::context::{Event, LedgerContext};
+use crate::ledger::context::LedgerContext;
 use crate::ledger::cpu::{Cpu, Head, Parked, Stay, ThreadPoll, Visibility};
+use crate::ledger::event::{Event, Switch, Tracepoint};
 use crate::ledger::point::{Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
-use crate::ledger::schema::Kind;
 use crate::ledger::segment::Segment;
 use crate::ledger::task::{Role, NOBODY};
 use crate::ledger::thief::{Class, IDLE, TASK, UNKNOWN};
@@ -128,17 +128,17 @@ impl Cpu {
         }
     }
 
-    pub fn switch(&mut self, event: &Event, context: &mut LedgerContext) {
-        let now = event.time_ns;
+    pub fn switch(&mut self, switch: Switch, now: i64, context: &mut LedgerContext) {
+        let Switch { prev_comm, prev_state, next_pid: next, next_comm } = switch;
         self.close(now, context);
-        let state = event.c.unwrap_or(0);
+        let state = prev_state.unwrap_or(0);
         let runnable = state & !context.schemas.preempted_bit == 0;
-        let named = context.named_task(self.tid, event.text2);
+        let named = context.named_task(self.tid, prev_comm);
         if named != self.victim {
             let found = context.tasks.victims[named as usize];
             (self.victim, self.role, self.own) = (named, found.role, found.own);
         }
-        self.end_stay(now, event.c, context);
+        self.end_stay(now, prev_state, context);
         if context.want.slices || context.want.displaced {
             let what = What::Out(runnable);
             context.waits.point(Point { time_ns: now, tid: self.tid, cpu: self.number, what });
@@ -157,8 +157,7 @@ impl Cpu {
             }
             self.parked.insert(self.tid, Parked { victim: self.victim, softirq, poll });
         }
-        let next = event.a as i32;
-        let victim = context.named_task(next, event.text);
+        let victim = context.named_task(next, next_comm);
         self.become_task(next, victim, context);
         if let (Role::Napi, Some(irq)) = (self.role, self.last_line.take()) {
             context.irqs.switched_to(irq, next);
@@ -171,12 +170,13 @@ impl Cpu {
     }
 
     /// An event of a task that was not switched in: the switch was not seen.
-    pub fn another_task(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
+    pub fn another_task(&mut self, event: &Event, context: &mut LedgerContext) {
         let now = event.time_ns;
         let victim = context.task(event.pid);
-        if !context.schemas.has_switch || kind == Kind::Exec {
+        let is_exec = matches!(event.what, Tracepoint::Exec);
+        if !context.schemas.has_switch || is_exec {
             // Without sched_switch that is normal; an exec gives a thread its leader's tid.
-            self.close(if kind == Kind::Exec { now } else { self.last_ns }, context);
+            self.close(if is_exec { now } else { self.last_ns }, context);
             self.become_task(event.pid, victim, context);
             return;
         }
@@ -279,12 +279,19 @@ impl Cpu {
         }
     }
 
-    pub fn wakeup(&mut self, kind: Kind, event: &Event, context: &mut LedgerContext) {
-        let tid = event.a as i32;
+    /// `waking`: it begins to be woken, else it is runnable now.
+    pub fn wakeup(
+        &mut self,
+        tid: i32,
+        target_cpu: Option<i64>,
+        waking: bool,
+        event: &Event,
+        context: &mut LedgerContext,
+    ) {
         if !self.hardirqs.is_empty() || self.softirq.is_some() || self.role != Role::Ordinary {
             self.wakes(tid, event, context);
         }
-        if kind == Kind::Waking {
+        if waking {
             self.waking = tid;
         } else if let Some((row, moved)) = self.migrating.take() {
             if let Some(row) = context.rows.migrations.get_mut(row).filter(|_| moved == tid) {
@@ -292,8 +299,8 @@ impl Cpu {
             }
         }
         if context.want.slices || context.want.displaced {
-            let what = if (kind == Kind::Wakeup) == context.schemas.has_wakeup {
-                What::Wake(event.b.unwrap_or(i64::from(self.number)) as u32)
+            let what = if waking != context.schemas.has_wakeup {
+                What::Wake(target_cpu.unwrap_or(i64::from(self.number)) as u32)
             } else if context.waits.causality.is_some() {
                 What::Waking
             } else {
@@ -303,14 +310,12 @@ impl Cpu {
         }
     }
 
-    pub fn migrate(&mut self, event: &Event, context: &mut LedgerContext) {
-        let tid = event.a as i32;
-        let (orig_cpu, dest_cpu) = (event.b.unwrap_or(-1), event.c.unwrap_or(-1));
+    pub fn migrate(&mut self, tid: i32, orig_cpu: i64, dest_cpu: i64, now: i64, context: &mut LedgerContext) {
         if context.want.slices || context.want.displaced {
             let what = What::Migrate(orig_cpu as u32, dest_cpu as u32);
-            context.waits.point(Point { time_ns: event.time_ns, tid, cpu: self.number, what });
+            context.waits.point(Point { time_ns: now, tid, cpu: self.number, what });
         }
-        if !context.want.migrations || !context.touches(event.time_ns, event.time_ns) {
+        if !context.want.migrations || !context.touches(now, now) {
             return;
         }
         let comm = context.tasks.victims[self.victim as usize].comm;
@@ -325,7 +330,7 @@ impl Cpu {
         // Without sched_waking, a wake-up of the same task right after tells the same.
         self.migrating = Some((context.rows.migrations.len(), tid));
         let victim = context.named_task(tid, NONE);
-        context.rows.migrations.push(MigrationRow { time_ns: event.time_ns, tid, victim, orig_cpu, dest_cpu, cause });
+        context.rows.migrations.push(MigrationRow { time_ns: now, tid, victim, orig_cpu, dest_cpu, cause });
     }
 
     /// The recording ends: what is open is carried to `end`, interrupt context excepted, whose end

@@ -9,6 +9,7 @@ mod cpu;
 mod cpu_hardirq;
 mod cpu_softirq;
 mod cpu_task;
+mod event;
 mod flush;
 #[allow(missing_docs)]
 mod frames;
@@ -38,10 +39,11 @@ use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
 use causality::Causality;
-use context::{Event, LedgerContext, SOFTIRQ_VECTORS};
+use context::{LedgerContext, LIKELY_DEVICE, LIKELY_HANDLER, SOFTIRQ_VECTORS};
 use cpu::{Cpu, Visibility};
+use event::{Event, Tracepoint};
 use flush::{Flush, Verdict};
-use schema::{EventSchema, EventSchemas, Kind};
+use schema::{EventSchema, EventSchemas, Fields, Place};
 
 pub use context::Want;
 pub use output::Output;
@@ -179,7 +181,7 @@ impl Ledger<'_> {
         if self.timed[sample.event as usize] {
             self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
         }
-        if self.context.schemas.events[sample.event as usize].kind == Kind::Ignored {
+        if self.context.schemas.events[sample.event as usize].tracepoint.is_none() {
             return;
         }
         let same = self.present.is_some_and(|present| self.streams[present].cpu.number == sample.cpu);
@@ -209,61 +211,74 @@ impl Ledger<'_> {
     #[inline(always)]
     fn take(&mut self, stream: usize, block: &[u8], sample: &Sample) {
         let schema = self.context.schemas.events[sample.event as usize];
-        if schema.kind == Kind::Ignored {
-            return;
-        }
-        let mut event = Event::default();
-        if read(&schema, sample, block, &mut self.context, &mut event).is_none() {
+        let Some(fields) = &schema.tracepoint else { return };
+        let mut event = Event::at(sample.time_ns);
+        if read(&schema, fields, sample.payload(block), &mut self.context, &mut event).is_none() {
             self.context.counters.unreadable += 1;
             return;
         }
         self.context.tasks.now_ns = event.time_ns;
-        self.streams[stream].cpu.step(schema.kind, &mut event, &mut self.context);
+        self.streams[stream].cpu.step(&mut event, &mut self.context);
     }
 }
 
-/// The fields the ledger needs; `None` where the payload is too short for them. Where they are is where
-/// they stay: a copy of what has just been written in parts makes the processor wait.
+/// Reads the event's fields; `None` where the payload is too short for them, or names no softirq. Where they are is
+/// where they stay: a copy of what has just been written in parts makes the processor wait.
 #[inline(always)]
 fn read(
     schema: &EventSchema,
-    sample: &Sample,
-    block: &[u8],
+    fields: &Fields,
+    payload: &[u8],
     context: &mut LedgerContext,
     event: &mut Event,
 ) -> Option<()> {
-    let payload = sample.payload(block);
-    *event = Event {
-        time_ns: sample.time_ns,
-        flags: schema.flags.read(payload).or((!context.schemas.has_flags).then_some(0))? as u8,
-        preempt: schema.preempt.read(payload).map(|count| count as u8),
-        pid: schema.pid.read(payload)? as i32,
-        a: schema.a.read(payload).unwrap_or(-1),
-        b: schema.b.read(payload),
-        c: schema.c.read(payload),
-        text: NONE,
-        text2: NONE,
+    event.flags = schema.flags.read(payload).or((!context.schemas.has_flags).then_some(0))? as u8;
+    event.preempt = schema.preempt.read(payload).map(|count| count as u8);
+    event.pid = schema.pid.read(payload)? as i32;
+    let of_softirq = |vec: Place| {
+        let vec = vec.read(payload);
+        vec.is_some_and(|vec| (0..SOFTIRQ_VECTORS as i64).contains(&vec)).then_some(vec)
     };
-    match schema.kind {
-        Kind::Switch => {
-            for (place, text) in [(schema.text, &mut event.text), (schema.text2, &mut event.text2)] {
-                if let Some(comm) = EventSchema::comm(place, payload) {
-                    *text = context.comms.code(comm, &mut context.strings);
-                }
-            }
+    let comm = |place: Place, context: &mut LedgerContext| {
+        place.comm(payload).map_or(NONE, |comm| context.comms.code(comm, &mut context.strings))
+    };
+    event.what = match *fields {
+        Tracepoint::SoftirqRaise { vec } => Tracepoint::SoftirqRaise { vec: of_softirq(vec)? },
+        Tracepoint::SoftirqEntry { vec } => Tracepoint::SoftirqEntry { vec: of_softirq(vec)? },
+        Tracepoint::SoftirqExit { vec } => Tracepoint::SoftirqExit { vec: of_softirq(vec)? },
+        Tracepoint::IrqEntry { irq, name } => {
+            let name = context.name(name.string(payload), LIKELY_HANDLER);
+            Tracepoint::IrqEntry { irq: irq.read(payload), name }
         }
-        Kind::IrqEntry | Kind::NapiPoll => {
-            let likely = &mut context.likely[usize::from(schema.kind == Kind::NapiPoll)];
-            event.text = EventSchema::string(schema.text, payload)
-                .map_or(NONE, |text| context.strings.code_likely(text, likely));
+        Tracepoint::IrqExit { irq } => Tracepoint::IrqExit { irq: irq.read(payload) },
+        Tracepoint::VectorEntry { pair, vector } => Tracepoint::VectorEntry { pair, vector: vector.read(payload) },
+        Tracepoint::VectorExit { pair, vector } => Tracepoint::VectorExit { pair, vector: vector.read(payload) },
+        Tracepoint::NapiPoll { napi, work, budget, dev_name } => Tracepoint::NapiPoll {
+            napi: napi.read(payload),
+            work: work.read(payload),
+            budget: budget.read(payload),
+            dev_name: context.name(dev_name.string(payload), LIKELY_DEVICE),
+        },
+        Tracepoint::Switch { prev_comm, prev_state, next_pid, next_comm } => Tracepoint::Switch {
+            next_comm: comm(next_comm, context),
+            prev_comm: comm(prev_comm, context),
+            prev_state: prev_state.read(payload),
+            next_pid: next_pid.read(payload),
+        },
+        Tracepoint::Wakeup { pid, target_cpu } => {
+            Tracepoint::Wakeup { pid: pid.read(payload), target_cpu: target_cpu.read(payload) }
         }
-        Kind::SoftirqRaise | Kind::SoftirqEntry | Kind::SoftirqExit
-            if !(0..SOFTIRQ_VECTORS as i64).contains(&event.a) =>
-        {
-            return None;
+        Tracepoint::Waking { pid, target_cpu } => {
+            Tracepoint::Waking { pid: pid.read(payload), target_cpu: target_cpu.read(payload) }
         }
-        _ => {}
-    }
+        Tracepoint::Migrate { pid, orig_cpu, dest_cpu } => Tracepoint::Migrate {
+            pid: pid.read(payload),
+            orig_cpu: orig_cpu.read(payload),
+            dest_cpu: dest_cpu.read(payload),
+        },
+        Tracepoint::Exec => Tracepoint::Exec,
+        Tracepoint::Witness => Tracepoint::Witness,
+    };
     Some(())
 }
 
@@ -336,7 +351,7 @@ impl Visitor for Ledger<'_> {
             What::LostSamples(count) => self.lost_samples = self.lost_samples.saturating_add(*count),
             What::Throttle(begins, event) => {
                 let needed = event.is_none_or(|event| {
-                    self.context.schemas.events.get(event as usize).is_some_and(|schema| schema.kind != Kind::Ignored)
+                    self.context.schemas.events.get(event as usize).is_some_and(|schema| schema.tracepoint.is_some())
                 });
                 if let (true, Some(stream)) = (needed, stream) {
                     let cpu = &mut self.streams[stream as usize].cpu;

@@ -1,7 +1,7 @@
 //! Recordings that cannot give true numbers, and what to know of the numbers that others give.
 
 use crate::error::{bad, Result};
-use crate::ledger::schema::{EventSchemas, Kind};
+use crate::ledger::schema::EventSchemas;
 use crate::recording::{Recording, Unit};
 use crate::visit::Tally;
 
@@ -48,7 +48,7 @@ pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
     }
     for (event, schema) in recording.events.iter().zip(&schemas.events) {
         let name = &event.name;
-        if schema.kind == Kind::Ignored {
+        if schema.tracepoint.is_none() {
             continue;
         }
         let why = if recording.follows_tasks {

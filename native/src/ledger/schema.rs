@@ -4,42 +4,8 @@ use rustc_hash::FxHashSet;
 
 use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind as FieldKind};
+use crate::ledger::event::{Pair, Tracepoint};
 use crate::recording::Recording;
-
-/// What an event does to the ledger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Not read.
-    Ignored,
-    /// irq:softirq_raise.
-    SoftirqRaise,
-    /// irq:softirq_entry.
-    SoftirqEntry,
-    /// irq:softirq_exit.
-    SoftirqExit,
-    /// irq:irq_handler_entry.
-    IrqEntry,
-    /// irq:irq_handler_exit.
-    IrqExit,
-    /// Entry of interrupt vector number n of `EventSchemas::vectors`.
-    VectorEntry(u16),
-    /// Its exit.
-    VectorExit(u16),
-    /// napi:napi_poll.
-    NapiPoll,
-    /// sched:sched_switch.
-    Switch,
-    /// sched:sched_wakeup or sched_wakeup_new.
-    Wakeup,
-    /// sched:sched_waking.
-    Waking,
-    /// sched:sched_migrate_task.
-    Migrate,
-    /// sched:sched_process_exec.
-    Exec,
-    /// Other scheduler events: they witness context and task, no more.
-    Witness,
-}
 
 /// Offset and size of an integer field; size 0 where the format lacks it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,28 +45,21 @@ impl Place {
     }
 }
 
-/// One event's fields, by their use.
+/// Where an event's fields lie.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSchema {
-    /// What the event does.
-    pub kind: Kind,
     /// common_flags.
     pub flags: Place,
     /// common_preempt_count.
     pub preempt: Place,
     /// common_pid.
     pub pid: Place,
-    /// vec, irq, vector, napi, next_pid or the woken pid.
-    pub a: Place,
-    /// work, prev_pid, target_cpu or orig_cpu.
-    pub b: Place,
-    /// budget, prev_state or dest_cpu.
-    pub c: Place,
-    /// name, dev_name (`__data_loc`) or next_comm (in place).
-    pub text: Place,
-    /// prev_comm, in place.
-    pub text2: Place,
+    /// The tracepoint; `None` where the ledger does not read it.
+    pub tracepoint: Option<Fields>,
 }
+
+/// A tracepoint, and where its fields lie: texts of tasks in place, others by `__data_loc`.
+pub type Fields = Tracepoint<Place, Place>;
 
 /// Every event of a recording, and what its set of events allows.
 #[derive(Debug)]
@@ -165,126 +124,133 @@ impl EventSchemas {
                 }
                 None => IGNORED,
             };
-            if let (true, Some(filter)) = (schema.kind != Kind::Ignored, &event.filter) {
+            if let (true, Some(filter)) = (schema.tracepoint.is_some(), &event.filter) {
                 schemas.notes.push(format!("{} was filtered by '{filter}': what that hides is unrecorded", event.name));
             }
             schemas.events.push(schema);
         }
         let halves = schemas.drop_unpaired();
-        let has = |schemas: &EventSchemas, kind: Kind| schemas.events.iter().any(|schema| schema.kind == kind);
-        schemas.has_switch = has(&schemas, Kind::Switch);
         // Where some were hidden, none can be missed.
-        let whole = |kind| {
+        let whole = |is_it: fn(&Fields) -> bool| {
             let pairs = schemas.events.iter().zip(recording.events.iter());
-            let mut of_kind = pairs.filter(|(schema, _)| schema.kind == kind).peekable();
-            of_kind.peek().is_some() && of_kind.all(|(_, event)| event.filter.is_none())
+            let mut found = pairs.filter(|(schema, _)| schema.tracepoint.as_ref().is_some_and(is_it)).peekable();
+            found.peek().is_some() && found.all(|(_, event)| event.filter.is_none())
         };
-        (schemas.has_raise, schemas.has_poll) = (whole(Kind::SoftirqRaise), whole(Kind::NapiPoll));
-        schemas.has_waking = whole(Kind::Waking);
+        let has_raise = whole(|fields| matches!(fields, Tracepoint::SoftirqRaise { .. }));
+        let has_poll = whole(|fields| matches!(fields, Tracepoint::NapiPoll { .. }));
+        let has_waking = whole(|fields| matches!(fields, Tracepoint::Waking { .. }));
+        let has_irqs = whole(|fields| matches!(fields, Tracepoint::IrqEntry { .. }));
+        (schemas.has_raise, schemas.has_poll, schemas.has_waking) = (has_raise, has_poll, has_waking);
+        schemas.has_switch = schemas.has(|fields| matches!(fields, Tracepoint::Switch { .. }));
+        schemas.has_wakeup = schemas.has(|fields| matches!(fields, Tracepoint::Wakeup { .. }));
         schemas.has_flags =
-            schemas.events.iter().all(|schema| schema.kind == Kind::Ignored || !schema.flags.is_absent());
+            schemas.events.iter().all(|schema| schema.tracepoint.is_none() || !schema.flags.is_absent());
         // A text names only what has happened. The timer's interrupt does wherever vectors are recorded;
         // where no device's handler did, nobody knows whether it would have been recorded.
         let has_vectors = schemas.vectors.iter().any(|name| name == "local_timer" || name == "ipi");
-        schemas.has_contexts = schemas.has_flags || (has_vectors && whole(Kind::IrqEntry));
-        schemas.has_wakeup = has(&schemas, Kind::Wakeup);
+        schemas.has_contexts = schemas.has_flags || (has_vectors && has_irqs);
         schemas.say_what_is_missing(&halves);
         schemas
     }
 
+    fn has(&self, is_it: impl Fn(&Fields) -> bool) -> bool {
+        self.events.iter().any(|schema| schema.tracepoint.as_ref().is_some_and(&is_it))
+    }
+
     fn schema(&mut self, format: &Format) -> EventSchema {
         let at = |name: &str| Place::of(format, name);
-        let mut schema = EventSchema {
-            flags: at("common_flags"),
-            preempt: at("common_preempt_count"),
-            pid: at("common_pid"),
-            ..IGNORED
-        };
-        match (format.system.as_str(), format.name.as_str()) {
+        let tracepoint = match (format.system.as_str(), format.name.as_str()) {
             ("irq", name @ ("softirq_raise" | "softirq_entry" | "softirq_exit")) => {
-                schema.kind = match name {
-                    "softirq_raise" => Kind::SoftirqRaise,
-                    "softirq_entry" => Kind::SoftirqEntry,
-                    _ => Kind::SoftirqExit,
-                };
-                schema.a = at("vec");
                 let symbols = format.symbols("vec");
                 if !symbols.is_empty() {
                     self.softirqs = symbols;
                 }
+                let vec = at("vec");
+                Some(match name {
+                    "softirq_raise" => Tracepoint::SoftirqRaise { vec },
+                    "softirq_entry" => Tracepoint::SoftirqEntry { vec },
+                    _ => Tracepoint::SoftirqExit { vec },
+                })
             }
-            ("irq", "irq_handler_entry") => {
-                (schema.kind, schema.a, schema.text) = (Kind::IrqEntry, at("irq"), at("name"));
-            }
-            ("irq", "irq_handler_exit") => (schema.kind, schema.a) = (Kind::IrqExit, at("irq")),
+            ("irq", "irq_handler_entry") => Some(Tracepoint::IrqEntry { irq: at("irq"), name: at("name") }),
+            ("irq", "irq_handler_exit") => Some(Tracepoint::IrqExit { irq: at("irq") }),
             ("napi", "napi_poll") => {
-                (schema.kind, schema.a, schema.b) = (Kind::NapiPoll, at("napi"), at("work"));
-                (schema.c, schema.text) = (at("budget"), at("dev_name"));
+                let (work, budget) = (at("work"), at("budget"));
+                Some(Tracepoint::NapiPoll { napi: at("napi"), work, budget, dev_name: at("dev_name") })
             }
             ("sched", "sched_switch") => {
-                (schema.kind, schema.a, schema.b, schema.c) =
-                    (Kind::Switch, at("next_pid"), at("prev_pid"), at("prev_state"));
                 self.preempted_bit = preempted_bit(&format.print_fmt);
-                schema.text = in_place(format, "next_comm");
-                schema.text2 = in_place(format, "prev_comm");
+                Some(Tracepoint::Switch {
+                    prev_comm: in_place(format, "prev_comm"),
+                    prev_state: at("prev_state"),
+                    next_pid: at("next_pid"),
+                    next_comm: in_place(format, "next_comm"),
+                })
             }
             ("sched", "sched_wakeup" | "sched_wakeup_new") => {
-                (schema.kind, schema.a, schema.b) = (Kind::Wakeup, at("pid"), at("target_cpu"));
+                Some(Tracepoint::Wakeup { pid: at("pid"), target_cpu: at("target_cpu") })
             }
-            ("sched", "sched_waking") => {
-                (schema.kind, schema.a, schema.b) = (Kind::Waking, at("pid"), at("target_cpu"))
-            }
+            ("sched", "sched_waking") => Some(Tracepoint::Waking { pid: at("pid"), target_cpu: at("target_cpu") }),
             ("sched", "sched_migrate_task") => {
-                (schema.kind, schema.a, schema.b, schema.c) =
-                    (Kind::Migrate, at("pid"), at("orig_cpu"), at("dest_cpu"));
+                let (orig_cpu, dest_cpu) = (at("orig_cpu"), at("dest_cpu"));
+                Some(Tracepoint::Migrate { pid: at("pid"), orig_cpu, dest_cpu })
             }
-            ("sched", "sched_process_exec") => (schema.kind, schema.a) = (Kind::Exec, at("pid")),
-            ("sched", "sched_process_fork" | "sched_process_exit") => schema.kind = Kind::Witness,
-            ("irq_vectors" | "csd" | "ipi", name) => {
-                let entry = name.strip_suffix("_entry").filter(|_| !name.starts_with("vector_"));
-                let exit = name.strip_suffix("_exit").filter(|_| !name.starts_with("vector_"));
-                if let Some(vector) = entry.or(exit) {
-                    let number = self.vectors.iter().position(|known| known == vector).unwrap_or_else(|| {
-                        self.vectors.push(vector.to_owned());
-                        self.vectors.len() - 1
-                    }) as u16;
-                    schema.kind = if entry.is_some() { Kind::VectorEntry(number) } else { Kind::VectorExit(number) };
-                    schema.a = at("vector");
+            ("sched", "sched_process_exec") => Some(Tracepoint::Exec),
+            ("sched", "sched_process_fork" | "sched_process_exit") => Some(Tracepoint::Witness),
+            ("irq_vectors" | "csd" | "ipi", name) if !name.starts_with("vector_") => {
+                let vector = at("vector");
+                match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
+                    (Some(name), _) => Some(Tracepoint::VectorEntry { pair: self.pair(name), vector }),
+                    (_, Some(name)) => Some(Tracepoint::VectorExit { pair: self.pair(name), vector }),
+                    _ => None,
                 }
             }
-            _ => {}
+            _ => None,
+        };
+        EventSchema {
+            flags: at("common_flags"),
+            preempt: at("common_preempt_count"),
+            pid: at("common_pid"),
+            tracepoint,
         }
-        schema
+    }
+
+    /// The place in `vectors` of the vector of this name.
+    fn pair(&mut self, vector: &str) -> u16 {
+        let known = self.vectors.iter().position(|known| known == vector);
+        let place = known.unwrap_or_else(|| {
+            self.vectors.push(vector.to_owned());
+            self.vectors.len() - 1
+        });
+        place as u16
     }
 
     /// An entry without its exit event (or the reverse) cannot bound anything. Gives the names of what
     /// the halves lack.
-    fn drop_unpaired(&mut self) -> Vec<(Kind, String)> {
+    fn drop_unpaired(&mut self) -> Vec<(Pair, String)> {
         let mut halves = Vec::new();
-        let mut pairs = vec![
-            (Kind::SoftirqEntry, Kind::SoftirqExit, "irq:softirq".to_owned()),
-            (Kind::IrqEntry, Kind::IrqExit, "irq:irq_handler".to_owned()),
-        ];
-        let vectors = self.vectors.iter().enumerate();
-        pairs.extend(vectors.map(|(n, name)| (Kind::VectorEntry(n as u16), Kind::VectorExit(n as u16), name.clone())));
-        for (entry, exit, name) in pairs {
-            let has = |kind| self.events.iter().any(|schema| schema.kind == kind);
-            if has(entry) != has(exit) {
-                let missing = if has(entry) { "exit" } else { "entry" };
-                halves.push((entry, format!("{name}_{missing}")));
-                for schema in self.events.iter_mut().filter(|schema| schema.kind == entry || schema.kind == exit) {
-                    schema.kind = Kind::Witness;
+        let mut pairs = vec![(Pair::Softirq, "irq:softirq".to_owned()), (Pair::Irq, "irq:irq_handler".to_owned())];
+        pairs.extend(self.vectors.iter().enumerate().map(|(n, name)| (Pair::Vector(n as u16), name.clone())));
+        for (pair, name) in pairs {
+            let has_entry = self.has(|fields| fields.entry_of() == Some(pair));
+            if has_entry != self.has(|fields| fields.exit_of() == Some(pair)) {
+                let missing = if has_entry { "exit" } else { "entry" };
+                halves.push((pair, format!("{name}_{missing}")));
+                for fields in self.events.iter_mut().filter_map(|schema| schema.tracepoint.as_mut()) {
+                    if fields.entry_of().or(fields.exit_of()) == Some(pair) {
+                        *fields = Tracepoint::Witness;
+                    }
                 }
             }
         }
         halves
     }
 
-    fn say_what_is_missing(&mut self, halves: &[(Kind, String)]) {
-        let missing = |entry: Kind, name: &str| {
-            halves.iter().find(|half| half.0 == entry).map_or_else(|| name.to_owned(), |half| half.1.clone())
+    fn say_what_is_missing(&mut self, halves: &[(Pair, String)]) {
+        let missing = |pair: Pair, name: &str| {
+            halves.iter().find(|half| half.0 == pair).map_or_else(|| name.to_owned(), |half| half.1.clone())
         };
-        for (_, name) in halves.iter().filter(|half| matches!(half.0, Kind::VectorEntry(_))) {
+        for (_, name) in halves.iter().filter(|half| matches!(half.0, Pair::Vector(_))) {
             self.notes.push(format!("{name} was not recorded: that context is left out"));
         }
         if !self.has_switch {
@@ -303,18 +269,18 @@ impl EventSchemas {
                 "without the context of events, and without irq_vectors or irq:irq_handler_entry with its exit, softirqs that a device, a timer or another CPU raised cannot be told from a task's own traffic: both are a range; `trace-cmd report -l`, ftrace's own text and the recording itself have the context".into(),
             );
         }
-        let has = |kind: Kind| self.events.iter().any(|schema| schema.kind == kind);
-        let (has_irqs, has_softirqs) = (has(Kind::IrqEntry), has(Kind::SoftirqEntry));
+        let has = |pair: Pair| self.has(|fields| fields.entry_of() == Some(pair));
+        let (has_irqs, has_softirqs) = (has(Pair::Irq), has(Pair::Softirq));
         if !has_irqs {
             self.notes.push(format!(
                 "{} was not recorded: device interrupts' time is in that of what they interrupted",
-                missing(Kind::IrqEntry, "irq:irq_handler_entry")
+                missing(Pair::Irq, "irq:irq_handler_entry")
             ));
         }
         if !has_softirqs {
             self.notes.push(format!(
                 "{} was not recorded: softirqs' time is in that of the tasks they ran on",
-                missing(Kind::SoftirqEntry, "irq:softirq_entry")
+                missing(Pair::Softirq, "irq:softirq_entry")
             ));
         }
         if !self.has_raise && has_softirqs {
@@ -329,10 +295,9 @@ impl EventSchemas {
 
     /// Whether any event bounds interrupt context or a task's stay.
     pub fn can_account(&self) -> bool {
-        let bounds = |kind| {
-            matches!(kind, Kind::SoftirqEntry | Kind::IrqEntry | Kind::VectorEntry(_) | Kind::Switch | Kind::NapiPoll)
-        };
-        self.events.iter().any(|schema| bounds(schema.kind))
+        self.has(|fields| {
+            fields.entry_of().is_some() || matches!(fields, Tracepoint::Switch { .. } | Tracepoint::NapiPoll { .. })
+        })
     }
 }
 
@@ -355,37 +320,27 @@ fn preempted_bit(print_fmt: &str) -> i64 {
 }
 
 const NOWHERE: Place = Place { offset: 0, size: 0, unsigned: false };
-const IGNORED: EventSchema = EventSchema {
-    kind: Kind::Ignored,
-    flags: NOWHERE,
-    preempt: NOWHERE,
-    pid: NOWHERE,
-    a: NOWHERE,
-    b: NOWHERE,
-    c: NOWHERE,
-    text: NOWHERE,
-    text2: NOWHERE,
-};
+const IGNORED: EventSchema = EventSchema { flags: NOWHERE, preempt: NOWHERE, pid: NOWHERE, tracepoint: None };
 
 fn in_place(format: &Format, name: &str) -> Place {
     let field = format.field(name).filter(|field| field.size == 16);
     field.map_or(NOWHERE, |field| Place { offset: field.offset as u16, size: 16, unsigned: false })
 }
 
-impl EventSchema {
-    /// A 16-byte task name stored in place.
+impl Place {
+    /// A 16-byte task name stored in self.
     #[inline(always)]
-    pub fn comm(place: Place, payload: &[u8]) -> Option<&[u8]> {
-        (place.size == 16).then(|| slice(payload, place.offset as usize, 16)).flatten()
+    pub fn comm(self, payload: &[u8]) -> Option<&[u8]> {
+        (self.size == 16).then(|| slice(payload, self.offset as usize, 16)).flatten()
     }
 
     /// The text a `__data_loc` points to.
     #[inline(always)]
-    pub fn string(place: Place, payload: &[u8]) -> Option<&[u8]> {
-        if place.size != 4 {
+    pub fn string(self, payload: &[u8]) -> Option<&[u8]> {
+        if self.size != 4 {
             return None;
         }
-        let word = u32_at(payload, place.offset as usize)?;
+        let word = u32_at(payload, self.offset as usize)?;
         let bytes = slice(payload, (word & 0xffff) as usize, (word >> 16) as usize)?;
         Some(crate::bytes::until_nul(bytes))
     }
