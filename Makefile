@@ -58,7 +58,7 @@ test-wheel: $(VENV)/.built ## the wheel in empty environments outside the reposi
 test-all: MARKS :=
 test-all: test test-live ## both, with the slow tests
 
-# The whole workspace as it was built, or what the crates depend on would be compiled once more.
+# With --workspace dependencies keep the features of the build, and are not compiled again.
 .PHONY: cargo-test
 cargo-test: $(VENV)/.built
 	cargo test --release --quiet --workspace --manifest-path native/Cargo.toml

@@ -10,7 +10,7 @@ from support.host import ROOT
 SOURCES = ROOT / "native" / "src"
 TESTS = re.compile(r"#\[cfg\(test\)\].*", re.DOTALL)
 IMPORT = re.compile(
-    r"\b(crate|self|super)((?:::\w+)*)::(\{[^}]*\}|\w+)|^use (?!crate|self|super)(\w+)::",
+    r"\b(crate|self|super)((?:::\w+)*)::(\{[^}]*\}|\w+)|^(?:pub )?use (?!crate|self|super)(\w+)::",
     re.MULTILINE,
 )
 
@@ -30,10 +30,13 @@ def imports(file: Path, modules: set[tuple[str, ...]]) -> set[tuple[str, ...]]:
             whole = tuple(part for part in names if part)
             known = [whole[:size] for size in range(len(whole), 0, -1) if whole[:size] in modules]
             found |= set(known[:1])
-    # What is imported may be a folder, of which a file is used: perf::open::of_file().
+    # What is imported may be a folder, of which a file is used: perf::open::of_file(). A folder's
+    # mod.rs uses the files in it without an import.
     for folder in list(found):
         for child in re.findall(rf"\b{folder[-1]}::(\w+)", text):
             found |= {(*folder, child)} & modules
+    if file.name == "mod.rs":
+        found |= {(*own, child) for child in re.findall(r"\b(\w+)::", text)} & modules
     return found - {own}
 
 

@@ -1,4 +1,4 @@
-//! Bounds-checked reads. Every read of capture bytes goes through here: headers in the recorder's
+//! Bounds-checked reads, and numbers written in a recorder's byte order. Every read of capture bytes goes through here: headers in the recorder's
 //! byte order (`Order`), everything after them little-endian (`perf::swap` sees to that).
 
 /// `size` bytes at `at`, or `None` past the end.
@@ -58,9 +58,9 @@ macro_rules! written {
 }
 
 impl Order {
-    written!(two, u16);
-    written!(four, u32);
-    written!(eight, u64);
+    written!(u16_bytes, u16);
+    written!(u32_bytes, u32);
+    written!(u64_bytes, u64);
     ordered!(u16, u16_at, u16);
     ordered!(u32, u32_at, u32);
     ordered!(i32, i32_at, i32);

@@ -171,6 +171,11 @@ pub fn wait_for(input: BorrowedFd<'_>, waiting: Waiting<'_>) -> io::Result<bool>
     Ok(false)
 }
 
+/// A new file, to be read again while it is written.
+pub fn create(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create_new(true).open(path)
+}
+
 /// Reads exactly `size` bytes at `offset`; `None` where the file is shorter.
 pub fn read_at(file: &File, offset: u64, size: usize) -> io::Result<Option<Vec<u8>>> {
     let length = file.metadata()?.len();

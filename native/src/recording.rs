@@ -40,9 +40,9 @@ pub enum Rate {
 pub struct Event {
     /// `irq:softirq_entry`, `cycles`, or type and number where no name was recorded.
     pub name: String,
-    /// perf's `PERF_TYPE_*`; what other recorders record are tracepoints.
+    /// perf's `PERF_TYPE_*`; `u32::MAX` where a text does not tell it.
     pub kind: u32,
-    /// Its number among those of its kind: a tracepoint's is its format's ID.
+    /// Its number among those of its kind: a tracepoint's is its format's ID. In a text they are counted from 1.
     pub config: u64,
     /// How often it was recorded.
     pub rate: Rate,
@@ -160,7 +160,7 @@ pub trait Source: Debug + Send + Sync {
         true
     }
 
-    /// Takes cycles of the clock for nanoseconds, by how many of them make a second; whether it can.
+    /// Converts cycles of the clock to nanoseconds at this frequency; false where the source cannot.
     fn set_cycles_per_s(&mut self, _hertz: u64) -> bool {
         false
     }

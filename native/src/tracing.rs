@@ -127,7 +127,7 @@ pub struct Tracing {
 }
 
 impl Tracing {
-    /// An event per format, which are taken; of two with one number the last.
+    /// An event per format; takes the formats.
     pub fn events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.formats).into_iter().map(Event::of_format).collect()
     }

@@ -126,7 +126,7 @@ pub trait Visitor {
     }
 }
 
-/// Shows samples many at a time, so that a pass is compiled once for all visitors and hardly calls them.
+/// Collects samples into batches: a pass is compiled once, not once for each visitor, and makes one dynamic call a batch.
 pub struct Feed<'v> {
     visitor: &'v mut dyn Visitor,
     waiting: Vec<Sample>,

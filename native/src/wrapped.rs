@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::sync::Arc;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 use tempfile::tempfile;
 
 use crate::error::{bad, Result};
@@ -61,9 +61,8 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
 /// What a file is compressed with, and what is inside; `None` for one that is not.
 pub fn unpacker(file: Arc<File>) -> io::Result<Option<(&'static str, Box<dyn Read + Send>)>> {
     let mut start = [0; 4];
-    // A file too short for this has a better message waiting for it.
-    let known = file.read_at(&mut start, 0).unwrap_or(0);
-    let packed = BufReader::new(From { file, at: 0 });
+    let known = file.read_at(&mut start, 0)?;
+    let packed = BufReader::with_capacity(1 << 17, From { file, at: 0 });
     Ok(match &start[..known] {
         [0x1f, 0x8b, ..] => Some(("gzip", Box::new(MultiGzDecoder::new(packed)))),
         [0x28, 0xb5, 0x2f, 0xfd] => Some(("zstd", Box::new(zstd::stream::read::Decoder::with_buffer(packed)?))),

@@ -4,31 +4,13 @@ use rustc_hash::FxHashMap;
 
 use crate::intern::{CommCache, Interner, NONE};
 use crate::ledger::irqs::Irqs;
+use crate::ledger::request::Want;
 use crate::ledger::rows::{CoverageRow, Rows};
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::segment::{Finished, Segment};
 use crate::ledger::task::Tasks;
 use crate::ledger::thief::{Class, Context, Network, Thieves};
 use crate::ledger::wait::Waits;
-
-/// What a pass is to produce besides the sums.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Want {
-    /// The segments table.
-    pub segments: bool,
-    /// The softirqs table.
-    pub softirqs: bool,
-    /// The hardirqs table.
-    pub hardirqs: bool,
-    /// The polls table.
-    pub polls: bool,
-    /// The slices table (migrations need it too).
-    pub slices: bool,
-    /// The migrations table.
-    pub migrations: bool,
-    /// Displaced time.
-    pub displaced: bool,
-}
 
 /// What went wrong, counted.
 #[derive(Debug, Default, Clone, Copy)]

@@ -18,6 +18,7 @@ mod output;
 mod point;
 mod raise;
 mod refuse;
+mod request;
 mod resolve;
 #[allow(missing_docs)]
 mod rows;
@@ -45,25 +46,8 @@ use event::{Event, Tracepoint};
 use flush::{Flush, Verdict};
 use schema::{EventSchema, EventSchemas, Fields, Place};
 
-pub use context::Want;
 pub use output::Output;
-
-/// What a pass is asked for.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// Tables besides the sums.
-    pub want: Want,
-    /// Absolute times; `None`: the whole capture.
-    pub window: Option<(i64, i64)>,
-    /// CPUs to show; `None`: all.
-    pub cpus: Option<Vec<u32>>,
-    /// Width of the sums' time bins; `None`: one bin.
-    pub bin_ns: Option<i64>,
-    /// Why CPUs of this machine may not agree on the time.
-    pub clock_doubt: Option<String>,
-    /// Network devices of interrupt lines, by number, as files beside the recording have them.
-    pub lines: Vec<(i64, String)>,
-}
+pub use request::{Request, Want};
 
 struct CpuStream {
     cpu: Cpu,

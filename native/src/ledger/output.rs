@@ -9,9 +9,10 @@ use crate::error::Result;
 use crate::ledger::causality::Causality;
 use crate::ledger::context::{Counters, LedgerContext};
 use crate::ledger::cpu::Cpu;
+use crate::ledger::frames;
+use crate::ledger::request::Request;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
-use crate::ledger::{frames, Request};
 
 /// Everything a pass gives.
 #[derive(Debug)]

@@ -8,6 +8,7 @@
 
 pub mod facts;
 pub mod holders;
+pub mod life;
 pub mod read;
 mod settle;
 pub mod slice;
@@ -18,58 +19,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::intern::Interner;
 use facts::{Facts, Known};
+pub use life::{Away, Life, LifeOf, Named};
 pub use settle::{settled, Sum};
 pub use slice::Slice;
 
-/// What a task under a name had, in ns; docs of the columns: `lives_of` in Python.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Life {
-    /// Without the ends at which nobody knows whether it was there.
-    pub lifetime: i64,
-    /// With them.
-    pub lifetime_max: i64,
-    /// As the sums have it.
-    pub on_cpu: i64,
-    /// Runnable without a CPU.
-    pub waited: i64,
-    /// Neither.
-    pub asleep: i64,
-    /// What it may have been on a CPU that nobody is known to have had.
-    pub unseen: i64,
-    /// What it is shown on two CPUs at once.
-    pub twice: i64,
-    /// How many tasks had the number and the name.
-    pub tasks: i64,
-    /// From when to when it surely was there.
-    pub ends: Option<(i64, i64)>,
-    /// Under any name: its longest life, and what of it was within or between losses.
-    whole: i64,
-    lost: i64,
-    last_task: Option<usize>,
-}
-
-/// What a task did before a stay.
-#[derive(Debug, Clone, Copy)]
-pub struct Away {
-    /// The place of the stay.
-    pub stay: usize,
-    /// Its name then.
-    pub comm: u32,
-    /// From when to when it waited, within the window, where `waited` is not 0.
-    pub start_ns: i64,
-    /// See `start_ns`.
-    pub end_ns: i64,
-    /// How long it waited.
-    pub waited: i64,
-    /// Of the stay, what its task is shown elsewhere at the same time.
-    pub twice: i64,
-}
-
-/// By number and name.
-/// A task's number, and its name.
-pub type Named = (i64, u32);
-/// A row of the table lives.
-pub type LifeOf = (Named, Life);
 type Lives = FxHashMap<Named, Life>;
 
 /// In order of task and of when they ended, each once: what lies across the edge of two pieces of a

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::Interner;
-use crate::lives::{Life, LifeOf, Named};
+use crate::lives::life::{Life, LifeOf, Named};
 
 /// Time on CPU of a task under a name.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,8 @@ use arrow_array::RecordBatch;
 use crate::error::Result;
 use crate::intern::{Interner, Labels};
 use crate::lives::holders::Waiter;
-use crate::lives::{Away, Life, LifeOf, Slice};
+use crate::lives::life::{Away, Life, LifeOf};
+use crate::lives::slice::Slice;
 use crate::tables::{optional, plain, Plan};
 
 /// A row per task's number and name.

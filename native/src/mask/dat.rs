@@ -4,9 +4,10 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{create, Mask};
+use super::Mask;
 use crate::bytes::{text, until_nul};
 use crate::error::Result;
+use crate::input::create;
 use crate::ring::Ring;
 use crate::tracedat::{headers, Headers};
 

@@ -48,7 +48,7 @@ impl Mask<'_> {
                 id::HEADER_INFO..=id::KALLSYMS | PRINTK | id::CMDLINES => {
                     match self.section_7(file, shape, number, &data, &mut writer)? {
                         Some(at) => {
-                            data = order.eight(at).to_vec();
+                            data = order.u64_bytes(at).to_vec();
                             true
                         }
                         None => false,
@@ -65,7 +65,7 @@ impl Mask<'_> {
         let at = writer.section(id::OPTIONS, &options, packed_options)?;
         let strings = [writer.strings.as_slice(), b"strings\0"].concat();
         writer.section(STRINGS, &strings, false)?;
-        writer.patch(place, &order.eight(at))
+        writer.patch(place, &order.u64_bytes(at))
     }
 
     fn is_packed(&self, file: &File, shape: &Shape, at: u64) -> bool {
@@ -118,8 +118,8 @@ impl Mask<'_> {
         let packed = writer.packed.filter(|_| instance.compressed);
         writer.head(id::BUFFER, instance.compressed, 0, &format!("buffer flyrecord {}", instance.name))?;
         let mut data = option_start(order, start, instance);
-        data.extend(order.four(instance.page_size as u32));
-        data.extend(order.four(instance.cpus.len() as u32));
+        data.extend(order.u32_bytes(instance.page_size as u32));
+        data.extend(order.u32_bytes(instance.cpus.len() as u32));
         for cpu in &instance.cpus {
             writer.align(shape.headers.tracing.page_size.into())?;
             let begin = writer.at()?;
@@ -133,17 +133,17 @@ impl Mask<'_> {
                     self.pages(&layout, &shape.by_type, pages, &mut chunks)?;
                     chunks.flush()?;
                     let count = chunks.count;
-                    writer.patch(begin, &order.four(count))?;
+                    writer.patch(begin, &order.u32_bytes(count))?;
                 }
                 _ => self.plain_7(file, shape, &layout, (cpu.start, end), writer)?,
             }
             let size = writer.at()? - begin;
-            data.extend(order.four(cpu.cpu));
-            data.extend(order.eight(begin));
-            data.extend(order.eight(size));
+            data.extend(order.u32_bytes(cpu.cpu));
+            data.extend(order.u64_bytes(begin));
+            data.extend(order.u64_bytes(size));
         }
         let size = writer.at()? - start - 16;
-        writer.patch(start + 8, &order.eight(size))?;
+        writer.patch(start + 8, &order.u64_bytes(size))?;
         Ok(data)
     }
 
@@ -189,7 +189,7 @@ impl Mask<'_> {
         let body = match packed {
             Some(packed) => {
                 let pieces = text.chunks(CHUNK_PAGES << 12);
-                let mut body = order.four(pieces.len() as u32).to_vec();
+                let mut body = order.u32_bytes(pieces.len() as u32).to_vec();
                 for piece in pieces {
                     body.extend(writer.block(packed, piece)?);
                 }
@@ -207,7 +207,7 @@ impl Mask<'_> {
 
 /// Where a buffer is, what it is called, and its clock.
 fn option_start(order: Order, start: u64, instance: &Instance) -> Vec<u8> {
-    let mut data = order.eight(start).to_vec();
+    let mut data = order.u64_bytes(start).to_vec();
     for text in [&instance.name, instance.clock.as_ref().unwrap_or(&String::new())] {
         data.extend_from_slice(text.as_bytes());
         data.push(0);
@@ -216,7 +216,7 @@ fn option_start(order: Order, start: u64, instance: &Instance) -> Vec<u8> {
 }
 
 fn append(options: &mut Vec<u8>, order: Order, number: u16, data: &[u8]) {
-    options.extend(order.two(number));
-    options.extend(order.four(data.len() as u32));
+    options.extend(order.u16_bytes(number));
+    options.extend(order.u32_bytes(data.len() as u32));
     options.extend_from_slice(data);
 }

@@ -5,10 +5,10 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{create, Mask};
+use super::Mask;
 use crate::bytes::text;
 use crate::error::Result;
-use crate::input::{open_regular, read_up_to};
+use crate::input::{create, open_regular, read_up_to};
 use crate::perf;
 use crate::tracefs;
 

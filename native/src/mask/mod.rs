@@ -32,6 +32,7 @@ use std::sync::Arc;
 use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::format::Format;
+use crate::input::create;
 use crate::perf::header::Magic;
 use crate::recording::Event;
 use crate::text::{encoding, looks_like};
@@ -156,9 +157,4 @@ impl Mask<'_> {
             None => {}
         }
     }
-}
-
-/// A new file, to be read again while it is written.
-fn create(path: &Path) -> Result<File> {
-    Ok(File::options().read(true).write(true).create_new(true).open(path)?)
 }

@@ -121,7 +121,7 @@ fn shorten(order: Order, payload: &mut [u8], field: &Field, at: usize, size: usi
     let length = (text + 1).min(size);
     let Some(word) = order.u32(payload, field.offset) else { return };
     let word = (word & 0xffff) | (length as u32) << 16;
-    payload[field.offset..field.offset + 4].copy_from_slice(&order.four(word));
+    payload[field.offset..field.offset + 4].copy_from_slice(&order.u32_bytes(word));
 }
 
 /// One address at the start of the place; hardware addresses may have room for longer ones behind.

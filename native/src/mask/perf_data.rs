@@ -61,7 +61,7 @@ impl Mask<'_> {
         writer.flush()?;
         drop(writer);
         if finished {
-            out.write_all_at(&order.eight(written), DATA_SIZE_AT)?;
+            out.write_all_at(&order.u64_bytes(written), DATA_SIZE_AT)?;
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ impl Mask<'_> {
                 .checked_sub(bytes.len() as u64)
                 .ok_or_else(|| bad!("damaged: parts of the perf.data header lie over each other"))?;
             self.feature(feature, &mut bytes, order)?;
-            places.extend(order.eight(next));
-            places.extend(order.eight(bytes.len() as u64));
+            places.extend(order.u64_bytes(next));
+            places.extend(order.u64_bytes(bytes.len() as u64));
             next += bytes.len() as u64;
             sections.push(bytes);
         }

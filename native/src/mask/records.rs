@@ -1,7 +1,7 @@
 //! perf's records, each masked in as many bytes.
 
 use super::Mask;
-use crate::bytes::{until_nul, Order};
+use crate::bytes::until_nul;
 use crate::error::Result;
 use crate::perf::record::{self, kind, record_type, Behind, BUILD_ID_AREA, MISC_MMAP_BUILD_ID};
 use crate::perf::recording::PerfData;
@@ -104,12 +104,4 @@ impl Mask<'_> {
         }
         self.payload(Some(event), order, payload)
     }
-}
-
-/// A record's header: type, misc 0, size.
-pub fn header(kind: u32, size: usize, order: Order) -> [u8; 8] {
-    let mut header = [0; 8];
-    header[..4].copy_from_slice(&order.four(kind));
-    header[6..].copy_from_slice(&order.two(size as u16));
-    header
 }

@@ -8,10 +8,10 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use flate2::Compression;
 use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
 
-use super::records::header;
 use crate::bytes::Order;
 use crate::error::Result;
-use crate::perf::record::kind;
+use crate::input::create;
+use crate::perf::record::{self, kind};
 use crate::ring::Packed;
 
 const LEVEL: i32 = 3;
@@ -23,7 +23,7 @@ const MAX: usize = 65_504;
 /// Compresses a whole file.
 pub fn compress(from: &Path, to: &Path, name: &str) -> Result<()> {
     let mut from = File::open(from)?;
-    let out = BufWriter::new(super::create(to)?);
+    let out = BufWriter::new(create(to)?);
     let mut out = match name {
         "gzip" => {
             let mut packed = GzEncoder::new(out, Compression::default());
@@ -69,12 +69,12 @@ impl Stream {
         }
         for piece in self.packed(plain)?.chunks(MAX) {
             if kind == kind::COMPRESSED {
-                records.extend(header(kind, 8 + piece.len(), order));
+                records.extend(record::header_bytes(kind, 8 + piece.len(), order));
                 records.extend(piece);
             } else {
                 let padded = piece.len().next_multiple_of(8);
-                records.extend(header(kind, 16 + padded, order));
-                records.extend(order.eight(piece.len() as u64));
+                records.extend(record::header_bytes(kind, 16 + padded, order));
+                records.extend(order.u64_bytes(piece.len() as u64));
                 records.extend(piece);
                 records.resize(records.len() + padded - piece.len(), 0);
             }

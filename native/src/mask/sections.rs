@@ -44,15 +44,15 @@ impl Writer {
         self.strings.extend_from_slice(called.as_bytes());
         self.strings.push(0);
         let flags = if packed { FLAG_COMPRESSED } else { 0 };
-        self.out.write_all([self.order.two(section), self.order.two(flags)].as_flattened())?;
-        self.out.write_all(&self.order.four(place))?;
-        Ok(self.out.write_all(&self.order.eight(size))?)
+        self.out.write_all([self.order.u16_bytes(section), self.order.u16_bytes(flags)].as_flattened())?;
+        self.out.write_all(&self.order.u32_bytes(place))?;
+        Ok(self.out.write_all(&self.order.u64_bytes(size))?)
     }
 
     /// Sizes, then packed bytes.
     pub fn block(&self, packed: Packed, plain: &[u8]) -> Result<Vec<u8>> {
         let bytes = pack(packed, plain)?;
-        let sizes = [self.order.four(bytes.len() as u32), self.order.four(plain.len() as u32)];
+        let sizes = [self.order.u32_bytes(bytes.len() as u32), self.order.u32_bytes(plain.len() as u32)];
         Ok([sizes.as_flattened(), &bytes].concat())
     }
 

@@ -25,7 +25,7 @@ pub fn is_guest(misc: u16) -> bool {
 /// What stands behind the integers that a record's body begins with, up to its trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behind {
-    /// Nothing that would say who was recorded.
+    /// Numbers, or names of the kernel's and of events: nothing that would say who was recorded.
     Numbers,
     /// The same, in whole words of 8 bytes.
     Words,
@@ -153,6 +153,14 @@ pub fn what(kind: u32, record: &[u8], find: impl Fn(u64) -> Option<u32>) -> What
 #[inline(always)]
 pub fn header(bytes: &[u8], order: Order) -> Option<(u32, usize)> {
     Some((order.u32(bytes, 0)?, order.u16(bytes, 6)? as usize))
+}
+
+/// A record's header: type, misc 0, size.
+pub fn header_bytes(kind: u32, size: usize, order: Order) -> [u8; 8] {
+    let mut header = [0; 8];
+    header[..4].copy_from_slice(&order.u32_bytes(kind));
+    header[6..].copy_from_slice(&order.u16_bytes(size as u16));
+    header
 }
 
 /// The misc of a record's header.

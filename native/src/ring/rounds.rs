@@ -54,7 +54,7 @@ struct Row {
 }
 
 /// One CPU in a pass.
-struct CpuStream {
+struct CpuPages {
     cpu: u32,
     pages: Pages,
     /// First byte of its pages in the round's memory.
@@ -76,7 +76,7 @@ impl Ring {
     /// Stands in `by_type` for a number that no recorded event has.
     pub const ABSENT: u32 = u32::MAX;
 
-    /// Which number each `common_type` has, for `by_type`.
+    /// Which number each `common_type` has, for `by_type`: of two events with one type the last.
     pub fn index(events: &[Event]) -> Vec<u32> {
         let mut by_type = vec![Self::ABSENT; 1 << 16];
         for (number, event) in events.iter().enumerate() {
@@ -91,7 +91,7 @@ impl Ring {
         let page = self.layout.size;
         let of_one = (ROUND / self.cpus.len().max(1)).clamp(page, MAX_OF_ONE.max(page)) / page * page;
         let mut memory = vec![0; of_one * self.cpus.len()];
-        let mut streams: Vec<CpuStream> =
+        let mut streams: Vec<CpuPages> =
             self.cpus.iter().zip(0..).map(|((cpu, pages), place)| stream(*cpu, pages, place * of_one)).collect();
         for (tid, comm) in &self.cmdlines {
             visitor.side(&memory, &Side::of(What::Known { tid: *tid, comm: comm.clone() }, None, None));
@@ -100,7 +100,7 @@ impl Ring {
         let mut tally = Tally::default();
         let mut samples = 0;
         loop {
-            let load = |(stream, region): (&mut CpuStream, &mut [u8])| stream.load(region, self);
+            let load = |(stream, region): (&mut CpuPages, &mut [u8])| stream.load(region, self);
             streams.par_iter_mut().zip(memory.par_chunks_mut(of_one.max(1))).for_each(load);
             let known =
                 streams.iter().filter(|stream| !stream.ended).map(|stream| stream.latest).min().unwrap_or(i64::MAX);
@@ -145,8 +145,8 @@ impl Source for Ring {
     }
 }
 
-fn stream(cpu: u32, pages: &Pages, base: usize) -> CpuStream {
-    CpuStream {
+fn stream(cpu: u32, pages: &Pages, base: usize) -> CpuPages {
+    CpuPages {
         cpu,
         pages: pages.clone(),
         base,
@@ -162,7 +162,7 @@ fn stream(cpu: u32, pages: &Pages, base: usize) -> CpuStream {
     }
 }
 
-impl CpuStream {
+impl CpuPages {
     /// Reads the next pages once all events of the present ones were shown.
     fn load(&mut self, region: &mut [u8], ring: &Ring) {
         while self.next == self.rows.len() && !self.ended {
@@ -259,7 +259,7 @@ fn lost(missed: Missed) -> What {
 }
 
 fn by_cpu(
-    streams: &mut [CpuStream],
+    streams: &mut [CpuPages],
     memory: &[u8],
     known: i64,
     visitor: &mut Feed<'_>,
@@ -277,7 +277,7 @@ fn by_cpu(
 }
 
 fn by_time(
-    streams: &mut [CpuStream],
+    streams: &mut [CpuPages],
     memory: &[u8],
     known: i64,
     visitor: &mut Feed<'_>,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tempfile::tempfile;
 
-use super::LOOKED_AT;
 use crate::error::{bad, Result};
 use crate::input::read_up_to;
 use crate::progress::Waiting;
@@ -15,6 +14,9 @@ use crate::wrapped::From;
 
 const CHUNK: usize = 1 << 18;
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
+
+/// Bytes of a file that tell whether it is a text.
+pub const LOOKED_AT: usize = 1 << 16;
 
 /// The file itself, or what it holds in UTF-8 with LF, and a note that says so.
 pub fn plain(file: Arc<File>, waiting: Waiting<'_>) -> Result<(Arc<File>, Vec<String>)> {

@@ -62,6 +62,7 @@ use crate::recording::{Event, Rate, Recording, Source, Unit, TYPE_TRACEPOINT};
 use crate::visit::{Feed, Tally, Visitor};
 use buffers::Share;
 use context::Columns;
+pub use encoding::LOOKED_AT;
 use found::Found;
 use head::Style;
 use known::{Common, Known, Role};
@@ -114,8 +115,6 @@ struct Reading {
 const OTHER_KIND: u32 = u32::MAX;
 /// Whose texts have samples.
 pub const PERF_SCRIPT: &str = "perf script";
-/// Bytes of a file that tell whether it is a text.
-pub const LOOKED_AT: usize = 1 << 16;
 
 /// Whether a file that starts like this may be read as text: it is one, or it has an event's line.
 pub fn looks_like(start: &[u8]) -> bool {
@@ -156,7 +155,7 @@ impl Text {
         for (number, found) in survey.events.iter().enumerate() {
             let known = found.reading();
             let is_tracepoint = found.is_tracepoint(survey.style());
-            let told = survey.preamble.told(&found.name);
+            let attr = survey.preamble.event(&found.name);
             let print_fmt = survey.print_fmt(&known);
             // A text says no number of an event: they are counted.
             let format = known.format(&found.name, number as u64 + 1, found.needs(), common, print_fmt);
@@ -165,7 +164,7 @@ impl Text {
                 kind: if is_tracepoint { TYPE_TRACEPOINT } else { OTHER_KIND },
                 rate: rate(found, &survey, is_tracepoint),
                 has_cpu,
-                follows_command: told.is_some_and(|told| told.on_exec),
+                follows_command: attr.is_some_and(|attr| attr.on_exec),
                 filter: filters.iter().find(|(event, _)| fits(event, &found.name)).map(|found| found.1.clone()),
                 name: found.name.clone(),
                 ..Event::of_format(format)
@@ -223,9 +222,9 @@ fn buffers(shares: &[Share]) -> Vec<Buffer> {
 /// each time, and of others it is not known.
 fn rate(found: &Found, survey: &Survey, is_tracepoint: bool) -> Rate {
     let (count, least, most) = found.periods;
-    match survey.preamble.told(&found.name) {
-        Some(told) if told.is_frequency => Rate::Frequency(told.period),
-        Some(told) => Rate::Period(told.period),
+    match survey.preamble.event(&found.name) {
+        Some(attr) if attr.is_frequency => Rate::Frequency(attr.period),
+        Some(attr) => Rate::Period(attr.period),
         None if count == found.lines && least == most => Rate::Period(least),
         None if is_tracepoint && count < found.lines => Rate::Period(1),
         None => Rate::Frequency(0),

@@ -18,7 +18,7 @@ pub struct Preamble {
     pub clock: Option<String>,
     /// trace-cmd's `cpus=2` was seen.
     pub of_trace_cmd: bool,
-    told: Vec<EventAttr>,
+    events: Vec<EventAttr>,
 }
 
 /// What `perf script --header` says of an event.
@@ -33,7 +33,7 @@ pub struct EventAttr {
 }
 
 /// More events than anybody records at once.
-const MAX_TOLD: usize = 4096;
+const MAX_EVENTS: usize = 4096;
 
 impl Preamble {
     /// A line that begins with `#`.
@@ -87,14 +87,14 @@ impl Preamble {
             "arch" => host.arch = Some(value.to_owned()),
             "nrcpus avail" => host.nr_cpus = value.parse().ok(),
             "cmdline" => host.cmdline = Some(words(value)),
-            "event" if self.told.len() < MAX_TOLD => self.told.extend(EventAttr::parse(value)),
+            "event" if self.events.len() < MAX_EVENTS => self.events.extend(EventAttr::parse(value)),
             _ => {}
         }
     }
 
     /// What a header says of the event of this name.
-    pub fn told(&self, name: &str) -> Option<&EventAttr> {
-        self.told.iter().find(|told| told.name == name)
+    pub fn event(&self, name: &str) -> Option<&EventAttr> {
+        self.events.iter().find(|event| event.name == name)
     }
 
     fn cpus_of_ftrace(&mut self, rest: &str) {
@@ -164,8 +164,8 @@ mod tests {
             b"# event : name = cycles:P, , id = { 1, 2 }, type = 0, { sample_period, sample_freq } = 4000, \
               sample_type = IP, freq = 1, enable_on_exec = 1, sample_id_all = 1",
         );
-        let told = preamble.told("cycles:P").expect("told");
-        assert_eq!((told.period, told.is_frequency, told.on_exec), (4000, true, true));
+        let event = preamble.event("cycles:P").expect("an event");
+        assert_eq!((event.period, event.is_frequency, event.on_exec), (4000, true, true));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! trace.dat, versions 6 and 7 (`trace-cmd.dat.v6(5)`, `trace-cmd.dat.v7(5)`).
 
+mod headers;
 mod options;
 pub(crate) mod sections;
 mod version6;
@@ -16,48 +17,11 @@ use crate::host::{Buffer, Host, Session};
 use crate::recording::{Event, Recording, Source};
 use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
 use crate::text::Text;
-use crate::tracing::{Cursor, Tracing};
-use options::Options;
+use crate::tracing::Cursor;
+pub(crate) use headers::{Headers, Instance};
 
 /// First bytes of a trace.dat.
 pub use crate::tracing::MAGIC;
-
-/// One CPU's data in a file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct CpuData {
-    pub cpu: u32,
-    pub start: u64,
-    pub end: u64,
-}
-
-/// One of the buffers that a file holds.
-#[derive(Debug, Default)]
-pub(crate) struct Instance {
-    /// Empty for the top one.
-    pub name: String,
-    pub clock: Option<String>,
-    pub page_size: usize,
-    pub cpus: Vec<CpuData>,
-    pub compressed: bool,
-    /// Text instead of pages: where it lies, in chunks if `compressed`.
-    pub text: Option<(u64, u64)>,
-}
-
-/// What a file's headers say.
-#[derive(Debug, Default)]
-pub(crate) struct Headers {
-    pub version: u32,
-    pub order: Order,
-    length: u64,
-    pub tracing: Tracing,
-    options: Options,
-    /// Version 6: how many CPUs the recorder found.
-    cpu_count: Option<u32>,
-    pub instances: Vec<Instance>,
-    pub compression: String,
-    pub notes: Vec<String>,
-    cut: bool,
-}
 
 /// Opens a trace.dat; `buffer` names an instance, the top one where `None`.
 pub fn open(file: Arc<File>, buffer: Option<&str>) -> Result<Recording> {

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::fs::File;
 
-use super::{CpuData, Headers, Instance};
+use super::headers::{CpuData, Headers, Instance};
 use crate::error::{bad, Result};
 use crate::ring::Packed;
 use crate::tracing::Cursor;
+use crate::visit::MAX_CPUS;
 use crate::wrapped::most;
 
 pub(crate) const FLAG_COMPRESSED: u16 = 1;
@@ -14,8 +15,6 @@ pub(crate) const FLAG_COMPRESSED: u16 = 1;
 const MAX_SECTIONS: usize = 1 << 10;
 /// Bytes of a section once unpacked.
 const MAX_UNPACKED: usize = 256 << 20;
-/// CPUs of a buffer.
-const MAX_CPUS: u32 = 1 << 16;
 
 pub(crate) mod id {
     pub const OPTIONS: u16 = 0;

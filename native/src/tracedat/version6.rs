@@ -2,13 +2,12 @@
 
 use std::fs::File;
 
-use super::{CpuData, Headers, Instance};
+use super::headers::{CpuData, Headers, Instance};
 use crate::tracing::Cursor;
+use crate::visit::MAX_CPUS;
 
 /// Bytes of the words that say what follows.
 const WORD: usize = 10;
-/// More CPUs come from damage.
-const MAX_CPUS: u32 = 1 << 16;
 const OPTION_DONE: u16 = 0;
 
 impl Headers {

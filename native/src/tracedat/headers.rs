@@ -1,0 +1,42 @@
+//! What a trace.dat says before its first event, whatever its version.
+
+use super::options::Options;
+use crate::bytes::Order;
+use crate::tracing::Tracing;
+
+/// One CPU's data in a file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CpuData {
+    pub cpu: u32,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// One of the buffers that a file holds.
+#[derive(Debug, Default)]
+pub(crate) struct Instance {
+    /// Empty for the top one.
+    pub name: String,
+    pub clock: Option<String>,
+    pub page_size: usize,
+    pub cpus: Vec<CpuData>,
+    pub compressed: bool,
+    /// Text instead of pages: where it lies, in chunks if `compressed`.
+    pub text: Option<(u64, u64)>,
+}
+
+/// What a file's headers say.
+#[derive(Debug, Default)]
+pub(crate) struct Headers {
+    pub version: u32,
+    pub order: Order,
+    pub(super) length: u64,
+    pub tracing: Tracing,
+    pub(super) options: Options,
+    /// Version 6: how many CPUs the recorder found.
+    pub(super) cpu_count: Option<u32>,
+    pub instances: Vec<Instance>,
+    pub compression: String,
+    pub notes: Vec<String>,
+    pub(super) cut: bool,
+}
