@@ -16,7 +16,7 @@
 
 use crate::intern::NONE;
 use crate::ledger::context::{LedgerContext, SOFTIRQ_VECTORS};
-use crate::ledger::event::{Event, Happened, Interrupt, NapiPoll, Switch, Tracepoint};
+use crate::ledger::event::{Event, Happened, Int, Interrupt, NapiPoll, Switch, Tracepoint};
 use crate::ledger::raise::Raises;
 use crate::ledger::rows::CpuRows;
 use crate::ledger::segment::{Finished, Segment, Tail};
@@ -146,19 +146,20 @@ impl Cpu {
             Tracepoint::SoftirqEntry { vec } => self.softirq_entry(vec.unwrap_or(-1), event, context),
             Tracepoint::SoftirqExit { vec } => self.softirq_exit(vec.unwrap_or(-1), now, context),
             Tracepoint::NapiPoll { napi, work, budget, dev_name: device } => {
-                let half = |number: Option<i64>| number.map(|number| number as i32);
+                let half = |number: Int| number.get().map(|number| number as i32);
                 let poll = NapiPoll { napi: napi.unwrap_or(-1) as u64, work: half(work), budget: half(budget), device };
                 self.napi_poll(poll, event, context);
             }
             Tracepoint::Switch { prev_comm, prev_state, next_pid, next_comm } => {
                 let next_pid = next_pid.unwrap_or(-1) as i32;
-                self.switch(Switch { prev_comm, prev_state, next_pid, next_comm }, now, context);
+                let switch = Switch { prev_comm, prev_state: prev_state.get(), next_pid, next_comm };
+                self.switch(switch, now, context);
             }
             Tracepoint::Wakeup { pid, target_cpu } => {
-                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu, false, event, context);
+                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu.get(), false, event, context);
             }
             Tracepoint::Waking { pid, target_cpu } => {
-                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu, true, event, context);
+                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu.get(), true, event, context);
             }
             Tracepoint::Migrate { pid, orig_cpu, dest_cpu } => {
                 let (orig_cpu, dest_cpu) = (orig_cpu.unwrap_or(-1), dest_cpu.unwrap_or(-1));

@@ -85,8 +85,34 @@ impl<N, T> Tracepoint<N, T> {
     }
 }
 
-/// What happened: integers that a format lacks are `None`, texts are interned.
-pub type Happened = Tracepoint<Option<i64>, u32>;
+/// An integer, or none where the format lacks it: in half the bytes of an `Option`, for every event is written and read.
+#[derive(Debug, Clone, Copy)]
+pub struct Int(i64);
+
+impl Int {
+    const ABSENT: i64 = i64::MIN;
+
+    /// What was read.
+    #[inline(always)]
+    pub fn of(value: Option<i64>) -> Int {
+        Int(value.unwrap_or(Self::ABSENT))
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub fn get(self) -> Option<i64> {
+        (self.0 != Self::ABSENT).then_some(self.0)
+    }
+
+    /// The value, or another where there is none.
+    #[inline(always)]
+    pub fn unwrap_or(self, other: i64) -> i64 {
+        self.get().unwrap_or(other)
+    }
+}
+
+/// What happened; texts are interned.
+pub type Happened = Tracepoint<Int, u32>;
 
 /// One event.
 #[derive(Debug, Clone, Copy)]
@@ -125,13 +151,13 @@ pub struct Interrupt {
 
 impl Interrupt {
     /// Of a line.
-    pub fn of_line(irq: Option<i64>, name: u32) -> Interrupt {
+    pub fn of_line(irq: Int, name: u32) -> Interrupt {
         Interrupt { is_vector: false, key: irq.unwrap_or(-1), name, vector: None }
     }
 
     /// Of a vector.
-    pub fn of_vector(pair: u16, vector: Option<i64>) -> Interrupt {
-        let vector = vector.filter(|&vector| vector >= 0);
+    pub fn of_vector(pair: u16, vector: Int) -> Interrupt {
+        let vector = vector.get().filter(|&vector| vector >= 0);
         Interrupt { is_vector: true, key: pair.into(), name: crate::intern::NONE, vector }
     }
 }

@@ -42,7 +42,7 @@ use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
 use causality::Causality;
 use context::{LedgerContext, LIKELY_DEVICE, LIKELY_HANDLER, SOFTIRQ_VECTORS};
 use cpu::{Cpu, Visibility};
-use event::{Event, Tracepoint};
+use event::{Event, Int, Tracepoint};
 use flush::{Flush, Verdict};
 use schema::{EventSchema, EventSchemas, Fields, Place};
 
@@ -221,7 +221,7 @@ fn read(
     event.pid = schema.pid.read(payload)? as i32;
     let of_softirq = |vec: Place| {
         let vec = vec.read(payload);
-        vec.is_some_and(|vec| (0..SOFTIRQ_VECTORS as i64).contains(&vec)).then_some(vec)
+        vec.is_some_and(|vec| (0..SOFTIRQ_VECTORS as i64).contains(&vec)).then_some(Int::of(vec))
     };
     let comm = |place: Place, context: &mut LedgerContext| {
         place.comm(payload).map_or(NONE, |comm| context.comms.code(comm, &mut context.strings))
@@ -232,33 +232,33 @@ fn read(
         Tracepoint::SoftirqExit { vec } => Tracepoint::SoftirqExit { vec: of_softirq(vec)? },
         Tracepoint::IrqEntry { irq, name } => {
             let name = context.name(name.string(payload), LIKELY_HANDLER);
-            Tracepoint::IrqEntry { irq: irq.read(payload), name }
+            Tracepoint::IrqEntry { irq: irq.int(payload), name }
         }
-        Tracepoint::IrqExit { irq } => Tracepoint::IrqExit { irq: irq.read(payload) },
-        Tracepoint::VectorEntry { pair, vector } => Tracepoint::VectorEntry { pair, vector: vector.read(payload) },
-        Tracepoint::VectorExit { pair, vector } => Tracepoint::VectorExit { pair, vector: vector.read(payload) },
+        Tracepoint::IrqExit { irq } => Tracepoint::IrqExit { irq: irq.int(payload) },
+        Tracepoint::VectorEntry { pair, vector } => Tracepoint::VectorEntry { pair, vector: vector.int(payload) },
+        Tracepoint::VectorExit { pair, vector } => Tracepoint::VectorExit { pair, vector: vector.int(payload) },
         Tracepoint::NapiPoll { napi, work, budget, dev_name } => Tracepoint::NapiPoll {
-            napi: napi.read(payload),
-            work: work.read(payload),
-            budget: budget.read(payload),
+            napi: napi.int(payload),
+            work: work.int(payload),
+            budget: budget.int(payload),
             dev_name: context.name(dev_name.string(payload), LIKELY_DEVICE),
         },
         Tracepoint::Switch { prev_comm, prev_state, next_pid, next_comm } => Tracepoint::Switch {
             next_comm: comm(next_comm, context),
             prev_comm: comm(prev_comm, context),
-            prev_state: prev_state.read(payload),
-            next_pid: next_pid.read(payload),
+            prev_state: prev_state.int(payload),
+            next_pid: next_pid.int(payload),
         },
         Tracepoint::Wakeup { pid, target_cpu } => {
-            Tracepoint::Wakeup { pid: pid.read(payload), target_cpu: target_cpu.read(payload) }
+            Tracepoint::Wakeup { pid: pid.int(payload), target_cpu: target_cpu.int(payload) }
         }
         Tracepoint::Waking { pid, target_cpu } => {
-            Tracepoint::Waking { pid: pid.read(payload), target_cpu: target_cpu.read(payload) }
+            Tracepoint::Waking { pid: pid.int(payload), target_cpu: target_cpu.int(payload) }
         }
         Tracepoint::Migrate { pid, orig_cpu, dest_cpu } => Tracepoint::Migrate {
-            pid: pid.read(payload),
-            orig_cpu: orig_cpu.read(payload),
-            dest_cpu: dest_cpu.read(payload),
+            pid: pid.int(payload),
+            orig_cpu: orig_cpu.int(payload),
+            dest_cpu: dest_cpu.int(payload),
         },
         Tracepoint::Exec => Tracepoint::Exec,
         Tracepoint::Witness => Tracepoint::Witness,

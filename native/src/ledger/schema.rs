@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind as FieldKind};
-use crate::ledger::event::{Pair, Tracepoint};
+use crate::ledger::event::{Int, Pair, Tracepoint};
 use crate::recording::Recording;
 
 /// Offset and size of an integer field; size 0 where the format lacks it.
@@ -28,6 +28,12 @@ impl Place {
     /// Whether the format lacks the field.
     pub fn is_absent(self) -> bool {
         self.size == 0
+    }
+
+    /// The same in an event.
+    #[inline(always)]
+    pub fn int(self, payload: &[u8]) -> Int {
+        Int::of(self.read(payload))
     }
 
     /// The value; `None` where absent. Fields of one and two bytes are flags and types.
