@@ -179,9 +179,9 @@ impl<'v> Feed<'v> {
         flow
     }
 
-    /// See `Visitor::progress`.
+    /// See `Visitor::progress`. Where sizes are damaged more may be read than there seemed to be.
     pub fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        self.visitor.progress(fraction)
+        self.visitor.progress(fraction.min(1.0))
     }
 }
 
@@ -196,4 +196,51 @@ pub struct Tally {
     pub reversed: bool,
     /// Where and why reading stopped early. Without a note, all records were read.
     pub notes: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Seen {
+        batches: Vec<usize>,
+        sides: Vec<usize>,
+        done: f64,
+    }
+
+    impl Visitor for Seen {
+        fn samples(&mut self, _block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+            self.batches.push(samples.len());
+            flow(self.batches.len() < 3)
+        }
+
+        fn side(&mut self, _side: &Side<'_>) {
+            self.sides.push(self.batches.iter().sum());
+        }
+
+        fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+            self.done = fraction;
+            ControlFlow::Continue(())
+        }
+    }
+
+    const SAMPLE: Sample =
+        Sample { event: 0, time_ns: 0, cpu: 0, raw: 0, raw_size: 0, record: 0, record_size: 0, in_guest: false };
+
+    #[test]
+    fn a_side_record_comes_after_the_samples_before_it() {
+        let mut seen = Seen::default();
+        let mut feed = Feed::new(&mut seen);
+        assert!((0..Feed::AT_ONCE + 1).all(|_| feed.sample(&[], SAMPLE).is_continue()));
+        feed.side(&[], &Side::of(What::Round, None, None));
+        assert!(feed.progress(1.0046).is_continue());
+        assert!(feed.sample(&[], SAMPLE).is_continue());
+        // The third batch is enough: nothing is shown after it.
+        assert!(feed.block_end(&[]).is_break());
+        assert!(feed.sample(&[], SAMPLE).is_break());
+        feed.side(&[], &Side::of(What::Round, None, None));
+        assert_eq!((seen.batches, seen.sides), (vec![Feed::AT_ONCE, 1, 1], vec![Feed::AT_ONCE + 1]));
+        assert_eq!(seen.done, 1.0);
+    }
 }
