@@ -32,7 +32,7 @@ impl Mask<'_> {
             out.write_all(&page)?;
             count += 1;
             if count % 256 == 0 {
-                self.names.meaning().progress(pages.done() as f64 / pages.bytes().max(1) as f64)?;
+                self.names.meaning().progress((pages.done() as f64 / pages.bytes().max(1) as f64).min(1.0))?;
             }
         }
     }
