@@ -66,6 +66,16 @@ impl<T> Chunks<T> {
         self.chunks.iter().map(Vec::as_slice)
     }
 
+    /// The rows in order, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.chunks.iter_mut().flatten()
+    }
+
+    /// The row of a number, to change.
+    pub fn get_mut(&mut self, row: usize) -> Option<&mut T> {
+        self.iter_mut().nth(row)
+    }
+
     /// Orders the rows, keeping the order of equals; nothing moves where they are in order.
     pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&T) -> K) {
         if !self.chunks.iter().flatten().is_sorted_by_key(&key) {

@@ -60,10 +60,6 @@ def test_a_napi_thread_comes_back_with_nothing_left_over(tmp_path: Path) -> None
     }
 
 
-@pytest.mark.xfail(
-    reason="rings are read one after the other: within one flush, and in a folder of `perf record"
-    " --threads`, what CPU 1's ring says of the thread comes after CPU 0's has been walked"
-)
 def test_a_napi_thread_comes_back_within_one_flush(tmp_path: Path) -> None:
     got = answer(tmp_path, *moving_thread(), known=(OPENSSL, NAPI_THREAD))
     last = [row for row in got.polls if row["cpu"] == 0]

@@ -101,7 +101,7 @@ impl Causality {
 
     /// Takes the next point in time. `is_sure`: whether nothing was lost since a time.
     pub fn happen(&mut self, point: &Point, is_sure: impl Fn(i64) -> bool) {
-        let Point { time_ns, tid, cpu, what } = *point;
+        let Point { time_ns, tid, cpu, what, .. } = *point;
         let is_cause = match what {
             What::Out(runnable) => {
                 if runnable {
@@ -152,7 +152,7 @@ mod tests {
     fn judged(points: &[(i64, u32, What)]) -> Causality {
         let mut causality = Causality::default();
         for &(time_ns, cpu, what) in points {
-            causality.happen(&Point { time_ns, tid: 7, cpu, what }, |_| true);
+            causality.happen(&Point { time_ns, order: 0, tid: 7, cpu, what }, |_| true);
         }
         causality
     }
@@ -220,7 +220,7 @@ mod tests {
             for (time_ns, cpu, what) in
                 [(at, 1, What::Out(false)), (at + 5_000, 1, What::Wake(1)), (at + 10_000, 0, What::Waking)]
             {
-                causality.happen(&Point { time_ns, tid: 7, cpu, what }, |_| true);
+                causality.happen(&Point { time_ns, order: 0, tid: 7, cpu, what }, |_| true);
             }
         }
         assert_eq!((causality.inverted, causality.far), (2, 0));

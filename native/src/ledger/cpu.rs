@@ -14,15 +14,22 @@
 //! context. Where they contradict the stack, the stretch since the last witness is unknown and the
 //! stack follows them.
 
-use crate::intern::NONE;
-use crate::ledger::context::{LedgerContext, SOFTIRQ_VECTORS};
-use crate::ledger::event::{Event, Happened, Int, Interrupt, NapiPoll, Switch, Tracepoint};
+use std::sync::Arc;
+
+use crate::ledger::counters::Counters;
+use crate::ledger::event::{Event, What};
+use crate::ledger::irqs::Irqs;
+use crate::ledger::point::Part;
 use crate::ledger::raise::Raises;
-use crate::ledger::rows::CpuRows;
+use crate::ledger::rows::{CoverageRow, Rows};
 use crate::ledger::segment::{Finished, Segment, Tail};
-pub use crate::ledger::state::{Hardirq, Head, Parked, Softirq, Spare, Stay, ThreadPoll, Visibility};
-use crate::ledger::task::{Role, NOBODY};
-use crate::ledger::thief::{Class, IDLE, NET_RX, TASK, UNKNOWN};
+use crate::ledger::settings::Settings;
+use crate::ledger::softirq::{policy, VECTORS};
+pub use crate::ledger::state::{
+    Earlier, Hardirq, Head, Parked, ResumedPoll, Softirq, Spare, Stay, ThreadPoll, Visibility,
+};
+use crate::ledger::task::{Role, Victims, NOBODY};
+use crate::ledger::thief::{displaces, Class, IDLE, TASK, UNKNOWN};
 use rustc_hash::FxHashMap;
 
 /// `TRACE_FLAG_HARDIRQ` in common_flags.
@@ -36,6 +43,10 @@ pub const FLAG_NMI: u8 = 0x40;
 #[derive(Debug)]
 pub struct Cpu {
     pub number: u32,
+    pub settings: Arc<Settings>,
+    pub victims: Victims,
+    /// `Event::order` of the event at hand.
+    pub order: u32,
     pub visibility: Visibility,
     pub head: Option<Head>,
     pub last_ns: i64,
@@ -51,14 +62,19 @@ pub struct Cpu {
     pub spare: Spare,
     pub thread_poll: Option<ThreadPoll>,
     pub parked: FxHashMap<i32, Parked>,
-    pub raises: [Raises; SOFTIRQ_VECTORS],
+    pub resumed_polls: Vec<ResumedPoll>,
+    pub raises: [Raises; VECTORS],
     pub net_irqs: Vec<i64>,
     pub last_irq_exit: Option<i64>,
     pub ordinal: u32,
     pub stay: Stay,
     pub tail: Tail,
     pub finished: Finished,
-    pub rows: CpuRows,
+    pub rows: Rows,
+    pub irqs: Irqs,
+    pub counters: Counters,
+    /// For the stage that joins CPUs, since it was last told.
+    pub part: Part,
     /// The device's line whose handler ended last since the present task was switched in.
     pub last_line: Option<i64>,
     /// Last time an event showed the context absent: no orphan began before.
@@ -73,9 +89,12 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    pub fn new(number: u32) -> Cpu {
+    pub fn new(number: u32, settings: Arc<Settings>, victims: Victims) -> Cpu {
         Cpu {
             number,
+            settings,
+            victims,
+            order: 0,
             visibility: Visibility::Never,
             head: None,
             last_ns: i64::MIN,
@@ -90,14 +109,18 @@ impl Cpu {
             spare: Spare::default(),
             thread_poll: None,
             parked: FxHashMap::default(),
-            raises: [Raises::default(); SOFTIRQ_VECTORS],
+            resumed_polls: Vec::new(),
+            raises: [Raises::default(); VECTORS],
             net_irqs: Vec::new(),
             last_irq_exit: None,
             ordinal: 0,
             stay: Stay::default(),
             tail: Tail::default(),
             finished: Finished::default(),
-            rows: CpuRows::default(),
+            rows: Rows::default(),
+            irqs: Irqs::default(),
+            counters: Counters::default(),
+            part: Part { cpu: number, ..Part::default() },
             last_line: None,
             no_hardirq_ns: i64::MIN,
             no_softirq_ns: i64::MIN,
@@ -110,21 +133,22 @@ impl Cpu {
 
     /// One event of this CPU's ring.
     #[inline(always)]
-    pub fn step(&mut self, event: &mut Event, context: &mut LedgerContext) {
+    pub fn step(&mut self, event: &mut Event) {
         if event.time_ns < self.last_ns {
-            context.counters.backwards += 1;
+            self.counters.backwards += 1;
             event.time_ns = self.last_ns;
         }
         let now = event.time_ns;
+        self.order = event.order;
         if matches!(self.visibility, Visibility::Throttled(_)) {
             return;
         }
         if self.visibility != Visibility::Clear {
-            self.first_sight(event, context);
+            self.first_sight(event);
         } else if self.named.is_some() {
-            self.apply_name(now, context);
+            self.apply_name(now);
         }
-        if !context.schemas.has_flags {
+        if !self.settings.has_flags {
             event.flags = self.implied_flags(&event.what);
         }
         if event.flags & FLAG_NMI != 0 {
@@ -132,45 +156,24 @@ impl Cpu {
             self.last_ns = now;
             return;
         }
-        self.check(event, context);
+        self.check(event);
         match event.what {
-            Tracepoint::IrqEntry { irq, name } => self.hardirq_entry(Interrupt::of_line(irq, name), event, context),
-            Tracepoint::IrqExit { irq } => self.hardirq_exit(Interrupt::of_line(irq, NONE), now, context),
-            Tracepoint::VectorEntry { pair, vector } => {
-                self.hardirq_entry(Interrupt::of_vector(pair, vector), event, context);
-            }
-            Tracepoint::VectorExit { pair, vector } => {
-                self.hardirq_exit(Interrupt::of_vector(pair, vector), now, context);
-            }
-            Tracepoint::SoftirqRaise { vec } => self.softirq_raise(vec.unwrap_or(-1), event, context),
-            Tracepoint::SoftirqEntry { vec } => self.softirq_entry(vec.unwrap_or(-1), event, context),
-            Tracepoint::SoftirqExit { vec } => self.softirq_exit(vec.unwrap_or(-1), now, context),
-            Tracepoint::NapiPoll { napi, work, budget, dev_name: device } => {
-                let half = |number: Int| number.get().map(|number| number as i32);
-                let poll = NapiPoll { napi: napi.unwrap_or(-1) as u64, work: half(work), budget: half(budget), device };
-                self.napi_poll(poll, event, context);
-            }
-            Tracepoint::Switch { prev_comm, prev_state, next_pid, next_comm } => {
-                let next_pid = next_pid.unwrap_or(-1) as i32;
-                let switch = Switch { prev_comm, prev_state: prev_state.get(), next_pid, next_comm };
-                self.switch(switch, now, context);
-            }
-            Tracepoint::Wakeup { pid, target_cpu } => {
-                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu.get(), false, event, context);
-            }
-            Tracepoint::Waking { pid, target_cpu } => {
-                self.wakeup(pid.unwrap_or(-1) as i32, target_cpu.get(), true, event, context);
-            }
-            Tracepoint::Migrate { pid, orig_cpu, dest_cpu } => {
-                let (orig_cpu, dest_cpu) = (orig_cpu.unwrap_or(-1), dest_cpu.unwrap_or(-1));
-                self.migrate(pid.unwrap_or(-1) as i32, orig_cpu, dest_cpu, now, context);
-            }
-            Tracepoint::Exec => context.rows.execs.push((now, event.pid)),
-            Tracepoint::Witness => {}
+            What::HardirqEntry(interrupt) => self.hardirq_entry(interrupt, event),
+            What::HardirqExit(interrupt) => self.hardirq_exit(interrupt, now),
+            What::SoftirqRaise(vec) => self.softirq_raise(vec, event),
+            What::SoftirqEntry(vec) => self.softirq_entry(vec, event),
+            What::SoftirqExit(vec) => self.softirq_exit(vec, now),
+            What::NapiPoll(poll) => self.napi_poll(poll, event),
+            What::Switch(switch) => self.switch(switch, now),
+            What::Wakeup(wakeup) => self.wakeup(wakeup, false, event),
+            What::Waking(wakeup) => self.wakeup(wakeup, true, event),
+            What::Migrate(migrate) => self.migrate(migrate, now),
+            What::Exec => self.rows.execs.push((now, event.pid)),
+            What::Witness => {}
         }
         let what = &event.what;
-        let opens = what.is_hardirq_entry() && self.hardirqs.len() == 1;
-        let closes = what.is_hardirq_exit() && self.hardirqs.is_empty();
+        let opens = matches!(what, What::HardirqEntry(_)) && self.hardirqs.len() == 1;
+        let closes = matches!(what, What::HardirqExit(_)) && self.hardirqs.is_empty();
         if event.flags & FLAG_HARDIRQ == 0 || opens || closes {
             self.no_hardirq_ns = now;
         }
@@ -178,25 +181,25 @@ impl Cpu {
             self.no_softirq_ns = now;
         }
         // try_to_wake_up runs with interrupts off: what belongs to it follows at once.
-        if !matches!(what, Tracepoint::Waking { .. }) {
+        if !matches!(what, What::Waking(_)) {
             self.waking = -1;
         }
-        if !matches!(what, Tracepoint::Migrate { .. }) {
+        if !matches!(what, What::Migrate(_)) {
             self.migrating = None;
         }
-        if !matches!(what, Tracepoint::IrqExit { .. }) {
+        if !matches!(what, What::HardirqExit(interrupt) if !interrupt.is_vector) {
             self.last_irq_exit = None;
         }
         self.last_ns = now;
         if self.tail.is_full() {
-            self.drain(false, context);
+            self.drain(false);
         }
     }
 
     /// What the flags would be if nothing was missed: texts often have none.
-    fn implied_flags(&self, what: &Happened) -> u8 {
-        let is_switch = matches!(what, Tracepoint::Switch { .. });
-        let of_hardirq = what.is_hardirq_entry() || what.is_hardirq_exit();
+    fn implied_flags(&self, what: &What) -> u8 {
+        let is_switch = matches!(what, What::Switch(_));
+        let of_hardirq = what.is_of_hardirq();
         let hardirq = of_hardirq || (!self.hardirqs.is_empty() && !is_switch);
         let softirq = what.is_of_softirq() || (self.softirq.is_some() && !is_switch);
         (u8::from(hardirq) * FLAG_HARDIRQ) | (u8::from(softirq) * FLAG_SOFTIRQ)
@@ -204,28 +207,28 @@ impl Cpu {
 
     /// The pid and the flags overrule the stack.
     #[inline(always)]
-    fn check(&mut self, event: &Event, context: &mut LedgerContext) {
+    fn check(&mut self, event: &Event) {
         if event.pid != self.tid {
-            self.another_task(event, context);
+            self.another_task(event);
         }
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
         if let Some(top) = self.hardirqs.last() {
             // A poll inside a hardirq is netpoll's; the others cannot be.
-            let ended = matches!(event.what, Tracepoint::Switch { .. }) || event.what.is_of_softirq();
+            let ended = matches!(event.what, What::Switch(_)) || event.what.is_of_softirq();
             if (top.flagged && !in_hardirq) || ended {
-                self.abandon_hardirqs(0, event.time_ns, context);
+                self.abandon_hardirqs(0, event.time_ns);
             }
         } else if in_hardirq && self.since < self.no_hardirq_ns {
             // An interrupt that may prove unrecorded: if its exit comes alone, this is its border.
-            self.close(self.no_hardirq_ns, context);
+            self.close(self.no_hardirq_ns);
         }
         if let Some(softirq) = &self.softirq {
             if softirq.flagged && !in_softirq {
-                self.abandon_softirq(event.time_ns, context);
+                self.abandon_softirq(event.time_ns);
             }
         } else if in_softirq && self.since < self.no_softirq_ns {
-            self.close(self.no_softirq_ns, context);
+            self.close(self.no_softirq_ns);
         }
     }
 
@@ -254,17 +257,17 @@ impl Cpu {
 
     /// Ends the open segment at `now` and books it to its owner.
     #[inline(always)]
-    pub fn close(&mut self, now: i64, context: &mut LedgerContext) {
+    pub fn close(&mut self, now: i64) {
         if now <= self.since {
             return;
         }
         let (mut thief, mut class, depth) = self.owner();
         let mut victim = self.victim;
-        if depth == 0 && !context.schemas.has_switch {
+        if depth == 0 && !self.settings.has_switch {
             // Nobody's, so of no class either: neighbours become one segment.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
-        let ns = context.clip(self.since, now);
+        let ns = self.settings.clip(self.since, now);
         let index = self.tail.push(Segment { start: self.since, end: now, victim, thief, class, depth });
         self.book(ns, Some(index));
         self.since = now;
@@ -277,12 +280,12 @@ impl Cpu {
             self.stay.hardirq_ns += ns;
         } else if let Some(softirq) = &mut self.softirq {
             softirq.self_ns += ns;
-            if softirq.vec == NET_RX {
+            if policy(softirq.vec).polls {
                 softirq.pending_ns += ns;
             }
             softirq.pending.extend(segment);
             self.stay.softirq_ns += ns;
-            let key = (softirq.vec as u8, softirq.class);
+            let key = (softirq.vec, softirq.class);
             match self.stay.by_softirq.iter_mut().find(|entry| (entry.0, entry.1) == key) {
                 Some(entry) => entry.2 += ns,
                 None => self.stay.by_softirq.push((key.0, key.1, ns)),
@@ -297,10 +300,10 @@ impl Cpu {
     }
 
     /// The stretch up to `now` is nobody's: books it as unknown, inside the running stay.
-    pub fn unknown_until(&mut self, now: i64, why: &'static str, context: &mut LedgerContext) {
+    pub fn unknown_until(&mut self, now: i64, why: &'static str) {
         if now > self.since {
-            self.stay.unknown_ns += context.clip(self.since, now);
-            let victim = if context.schemas.has_switch { self.victim } else { NOBODY };
+            self.stay.unknown_ns += self.settings.clip(self.since, now);
+            let victim = if self.settings.has_switch { self.victim } else { NOBODY };
             self.tail.push(Segment {
                 start: self.since,
                 end: now,
@@ -309,16 +312,16 @@ impl Cpu {
                 class: Class::None,
                 depth: 0,
             });
-            context.uncovered(self.number, self.since, now, why, 0);
+            self.uncovered(self.since, now, why, 0);
             self.since = now;
         }
     }
 
     /// An exit came without its entry: what the running context was booked since `from`, when the
     /// context was last seen absent, may have been the exiting one's.
-    pub fn doubt(&mut self, from: i64, now: i64, why: &'static str, context: &mut LedgerContext) {
-        context.counters.orphan_exits += 1;
-        self.close(from, context);
+    pub fn doubt(&mut self, from: i64, now: i64, why: &'static str) {
+        self.counters.orphan_exits += 1;
+        self.close(from);
         let (thief, _, depth) = self.owner();
         let victim = self.victim;
         let (mut earliest, mut taken) = (now, 0);
@@ -335,9 +338,9 @@ impl Cpu {
             }
             if segment.thief == thief && segment.victim == victim {
                 (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
-                let ns = context.clip(segment.start, segment.end);
+                let ns = self.settings.clip(segment.start, segment.end);
                 if earlier {
-                    row = context.rows.doubt_stay(row, self.number, segment.start, ns);
+                    row = self.rows.doubt_stay(row, segment.start, ns);
                 } else {
                     taken += ns;
                 }
@@ -347,9 +350,9 @@ impl Cpu {
         self.book(-taken, None);
         self.stay.unknown_ns += taken;
         if earliest < self.since {
-            context.uncovered(self.number, earliest, self.since, why, 0);
+            self.uncovered(earliest, self.since, why, 0);
         }
-        self.unknown_until(now, why, context);
+        self.unknown_until(now, why);
         if let Some(head) = self.head.as_mut().filter(|_| from == i64::MIN) {
             head.unknown.get_or_insert("before the first event whose context is certain");
         }
@@ -362,7 +365,7 @@ impl Cpu {
     }
 
     /// Moves settled segments on to sums and table.
-    pub fn drain(&mut self, all: bool, context: &mut LedgerContext) {
+    pub fn drain(&mut self, all: bool) {
         let mut pending: Option<u64> = None;
         let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
         self.softirq.iter().for_each(|softirq| hold(&softirq.pending));
@@ -371,7 +374,34 @@ impl Cpu {
             parked.softirq.iter().for_each(|softirq| hold(&softirq.pending));
             parked.poll.iter().for_each(|poll| hold(&poll.pending));
         }
-        let (number, finished) = (self.number, &mut self.finished);
-        self.tail.drain(pending, all, |segment| context.finish_segment(number, finished, segment));
+        let Cpu { number, settings, tail, finished, part, .. } = self;
+        tail.drain(pending, all, |segment| {
+            let mut segment = *segment;
+            segment.start = segment.start.max(settings.window.0);
+            segment.end = segment.end.min(settings.window.1);
+            if segment.start >= segment.end {
+                return;
+            }
+            if settings.has_waits && segment.class == Class::Scheduled && displaces(segment.thief) {
+                part.held.push((segment.start, segment.end));
+            }
+            finished.take(*number, &segment, settings.bin_ns, settings.want.segments);
+        });
+    }
+
+    /// Notes a stretch that cannot be accounted for.
+    pub fn uncovered(&mut self, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
+        self.rows.coverage.push(CoverageRow { start_ns, end_ns, why, lost });
+    }
+
+    /// What happened since it was last asked, for the stage that joins CPUs.
+    pub fn part(&mut self) -> Part {
+        self.drain(false);
+        self.part.unsettled_since = self.unsettled_since();
+        let polls = self.parked.values().filter_map(|parked| parked.poll.as_ref()).chain(&self.thread_poll);
+        let since = polls.filter_map(|poll| poll.earlier.as_ref()).map(|earlier| earlier.since_ns).min();
+        self.part.preempted_since = since.unwrap_or(i64::MAX);
+        let next = Part { cpu: self.number, has_events: self.part.has_events, ..Part::default() };
+        std::mem::replace(&mut self.part, next)
     }
 }

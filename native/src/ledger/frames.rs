@@ -12,6 +12,7 @@ use crate::ledger::resolve::{network_label, Names, NETWORKS};
 use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::{Packed, SumRow};
 use crate::ledger::thief::{Class, Context};
+use crate::ledger::wait::Waits;
 use crate::tables::{booleans, each, gather, optional, plain, Plan};
 
 /// A column of i64 over rows that lie in several slices.
@@ -60,13 +61,13 @@ pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-pub fn sums(names: &Names, cpus: &[Cpu], start_ns: i64) -> Result<RecordBatch> {
+/// `start_ns`: of the only bin, where there are no others.
+pub fn sums(names: &Names, cpus: &[Cpu], start_ns: Option<i64>) -> Result<RecordBatch> {
     let tables: Vec<&[SumRow]> = cpus.iter().map(|cpu| cpu.finished.sums.rows.as_slice()).collect();
     let rows = tables.as_slice();
-    let binned = names.context.bin_ns.is_some();
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(each(rows).map(|row| row.cpu as i32)));
-    number!(plan, "bin_ns", rows, move |row| if binned { row.bin_ns } else { start_ns });
+    number!(plan, "bin_ns", rows, move |row| start_ns.unwrap_or(row.bin_ns));
     names.owners(&mut plan, rows, |row| row.victim, |row| row.thief, |row| row.class);
     number!(plan, "ns", rows, |row| row.ns);
     number!(plan, "segments", rows, |row| row.segments);
@@ -84,7 +85,7 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     maybe!(plan, "entry_ns", rows, |row| known(row.entry_ns));
     maybe!(plan, "exit_ns", rows, |row| known(row.exit_ns));
     plan.add("vec", move || plain::<Int16Type>(each(rows).map(|row| row.vec as i16)));
-    plan.add("action", move || names.texts(each(rows).map(|row| names.action(i64::from(row.vec)))))
+    plan.add("action", move || names.texts(each(rows).map(|row| names.action(row.vec as u8))))
         .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
         .add("origin", || origins.column(each(rows).map(|row| u32::from(row.origin))))
@@ -156,15 +157,15 @@ pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-pub fn slices(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    let kept: Vec<&SliceRow> = names.context.rows.slices.iter().filter(|row| shown(row.cpu)).collect();
-    let rows = kept.as_slice();
+pub fn slices(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+    let tables: Vec<&[SliceRow]> = cpus.iter().map(|cpu| cpu.rows.slices.as_slice()).collect();
+    let rows = tables.as_slice();
     let mut plan = Plan::new();
-    let number = |value: fn(&SliceRow) -> i64| move || plain::<Int64Type>(rows.iter().map(|row| value(row)));
-    let maybe = |value: fn(&SliceRow) -> Option<i64>| move || optional::<Int64Type>(rows.iter().map(|row| value(row)));
-    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.cpu as i32)))
-        .add("tid", move || names.tids(rows.iter().map(|row| row.victim)))
-        .add("comm", move || names.comms(rows.iter().map(|row| row.victim)))
+    let number = |value: fn(&SliceRow) -> i64| move || plain::<Int64Type>(each(rows).map(value));
+    let maybe = |value: fn(&SliceRow) -> Option<i64>| move || optional::<Int64Type>(each(rows).map(value));
+    plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.slices.len()))
+        .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
+        .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
         .add("in_ns", number(|row| row.in_ns))
         .add("out_ns", number(|row| row.out_ns))
         .add("task_ns", number(|row| row.task_ns))
@@ -173,19 +174,19 @@ pub fn slices(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch
         .add("poll_ns", number(|row| row.poll_ns))
         .add("unknown_ns", number(|row| row.unknown_ns));
     let mut kinds: Vec<(u8, Class)> = Vec::new();
-    for entry in rows.iter().flat_map(|row| &row.by_softirq) {
+    for entry in each(rows).flat_map(|row| &row.by_softirq) {
         if !kinds.contains(&(entry.0, entry.1)) {
             kinds.push((entry.0, entry.1));
         }
     }
     kinds.sort_by_key(|kind| (kind.0, kind.1 as u8));
     for kind in kinds {
-        let action = names.context.strings.get(names.action(i64::from(kind.0)));
+        let action = names.reader.strings.get(names.action(kind.0));
         let name = format!("softirq_{action}_{}_ns", Class::NAMES[kind.1 as usize]);
-        let of = move |row: &&SliceRow| {
+        let of = move |row: &SliceRow| {
             row.by_softirq.iter().find(|entry| (entry.0, entry.1) == kind).map_or(0, |entry| entry.2)
         };
-        plan.add(name, move || plain::<Int64Type>(rows.iter().map(of)));
+        plan.add(name, move || plain::<Int64Type>(each(rows).map(of)));
     }
     plan.add("wake_ns", maybe(|row| row.wake_ns))
         .add("wait_ns", maybe(|row| row.wait_ns))
@@ -193,36 +194,41 @@ pub fn slices(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch
     plan.batch()
 }
 
-/// Who held a CPU at a time, from the slices (sorted by CPU and time).
-fn holder(slices: &[SliceRow], cpu: i64, time_ns: i64) -> u32 {
-    let after = slices.partition_point(|row| (i64::from(row.cpu), row.in_ns) <= (cpu, time_ns));
+/// Who held a CPU at a time.
+fn holder(cpus: &[Cpu], cpu: i32, time_ns: i64) -> u32 {
+    let found =
+        cpus.binary_search_by_key(&i64::from(cpu), |cpu| cpu.number.into()).map(|index| &cpus[index].rows.slices);
+    let Ok(slices) = found else { return NONE };
+    let after = slices.partition_point(|row| row.in_ns <= time_ns);
     let row = after.checked_sub(1).map(|index| &slices[index]);
-    row.filter(|row| i64::from(row.cpu) == cpu && time_ns <= row.out_ns).map_or(NONE, |row| row.victim)
+    row.filter(|row| time_ns <= row.out_ns).map_or(NONE, |row| row.victim)
 }
 
-pub fn migrations(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
+/// `cpus`: all, for who held those that are not shown.
+pub fn migrations(names: &Names, cpus: &[Cpu], shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
     /// A stopper that moves a task on exec runs just before the exec is recorded.
     const EXEC_WITHIN_NS: i64 = 50_000_000;
     let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec].map(Cause::name);
     let labels = Labels::new(&causes);
     let on_shown = |row: &&MigrationRow| [row.orig_cpu, row.dest_cpu].iter().any(|&cpu| shown(cpu as u32));
-    let kept: Vec<&MigrationRow> = names.context.rows.migrations.iter().filter(on_shown).collect();
+    let mut kept: Vec<&MigrationRow> = cpus.iter().flat_map(|cpu| &cpu.rows.migrations).filter(on_shown).collect();
+    kept.sort_by_key(|row| (row.time_ns, row.order));
     let rows = kept.as_slice();
-    let slices = names.context.rows.slices.as_slice();
+    let execs: Vec<(i64, i32)> = cpus.iter().flat_map(|cpu| cpu.rows.execs.iter().copied()).collect();
     let cause = |row: &&MigrationRow| {
         let soon = |exec: &(i64, i32)| exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns));
-        let on_exec = row.cause == Cause::Stopper && names.context.rows.execs.iter().any(soon);
+        let on_exec = row.cause == Cause::Stopper && execs.iter().any(soon);
         let name = if on_exec { Cause::Exec } else { row.cause }.name();
         causes.iter().position(|known| *known == name).map_or(NONE, |index| index as u32)
     };
-    let orig = move || rows.iter().map(|row| holder(slices, row.orig_cpu, row.time_ns));
-    let dest = move || rows.iter().map(|row| holder(slices, row.dest_cpu, row.time_ns));
+    let orig = move || rows.iter().map(|row| holder(cpus, row.orig_cpu, row.time_ns));
+    let dest = move || rows.iter().map(|row| holder(cpus, row.dest_cpu, row.time_ns));
     let mut plan = Plan::new();
     plan.add("time_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.time_ns)))
         .add("tid", move || plain::<Int32Type>(rows.iter().map(|row| row.tid)))
         .add("comm", move || names.comms(rows.iter().map(|row| row.victim)))
-        .add("orig_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.orig_cpu)))
-        .add("dest_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.dest_cpu)))
+        .add("orig_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.orig_cpu.into())))
+        .add("dest_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.dest_cpu.into())))
         .add("cause", || labels.column(rows.iter().map(cause)))
         .add("orig_holder_tid", move || names.tids(orig()))
         .add("orig_holder_comm", move || names.comms(orig()))
@@ -231,26 +237,27 @@ pub fn migrations(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordB
     plan.batch()
 }
 
-pub fn coverage(names: &Names, window: (i64, i64), shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    let inside = |row: &&CoverageRow| shown(row.cpu) && row.end_ns >= window.0 && row.start_ns <= window.1;
-    let kept: Vec<&CoverageRow> = names.context.rows.coverage.iter().filter(inside).collect();
+pub fn coverage(cpus: &[Cpu], window: (i64, i64)) -> Result<RecordBatch> {
+    let all = cpus.iter().flat_map(|cpu| cpu.rows.coverage.iter().map(|row| (cpu.number, row)));
+    let inside = |(_, row): &(u32, &CoverageRow)| row.end_ns >= window.0 && row.start_ns <= window.1;
+    let kept: Vec<(u32, &CoverageRow)> = all.filter(inside).collect();
     let rows = kept.as_slice();
-    let mut reasons: Vec<&str> = rows.iter().map(|row| row.why).collect();
+    let mut reasons: Vec<&str> = rows.iter().map(|(_, row)| row.why).collect();
     reasons.sort_unstable();
     reasons.dedup();
     let labels = Labels::new(&reasons);
-    let why = |row: &&CoverageRow| reasons.binary_search(&row.why).map_or(NONE, |index| index as u32);
+    let why = |(_, row): &(u32, &CoverageRow)| reasons.binary_search(&row.why).map_or(NONE, |index| index as u32);
     let mut plan = Plan::new();
-    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.cpu as i32)))
-        .add("start_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.start_ns.max(window.0))))
-        .add("end_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.end_ns.min(window.1))))
+    plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.0 as i32)))
+        .add("start_ns", move || plain::<Int64Type>(rows.iter().map(|(_, row)| row.start_ns.max(window.0))))
+        .add("end_ns", move || plain::<Int64Type>(rows.iter().map(|(_, row)| row.end_ns.min(window.1))))
         .add("why", || labels.column(rows.iter().map(why)))
-        .add("lost", move || plain::<Int64Type>(rows.iter().map(|row| row.lost.min(i64::MAX as u64) as i64)));
+        .add("lost", move || plain::<Int64Type>(rows.iter().map(|(_, row)| row.lost.min(i64::MAX as u64) as i64)));
     plan.batch()
 }
 
-pub fn displaced(names: &Names, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    let all = names.context.waits.displaced.iter().map(|(&(cpu, victim), &ns)| (cpu, victim, ns));
+pub fn displaced(names: &Names, waits: &Waits, shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
+    let all = waits.displaced.iter().map(|(&(cpu, victim), &ns)| (cpu, victim, ns));
     let mut kept: Vec<(u32, u32, i64)> = all.filter(|row| shown(row.0)).collect();
     kept.sort_unstable();
     let rows = kept.as_slice();

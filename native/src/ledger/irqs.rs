@@ -7,15 +7,18 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
+use crate::ledger::network::Network;
 use crate::ledger::stem::{belongs, device_of_thread, stem};
-use crate::ledger::thief::Network;
 
 /// Tasks or devices of one line or thread that are told apart; damage may have more.
 const MAX: usize = 64;
+/// Handlers of one line.
+const MAX_NAMES: usize = 8;
 
 #[derive(Debug, Default)]
 struct Line {
-    names: Vec<u32>,
+    /// With the time of each first one.
+    names: Vec<(i64, u32)>,
     entries: i64,
     /// Handlers seen to their end.
     exits: i64,
@@ -33,7 +36,8 @@ struct Line {
 #[derive(Debug, Default)]
 pub struct Irqs {
     lines: FxHashMap<i64, Line>,
-    devices: Vec<u32>,
+    /// With the time of the first poll.
+    devices: Vec<(i64, u32)>,
     /// A tasklet raised NET_RX, or woke a NAPI thread: USB's drivers do.
     pub tasklets_lead: bool,
     /// What each NAPI thread polled.
@@ -89,6 +93,15 @@ fn add<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K, count: i64) {
     }
 }
 
+/// Notes when there first was a value.
+#[inline(always)]
+fn note(first: &mut Vec<(i64, u32)>, value: u32, now: i64) {
+    match first.iter_mut().find(|(_, known)| *known == value) {
+        Some((earliest, _)) => *earliest = now.min(*earliest),
+        None => first.push((now, value)),
+    }
+}
+
 /// Counts one more of a key, of not too many.
 fn tick<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K) {
     if counts.len() < MAX || counts.iter().any(|(known, _)| *known == key) {
@@ -105,11 +118,11 @@ fn most(counts: &[(u32, i64)]) -> Option<u32> {
 impl Irqs {
     /// A handler of the line was entered.
     #[inline(always)]
-    pub fn entered(&mut self, irq: i64, name: u32) {
+    pub fn entered(&mut self, irq: i64, name: u32, now: i64) {
         let line = self.lines.entry(irq).or_default();
         line.entries += 1;
-        if !line.names.contains(&name) && line.names.len() < 8 {
-            line.names.push(name);
+        if line.names.len() < MAX_NAMES {
+            note(&mut line.names, name, now);
         }
     }
 
@@ -145,12 +158,40 @@ impl Irqs {
     }
 
     /// A poll of `device` followed a NET_RX that these lines raised.
-    pub fn polled(&mut self, lines: &[i64], device: u32, strings: &Interner) {
-        if !self.devices.contains(&device) && strings.get(device) != "(no_device)" {
-            self.devices.push(device);
-        }
+    pub fn polled(&mut self, lines: &[i64], device: u32, now: i64) {
+        note(&mut self.devices, device, now);
         for irq in lines {
             add(&mut self.lines.entry(*irq).or_default().devices, device, 1);
+        }
+    }
+
+    /// Adds what another CPU found.
+    pub fn add(&mut self, other: Irqs) {
+        for (irq, found) in other.lines {
+            let line = self.lines.entry(irq).or_default();
+            found.names.iter().for_each(|&(at, name)| note(&mut line.names, name, at));
+            line.entries += found.entries;
+            line.exits += found.exits;
+            line.net_rx += found.net_rx;
+            line.deferred |= found.deferred;
+            found.devices.into_iter().for_each(|(device, count)| add(&mut line.devices, device, count));
+            found.woken.into_iter().for_each(|(tid, count)| add(&mut line.woken, tid, count));
+            found.next.into_iter().for_each(|(tid, count)| add(&mut line.next, tid, count));
+        }
+        other.devices.iter().for_each(|&(at, device)| note(&mut self.devices, device, at));
+        self.tasklets_lead |= other.tasklets_lead;
+        for (tid, polled) in other.threads {
+            let known = self.threads.entry(tid).or_default();
+            polled.into_iter().for_each(|(device, count)| add(known, device, count));
+        }
+    }
+
+    /// Puts names and devices in the order in which they were met, when every CPU was added.
+    pub fn sort(&mut self) {
+        self.devices.sort_unstable();
+        for line in self.lines.values_mut() {
+            line.names.sort_unstable();
+            line.names.truncate(MAX_NAMES);
         }
     }
 
@@ -173,15 +214,16 @@ impl Irqs {
             (false, _) if facts.all() && line.exits > 0 && !(line.deferred && self.tasklets_lead) => Network::No,
             (false, _) => Network::Unknown,
         };
-        let name = line.names.first().copied().unwrap_or(NONE);
+        let name = line.names.first().map_or(NONE, |first| first.1);
         IrqRow { irq, name, device, known_by, network, count: line.entries }
     }
 
     /// How the line is known to be network, as a number in `KNOWN_BY`, and its device or `NONE`.
     fn evidence(&self, irq: i64, line: &Line, strings: &mut Interner, facts: &IrqFacts) -> Option<(u32, u32)> {
         let named = |strings: &Interner| {
-            let mut all = self.devices.iter().copied();
-            all.find(|&device| line.names.iter().any(|&name| belongs(strings.get(name), strings.get(device))))
+            let mut all =
+                self.devices.iter().map(|device| device.1).filter(|&device| strings.get(device) != "(no_device)");
+            all.find(|&device| line.names.iter().any(|&(_, name)| belongs(strings.get(name), strings.get(device))))
         };
         let of_threads = |threads: &[(i32, i64)], strings: &mut Interner| {
             let mut devices = Vec::new();
@@ -251,11 +293,11 @@ mod tests {
         let (output, thread, woken) = (code("virtio2-output.0"), code("napi/eth1-8195"), code("virtio3-input.0"));
         let mut irqs = Irqs::default();
         for (irq, name) in [(25, input), (26, link), (27, disk), (28, output), (29, woken)] {
-            irqs.entered(irq, name);
+            irqs.entered(irq, name, 0);
             irqs.exited(irq);
         }
         irqs.raised_net_rx(25);
-        irqs.polled(&[25], eth0, &strings);
+        irqs.polled(&[25], eth0, 0);
         irqs.woke(29, 70);
         let facts = IrqFacts {
             raises: true,

@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 
 use arrow_array::RecordBatch;
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::ledger::causality::Causality;
-use crate::ledger::context::{Counters, LedgerContext};
+use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::frames;
+use crate::ledger::irqs::Irqs;
+use crate::ledger::read::Reader;
 use crate::ledger::request::Request;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
+use crate::ledger::wait::Waits;
 
 /// Everything a pass gives.
 #[derive(Debug)]
@@ -45,38 +49,53 @@ pub struct Output {
 const NO_SWITCHES: &str = "sched:sched_switch was not recorded in a form that can be read";
 const CLOCKS_DISAGREE: &str = "times of two CPUs cannot be compared: their clocks disagree";
 
+/// A pass that is over.
+pub struct Pass {
+    /// What the events named.
+    pub reader: Reader,
+    /// The CPUs that recorded anything.
+    pub cpus: Vec<Cpu>,
+    /// Who waited.
+    pub waits: Waits,
+    /// Of all CPUs.
+    pub counters: Counters,
+    /// First and last time.
+    pub capture: (i64, i64),
+    /// Lost records, and those without a place.
+    pub lost: (u64, u64),
+}
+
 /// Builds everything.
-pub fn build(
-    mut context: LedgerContext,
-    mut cpus: Vec<Cpu>,
-    request: &Request,
-    capture: (i64, i64),
-    (lost, lost_samples): (u64, u64),
-    mut notes: Vec<String>,
-) -> Result<Output> {
-    context.take_answers();
-    let clocks_agree = context.waits.causality.as_ref().is_none_or(Causality::holds);
-    notes.extend(context.waits.causality.as_ref().map(Causality::note));
-    if !clocks_agree {
-        context.forget_waits();
+pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Output> {
+    let Pass { reader, mut cpus, mut waits, counters, capture, lost: (lost, lost_samples) } = pass;
+    let clocks_agree = waits.causality.as_ref().is_none_or(Causality::holds);
+    notes.extend(waits.causality.as_ref().map(Causality::note));
+    if clocks_agree {
+        take_answers(&mut cpus, &waits);
+    } else {
+        waits.displaced.clear();
     }
+    let mut irqs = Irqs::default();
+    cpus.iter_mut().for_each(|cpu| irqs.add(std::mem::take(&mut cpu.irqs)));
+    irqs.sort();
     let shown = |cpu: u32| request.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu));
-    cpus.retain(|cpu| shown(cpu.number));
     cpus.sort_by_key(|cpu| cpu.number);
-    notes.extend(context.schemas.notes.iter().cloned());
-    notes.extend(counted(&context.counters));
+    notes.extend(reader.schemas.notes.iter().cloned());
+    notes.extend(counted(&counters));
     let unplaced = lost_samples.saturating_sub(lost);
     if unplaced > 0 {
         notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
     }
     let window = request.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)));
-    let (want, counters) = (request.want, context.counters);
-    let mut missing = BTreeMap::from([("on_cpu", if context.schemas.has_switch { "" } else { NO_SWITCHES })]);
+    let want = request.want;
+    let mut missing = BTreeMap::from([("on_cpu", if reader.schemas.has_switch { "" } else { NO_SWITCHES })]);
     if want.slices || want.displaced {
         missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
     }
-    sort_rows(&mut context, &mut cpus);
-    let names = Names::new(context, &request.lines);
+    sort_rows(&mut cpus);
+    let names = Names::new(reader, irqs, &counters, &request.lines);
+    let migrations = if want.migrations { Some(frames::migrations(&names, &cpus, &shown)?) } else { None };
+    cpus.retain(|cpu| shown(cpu.number));
     let mut tables: Vec<(&'static str, RecordBatch)> = Vec::new();
     if want.segments {
         tables.push(("segments", frames::segments(&names, &cpus)?));
@@ -90,17 +109,15 @@ pub fn build(
     if want.polls {
         tables.push(("polls", frames::polls(&names, &cpus)?));
     }
-    if want.migrations {
-        tables.push(("migrations", frames::migrations(&names, &shown)?));
-    }
+    tables.extend(migrations.map(|table| ("migrations", table)));
     if want.slices {
-        tables.push(("slices", frames::slices(&names, &shown)?));
+        tables.push(("slices", frames::slices(&names, &cpus)?));
     }
-    tables.push(("coverage", frames::coverage(&names, window, &shown)?));
+    tables.push(("coverage", frames::coverage(&cpus, window)?));
     let output = Output {
         tables,
-        sums: frames::sums(&names, &cpus, window.0)?,
-        displaced: frames::displaced(&names, &shown)?,
+        sums: frames::sums(&names, &cpus, request.bin_ns.is_none().then_some(window.0))?,
+        displaced: frames::displaced(&names, &waits, &shown)?,
         irqs: frames::irq_lines(&names)?,
         longest: frames::longest(&names, &cpus)?,
         window,
@@ -136,17 +153,24 @@ fn counted(counters: &Counters) -> Vec<String> {
     .collect()
 }
 
-/// By CPU and time. A CPU's polls come in order; its softirqs and interrupts where none was parked
-/// or nested.
-fn sort_rows(context: &mut LedgerContext, cpus: &mut [Cpu]) {
+/// Writes what is known of waits into the slices.
+fn take_answers(cpus: &mut [Cpu], waits: &Waits) {
+    let mut of: FxHashMap<u32, &mut Cpu> = cpus.iter_mut().map(|cpu| (cpu.number, cpu)).collect();
+    for answer in &waits.answers {
+        if let Some(row) = of.get_mut(&answer.cpu).and_then(|cpu| cpu.rows.slices.get_mut(answer.row)) {
+            (row.wake_ns, row.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
+        }
+    }
+}
+
+/// By time. A CPU's polls come in order; its softirqs and interrupts where none was parked or nested.
+fn sort_rows(cpus: &mut [Cpu]) {
     cpus.par_iter_mut().for_each(|cpu| {
-        cpu.rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
-        cpu.rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
+        let (rows, window) = (&mut cpu.rows, cpu.settings.window);
+        rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
+        rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
+        rows.slices.retain(|row| row.in_ns <= window.1 && row.out_ns >= window.0);
+        rows.slices.sort_by_key(|row| row.in_ns);
+        rows.coverage.sort_by_key(|row| row.start_ns);
     });
-    let window = context.window;
-    let rows = &mut context.rows;
-    rows.slices.retain(|row| row.in_ns <= window.1 && row.out_ns >= window.0);
-    rows.slices.sort_by_key(|row| (row.cpu, row.in_ns));
-    rows.migrations.sort_by_key(|row| row.time_ns);
-    rows.coverage.sort_by_key(|row| (row.cpu, row.start_ns));
 }

@@ -1,4 +1,4 @@
-//! What the scheduler's events say of one task, as waits and the comparison of clocks take it.
+//! What one CPU tells the stage that joins CPUs.
 
 /// Something that happened to a task.
 #[derive(Debug, Clone, Copy)]
@@ -7,7 +7,7 @@ pub enum What {
     Waking,
     /// Made runnable on a CPU.
     Wake(u32),
-    /// Began to run; the row of its slice, and the victim to charge.
+    /// Began to run; the row of its slice among its CPU's, and the victim to charge.
     In(usize, u32),
     /// Left the CPU, still runnable or not.
     Out(bool),
@@ -22,10 +22,48 @@ pub enum What {
 pub struct Point {
     /// When.
     pub time_ns: i64,
+    /// See `Event::order`.
+    pub order: u32,
     /// To whom.
     pub tid: i32,
     /// CPU that recorded it.
     pub cpu: u32,
     /// What.
     pub what: What,
+}
+
+/// A poll that began before its thread was preempted.
+#[derive(Debug, Clone, Copy)]
+pub struct Resumed {
+    /// The thread.
+    pub tid: i32,
+    /// When it left the CPU first.
+    pub since_ns: i64,
+    /// When it came back last.
+    pub until_ns: i64,
+    /// Its number among those of its CPU.
+    pub number: usize,
+}
+
+/// What one CPU tells of a stretch of the recording.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// Which CPU.
+    pub cpu: u32,
+    /// What happened to tasks.
+    pub points: Vec<Point>,
+    /// Stretches that scheduled network work held the CPU for.
+    pub held: Vec<(i64, i64)>,
+    /// Losses: who was waiting when one lay in between is not known.
+    pub gaps: Vec<(i64, i64)>,
+    /// When which NAPI threads began to run.
+    pub napi_stays: Vec<(i64, i32)>,
+    /// Polls of theirs that ended after they had been preempted.
+    pub resumed: Vec<Resumed>,
+    /// Since when the oldest of those waits that may still be resumed; `i64::MAX` where none does.
+    pub preempted_since: i64,
+    /// Whether it has recorded anything so far.
+    pub has_events: bool,
+    /// Since when it is not settled yet whether scheduled work held the CPU.
+    pub unsettled_since: i64,
 }

@@ -4,9 +4,11 @@ use arrow_array::types::Int32Type;
 use arrow_array::ArrayRef;
 
 use crate::intern::{Labels, NONE};
-use crate::ledger::context::LedgerContext;
-use crate::ledger::irqs::{IrqFacts, IrqRow};
-use crate::ledger::thief::{Class, Context, Network, Thief};
+use crate::ledger::counters::Counters;
+use crate::ledger::irqs::{IrqFacts, IrqRow, Irqs};
+use crate::ledger::network::Network;
+use crate::ledger::read::Reader;
+use crate::ledger::thief::{place, softirq_thief, turned_to, Class, Context, Thief, TURNED_TO};
 use crate::tables::{each, optional, Plan};
 
 /// Labels of `is_network`, by the numbers that `network` gives.
@@ -15,8 +17,8 @@ pub const NETWORKS: [&str; 3] = ["yes", "no", "unknown"];
 /// Everything that rows refer to by number.
 #[derive(Debug)]
 pub struct Names {
-    /// The finished pass.
-    pub context: LedgerContext,
+    /// What the events named.
+    pub reader: Reader,
     /// Every interrupt line.
     pub irqs: Vec<IrqRow>,
     strings: Labels,
@@ -24,7 +26,7 @@ pub struct Names {
     classes: Labels,
     networks: Labels,
     napis: Labels,
-    /// Per thief.
+    /// Per thief, and again for runs that proved to be otherwise, as `TURNED_TO` has it.
     known: Vec<Known>,
     /// Per victim: tid and name.
     victims: Vec<(i32, u32)>,
@@ -43,26 +45,29 @@ struct Known {
 
 impl Names {
     /// Resolves everything once.
-    pub fn new(mut context: LedgerContext, lines: &[(i64, String)]) -> Names {
-        let lines = lines.iter().map(|(irq, device)| (*irq, context.strings.code(device.as_bytes()))).collect();
-        let (schemas, napi) = (&context.schemas, context.tasks.napi_threads());
+    pub fn new(mut reader: Reader, irqs: Irqs, counters: &Counters, lines: &[(i64, String)]) -> Names {
+        let lines = lines.iter().map(|(irq, device)| (*irq, reader.strings.code(device.as_bytes()))).collect();
+        let (schemas, napi) = (&reader.schemas, reader.tasks.napi_threads());
         // Without sched_switch a NAPI thread may be seen by its polls only.
-        let unseen = !schemas.has_switch && (!schemas.has_poll || context.counters.polls_without_begin > 0);
+        let unseen = !schemas.has_switch && (!schemas.has_poll || counters.polls_without_begin > 0);
         let threads = !napi.is_empty() || unseen;
         let facts = IrqFacts { raises: schemas.has_raise, wakings: schemas.has_waking, threads, napi, lines };
-        let irqs = context.irqs.resolve(&mut context.strings, &facts);
-        let mut napis: Vec<u64> = context.thieves.all.iter().filter_map(|thief| thief.napi).collect();
+        let irqs = irqs.resolve(&mut reader.strings, &facts);
+        let thieves = &reader.thieves.all;
+        let mut napis: Vec<u64> = thieves.iter().filter_map(|thief| thief.napi).collect();
         napis.sort_unstable();
         napis.dedup();
-        let known = context.thieves.all.iter().map(|thief| Known::of(thief, &irqs, &napis, &facts)).collect();
-        let victims = context.tasks.resolved();
+        let proved = [None].into_iter().chain(TURNED_TO.map(Some));
+        let runs = proved.flat_map(|proved| thieves.iter().map(move |thief| (thief, proved.unwrap_or(thief.network))));
+        let known = runs.map(|(thief, network)| Known::of(thief, network, &irqs, &napis, &facts)).collect();
+        let victims = reader.tasks.resolved();
         Names {
-            strings: Labels::new(context.strings.values()),
+            strings: Labels::new(reader.strings.values()),
             contexts: Labels::new(&Context::NAMES),
             classes: Labels::new(&Class::NAMES),
             networks: Labels::new(&NETWORKS),
             napis: Labels::of_numbers(napis),
-            context,
+            reader,
             irqs,
             known,
             victims,
@@ -71,12 +76,17 @@ impl Names {
 
     /// A thief.
     pub fn thief(&self, thief: u32) -> &Thief {
-        &self.context.thieves.all[thief as usize]
+        &self.reader.thieves.all[place(thief)]
+    }
+
+    #[inline(always)]
+    fn known(&self, thief: u32) -> &Known {
+        &self.known[turned_to(thief) * self.reader.thieves.all.len() + place(thief)]
     }
 
     /// Interned name of a softirq vector.
-    pub fn action(&self, vec: i64) -> u32 {
-        self.thief(self.context.softirq_thief(vec)).name
+    pub fn action(&self, vec: u8) -> u32 {
+        self.thief(softirq_thief(vec)).name
     }
 
     /// A column of interned strings.
@@ -96,32 +106,32 @@ impl Names {
 
     /// Contexts of thieves.
     pub fn contexts(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        self.contexts.column(thieves.map(|thief| self.known[thief as usize].context))
+        self.contexts.column(thieves.map(|thief| self.known(thief).context))
     }
 
     /// irq, vector or vec of thieves.
     pub fn ids(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        optional::<Int32Type>(thieves.map(|thief| self.known[thief as usize].id.map(|id| id as i32)))
+        optional::<Int32Type>(thieves.map(|thief| self.known(thief).id.map(|id| id as i32)))
     }
 
     /// Names of thieves.
     pub fn names(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        self.strings.column(thieves.map(|thief| self.known[thief as usize].name))
+        self.strings.column(thieves.map(|thief| self.known(thief).name))
     }
 
     /// NAPI instances of thieves: few, so a dictionary of addresses.
     pub fn napis(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        self.napis.column(thieves.map(|thief| self.known[thief as usize].napi))
+        self.napis.column(thieves.map(|thief| self.known(thief).napi))
     }
 
     /// Devices of thieves.
     pub fn devices(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        self.strings.column(thieves.map(|thief| self.known[thief as usize].device))
+        self.strings.column(thieves.map(|thief| self.known(thief).device))
     }
 
     /// Whether thieves are network work.
     pub fn networks(&self, thieves: impl Iterator<Item = u32>) -> ArrayRef {
-        self.networks.column(thieves.map(|thief| self.known[thief as usize].network))
+        self.networks.column(thieves.map(|thief| self.known(thief).network))
     }
 
     /// Cost classes.
@@ -154,11 +164,11 @@ impl Names {
 }
 
 impl Known {
-    fn of(thief: &Thief, irqs: &[IrqRow], napis: &[u64], facts: &IrqFacts) -> Known {
+    fn of(thief: &Thief, network: Network, irqs: &[IrqRow], napis: &[u64], facts: &IrqFacts) -> Known {
         let line = |irq: i64| irqs.binary_search_by_key(&irq, |row| row.irq).ok().map(|index| &irqs[index]);
         let own_line = thief.id.filter(|_| thief.context == Context::Hardirq).and_then(line);
-        let network = match thief.network {
-            Network::OfIrq(irq) => line(i64::from(irq)).map_or(Network::Unknown, |row| row.network),
+        let network = match network {
+            Network::OfIrq => thief.id.and_then(line).map_or(Network::Unknown, |row| row.network),
             Network::OfRun if facts.all() => Network::No,
             Network::OfThread if facts.raises && !facts.threads => Network::No,
             network => network,
@@ -179,7 +189,7 @@ pub fn network_label(network: Network) -> u32 {
     match network {
         Network::Yes => 0,
         Network::No => 1,
-        Network::Unknown | Network::OfIrq(_) | Network::OfRun | Network::OfThread => 2,
+        Network::Unknown | Network::OfIrq | Network::OfRun | Network::OfThread => 2,
         Network::NotApplicable => NONE,
     }
 }

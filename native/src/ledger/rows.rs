@@ -59,7 +59,6 @@ pub struct PollRow {
 /// One stay of a task on a CPU.
 #[derive(Debug, Clone, Default)]
 pub struct SliceRow {
-    pub cpu: u32,
     pub victim: u32,
     pub in_ns: i64,
     pub out_ns: i64,
@@ -104,34 +103,40 @@ impl Cause {
 #[derive(Debug, Clone)]
 pub struct MigrationRow {
     pub time_ns: i64,
+    /// See `Event::order`.
+    pub order: u32,
     pub tid: i32,
     pub victim: u32,
-    pub orig_cpu: i64,
-    pub dest_cpu: i64,
+    pub orig_cpu: i32,
+    pub dest_cpu: i32,
     pub cause: Cause,
 }
 
 /// A stretch that the capture cannot account for.
 #[derive(Debug, Clone)]
 pub struct CoverageRow {
-    pub cpu: u32,
     pub start_ns: i64,
     pub end_ns: i64,
     pub why: &'static str,
     pub lost: u64,
 }
 
-/// Rows that one CPU gathers alone, nearly in the order of its time.
+/// Rows that one CPU gathers, nearly in the order of its time.
 #[derive(Debug, Default)]
-pub struct CpuRows {
+pub struct Rows {
     pub softirqs: Chunks<SoftirqRow>,
     pub hardirqs: Chunks<HardirqRow>,
     pub polls: Chunks<PollRow>,
+    pub slices: Vec<SliceRow>,
+    pub migrations: Vec<MigrationRow>,
+    pub coverage: Vec<CoverageRow>,
+    /// Time and tid of every exec, to tell why a stopper moved a task.
+    pub execs: Vec<(i64, i32)>,
     /// By thief the own time of its longest interrupt, or softirq; `ABSENT` where it had none.
     pub longest: Vec<i64>,
 }
 
-impl CpuRows {
+impl Rows {
     /// An interrupt or softirq has ended.
     #[inline(always)]
     pub fn ended(&mut self, thief: u32, self_ns: i64) {
@@ -141,24 +146,12 @@ impl CpuRows {
         }
         self.longest[place] = self.longest[place].max(self_ns);
     }
-}
 
-/// Rows that are looked up across CPUs.
-#[derive(Debug, Default)]
-pub struct Rows {
-    pub slices: Vec<SliceRow>,
-    pub migrations: Vec<MigrationRow>,
-    pub coverage: Vec<CoverageRow>,
-    /// Time and tid of every exec, to tell why a stopper moved a task.
-    pub execs: Vec<(i64, i32)>,
-}
-
-impl Rows {
-    /// Makes `ns` of what a finished stay had for its own unknown: that of CPU `cpu` which holds
-    /// `at_ns`, at or before row `row`. Returns its row, to go on from.
-    pub fn doubt_stay(&mut self, row: usize, cpu: u32, at_ns: i64, ns: i64) -> usize {
+    /// Makes `ns` of what a finished stay had for its own unknown: of the one that holds `at_ns`, at or
+    /// before row `row`. Returns its row, to go on from.
+    pub fn doubt_stay(&mut self, row: usize, at_ns: i64, ns: i64) -> usize {
         let known = row.saturating_add(1).min(self.slices.len());
-        let place = self.slices[..known].iter().rposition(|stay| stay.cpu == cpu && stay.in_ns <= at_ns);
+        let place = self.slices[..known].iter().rposition(|stay| stay.in_ns <= at_ns);
         let Some(stay) = place.map(|place| &mut self.slices[place]) else { return row };
         stay.task_ns -= ns;
         stay.unknown_ns += ns;

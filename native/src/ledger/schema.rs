@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
 use crate::format::{Format, Kind as FieldKind};
-use crate::ledger::event::{Int, Pair, Tracepoint};
+use crate::ledger::softirq;
 use crate::recording::Recording;
 
 /// Offset and size of an integer field; size 0 where the format lacks it.
@@ -30,10 +30,10 @@ impl Place {
         self.size == 0
     }
 
-    /// The same in an event.
+    /// The same for what the kernel keeps in 32 bits.
     #[inline(always)]
-    pub fn int(self, payload: &[u8]) -> Int {
-        Int::of(self.read(payload))
+    pub fn narrow(self, payload: &[u8]) -> Option<i32> {
+        self.read(payload).map(|value| value as i32)
     }
 
     /// The value; `None` where absent. Fields of one and two bytes are flags and types.
@@ -64,8 +64,68 @@ pub struct EventSchema {
     pub tracepoint: Option<Fields>,
 }
 
-/// A tracepoint, and where its fields lie: texts of tasks in place, others by `__data_loc`.
-pub type Fields = Tracepoint<Place, Place>;
+/// A tracepoint, and where its fields lie, by the kernel's names: texts of tasks in place, others by `__data_loc`.
+#[derive(Debug, Clone, Copy)]
+pub enum Fields {
+    /// irq:softirq_raise.
+    SoftirqRaise { vec: Place },
+    /// irq:softirq_entry.
+    SoftirqEntry { vec: Place },
+    /// irq:softirq_exit.
+    SoftirqExit { vec: Place },
+    /// irq:irq_handler_entry.
+    IrqEntry { irq: Place, name: Place },
+    /// irq:irq_handler_exit.
+    IrqExit { irq: Place },
+    /// Entry of an interrupt vector; `pair`: its place in `EventSchemas::vectors`.
+    VectorEntry { pair: u16, vector: Place },
+    /// Its exit.
+    VectorExit { pair: u16, vector: Place },
+    /// napi:napi_poll.
+    NapiPoll { napi: Place, work: Place, budget: Place, dev_name: Place },
+    /// sched:sched_switch.
+    Switch { prev_comm: Place, prev_state: Place, next_pid: Place, next_comm: Place },
+    /// sched:sched_wakeup or sched_wakeup_new.
+    Wakeup { pid: Place, target_cpu: Place },
+    /// sched:sched_waking.
+    Waking { pid: Place, target_cpu: Place },
+    /// sched:sched_migrate_task.
+    Migrate { pid: Place, orig_cpu: Place, dest_cpu: Place },
+    /// sched:sched_process_exec.
+    Exec,
+    /// Others: they witness context and task, no more.
+    Witness,
+}
+
+/// What an entry and its exit bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pair {
+    Softirq,
+    /// A device's hardirq.
+    Irq,
+    /// An interrupt vector, by its place in `EventSchemas::vectors`.
+    Vector(u16),
+}
+
+impl Fields {
+    fn entry_of(&self) -> Option<Pair> {
+        match self {
+            Fields::SoftirqEntry { .. } => Some(Pair::Softirq),
+            Fields::IrqEntry { .. } => Some(Pair::Irq),
+            Fields::VectorEntry { pair, .. } => Some(Pair::Vector(*pair)),
+            _ => None,
+        }
+    }
+
+    fn exit_of(&self) -> Option<Pair> {
+        match self {
+            Fields::SoftirqExit { .. } => Some(Pair::Softirq),
+            Fields::IrqExit { .. } => Some(Pair::Irq),
+            Fields::VectorExit { pair, .. } => Some(Pair::Vector(*pair)),
+            _ => None,
+        }
+    }
+}
 
 /// Every event of a recording, and what its set of events allows.
 #[derive(Debug)]
@@ -96,9 +156,6 @@ pub struct EventSchemas {
     pub notes: Vec<String>,
 }
 
-const SOFTIRQS: [&str; 10] =
-    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
-
 impl EventSchemas {
     /// Reads the recording's formats.
     pub fn of(recording: &Recording) -> EventSchemas {
@@ -112,7 +169,7 @@ impl EventSchemas {
             has_poll: false,
             has_waking: false,
             has_wakeup: false,
-            softirqs: SOFTIRQS.iter().enumerate().map(|(vec, name)| (vec as i64, (*name).to_owned())).collect(),
+            softirqs: softirq::names().collect(),
             preempted_bit: 0,
             notes: Vec::new(),
         };
@@ -142,13 +199,13 @@ impl EventSchemas {
             let mut found = pairs.filter(|(schema, _)| schema.tracepoint.as_ref().is_some_and(is_it)).peekable();
             found.peek().is_some() && found.all(|(_, event)| event.filter.is_none())
         };
-        let has_raise = whole(|fields| matches!(fields, Tracepoint::SoftirqRaise { .. }));
-        let has_poll = whole(|fields| matches!(fields, Tracepoint::NapiPoll { .. }));
-        let has_waking = whole(|fields| matches!(fields, Tracepoint::Waking { .. }));
-        let has_irqs = whole(|fields| matches!(fields, Tracepoint::IrqEntry { .. }));
+        let has_raise = whole(|fields| matches!(fields, Fields::SoftirqRaise { .. }));
+        let has_poll = whole(|fields| matches!(fields, Fields::NapiPoll { .. }));
+        let has_waking = whole(|fields| matches!(fields, Fields::Waking { .. }));
+        let has_irqs = whole(|fields| matches!(fields, Fields::IrqEntry { .. }));
         (schemas.has_raise, schemas.has_poll, schemas.has_waking) = (has_raise, has_poll, has_waking);
-        schemas.has_switch = schemas.has(|fields| matches!(fields, Tracepoint::Switch { .. }));
-        schemas.has_wakeup = schemas.has(|fields| matches!(fields, Tracepoint::Wakeup { .. }));
+        schemas.has_switch = schemas.has(|fields| matches!(fields, Fields::Switch { .. }));
+        schemas.has_wakeup = schemas.has(|fields| matches!(fields, Fields::Wakeup { .. }));
         schemas.has_flags =
             schemas.events.iter().all(|schema| schema.tracepoint.is_none() || !schema.flags.is_absent());
         // A text names only what has happened. The timer's interrupt does wherever vectors are recorded;
@@ -173,20 +230,20 @@ impl EventSchemas {
                 }
                 let vec = at("vec");
                 Some(match name {
-                    "softirq_raise" => Tracepoint::SoftirqRaise { vec },
-                    "softirq_entry" => Tracepoint::SoftirqEntry { vec },
-                    _ => Tracepoint::SoftirqExit { vec },
+                    "softirq_raise" => Fields::SoftirqRaise { vec },
+                    "softirq_entry" => Fields::SoftirqEntry { vec },
+                    _ => Fields::SoftirqExit { vec },
                 })
             }
-            ("irq", "irq_handler_entry") => Some(Tracepoint::IrqEntry { irq: at("irq"), name: at("name") }),
-            ("irq", "irq_handler_exit") => Some(Tracepoint::IrqExit { irq: at("irq") }),
+            ("irq", "irq_handler_entry") => Some(Fields::IrqEntry { irq: at("irq"), name: at("name") }),
+            ("irq", "irq_handler_exit") => Some(Fields::IrqExit { irq: at("irq") }),
             ("napi", "napi_poll") => {
                 let (work, budget) = (at("work"), at("budget"));
-                Some(Tracepoint::NapiPoll { napi: at("napi"), work, budget, dev_name: at("dev_name") })
+                Some(Fields::NapiPoll { napi: at("napi"), work, budget, dev_name: at("dev_name") })
             }
             ("sched", "sched_switch") => {
                 self.preempted_bit = preempted_bit(&format.print_fmt);
-                Some(Tracepoint::Switch {
+                Some(Fields::Switch {
                     prev_comm: in_place(format, "prev_comm"),
                     prev_state: at("prev_state"),
                     next_pid: at("next_pid"),
@@ -194,20 +251,20 @@ impl EventSchemas {
                 })
             }
             ("sched", "sched_wakeup" | "sched_wakeup_new") => {
-                Some(Tracepoint::Wakeup { pid: at("pid"), target_cpu: at("target_cpu") })
+                Some(Fields::Wakeup { pid: at("pid"), target_cpu: at("target_cpu") })
             }
-            ("sched", "sched_waking") => Some(Tracepoint::Waking { pid: at("pid"), target_cpu: at("target_cpu") }),
+            ("sched", "sched_waking") => Some(Fields::Waking { pid: at("pid"), target_cpu: at("target_cpu") }),
             ("sched", "sched_migrate_task") => {
                 let (orig_cpu, dest_cpu) = (at("orig_cpu"), at("dest_cpu"));
-                Some(Tracepoint::Migrate { pid: at("pid"), orig_cpu, dest_cpu })
+                Some(Fields::Migrate { pid: at("pid"), orig_cpu, dest_cpu })
             }
-            ("sched", "sched_process_exec") => Some(Tracepoint::Exec),
-            ("sched", "sched_process_fork" | "sched_process_exit") => Some(Tracepoint::Witness),
+            ("sched", "sched_process_exec") => Some(Fields::Exec),
+            ("sched", "sched_process_fork" | "sched_process_exit") => Some(Fields::Witness),
             ("irq_vectors" | "csd" | "ipi", name) if !name.starts_with("vector_") => {
                 let vector = at("vector");
                 match (name.strip_suffix("_entry"), name.strip_suffix("_exit")) {
-                    (Some(name), _) => Some(Tracepoint::VectorEntry { pair: self.pair(name), vector }),
-                    (_, Some(name)) => Some(Tracepoint::VectorExit { pair: self.pair(name), vector }),
+                    (Some(name), _) => Some(Fields::VectorEntry { pair: self.pair(name), vector }),
+                    (_, Some(name)) => Some(Fields::VectorExit { pair: self.pair(name), vector }),
                     _ => None,
                 }
             }
@@ -244,7 +301,7 @@ impl EventSchemas {
                 halves.push((pair, format!("{name}_{missing}")));
                 for fields in self.events.iter_mut().filter_map(|schema| schema.tracepoint.as_mut()) {
                     if fields.entry_of().or(fields.exit_of()) == Some(pair) {
-                        *fields = Tracepoint::Witness;
+                        *fields = Fields::Witness;
                     }
                 }
             }
@@ -302,7 +359,7 @@ impl EventSchemas {
     /// Whether any event bounds interrupt context or a task's stay.
     pub fn can_account(&self) -> bool {
         self.has(|fields| {
-            fields.entry_of().is_some() || matches!(fields, Tracepoint::Switch { .. } | Tracepoint::NapiPoll { .. })
+            fields.entry_of().is_some() || matches!(fields, Fields::Switch { .. } | Fields::NapiPoll { .. })
         })
     }
 }

@@ -11,7 +11,8 @@
 use rustc_hash::FxHashMap;
 
 use crate::chunks::Chunks;
-use crate::ledger::thief::{Class, IDLE, MAX_THIEVES, TASK, UNKNOWN};
+use crate::ledger::settings::Settings;
+use crate::ledger::thief::{place, Class, IDLE, TASK, THIEF_BITS, UNKNOWN};
 
 /// An exclusive stretch of one CPU's time.
 #[derive(Debug, Clone, Copy)]
@@ -109,8 +110,26 @@ impl Sums {
         let bin_ns = self.bin * width;
         let row = |((victim, thief, class), (ns, segments))| SumRow { cpu, bin_ns, victim, thief, class, ns, segments };
         let mut rows: Vec<SumRow> = self.cells.drain().map(row).collect();
-        rows.sort_unstable_by_key(|row| (row.victim, row.thief, row.class as u8));
+        rows.sort_unstable_by_key(|row| (row.victim, place(row.thief), row.thief, row.class as u8));
         self.rows.append(&mut rows);
+    }
+
+    /// Gives time of a segment's owner in a closed bin to another thief.
+    fn give(&mut self, bin_ns: i64, segment: &Segment, thief: u32, ns: i64, segments: i64) {
+        let (victim, class) = (segment.victim, segment.class);
+        let find = |rows: &[SumRow], thief| {
+            rows.iter().position(|row| (row.bin_ns, row.victim, row.thief, row.class) == (bin_ns, victim, thief, class))
+        };
+        let Some(from) = find(&self.rows, segment.thief) else { return };
+        let to = find(&self.rows, thief).unwrap_or_else(|| {
+            self.rows.insert(from + 1, SumRow { thief, ns: 0, segments: 0, ..self.rows[from] });
+            from + 1
+        });
+        for (row, sign) in [(to, 1), (from, -1)] {
+            self.rows[row].ns += sign * ns;
+            self.rows[row].segments += sign * segments;
+        }
+        self.rows.retain(|row| row.ns != 0 || row.segments != 0);
     }
 }
 
@@ -142,6 +161,11 @@ impl Tail {
     }
 
     /// A segment that is still here.
+    pub fn get(&self, index: u64) -> Option<&Segment> {
+        self.segments.get(index.checked_sub(self.base)? as usize)
+    }
+
+    /// The same, to change.
     #[inline(always)]
     pub fn get_mut(&mut self, index: u64) -> Option<&mut Segment> {
         self.segments.get_mut(index.checked_sub(self.base)? as usize)
@@ -182,7 +206,7 @@ impl Tail {
 pub struct Packed {
     pub start: i64,
     pub victim: u32,
-    /// Thief in the low 24 bits, class in 3, depth in 5.
+    /// Thief in `THIEF_BITS`, class in 3, depth in 5.
     owner: u32,
 }
 
@@ -191,16 +215,16 @@ const DEEPEST: u8 = 31;
 impl Packed {
     fn new(segment: &Segment) -> Packed {
         let depth = u32::from(segment.depth.min(DEEPEST));
-        let owner = segment.thief | (segment.class as u32) << 24 | depth << 27;
+        let owner = segment.thief | (segment.class as u32) << THIEF_BITS | depth << 27;
         Packed { start: segment.start, victim: segment.victim, owner }
     }
 
     pub fn thief(&self) -> u32 {
-        self.owner & (MAX_THIEVES as u32 - 1)
+        self.owner & ((1 << THIEF_BITS) - 1)
     }
 
     pub fn class(&self) -> Class {
-        Class::ALL[(self.owner >> 24 & 7) as usize % Class::ALL.len()]
+        Class::ALL[(self.owner >> THIEF_BITS & 7) as usize % Class::ALL.len()]
     }
 
     pub fn depth(&self) -> u8 {
@@ -251,6 +275,30 @@ impl Finished {
                 Some(first) if continues => first.start = head.start,
                 _ => self.table.push_front(Packed::new(head)),
             }
+        }
+    }
+}
+
+impl Finished {
+    /// Gives a finished segment to another thief.
+    pub fn give(&mut self, segment: &Segment, thief: u32, settings: &Settings) {
+        let (start, end) = (segment.start.max(settings.window.0), segment.end.min(settings.window.1));
+        if start >= end {
+            return;
+        }
+        if let Some(row) = self.table.iter_mut().find(|row| row.start == start) {
+            *row = Packed::new(&Segment { start, thief, ..*segment });
+        }
+        let Some(width) = settings.bin_ns else {
+            self.sums.give(0, segment, thief, end - start, 1);
+            return;
+        };
+        let (mut from, mut count) = (start, 1);
+        while from < end {
+            let bin_ns = from.div_euclid(width) * width;
+            let to = end.min(bin_ns + width);
+            self.sums.give(bin_ns, segment, thief, to - from, count);
+            (from, count) = (to, 0);
         }
     }
 }

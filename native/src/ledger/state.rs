@@ -1,7 +1,9 @@
 //! What a CPU has open: interrupts, a softirq, a poll, a stay, and how much of it is known.
 
+use crate::ledger::network::Network;
 use crate::ledger::raise::Origin;
-use crate::ledger::thief::{Class, Network};
+use crate::ledger::segment::Segment;
+use crate::ledger::thief::Class;
 
 /// An interrupt handler that is running.
 #[derive(Debug, Clone, Copy)]
@@ -10,6 +12,8 @@ pub struct Hardirq {
     pub key: i64,
     /// Whether it is no device's.
     pub is_vector: bool,
+    /// Whether it is the network's, as far as its name tells.
+    pub network: Network,
     /// Its thief.
     pub thief: u32,
     /// Class of its time.
@@ -29,7 +33,7 @@ pub struct Hardirq {
 /// A softirq that is running, or parked with its task.
 #[derive(Debug, Clone)]
 pub struct Softirq {
-    pub vec: i64,
+    pub vec: u8,
     pub thief: u32,
     pub class: Class,
     pub origin: Origin,
@@ -69,8 +73,32 @@ pub struct ThreadPoll {
     pub pending: Vec<u64>,
     /// Time in the present stay.
     pub pending_ns: i64,
-    /// Time in earlier stays, by slice row: the thread was preempted in the middle.
-    pub earlier: Vec<(usize, i64)>,
+    /// What there was of it before the thread was preempted in the middle.
+    pub earlier: Option<Earlier>,
+}
+
+/// The part of a NAPI thread's poll in earlier stays.
+#[derive(Debug, Clone)]
+pub struct Earlier {
+    /// When the thread left the CPU first, and when it came back last.
+    pub since_ns: i64,
+    pub until_ns: i64,
+    /// Its time by row of the slice.
+    pub slices: Vec<(usize, i64)>,
+    /// How many of the pending segments are from then.
+    pub pending: usize,
+}
+
+/// A poll with an earlier part that may prove to be none of it: the thread may have polled elsewhere.
+#[derive(Debug)]
+pub struct ResumedPoll {
+    pub earlier: Earlier,
+    /// The thread's own time.
+    pub own: u32,
+    /// Its row, where there is one.
+    pub row: Option<usize>,
+    /// The segments of the earlier part.
+    pub segments: Vec<Segment>,
 }
 
 /// What a task left behind when it was switched out in the middle of it.

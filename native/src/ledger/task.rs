@@ -1,5 +1,7 @@
 //! Tasks: one per (tid, start), by the names they had at the time.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
@@ -56,6 +58,8 @@ pub struct Victim {
     pub role: Role,
     /// The thief that its own time counts as.
     pub own: u32,
+    /// Whether it is the thread that moves tasks by force.
+    pub is_stopper: bool,
 }
 
 /// Victim number of time that belongs to nobody known.
@@ -80,9 +84,44 @@ pub struct Tasks {
     next_task: u32,
     /// Time of the event at hand.
     pub now_ns: i64,
+    /// Goes up with whatever changes who has a tid, or under which name.
+    pub version: u64,
+    /// Whether any is a NAPI thread.
+    pub has_napi: bool,
+    published: Arc<RwLock<Vec<Victim>>>,
+}
+
+/// The victims as another thread sees them: those that the events it was given speak of.
+#[derive(Debug, Default)]
+pub struct Victims {
+    known: Vec<Victim>,
+    published: Arc<RwLock<Vec<Victim>>>,
+}
+
+impl Victims {
+    /// The victim of a number.
+    #[inline(always)]
+    pub fn get(&mut self, victim: u32) -> Victim {
+        if self.known.len() <= victim as usize {
+            let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+            self.known.extend_from_slice(&published[self.known.len()..]);
+        }
+        self.known[victim as usize]
+    }
 }
 
 impl Tasks {
+    /// None seen yet.
+    pub fn new() -> Tasks {
+        // 0 is the version of what was never looked up.
+        Tasks { version: 1, ..Tasks::default() }
+    }
+
+    /// What other threads see of the victims.
+    pub fn shared(&self) -> Victims {
+        Victims { known: Vec::new(), published: Arc::clone(&self.published) }
+    }
+
     /// The task that has this tid now, under its present name.
     #[inline(always)]
     pub fn current(&mut self, tid: i32, strings: &mut Interner, thieves: &mut Thieves) -> u32 {
@@ -136,12 +175,17 @@ impl Tasks {
                 Role::Other => KTHREAD_OTHER,
                 Role::IrqThread(irq) => thieves.irq_thread(irq),
             };
-            victims.push(Victim { tid, task, comm, role, own });
+            let is_stopper = strings.get(comm).starts_with("migration/");
+            let victim = Victim { tid, task, comm, role, own, is_stopper };
+            victims.push(victim);
+            self.has_napi |= role == Role::Napi;
+            self.published.write().unwrap_or_else(PoisonError::into_inner).push(victim);
             victims.len() as u32 - 1
         });
         let known = self.by_tid.get(&tid).filter(|known| self.victims[known.victim as usize].task == task);
         let since_ns = known.map_or(self.now_ns, |known| known.since_ns);
         self.by_tid.insert(tid, Current { victim, comm, dead: false, since_ns });
+        self.version += 1;
         victim
     }
 
@@ -149,6 +193,7 @@ impl Tasks {
     pub fn died(&mut self, tid: i32) {
         if let Some(current) = self.by_tid.get_mut(&tid) {
             current.dead = tid != 0;
+            self.version += 1;
         }
     }
 

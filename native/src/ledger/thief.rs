@@ -3,9 +3,16 @@
 use rustc_hash::FxHashMap;
 
 use crate::intern::{Interner, NONE};
+use crate::ledger::network::Network;
+use crate::ledger::softirq::{policy, NET_RX, VECTORS};
 
-/// Thieves must be told apart by 24 bits.
-pub const MAX_THIEVES: usize = 1 << 24;
+/// Bits of a thief's number. In the highest stand what a run of it proved to be (`turned`), and whether it is a poll.
+pub const THIEF_BITS: u32 = 24;
+/// Thieves of a recording, at most.
+const MAX_THIEVES: usize = 1 << 21;
+/// What a run may prove to be.
+pub const TURNED_TO: [Network; 3] = [Network::Yes, Network::OfThread, Network::Unknown];
+const POLL: u32 = 1 << 23;
 
 /// What a CPU was doing in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,26 +67,6 @@ impl Class {
         ["", "from_idle", "scheduled", "synchronous", "stolen", "stolen_or_synchronous"];
 }
 
-/// Whether time went to the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// Packets.
-    Yes,
-    /// Something else.
-    No,
-    /// Not to be told.
-    Unknown,
-    /// As the interrupt line turns out (resolved at the end).
-    OfIrq(i32),
-    /// No, if a run that raises NET_RX or wakes a NAPI thread would have been seen to (resolved at
-    /// the end); such a run is another thief's.
-    OfRun,
-    /// No, unless the task that it woke was a NAPI thread: it never had a name (resolved at the end).
-    OfThread,
-    /// The question does not arise: a task's own time, idle.
-    NotApplicable,
-}
-
 /// What ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Thief {
@@ -103,6 +90,8 @@ pub struct Thieves {
     /// By number.
     pub all: Vec<Thief>,
     keys: FxHashMap<(u8, i64, u64, u32), u32>,
+    /// The last poll's instance, device and thief.
+    poll: (u64, u32, u32),
 }
 
 /// Thief number of a task's own time.
@@ -120,34 +109,72 @@ pub const KTHREAD_OTHER: u32 = 5;
 /// Own time of kthreads that serve whatever came (ksoftirqd).
 pub const KTHREAD_ANY: u32 = 6;
 
-/// In the place of a context in the keys of thieves that turned out otherwise.
-const TURNED: u8 = 16;
+/// Thief number of the first softirq vector; the others follow.
+const SOFTIRQS: u32 = 7;
 
-/// Vector number of NET_RX, the same in every kernel that has a softirq_entry event.
-pub const NET_RX: i64 = 3;
-/// Vector number of HI: tasklets that go first.
-pub const HI: i64 = 0;
-/// Vector number of TASKLET.
-pub const TASKLET: i64 = 6;
-/// Vector number of NET_TX.
-pub const NET_TX: i64 = 2;
+/// The thief of a softirq vector outside its polls.
+#[inline(always)]
+pub fn softirq_thief(vec: u8) -> u32 {
+    SOFTIRQS + u32::from(vec)
+}
+
+/// A thief's place in `Thieves::all`.
+#[inline(always)]
+pub fn place(thief: u32) -> usize {
+    thief as usize & (MAX_THIEVES - 1)
+}
+
+/// What a run of this thief proved to be: 0 for nothing, else its place in `TURNED_TO` from 1.
+#[inline(always)]
+pub fn turned_to(thief: u32) -> usize {
+    (thief as usize / MAX_THIEVES) & 3
+}
+
+/// The number of a run of `thief`, which is `known` to be, that proved to be otherwise.
+pub fn turned(thief: u32, known: Network, proved: Network) -> u32 {
+    let settled = proved == Network::OfThread && known != Network::OfRun;
+    let turned = TURNED_TO.iter().position(|&network| network == proved).filter(|_| known != proved && !settled);
+    turned.map_or(thief, |turned| thief | ((turned as u32 + 1) * MAX_THIEVES as u32))
+}
+
+/// What a run is whose end was not seen.
+pub fn in_doubt(known: Network, proved: Option<Network>) -> Option<Network> {
+    let doubt = (known == Network::OfRun).then_some(Network::Unknown);
+    proved.filter(|&proved| proved == Network::Yes).or(doubt)
+}
+
+/// Whether this is network work other than an interrupt: where it is scheduled, others wait for it.
+#[inline(always)]
+pub fn displaces(thief: u32) -> bool {
+    if thief & POLL != 0 || thief == RPS_DISPATCH || thief == KTHREAD_NETWORK {
+        return true;
+    }
+    let vec = (place(thief) as u32).checked_sub(SOFTIRQS).filter(|&vec| vec < VECTORS as u32);
+    let proved = turned_to(thief).checked_sub(1).map(|turned| TURNED_TO[turned]);
+    vec.is_some_and(|vec| proved.unwrap_or(policy(vec as u8).network) == Network::Yes)
+}
 
 impl Thieves {
-    /// The fixed ones.
-    pub fn new(strings: &mut Interner) -> Thieves {
+    /// The fixed ones, the softirq vectors under these names.
+    pub fn new(names: &[(i64, String)], strings: &mut Interner) -> Thieves {
         let plain = |context, network| Thief { context, id: None, name: NONE, napi: None, device: NONE, network };
-        let mut rps = plain(Context::Softirq, Network::Yes);
-        (rps.id, rps.name) = (Some(NET_RX), strings.code(b"RPS dispatch"));
-        let all = vec![
+        let softirq = |vec, name, network| Thief { id: Some(vec), name, ..plain(Context::Softirq, network) };
+        let dispatch = strings.code(b"RPS dispatch");
+        let mut all = vec![
             plain(Context::Task, Network::NotApplicable),
             plain(Context::Idle, Network::NotApplicable),
             plain(Context::Unknown, Network::NotApplicable),
-            rps,
+            softirq(NET_RX.into(), dispatch, Network::Yes),
             plain(Context::Task, Network::Yes),
             plain(Context::Task, Network::No),
             plain(Context::Task, Network::Unknown),
         ];
-        Thieves { all, keys: FxHashMap::default() }
+        for vec in 0..VECTORS as u8 {
+            let name = names.iter().find(|symbol| symbol.0 == i64::from(vec));
+            let name = name.map_or_else(|| format!("softirq {vec}"), |symbol| symbol.1.clone());
+            all.push(softirq(vec.into(), strings.code(name.as_bytes()), policy(vec).network));
+        }
+        Thieves { all, keys: FxHashMap::default(), poll: (0, 0, UNKNOWN) }
     }
 
     fn find(&mut self, key: (u8, i64, u64, u32), make: impl FnOnce() -> Thief) -> u32 {
@@ -164,14 +191,13 @@ impl Thieves {
 
     /// A device's interrupt line.
     pub fn hardirq(&mut self, irq: i64, name: u32) -> u32 {
-        let network = Network::OfIrq(irq as i32);
         self.find((Context::Hardirq as u8, irq, 0, name), || Thief {
             context: Context::Hardirq,
             id: Some(irq),
             name,
             napi: None,
             device: NONE,
-            network,
+            network: Network::OfIrq,
         })
     }
 
@@ -195,57 +221,22 @@ impl Thieves {
         })
     }
 
-    /// A softirq vector, outside its polls.
-    pub fn softirq(&mut self, vec: i64, name: u32) -> u32 {
-        // HI, TIMER, IRQ_POLL, TASKLET and HRTIMER run what drivers and sockets put there.
-        let network = match vec {
-            NET_RX | NET_TX => Network::Yes,
-            HI | 1 | 5 | TASKLET | 8 => Network::OfRun,
-            _ => Network::No,
-        };
-        self.find((Context::Softirq as u8, vec, 0, 0), || Thief {
-            context: Context::Softirq,
-            id: Some(vec),
-            name,
-            napi: None,
-            device: NONE,
-            network,
-        })
-    }
-
-    /// The thief of a run of `thief` that turned out to be otherwise.
-    pub fn turned(&mut self, thief: u32, network: Network) -> u32 {
-        let mut other = self.all[thief as usize].clone();
-        let settled = network == Network::OfThread && other.network != Network::OfRun;
-        if other.network == network || settled {
-            return thief;
-        }
-        other.network = network;
-        let variant = match network {
-            Network::Yes => TURNED,
-            Network::OfThread => TURNED + 1,
-            _ => TURNED + 2,
-        };
-        self.find((variant, i64::from(thief), 0, 0), || other)
-    }
-
-    /// What a run of `thief` is whose end was not seen.
-    pub fn in_doubt(&self, thief: u32, turned: Option<Network>) -> Option<Network> {
-        turned
-            .filter(|&turned| turned == Network::Yes)
-            .or((self.all[thief as usize].network == Network::OfRun).then_some(Network::Unknown))
-    }
-
     /// A NAPI instance of a device.
+    #[inline(always)]
     pub fn poll(&mut self, napi: u64, device: u32) -> u32 {
-        self.find((Context::Poll as u8, 0, napi, device), || Thief {
-            context: Context::Poll,
-            id: Some(NET_RX),
-            name: NONE,
-            napi: Some(napi),
-            device,
-            network: Network::Yes,
-        })
+        // The next poll is usually the same one's.
+        if (self.poll.0, self.poll.1) != (napi, device) || self.poll.2 == UNKNOWN {
+            let thief = self.find((Context::Poll as u8, 0, napi, device), || Thief {
+                context: Context::Poll,
+                id: Some(NET_RX.into()),
+                name: NONE,
+                napi: Some(napi),
+                device,
+                network: Network::Yes,
+            });
+            self.poll = (napi, device, if thief == UNKNOWN { thief } else { thief | POLL });
+        }
+        self.poll.2
     }
 
     /// The own time of an interrupt line's thread.
@@ -256,7 +247,7 @@ impl Thieves {
             name: NONE,
             napi: None,
             device: NONE,
-            network: Network::OfIrq(irq as i32),
+            network: Network::OfIrq,
         })
     }
 }

@@ -4,13 +4,12 @@
 //!   CPU 0   | openssl |   ksoftirqd/0: NET_RX   | openssl
 //!   openssl  runs      preempted: waits ........  runs       the softirqs in between displaced it
 //! ```
-//! Wake-ups come from other CPUs' rings, so points wait for the end of a round of flushes: what
-//! the round before it holds can no longer be preceded by anything.
+//! Wake-ups come from other CPUs' rings, so points wait until no other can precede them any more.
 
 use rustc_hash::FxHashMap;
 
 use crate::ledger::causality::Causality;
-use crate::ledger::point::{Point, What};
+use crate::ledger::point::{Part, Point, What};
 
 #[derive(Debug, Clone, Copy)]
 enum State {
@@ -29,7 +28,9 @@ enum State {
 /// Answers about one slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
-    /// Row of the slice.
+    /// CPU of the slice.
+    pub cpu: u32,
+    /// Its row among that CPU's.
     pub row: usize,
     /// When the task was woken; not if it was only preempted.
     pub wake_ns: Option<i64>,
@@ -88,11 +89,6 @@ pub struct Waits {
     victims: FxHashMap<i32, u32>,
     /// Displaced time of a wait on the CPUs that the task was moved away from.
     moved: FxHashMap<i32, Vec<(u32, i64)>>,
-    /// Newest point at the end of the last round, and of the one before it.
-    rounds: (i64, i64),
-    newest: i64,
-    /// Points that must gather before settling them is worth looking at every CPU and task.
-    due: usize,
     /// (cpu, victim) to displaced time.
     pub displaced: FxHashMap<(u32, u32), i64>,
     /// Answers not yet taken.
@@ -102,24 +98,27 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Something happened to a task.
-    #[inline(always)]
-    pub fn point(&mut self, point: Point) {
-        if !self.is_recorded(point.cpu) {
-            self.record(point.cpu);
+    /// Nobody waits yet. `causality`: where the clocks are to be compared.
+    pub fn new(causality: Option<Causality>) -> Waits {
+        Waits { causality, ..Waits::default() }
+    }
+
+    /// Takes what a CPU tells.
+    pub fn take(&mut self, part: &mut Part) {
+        if part.has_events && !self.is_recorded(part.cpu) {
+            self.record(part.cpu);
         }
-        if point.tid != 0 {
-            self.newest = self.newest.max(point.time_ns);
-            self.points.push(point);
+        self.points.append(&mut part.points);
+        self.gaps.append(&mut part.gaps);
+        for (start, end) in part.held.drain(..) {
+            self.held.entry(part.cpu).or_default().push(start, end);
         }
     }
 
-    #[inline(always)]
     fn is_recorded(&self, cpu: u32) -> bool {
         self.recorded.get(cpu as usize) == Some(&true)
     }
 
-    #[cold]
     fn record(&mut self, cpu: u32) {
         let count = self.recorded.len().max(cpu as usize + 1);
         self.recorded.resize(count, false);
@@ -131,40 +130,21 @@ impl Waits {
         known.into_iter().chain(cpus).find(|&cpu| !self.is_recorded(cpu))
     }
 
-    /// Scheduled network work held a CPU.
-    pub fn hold(&mut self, cpu: u32, start: i64, end: i64) {
-        self.held.entry(cpu).or_default().push(start, end);
-    }
-
-    /// Records were lost in between.
-    pub fn lose(&mut self, from_ns: i64, until_ns: i64) {
-        self.gaps.push((from_ns, until_ns));
-    }
-
-    /// One round of flushes ended; whether `settle_round` is due.
-    pub fn round(&mut self) -> bool {
-        self.rounds = (self.newest, self.rounds.0);
-        self.points.len() > self.due
-    }
-
-    /// Settles what no later round can precede. Before `known` it is also known who held each of
-    /// the `cpus`.
-    pub fn settle_round(&mut self, known: i64, cpus: usize) {
-        let watermark = self.rounds.1.min(known);
-        self.settle(watermark);
-        self.due = self.points.len() + self.states.len() + cpus + 1024;
-        let waiting = self.states.values().filter_map(|state| match state {
-            State::Runnable { here_since, .. } => Some(*here_since),
-            State::Running | State::Asleep => None,
-        });
-        let oldest = waiting.chain([watermark]).min().unwrap_or(watermark);
-        self.held.values_mut().for_each(|held| held.forget(oldest));
-        self.gaps.retain(|gap| gap.1 > oldest);
+    /// Settles everything before `known`: it can no longer be preceded, and who held each CPU until then is known.
+    pub fn settle_round(&mut self, known: i64) {
+        self.settle(known);
+        let (mut waits_since, mut here_oldest) = (known, known);
+        for state in self.states.values() {
+            if let State::Runnable { since, here_since, .. } = state {
+                (waits_since, here_oldest) = (waits_since.min(*since), here_oldest.min(*here_since));
+            }
+        }
+        self.held.values_mut().for_each(|held| held.forget(here_oldest));
+        self.gaps.retain(|gap| gap.1 > waits_since);
     }
 
     /// The recording ends: whoever still waits has waited until then.
     pub fn end(&mut self, end_ns: i64) {
-        self.settle(i64::MAX);
         let waiting: Vec<(i32, State)> = self.states.iter().map(|(&tid, &state)| (tid, state)).collect();
         for (tid, state) in waiting {
             if let (State::Runnable { since, cpu, here_since, away, .. }, Some(&victim)) =
@@ -192,9 +172,8 @@ impl Waits {
         }
     }
 
-    /// Settles everything up to `watermark`.
-    pub fn settle(&mut self, watermark: i64) {
-        self.points.sort_by_key(|point| point.time_ns);
+    fn settle(&mut self, watermark: i64) {
+        self.points.sort_by_key(|point| (point.time_ns, point.order));
         let count = self.points.partition_point(|point| point.time_ns <= watermark);
         let mut points = std::mem::take(&mut self.points);
         for point in points.drain(..count) {
@@ -208,7 +187,7 @@ impl Waits {
             let gaps = &self.gaps;
             causality.happen(&point, |since| is_sure(gaps, since, point.time_ns));
         }
-        let Point { time_ns, tid, cpu: here, what } = point;
+        let Point { time_ns, tid, cpu: here, what, .. } = point;
         let state = self.states.get(&tid).copied().unwrap_or(State::Asleep);
         let runnable = |cpu, woken| {
             let away = self.unseen(None, [cpu]);
@@ -236,7 +215,12 @@ impl Waits {
             (What::In(row, victim), State::Runnable { since, woken, cpu, here_since, away }) => {
                 if self.unseen(away, []).is_none() && since <= time_ns && self.is_sure(since, time_ns) {
                     self.displace(tid, victim, cpu, here_since, time_ns);
-                    self.answers.push(Answer { row, wake_ns: woken.then_some(since), wait_ns: time_ns - since });
+                    self.answers.push(Answer {
+                        cpu: here,
+                        row,
+                        wake_ns: woken.then_some(since),
+                        wait_ns: time_ns - since,
+                    });
                 }
                 self.moved.remove(&tid);
                 State::Running
@@ -264,18 +248,29 @@ mod tests {
     use super::*;
 
     fn at(time_ns: i64, what: What) -> Point {
-        Point { time_ns, tid: 7, cpu: 0, what }
+        Point { time_ns, order: 0, tid: 7, cpu: 0, what }
+    }
+
+    /// What CPUs 0 and 1 tell of these points, stretches that network work held CPU 0, and losses.
+    fn settled(points: &[Point], held: &[(i64, i64)], gaps: &[(i64, i64)]) -> Waits {
+        let mut waits = Waits::default();
+        let (points, held, gaps) = (points.to_vec(), held.to_vec(), gaps.to_vec());
+        waits.take(&mut Part { cpu: 1, has_events: true, ..Part::default() });
+        waits.take(&mut Part { points, held, gaps, has_events: true, ..Part::default() });
+        waits.settle_round(i64::MAX);
+        waits
     }
 
     #[test]
     fn a_wait_that_ends_unseen_has_no_length() {
-        let mut waits = Waits::default();
-        waits.point(at(10, What::Wake(0)));
-        waits.point(at(60, What::Unseen));
-        waits.point(at(60, What::In(0, 70)));
-        waits.point(at(80, What::Out(true)));
-        waits.point(at(95, What::In(1, 70)));
-        waits.end(100);
+        let points = [
+            at(10, What::Wake(0)),
+            at(60, What::Unseen),
+            at(60, What::In(0, 70)),
+            at(80, What::Out(true)),
+            at(95, What::In(1, 70)),
+        ];
+        let waits = settled(&points, &[], &[]);
         let rows: Vec<(usize, i64)> = waits.answers.iter().map(|answer| (answer.row, answer.wait_ns)).collect();
         assert_eq!(rows, [(1, 15)]);
     }
@@ -283,14 +278,8 @@ mod tests {
     #[test]
     fn what_passes_on_a_cpu_that_was_not_recorded_is_no_wait() {
         let waits_of = |points: &[Point]| {
-            let mut waits = Waits::default();
-            for cpu in 0..2 {
-                waits.point(Point { time_ns: i64::MIN, tid: 0, cpu, what: What::In(9, 0) });
-            }
-            waits.hold(0, 110, 150);
-            points.iter().for_each(|&point| waits.point(point));
-            waits.point(at(200, What::In(1, 70)));
-            waits.end(300);
+            let points = [points, &[at(200, What::In(1, 70))]].concat();
+            let waits = settled(&points, &[(110, 150)], &[]);
             let known: Vec<i64> = waits.answers.iter().map(|answer| answer.wait_ns).collect();
             (known, waits.displaced.get(&(0, 70)).copied())
         };
@@ -306,25 +295,27 @@ mod tests {
 
     #[test]
     fn a_preempted_victim_is_displaced_by_what_holds_its_cpu() {
-        let mut waits = Waits::default();
-        waits.point(at(0, What::In(0, 70)));
-        waits.point(at(100, What::Out(true)));
-        waits.hold(0, 110, 150);
-        waits.hold(0, 150, 160);
-        waits.point(at(170, What::In(1, 70)));
-        waits.settle(i64::MAX);
+        let points = [at(0, What::In(0, 70)), at(100, What::Out(true)), at(170, What::In(1, 70))];
+        let waits = settled(&points, &[(110, 150), (150, 160)], &[]);
         assert_eq!(waits.displaced[&(0, 70)], 50);
         assert_eq!(waits.answers[0].wait_ns, 70);
         assert_eq!(waits.answers[0].wake_ns, None);
     }
 
+    // Moved after the loss: the wait is older than its stretch on the new CPU.
+    #[test]
+    fn a_loss_is_kept_for_as_long_as_a_wait_lasts() {
+        let mut waits = settled(&[at(10, What::Wake(0))], &[], &[(20, 50)]);
+        for (known, point) in [(90, at(60, What::Migrate(0, 1))), (200, at(150, What::In(0, 70)))] {
+            waits.take(&mut Part { points: vec![point], ..Part::default() });
+            waits.settle_round(known);
+        }
+        assert!(waits.answers.is_empty());
+    }
+
     #[test]
     fn a_wait_across_a_loss_is_not_told() {
-        let mut waits = Waits::default();
-        waits.point(at(10, What::Wake(0)));
-        waits.lose(20, 50);
-        waits.point(at(60, What::In(0, 70)));
-        waits.settle(i64::MAX);
+        let waits = settled(&[at(10, What::Wake(0)), at(60, What::In(0, 70))], &[], &[(20, 50)]);
         assert!(waits.answers.is_empty());
     }
 }

@@ -1,0 +1,222 @@
+//! Deals events to the CPUs that they happened on, whose machines run on other cores meanwhile.
+//!
+//! ```text
+//!   file -> Reader -> batch of CPU 0 -> Cpu 0 (any thread, one batch at a time, in order)
+//!                  -> batch of CPU 1 -> Cpu 1
+//!                     at the end of a round each also tells `Join` what the others have to know
+//! ```
+//! No machine sees another, so that the result does not depend on which thread ran when.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use rayon::Scope;
+
+use crate::ledger::cpu::Cpu;
+use crate::ledger::event::Event;
+use crate::ledger::join::Join;
+
+/// Events of a batch: few enough to stay in a core's own cache.
+const BATCH: usize = 2048;
+/// Batches that may wait, so that memory stays bounded.
+const MAX_WAITING: usize = 128;
+
+/// What is between the events of a CPU.
+#[derive(Debug)]
+pub enum Between {
+    /// A task got a name.
+    Rename { pid: i32, victim: u32, time_ns: i64 },
+    /// Records were lost, up to a time if that is known.
+    Lose { until_ns: Option<i64>, lost: u64, why: &'static str },
+    /// A needed event was throttled, or resumed.
+    Throttle { begins: bool, time_ns: i64 },
+    /// The end of a round of this number.
+    Round(u64),
+}
+
+/// Events of one CPU, in order.
+#[derive(Debug, Default)]
+pub struct Batch {
+    events: Vec<Event>,
+    /// With the number of events before each.
+    between: Vec<(usize, Between)>,
+}
+
+/// One CPU's machine, and what waits for it.
+#[derive(Debug)]
+struct Worker {
+    cpu: Mutex<Cpu>,
+    queue: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    batches: VecDeque<Batch>,
+    is_scheduled: bool,
+}
+
+/// What all threads share.
+#[derive(Debug)]
+struct Shared {
+    join: Join,
+    waiting: Mutex<Waiting>,
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    batches: usize,
+    /// Emptied ones, for new events.
+    spare: Vec<Batch>,
+    /// A machine has panicked: nothing will make room.
+    failed: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Deals events.
+pub struct Dealer<'s> {
+    scope: &'s Scope<'static>,
+    is_alone: bool,
+    shared: Arc<Shared>,
+    hands: Vec<(Batch, Arc<Worker>)>,
+    rounds: u64,
+}
+
+impl<'s> Dealer<'s> {
+    /// To no CPU yet. The machines run within `scope`, or as they are dealt to where there is but one thread.
+    pub fn new(scope: &'s Scope<'static>, join: Join) -> Dealer<'s> {
+        let shared = Shared { join, waiting: Mutex::default(), room: Condvar::new() };
+        let is_alone = rayon::current_num_threads() == 1;
+        Dealer { scope, is_alone, shared: Arc::new(shared), hands: Vec::new(), rounds: 0 }
+    }
+
+    /// One more CPU; they are counted from 0.
+    pub fn add(&mut self, cpu: Cpu) {
+        let worker = Worker { cpu: Mutex::new(cpu), queue: Mutex::default() };
+        self.hands.push((Batch::default(), Arc::new(worker)));
+    }
+
+    /// The next event of a CPU.
+    #[inline(always)]
+    pub fn event(&mut self, place: usize, event: Event) {
+        let events = &mut self.hands[place].0.events;
+        events.push(event);
+        if events.len() >= BATCH {
+            self.pass(place);
+        }
+    }
+
+    /// What comes next between the events of a CPU.
+    pub fn between(&mut self, place: usize, between: Between) {
+        let batch = &mut self.hands[place].0;
+        batch.between.push((batch.events.len(), between));
+    }
+
+    /// The end of a round: no later one holds anything before `known_ns`.
+    pub fn round(&mut self, known_ns: i64) {
+        self.shared.join.expect(self.hands.len(), known_ns);
+        for place in 0..self.hands.len() {
+            self.between(place, Between::Round(self.rounds));
+            self.pass(place);
+        }
+        self.rounds += 1;
+    }
+
+    fn pass(&mut self, place: usize) {
+        let (batch, worker) = &mut self.hands[place];
+        if self.is_alone {
+            run(&mut lock(&worker.cpu), place, batch, &self.shared.join);
+            return;
+        }
+        let batch = std::mem::replace(batch, self.shared.spare());
+        let mut queue = lock(&worker.queue);
+        queue.batches.push_back(batch);
+        if !std::mem::replace(&mut queue.is_scheduled, true) {
+            let (worker, shared) = (Arc::clone(worker), Arc::clone(&self.shared));
+            self.scope.spawn(move |_| work(place, &worker, &shared));
+        }
+    }
+
+    /// Nothing more will be dealt.
+    pub fn end(mut self) -> Dealt {
+        (0..self.hands.len()).for_each(|place| self.pass(place));
+        Dealt { shared: self.shared, workers: self.hands.into_iter().map(|hand| hand.1).collect() }
+    }
+}
+
+/// The CPUs, once `scope` has ended.
+pub struct Dealt {
+    shared: Arc<Shared>,
+    workers: Vec<Arc<Worker>>,
+}
+
+impl Dealt {
+    /// The machines in the order in which they were added, and what was told to join them.
+    pub fn collect(self) -> (Vec<Cpu>, Join) {
+        let of = |mutex: Mutex<Cpu>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let cpus = self.workers.into_iter().filter_map(Arc::into_inner).map(|worker| of(worker.cpu)).collect();
+        (cpus, Arc::into_inner(self.shared).map(|shared| shared.join).unwrap_or_default())
+    }
+}
+
+impl Shared {
+    /// Waits for room for one more batch.
+    fn spare(&self) -> Batch {
+        let full = |waiting: &mut Waiting| waiting.batches >= MAX_WAITING && !waiting.failed;
+        let mut waiting = self.room.wait_while(lock(&self.waiting), full).unwrap_or_else(PoisonError::into_inner);
+        waiting.batches += 1;
+        waiting.spare.pop().unwrap_or_default()
+    }
+
+    fn done(&self, batch: Batch, failed: bool) {
+        let mut waiting = lock(&self.waiting);
+        waiting.batches = waiting.batches.saturating_sub(1);
+        waiting.spare.push(batch);
+        waiting.failed |= failed;
+        self.room.notify_one();
+    }
+}
+
+/// Gives back a batch, come what may.
+struct Busy<'a>(&'a Shared, Batch);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.done(std::mem::take(&mut self.1), std::thread::panicking());
+    }
+}
+
+/// Lets a CPU's machine take what waits for it.
+fn work(place: usize, worker: &Worker, shared: &Shared) {
+    let mut cpu = lock(&worker.cpu);
+    loop {
+        let mut queue = lock(&worker.queue);
+        let Some(batch) = queue.batches.pop_front() else {
+            queue.is_scheduled = false;
+            return;
+        };
+        drop(queue);
+        let mut busy = Busy(shared, batch);
+        run(&mut cpu, place, &mut busy.1, &shared.join);
+    }
+}
+
+fn run(cpu: &mut Cpu, place: usize, batch: &mut Batch, join: &Join) {
+    let mut begin = 0;
+    for (at, between) in batch.between.drain(..) {
+        batch.events[begin..at].iter_mut().for_each(|event| cpu.step(event));
+        begin = at;
+        match between {
+            Between::Rename { pid, victim, time_ns } => cpu.rename(pid, victim, time_ns),
+            Between::Lose { until_ns, lost, why } => cpu.lose(until_ns, lost, why),
+            Between::Throttle { begins: true, time_ns } => cpu.throttle(time_ns),
+            Between::Throttle { begins: false, time_ns } => cpu.unthrottle(time_ns),
+            Between::Round(round) => join.tell(round, place, cpu.part()),
+        }
+    }
+    batch.events[begin..].iter_mut().for_each(|event| cpu.step(event));
+    batch.events.clear();
+}

@@ -1,0 +1,93 @@
+//! What joins CPUs: who waited for whom, whose clock is ahead, which NAPI threads were moved.
+//!
+//! ```text
+//!   CPU 0   part of round 7 \
+//!   CPU 1   part of round 7  > all of round 7 told: settled up to where no later round can reach
+//!   CPU 2   part of round 7 /
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use crate::ledger::moved::Moved;
+use crate::ledger::point::Part;
+use crate::ledger::wait::Waits;
+
+/// Gathers what the CPUs tell.
+#[derive(Debug, Default)]
+pub struct Join {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    joined: Joined,
+    /// Rounds that not every CPU has told of yet, and the number of the first.
+    rounds: VecDeque<Round>,
+    first: u64,
+}
+
+/// What is known of several CPUs together.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// Who waited.
+    pub waits: Waits,
+    /// Which NAPI threads ran elsewhere in the middle of a poll.
+    pub moved: Moved,
+}
+
+#[derive(Debug)]
+struct Round {
+    expected: usize,
+    known_ns: i64,
+    parts: Vec<(usize, Part)>,
+}
+
+impl Join {
+    /// For these waits, which know how clocks are compared.
+    pub fn new(waits: Waits) -> Join {
+        Join { state: Mutex::new(State { joined: Joined { waits, ..Joined::default() }, ..State::default() }) }
+    }
+
+    /// So many CPUs will tell of the next round; no later one holds anything before `known_ns`.
+    pub fn expect(&self, cpus: usize, known_ns: i64) {
+        let round = Round { expected: cpus, known_ns, parts: Vec::new() };
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).rounds.push_back(round);
+    }
+
+    /// A CPU's part of a round.
+    pub fn tell(&self, round: u64, place: usize, part: Part) {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(round) = state.rounds.get_mut((round - state.first) as usize) {
+            round.parts.push((place, part));
+        }
+        while state.rounds.front().is_some_and(|round| round.parts.len() == round.expected) {
+            state.first += 1;
+            if let Some(round) = state.rounds.pop_front() {
+                state.joined.settle(round.parts, round.known_ns);
+            }
+        }
+    }
+
+    /// What is known when every CPU has told its last part.
+    pub fn end(self, parts: Vec<Part>, end_ns: i64) -> Joined {
+        let mut joined = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).joined;
+        joined.settle(parts.into_iter().enumerate().collect(), i64::MAX);
+        joined.waits.end(end_ns);
+        joined
+    }
+}
+
+impl Joined {
+    fn settle(&mut self, mut parts: Vec<(usize, Part)>, known_ns: i64) {
+        parts.sort_unstable_by_key(|part| part.0);
+        let mut settled = known_ns;
+        for (_, part) in &mut parts {
+            settled = settled.min(part.unsettled_since);
+            self.moved.take(part);
+            self.waits.take(part);
+        }
+        self.moved.settle(known_ns);
+        self.waits.settle_round(settled);
+    }
+}

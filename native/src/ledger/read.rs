@@ -1,0 +1,191 @@
+//! Samples to events, in the order of the file: fields at their places, names and tasks as numbers. What CPUs have to
+//! agree on is settled here, so that afterwards each can be accounted for alone.
+
+use crate::intern::{CommCache, Interner, NONE};
+use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Wakeup, What};
+use crate::ledger::network::Network;
+use crate::ledger::schema::{EventSchemas, Fields, Place};
+use crate::ledger::softirq::VECTORS;
+use crate::ledger::task::{Role, Tasks};
+use crate::ledger::thief::{place, Thieves};
+use crate::visit::Sample;
+
+/// EXIT_ZOMBIE and EXIT_DEAD, in either order, as prev_state shows a task that has ended.
+const STATE_DEAD: i64 = 0x10 | 0x20;
+
+/// Who runs on a CPU, as far as the file has been read.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Running {
+    pid: i32,
+    victim: u32,
+    /// `Tasks::version` when that was looked up.
+    version: u64,
+}
+
+/// Reads events, and numbers what they name.
+#[derive(Debug)]
+pub struct Reader {
+    /// Where their fields are.
+    pub schemas: EventSchemas,
+    /// Every name.
+    pub strings: Interner,
+    /// Every task.
+    pub tasks: Tasks,
+    /// Every owner of time.
+    pub thieves: Thieves,
+    comms: CommCache,
+    /// The last handler's name, and the last device's.
+    likely: [u32; 2],
+    /// The thief that an interrupt vector was last, by its place in `EventSchemas::vectors`.
+    vectors: Vec<(Option<i64>, u32)>,
+    has_migrations: bool,
+    order: u32,
+}
+
+impl Reader {
+    /// Nothing read yet. `has_migrations`: whether who is moved is asked for.
+    pub fn new(schemas: EventSchemas, has_migrations: bool) -> Reader {
+        let mut strings = Interner::default();
+        let thieves = Thieves::new(&schemas.softirqs, &mut strings);
+        Reader {
+            vectors: vec![(None, NONE); schemas.vectors.len()],
+            schemas,
+            strings,
+            tasks: Tasks::new(),
+            thieves,
+            comms: CommCache::default(),
+            likely: [NONE; 2],
+            has_migrations,
+            order: 0,
+        }
+    }
+
+    /// The next event, of a CPU on which `running` runs; `None` where the payload is too short for its fields, or
+    /// names no softirq.
+    #[inline(always)]
+    pub fn read(&mut self, sample: &Sample, payload: &[u8], running: &mut Running) -> Option<Event> {
+        let schema = self.schemas.events.get(sample.event as usize)?;
+        let (fields, pid) = (schema.tracepoint?, schema.pid.read(payload)? as i32);
+        let flags = schema.flags.read(payload).or((!self.schemas.has_flags).then_some(0))? as u8;
+        let preempt = schema.preempt.read(payload).map(|count| count as u8);
+        self.tasks.now_ns = sample.time_ns;
+        if running.pid != pid || running.version != self.tasks.version {
+            self.look_up(pid, running);
+        }
+        let victim = running.victim;
+        let what = self.what(&fields, payload, pid, running)?;
+        self.order = self.order.wrapping_add(1);
+        Some(Event { time_ns: sample.time_ns, order: self.order, pid, victim, flags, preempt, what })
+    }
+
+    #[cold]
+    fn look_up(&mut self, pid: i32, running: &mut Running) {
+        let victim = self.tasks.current(pid, &mut self.strings, &mut self.thieves);
+        *running = Running { pid, victim, version: self.tasks.version };
+    }
+
+    #[inline(always)]
+    fn what(&mut self, fields: &Fields, payload: &[u8], pid: i32, running: &mut Running) -> Option<What> {
+        let vec = |vec: Place| {
+            let vec = vec.read(payload).filter(|vec| (0..VECTORS as i64).contains(vec));
+            vec.map(|vec| vec as u8)
+        };
+        let pid_at = |place: Place| place.narrow(payload).unwrap_or(-1);
+        Some(match *fields {
+            Fields::SoftirqRaise { vec: at } => What::SoftirqRaise(vec(at)?),
+            Fields::SoftirqEntry { vec: at } => What::SoftirqEntry(vec(at)?),
+            Fields::SoftirqExit { vec: at } => What::SoftirqExit(vec(at)?),
+            Fields::IrqEntry { irq, name } => {
+                let name = self.name(name.string(payload), 0);
+                What::HardirqEntry(self.line(irq.read(payload), name))
+            }
+            Fields::IrqExit { irq } => What::HardirqExit(self.line(irq.read(payload), NONE)),
+            Fields::VectorEntry { pair, vector } => What::HardirqEntry(self.vector(pair, vector.read(payload))),
+            Fields::VectorExit { pair, vector } => What::HardirqExit(self.vector(pair, vector.read(payload))),
+            Fields::NapiPoll { napi, work, budget, dev_name } => {
+                let device = self.name(dev_name.string(payload), 1);
+                let thief = self.thieves.poll(napi.read(payload).unwrap_or(-1) as u64, device);
+                What::NapiPoll(NapiPoll { thief, device, work: work.narrow(payload), budget: budget.narrow(payload) })
+            }
+            Fields::Switch { prev_comm, prev_state, next_pid, next_comm } => {
+                let prev = self.named(pid, prev_comm.comm(payload));
+                let prev_state = prev_state.read(payload);
+                if prev_state.is_some_and(|state| state & STATE_DEAD != 0) {
+                    self.tasks.died(pid);
+                }
+                let next_pid = pid_at(next_pid);
+                let next = self.named(next_pid, next_comm.comm(payload));
+                *running = Running { pid: next_pid, victim: next, version: self.tasks.version };
+                What::Switch(Switch { prev, prev_state, next_pid, next })
+            }
+            Fields::Wakeup { pid, target_cpu } => What::Wakeup(self.wakeup(pid_at(pid), target_cpu.narrow(payload))),
+            Fields::Waking { pid, target_cpu } => What::Waking(self.wakeup(pid_at(pid), target_cpu.narrow(payload))),
+            Fields::Migrate { pid, orig_cpu, dest_cpu } => {
+                let pid = pid_at(pid);
+                let victim = if self.has_migrations { self.named(pid, None) } else { 0 };
+                What::Migrate(Migrate { pid, victim, orig_cpu: pid_at(orig_cpu), dest_cpu: pid_at(dest_cpu) })
+            }
+            Fields::Exec => What::Exec,
+            Fields::Witness => What::Witness,
+        })
+    }
+
+    /// The code of a name, `NONE` for none; `kind`: which of `likely` it is like.
+    #[inline(always)]
+    fn name(&mut self, text: Option<&[u8]>, kind: usize) -> u32 {
+        text.map_or(NONE, |text| self.strings.code_likely(text, &mut self.likely[kind]))
+    }
+
+    fn line(&mut self, irq: Option<i64>, name: u32) -> Interrupt {
+        let key = irq.unwrap_or(-1);
+        Interrupt { is_vector: false, network: Network::OfIrq, key, thief: self.thieves.hardirq(key, name), name }
+    }
+
+    #[inline(always)]
+    fn vector(&mut self, pair: u16, vector: Option<i64>) -> Interrupt {
+        let vector = vector.filter(|&vector| vector >= 0);
+        let known = &mut self.vectors[usize::from(pair)];
+        if known.1 == NONE || known.0 != vector {
+            let text = &self.schemas.vectors[usize::from(pair)];
+            let name = self.strings.code(text.as_bytes());
+            *known = (vector, self.thieves.vector(vector, name, text));
+        }
+        let network = self.thieves.all[place(known.1)].network;
+        Interrupt { is_vector: true, network, key: pair.into(), thief: known.1, name: NONE }
+    }
+
+    /// The task that has a pid now, under the name that an event gives it.
+    #[inline(always)]
+    fn named(&mut self, pid: i32, comm: Option<&[u8]>) -> u32 {
+        let Reader { tasks, strings, thieves, comms, .. } = self;
+        match comm.map(|comm| comms.code(comm, strings)) {
+            None | Some(NONE) => tasks.current(pid, strings, thieves),
+            Some(comm) => tasks.named(pid, comm, strings, thieves),
+        }
+    }
+
+    fn wakeup(&mut self, pid: i32, target_cpu: Option<i32>) -> Wakeup {
+        let network = match self.tasks.role(pid) {
+            Some(Role::Napi) => Some(Network::Yes),
+            Some(_) => None,
+            // Whether it is a NAPI thread its name will tell.
+            None => Some(Network::OfThread),
+        };
+        Wakeup { pid, target_cpu, network }
+    }
+
+    /// A record says a task's name.
+    pub fn renamed(&mut self, pid: i32, comm: &str, time_ns: Option<i64>) -> u32 {
+        self.tasks.now_ns = time_ns.unwrap_or(self.tasks.now_ns);
+        let code = self.strings.code(comm.as_bytes());
+        match code {
+            NONE => self.tasks.current(pid, &mut self.strings, &mut self.thieves),
+            code => self.tasks.named(pid, code, &mut self.strings, &mut self.thieves),
+        }
+    }
+
+    /// A record says that a task was created.
+    pub fn forked(&mut self, pid: i32, parent: i32, time_ns: i64) {
+        self.tasks.forked(pid, parent, time_ns, &mut self.strings, &mut self.thieves);
+    }
+}

@@ -1,0 +1,69 @@
+//! What every CPU's machine knows from the start: what was recorded, and what is asked for.
+
+use crate::ledger::request::{Request, Want};
+use crate::ledger::schema::EventSchemas;
+
+/// See above; none of it changes during a pass.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What to produce.
+    pub want: Want,
+    /// Times outside this are not counted.
+    pub window: (i64, i64),
+    /// Width of the bins of the sums.
+    pub bin_ns: Option<i64>,
+    /// As in `EventSchemas`.
+    pub has_switch: bool,
+    /// As there.
+    pub has_raise: bool,
+    /// As there.
+    pub has_flags: bool,
+    /// As there.
+    pub has_contexts: bool,
+    /// As there.
+    pub has_poll: bool,
+    /// As there.
+    pub has_wakeup: bool,
+    /// As there.
+    pub preempted_bit: i64,
+    /// Whether who waited for whom is asked for.
+    pub has_waits: bool,
+    /// Whether the CPUs' clocks have to be compared.
+    pub compares_clocks: bool,
+    /// Whether a row is kept of each time that a task ran.
+    pub has_slices: bool,
+}
+
+impl Settings {
+    /// For a recording with these events.
+    pub fn of(schemas: &EventSchemas, request: &Request, compares_clocks: bool) -> Settings {
+        let want = request.want;
+        Settings {
+            want,
+            window: request.window.unwrap_or((i64::MIN, i64::MAX)),
+            bin_ns: request.bin_ns,
+            has_switch: schemas.has_switch,
+            has_raise: schemas.has_raise,
+            has_flags: schemas.has_flags,
+            has_contexts: schemas.has_contexts,
+            has_poll: schemas.has_poll,
+            has_wakeup: schemas.has_wakeup,
+            preempted_bit: schemas.preempted_bit,
+            has_waits: want.slices || want.displaced,
+            compares_clocks,
+            has_slices: schemas.has_switch && (want.slices || want.migrations),
+        }
+    }
+
+    /// How much of a stretch lies in the window.
+    #[inline(always)]
+    pub fn clip(&self, start: i64, end: i64) -> i64 {
+        (end.min(self.window.1) - start.max(self.window.0)).max(0)
+    }
+
+    /// Whether a stretch touches the window.
+    #[inline(always)]
+    pub fn touches(&self, start: i64, end: i64) -> bool {
+        start <= self.window.1 && end >= self.window.0
+    }
+}

@@ -1,0 +1,249 @@
+//! One pass in file order: what the records say is numbered, and dealt to the CPUs it happened on.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::ledger::counters::Counters;
+use crate::ledger::cpu::Cpu;
+use crate::ledger::deal::{Between, Dealer};
+use crate::ledger::flush::{Flush, Verdict};
+use crate::ledger::read::{Reader, Running};
+use crate::ledger::settings::Settings;
+use crate::progress::{flow, Progress};
+use crate::recording::Recording;
+use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
+
+/// What file order has of a CPU.
+#[derive(Debug)]
+struct CpuStream {
+    cpu: u32,
+    flush: Flush,
+    running: Running,
+}
+
+/// The pass.
+pub struct Walk<'w, 'p> {
+    pub reader: Reader,
+    pub settings: Arc<Settings>,
+    pub dealer: Dealer<'w>,
+    pub counters: Counters,
+    /// First and last time.
+    pub window: (i64, i64),
+    /// Lost records, and those without a place.
+    pub lost: (u64, u64),
+    streams: Vec<CpuStream>,
+    /// CPU number to stream.
+    stream_of: Vec<u32>,
+    present: Option<usize>,
+    new_flush: bool,
+    /// Whether a flush may begin with what the one before ended with.
+    may_repeat: bool,
+    /// Whether the rounds are those of all CPUs: in a folder of `perf record --threads` each file has its own.
+    has_rounds: bool,
+    /// Events with times, by number.
+    timed: Vec<bool>,
+    /// Events since a round was dealt.
+    undealt: usize,
+    /// Newest time at the end of the last round, and of the one before it.
+    rounds: (i64, i64),
+    progress: Progress<'p>,
+}
+
+const ABSENT: u32 = u32::MAX;
+/// Events that make it worth looking at every CPU and task.
+const WORTH_JOINING: usize = 1 << 15;
+
+impl<'w, 'p> Walk<'w, 'p> {
+    /// Nothing walked yet.
+    pub fn new(
+        recording: &Recording,
+        reader: Reader,
+        settings: Arc<Settings>,
+        dealer: Dealer<'w>,
+        progress: Progress<'p>,
+    ) -> Self {
+        Walk {
+            reader,
+            settings,
+            dealer,
+            counters: Counters::default(),
+            window: (i64::MAX, i64::MIN),
+            lost: (0, 0),
+            streams: Vec::new(),
+            stream_of: Vec::new(),
+            present: None,
+            new_flush: true,
+            may_repeat: recording.source.may_repeat(),
+            has_rounds: recording.mode != "directory",
+            timed: recording.events.iter().map(|event| event.has_time).collect(),
+            undealt: 0,
+            rounds: (i64::MIN, i64::MIN),
+            progress,
+        }
+    }
+
+    fn stream(&mut self, cpu: u32) -> Option<usize> {
+        if cpu >= MAX_CPUS {
+            return None;
+        }
+        if self.stream_of.len() <= cpu as usize {
+            self.stream_of.resize(cpu as usize + 1, ABSENT);
+        }
+        let stream = &mut self.stream_of[cpu as usize];
+        if *stream == ABSENT {
+            *stream = self.streams.len() as u32;
+            self.streams.push(CpuStream { cpu, flush: Flush::default(), running: Running::default() });
+            self.dealer.add(Cpu::new(cpu, Arc::clone(&self.settings), self.reader.tasks.shared()));
+        }
+        Some(*stream as usize)
+    }
+
+    /// The present CPU's flush is over.
+    fn end_flush(&mut self, block: &[u8]) {
+        if let Some(present) = self.present {
+            self.streams[present].flush.keep(block);
+            self.settle_present();
+        }
+        self.new_flush = true;
+    }
+
+    /// No more records may repeat others for now.
+    pub fn settle_present(&mut self) {
+        let Some(present) = self.present else { return };
+        if self.streams[present].flush.is_holding() {
+            let (repeated, fresh) = self.streams[present].flush.release();
+            self.counters.repeats += repeated;
+            for (mut sample, bytes) in fresh {
+                sample.raw -= sample.record;
+                self.take(present, &bytes, &sample);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sample(&mut self, block: &[u8], sample: &Sample) {
+        if self.timed[sample.event as usize] {
+            self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
+        }
+        if self.reader.schemas.events[sample.event as usize].tracepoint.is_none() {
+            return;
+        }
+        let same = self.present.is_some_and(|present| self.streams[present].cpu == sample.cpu);
+        if !same {
+            self.end_flush(block);
+            self.present = self.stream(sample.cpu);
+        }
+        let Some(present) = self.present else {
+            self.counters.unreadable += 1;
+            return;
+        };
+        if !self.may_repeat {
+            self.take(present, block, sample);
+            return;
+        }
+        let first = std::mem::take(&mut self.new_flush);
+        if first {
+            self.streams[present].flush.keep(block);
+        }
+        match self.streams[present].flush.record(block, sample, first) {
+            Verdict::Take => self.take(present, block, sample),
+            Verdict::Held => {}
+            Verdict::Settled => self.settle_present(),
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, stream: usize, block: &[u8], sample: &Sample) {
+        match self.reader.read(sample, sample.payload(block), &mut self.streams[stream].running) {
+            Some(event) => self.dealer.event(stream, event),
+            None => self.counters.unreadable += 1,
+        }
+        self.undealt += 1;
+    }
+
+    /// Records are missing from a CPU's ring, or from that of the stream `otherwise`.
+    fn lose(&mut self, side: &Side<'_>, lost: u64, why: &'static str, otherwise: Option<usize>) {
+        if let Some(stream) = side.cpu.map_or(otherwise, |cpu| self.stream(cpu)) {
+            self.dealer.between(stream, Between::Lose { until_ns: side.time_ns, lost, why });
+        }
+    }
+
+    /// One round of flushes ended: what the one before it holds can no longer be preceded.
+    fn round(&mut self) {
+        self.new_flush = true;
+        self.rounds = (self.window.1, self.rounds.0);
+        let joins = self.settings.has_waits || self.reader.tasks.has_napi;
+        if self.has_rounds
+            && joins
+            && self.undealt > WORTH_JOINING + self.reader.tasks.victims.len() + self.streams.len()
+        {
+            self.undealt = 0;
+            self.dealer.round(self.rounds.1);
+        }
+    }
+}
+
+impl Visitor for Walk<'_, '_> {
+    fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
+        samples.iter().for_each(|sample| self.sample(block, sample));
+        ControlFlow::Continue(())
+    }
+
+    fn side(&mut self, side: &Side<'_>) {
+        if side.guest {
+            return;
+        }
+        let is_place = matches!(side.what, What::Lost(_) | What::LostUnknown | What::PassedOver | What::Throttle(..));
+        if let Some(time) = side.time_ns.filter(|_| is_place) {
+            self.window = (self.window.0.min(time), self.window.1.max(time));
+        }
+        if !matches!(
+            side.what,
+            What::Known { .. } | What::Fork { .. } | What::Throttle(..) | What::LostSamples(_) | What::Other
+        ) {
+            self.settle_present();
+        }
+        let time_ns = side.time_ns.unwrap_or(0);
+        let known = side.cpu.and_then(|cpu| self.stream_of.get(cpu as usize).copied());
+        let known = known.filter(|&stream| stream != ABSENT).map(|stream| stream as usize);
+        match &side.what {
+            What::Comm { tid: pid, comm } => {
+                let victim = self.reader.renamed(*pid, comm, Some(time_ns));
+                if let Some(stream) = known {
+                    self.dealer.between(stream, Between::Rename { pid: *pid, victim, time_ns });
+                }
+            }
+            What::Known { tid, comm } => drop(self.reader.renamed(*tid, comm, None)),
+            What::Fork { tid, parent } if tid != parent => self.reader.forked(*tid, *parent, time_ns),
+            What::Lost(count) => {
+                self.lost.0 = self.lost.0.saturating_add(*count);
+                self.lose(side, *count, "records were lost", self.present);
+            }
+            What::LostUnknown => {
+                self.counters.lost_unknown += 1;
+                self.lose(side, 0, "an unknown number of records was lost", None);
+            }
+            What::PassedOver => self.lose(side, 0, "lines that could not be read", None),
+            What::LostSamples(count) => self.lost.1 = self.lost.1.saturating_add(*count),
+            What::Throttle(begins, event) => {
+                let event = event.map(|event| self.reader.schemas.events.get(event as usize));
+                let needed = event.is_none_or(|schema| schema.is_some_and(|schema| schema.tracepoint.is_some()));
+                if let Some(stream) = known.filter(|_| needed) {
+                    self.dealer.between(stream, Between::Throttle { begins: *begins, time_ns });
+                }
+            }
+            What::Round => self.round(),
+            _ => {}
+        }
+    }
+
+    fn block_end(&mut self, block: &[u8]) {
+        if let Some(present) = self.present {
+            self.streams[present].flush.keep(block);
+        }
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.progress)(fraction))
+    }
+}
