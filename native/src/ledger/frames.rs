@@ -5,9 +5,8 @@ use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::error::Result;
 use crate::intern::{Labels, NONE};
-use crate::ledger::cpu::Cpu;
+use crate::ledger::cpu::{Found, ORIGINS};
 use crate::ledger::irqs::KNOWN_BY;
-use crate::ledger::raise::ORIGINS;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
 use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::{Packed, SumRow};
@@ -30,7 +29,7 @@ macro_rules! maybe {
 }
 
 /// The number of each row's CPU, for rows that lie with their CPU.
-fn numbers(cpus: &[Cpu], rows: fn(&Cpu) -> usize) -> ArrayRef {
+fn numbers(cpus: &[Found], rows: fn(&Found) -> usize) -> ArrayRef {
     let mut numbers = Vec::with_capacity(cpus.iter().map(rows).sum());
     for cpu in cpus {
         numbers.resize(numbers.len() + rows(cpu), cpu.number as i32);
@@ -38,7 +37,7 @@ fn numbers(cpus: &[Cpu], rows: fn(&Cpu) -> usize) -> ArrayRef {
     plain::<Int32Type>(numbers.into_iter())
 }
 
-pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+pub fn segments(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let tables: Vec<&[Packed]> = cpus.iter().flat_map(|cpu| cpu.finished.table.slices()).collect();
     let rows = tables.as_slice();
     let ends = move || {
@@ -62,7 +61,7 @@ pub fn segments(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 }
 
 /// `start_ns`: of the only bin, where there are no others.
-pub fn sums(names: &Names, cpus: &[Cpu], start_ns: Option<i64>) -> Result<RecordBatch> {
+pub fn sums(names: &Names, cpus: &[Found], start_ns: Option<i64>) -> Result<RecordBatch> {
     let tables: Vec<&[SumRow]> = cpus.iter().map(|cpu| cpu.finished.sums.rows.as_slice()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
@@ -74,7 +73,7 @@ pub fn sums(names: &Names, cpus: &[Cpu], start_ns: Option<i64>) -> Result<Record
     plan.batch()
 }
 
-pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+pub fn softirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let tables: Vec<&[SoftirqRow]> = cpus.iter().flat_map(|cpu| cpu.rows.softirqs.slices()).collect();
     let rows = tables.as_slice();
     let origins = Labels::new(&ORIGINS);
@@ -98,7 +97,7 @@ pub fn softirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+pub fn hardirqs(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let tables: Vec<&[HardirqRow]> = cpus.iter().flat_map(|cpu| cpu.rows.hardirqs.slices()).collect();
     let rows = tables.as_slice();
     let irq = |thief: u32| {
@@ -121,7 +120,7 @@ pub fn hardirqs(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 }
 
 /// By CPU and interrupt line, vector or softirq its longest, whatever the window.
-pub fn longest(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+pub fn longest(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let mut kept: Vec<(u32, u32, i64)> = Vec::new();
     for cpu in cpus {
         let each = cpu.rows.longest.iter().enumerate();
@@ -138,7 +137,7 @@ pub fn longest(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+pub fn polls(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let tables: Vec<&[PollRow]> = cpus.iter().flat_map(|cpu| cpu.rows.polls.slices()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
@@ -157,7 +156,7 @@ pub fn polls(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-pub fn slices(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
+pub fn slices(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     let tables: Vec<&[SliceRow]> = cpus.iter().map(|cpu| cpu.rows.slices.as_slice()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
@@ -195,7 +194,7 @@ pub fn slices(names: &Names, cpus: &[Cpu]) -> Result<RecordBatch> {
 }
 
 /// Who held a CPU at a time.
-fn holder(cpus: &[Cpu], cpu: i32, time_ns: i64) -> u32 {
+fn holder(cpus: &[Found], cpu: i32, time_ns: i64) -> u32 {
     let found =
         cpus.binary_search_by_key(&i64::from(cpu), |cpu| cpu.number.into()).map(|index| &cpus[index].rows.slices);
     let Ok(slices) = found else { return NONE };
@@ -205,7 +204,7 @@ fn holder(cpus: &[Cpu], cpu: i32, time_ns: i64) -> u32 {
 }
 
 /// `cpus`: all, for who held those that are not shown.
-pub fn migrations(names: &Names, cpus: &[Cpu], shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
+pub fn migrations(names: &Names, cpus: &[Found], shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
     /// A stopper that moves a task on exec runs just before the exec is recorded.
     const EXEC_WITHIN_NS: i64 = 50_000_000;
     let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec].map(Cause::name);
@@ -237,7 +236,7 @@ pub fn migrations(names: &Names, cpus: &[Cpu], shown: &impl Fn(u32) -> bool) -> 
     plan.batch()
 }
 
-pub fn coverage(cpus: &[Cpu], window: (i64, i64)) -> Result<RecordBatch> {
+pub fn coverage(cpus: &[Found], window: (i64, i64)) -> Result<RecordBatch> {
     let all = cpus.iter().flat_map(|cpu| cpu.rows.coverage.iter().map(|row| (cpu.number, row)));
     let inside = |(_, row): &(u32, &CoverageRow)| row.end_ns >= window.0 && row.start_ns <= window.1;
     let kept: Vec<(u32, &CoverageRow)> = all.filter(inside).collect();

@@ -8,9 +8,6 @@
 mod causality;
 mod counters;
 mod cpu;
-mod cpu_hardirq;
-mod cpu_softirq;
-mod cpu_task;
 mod deal;
 mod event;
 mod flush;
@@ -22,7 +19,6 @@ mod moved;
 mod network;
 mod output;
 mod point;
-mod raise;
 mod read;
 mod refuse;
 mod request;
@@ -34,8 +30,6 @@ mod schema;
 mod segment;
 mod settings;
 mod softirq;
-#[allow(missing_docs)]
-mod state;
 mod stem;
 mod task;
 mod thief;
@@ -50,7 +44,7 @@ use crate::error::{bad, Result};
 use crate::progress::Progress;
 use crate::recording::Recording;
 use causality::Causality;
-use cpu::{Cpu, Visibility};
+use cpu::{Cpu, Found};
 use deal::Dealer;
 use join::Join;
 use output::Pass;
@@ -92,12 +86,9 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
     cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, in_full));
     let joined = join.end(cpus.iter_mut().map(Cpu::part).collect(), end);
-    for cpu in &mut cpus {
-        let number = cpu.number;
-        cpu.part_from_earlier(|poll| joined.moved.found.contains(&(number, poll)));
-        counters.add(&cpu.counters);
-    }
-    cpus.retain(|cpu| cpu.visibility != Visibility::Never);
+    cpus.iter_mut().for_each(|cpu| cpu.part_from_earlier(&joined.moved));
+    let cpus: Vec<Found> = cpus.into_iter().filter_map(Cpu::found).collect();
+    cpus.iter().for_each(|cpu| counters.add(&cpu.counters));
     if cpus.is_empty() {
         return Err(bad!("nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
     }

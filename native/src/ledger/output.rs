@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::error::Result;
 use crate::ledger::causality::Causality;
 use crate::ledger::counters::Counters;
-use crate::ledger::cpu::Cpu;
+use crate::ledger::cpu::Found;
 use crate::ledger::frames;
 use crate::ledger::irqs::Irqs;
 use crate::ledger::read::Reader;
@@ -54,7 +54,7 @@ pub struct Pass {
     /// What the events named.
     pub reader: Reader,
     /// The CPUs that recorded anything.
-    pub cpus: Vec<Cpu>,
+    pub cpus: Vec<Found>,
     /// Who waited.
     pub waits: Waits,
     /// Of all CPUs.
@@ -92,7 +92,7 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
     if want.slices || want.displaced {
         missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
     }
-    sort_rows(&mut cpus);
+    sort_rows(&mut cpus, request.window.unwrap_or((i64::MIN, i64::MAX)));
     let names = Names::new(reader, irqs, &counters, &request.lines);
     let migrations = if want.migrations { Some(frames::migrations(&names, &cpus, &shown)?) } else { None };
     cpus.retain(|cpu| shown(cpu.number));
@@ -154,8 +154,8 @@ fn counted(counters: &Counters) -> Vec<String> {
 }
 
 /// Writes what is known of waits into the slices.
-fn take_answers(cpus: &mut [Cpu], waits: &Waits) {
-    let mut of: FxHashMap<u32, &mut Cpu> = cpus.iter_mut().map(|cpu| (cpu.number, cpu)).collect();
+fn take_answers(cpus: &mut [Found], waits: &Waits) {
+    let mut of: FxHashMap<u32, &mut Found> = cpus.iter_mut().map(|cpu| (cpu.number, cpu)).collect();
     for answer in &waits.answers {
         if let Some(row) = of.get_mut(&answer.cpu).and_then(|cpu| cpu.rows.slices.get_mut(answer.row)) {
             (row.wake_ns, row.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
@@ -164,9 +164,9 @@ fn take_answers(cpus: &mut [Cpu], waits: &Waits) {
 }
 
 /// By time. A CPU's polls come in order; its softirqs and interrupts where none was parked or nested.
-fn sort_rows(cpus: &mut [Cpu]) {
+fn sort_rows(cpus: &mut [Found], window: (i64, i64)) {
     cpus.par_iter_mut().for_each(|cpu| {
-        let (rows, window) = (&mut cpu.rows, cpu.settings.window);
+        let rows = &mut cpu.rows;
         rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
         rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
         rows.slices.retain(|row| row.in_ns <= window.1 && row.out_ns >= window.0);

@@ -56,7 +56,7 @@ pub struct PollRow {
     pub class: Class,
 }
 
-/// One stay of a task on a CPU.
+/// The time that a task was on a CPU without a break.
 #[derive(Debug, Clone, Default)]
 pub struct SliceRow {
     pub victim: u32,
@@ -147,14 +147,23 @@ impl Rows {
         self.longest[place] = self.longest[place].max(self_ns);
     }
 
-    /// Makes `ns` of what a finished stay had for its own unknown: of the one that holds `at_ns`, at or
+    /// Makes `ns` of what a finished slice had for its own unknown: of the one that holds `at_ns`, at or
     /// before row `row`. Returns its row, to go on from.
-    pub fn doubt_stay(&mut self, row: usize, at_ns: i64, ns: i64) -> usize {
+    pub fn doubt_slice(&mut self, row: usize, at_ns: i64, ns: i64) -> usize {
         let known = row.saturating_add(1).min(self.slices.len());
-        let place = self.slices[..known].iter().rposition(|stay| stay.in_ns <= at_ns);
-        let Some(stay) = place.map(|place| &mut self.slices[place]) else { return row };
-        stay.task_ns -= ns;
-        stay.unknown_ns += ns;
+        let place = self.slices[..known].iter().rposition(|slice| slice.in_ns <= at_ns);
+        let Some(slice) = place.map(|place| &mut self.slices[place]) else { return row };
+        slice.task_ns -= ns;
+        slice.unknown_ns += ns;
         place.unwrap_or(row)
+    }
+
+    /// Makes time of these slices their polls' (`sign` 1), or their own again (-1).
+    pub fn give_slices(&mut self, slices: &[(usize, i64)], sign: i64) {
+        for &(row, ns) in slices {
+            if let Some(slice) = self.slices.get_mut(row) {
+                (slice.task_ns, slice.poll_ns) = (slice.task_ns - sign * ns, slice.poll_ns + sign * ns);
+            }
+        }
     }
 }

@@ -165,10 +165,17 @@ impl Tail {
         self.segments.get(index.checked_sub(self.base)? as usize)
     }
 
-    /// The same, to change.
+    /// Gives segments of one thief to another; those that have become unknown stay so.
     #[inline(always)]
-    pub fn get_mut(&mut self, index: u64) -> Option<&mut Segment> {
-        self.segments.get_mut(index.checked_sub(self.base)? as usize)
+    pub fn give(&mut self, indices: &[u64], from: u32, to: u32) {
+        for &index in indices.iter().filter(|_| from != to) {
+            let place = index.checked_sub(self.base).map(|place| place as usize);
+            if let Some(segment) = place.and_then(|place| self.segments.get_mut(place)) {
+                if segment.thief == from {
+                    segment.thief = to;
+                }
+            }
+        }
     }
 
     /// Newest first.

@@ -14,120 +14,146 @@
 //! context. Where they contradict the stack, the stretch since the last witness is unknown and the
 //! stack follows them.
 
+//!
+//! What is open is kept by small machines (`hardirqs`, `softirqs`, `napi_thread`, `current`, `cause`), which know no
+//! time but what they are told. What the events mean is in `on_hardirq`, `on_softirq` and `on_task`; where the recording
+//! begins, ends and has holes in `edges`. Time is booked in one place: `close`.
+
+mod cause;
+mod current;
+mod edges;
+mod hardirqs;
+mod napi_thread;
+mod on_hardirq;
+mod on_softirq;
+mod on_task;
+mod raise;
+mod slice;
+#[allow(missing_docs)]
+mod softirqs;
+
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::ledger::counters::Counters;
 use crate::ledger::event::{Event, What};
 use crate::ledger::irqs::Irqs;
 use crate::ledger::point::Part;
-use crate::ledger::raise::Raises;
 use crate::ledger::rows::{CoverageRow, Rows};
 use crate::ledger::segment::{Finished, Segment, Tail};
 use crate::ledger::settings::Settings;
-use crate::ledger::softirq::{policy, VECTORS};
-pub use crate::ledger::state::{
-    Earlier, Hardirq, Head, Parked, ResumedPoll, Softirq, Spare, Stay, ThreadPoll, Visibility,
-};
-use crate::ledger::task::{Role, Victims, NOBODY};
-use crate::ledger::thief::{displaces, Class, IDLE, TASK, UNKNOWN};
-use rustc_hash::FxHashMap;
+use crate::ledger::softirq::policy;
+use crate::ledger::task::{Victims, NOBODY};
+use crate::ledger::thief::{displaces, softirq_thief, Class, TASK, UNKNOWN};
+use cause::Causes;
+use current::Current;
+use edges::{Head, Visibility};
+use hardirqs::Hardirqs;
+use napi_thread::{Poll, ResumedPoll};
+use slice::Slice;
+use softirqs::{Softirq, Softirqs};
+
+pub use raise::ORIGINS;
 
 /// `TRACE_FLAG_HARDIRQ` in common_flags.
-pub const FLAG_HARDIRQ: u8 = 0x08;
+const FLAG_HARDIRQ: u8 = 0x08;
 /// `TRACE_FLAG_SOFTIRQ`: serving a softirq, not merely bottom halves off.
-pub const FLAG_SOFTIRQ: u8 = 0x10;
+const FLAG_SOFTIRQ: u8 = 0x10;
 /// `TRACE_FLAG_NMI`.
-pub const FLAG_NMI: u8 = 0x40;
+const FLAG_NMI: u8 = 0x40;
 
 /// One CPU.
 #[derive(Debug)]
 pub struct Cpu {
-    pub number: u32,
-    pub settings: Arc<Settings>,
-    pub victims: Victims,
+    number: u32,
+    settings: Arc<Settings>,
     /// `Event::order` of the event at hand.
-    pub order: u32,
-    pub visibility: Visibility,
-    pub head: Option<Head>,
-    pub last_ns: i64,
-    pub since: i64,
-    pub tid: i32,
-    pub victim: u32,
-    pub role: Role,
-    pub own: u32,
-    pub hardirqs: Vec<Hardirq>,
-    /// Tracepoint pairs whose exit has been seen here.
-    pub exits_seen: u64,
-    pub softirq: Option<Softirq>,
-    pub spare: Spare,
-    pub thread_poll: Option<ThreadPoll>,
-    pub parked: FxHashMap<i32, Parked>,
-    pub resumed_polls: Vec<ResumedPoll>,
-    pub raises: [Raises; VECTORS],
-    pub net_irqs: Vec<i64>,
-    pub last_irq_exit: Option<i64>,
-    pub ordinal: u32,
-    pub stay: Stay,
-    pub tail: Tail,
-    pub finished: Finished,
-    pub rows: Rows,
-    pub irqs: Irqs,
-    pub counters: Counters,
-    /// For the stage that joins CPUs, since it was last told.
-    pub part: Part,
-    /// The device's line whose handler ended last since the present task was switched in.
-    pub last_line: Option<i64>,
-    /// Last time an event showed the context absent: no orphan began before.
-    pub no_hardirq_ns: i64,
-    pub no_softirq_ns: i64,
-    pub waking: i32,
-    pub migrating: Option<(usize, i32)>,
+    order: u32,
+    visibility: Visibility,
+    head: Option<Head>,
     /// Records lost at a place whose end the next event tells.
-    pub untimed_loss: Option<u64>,
-    /// A new name of the running task, and since when.
-    pub named: Option<(i64, u32)>,
+    untimed_loss: Option<u64>,
+    /// The last event.
+    last_ns: i64,
+    /// Last time an event showed the context absent: no orphan began before.
+    no_hardirq_ns: i64,
+    no_softirq_ns: i64,
+    /// Where the open segment begins.
+    since: i64,
+    current: Current,
+    slice: Slice,
+    hardirqs: Hardirqs,
+    /// The device's line whose handler ended with the last event.
+    last_exit: Option<i64>,
+    /// The one whose handler ended last since the present task was switched in.
+    last_line: Option<i64>,
+    softirqs: Softirqs,
+    napi_poll: Option<Poll>,
+    parked: FxHashMap<i32, Parked>,
+    resumed_polls: Vec<ResumedPoll>,
+    causes: Causes,
+    tail: Tail,
+    finished: Finished,
+    rows: Rows,
+    irqs: Irqs,
+    counters: Counters,
+    part: Part,
+}
+
+/// What a task left behind when it was switched out in the middle of it.
+#[derive(Debug)]
+struct Parked {
+    victim: u32,
+    softirq: Option<Softirq>,
+    poll: Option<Poll>,
+}
+
+/// What a CPU found, when it is over.
+#[derive(Debug)]
+pub struct Found {
+    /// Its number.
+    pub number: u32,
+    /// Segments and sums.
+    pub finished: Finished,
+    /// Other rows.
+    pub rows: Rows,
+    /// What interrupt lines led to.
+    pub irqs: Irqs,
+    /// What went wrong.
+    pub counters: Counters,
 }
 
 impl Cpu {
+    /// Of this number; nothing has happened yet.
     pub fn new(number: u32, settings: Arc<Settings>, victims: Victims) -> Cpu {
         Cpu {
             number,
             settings,
-            victims,
             order: 0,
             visibility: Visibility::Never,
             head: None,
+            untimed_loss: None,
             last_ns: i64::MIN,
+            no_hardirq_ns: i64::MIN,
+            no_softirq_ns: i64::MIN,
             since: i64::MIN,
-            tid: -1,
-            victim: NOBODY,
-            role: Role::Ordinary,
-            own: TASK,
-            hardirqs: Vec::new(),
-            exits_seen: 0,
-            softirq: None,
-            spare: Spare::default(),
-            thread_poll: None,
+            current: Current::nobody(victims),
+            slice: Slice::default(),
+            hardirqs: Hardirqs::default(),
+            last_exit: None,
+            last_line: None,
+            softirqs: Softirqs::default(),
+            napi_poll: None,
             parked: FxHashMap::default(),
             resumed_polls: Vec::new(),
-            raises: [Raises::default(); VECTORS],
-            net_irqs: Vec::new(),
-            last_irq_exit: None,
-            ordinal: 0,
-            stay: Stay::default(),
+            causes: Causes::default(),
             tail: Tail::default(),
             finished: Finished::default(),
             rows: Rows::default(),
             irqs: Irqs::default(),
             counters: Counters::default(),
             part: Part { cpu: number, ..Part::default() },
-            last_line: None,
-            no_hardirq_ns: i64::MIN,
-            no_softirq_ns: i64::MIN,
-            waking: -1,
-            migrating: None,
-            untimed_loss: None,
-            named: None,
         }
     }
 
@@ -140,12 +166,12 @@ impl Cpu {
         }
         let now = event.time_ns;
         self.order = event.order;
-        if matches!(self.visibility, Visibility::Throttled(_)) {
-            return;
-        }
         if self.visibility != Visibility::Clear {
+            if matches!(self.visibility, Visibility::Throttled(_)) {
+                return;
+            }
             self.first_sight(event);
-        } else if self.named.is_some() {
+        } else if self.current.is_renamed() {
             self.apply_name(now);
         }
         if !self.settings.has_flags {
@@ -165,14 +191,14 @@ impl Cpu {
             What::SoftirqExit(vec) => self.softirq_exit(vec, now),
             What::NapiPoll(poll) => self.napi_poll(poll, event),
             What::Switch(switch) => self.switch(switch, now),
-            What::Wakeup(wakeup) => self.wakeup(wakeup, false, event),
-            What::Waking(wakeup) => self.wakeup(wakeup, true, event),
+            What::Wakeup(wakeup) => self.wakeup(wakeup, event),
+            What::Waking(wakeup) => self.waking(wakeup, event),
             What::Migrate(migrate) => self.migrate(migrate, now),
             What::Exec => self.rows.execs.push((now, event.pid)),
             What::Witness => {}
         }
         let what = &event.what;
-        let opens = matches!(what, What::HardirqEntry(_)) && self.hardirqs.len() == 1;
+        let opens = matches!(what, What::HardirqEntry(_)) && self.hardirqs.depth() == 1;
         let closes = matches!(what, What::HardirqExit(_)) && self.hardirqs.is_empty();
         if event.flags & FLAG_HARDIRQ == 0 || opens || closes {
             self.no_hardirq_ns = now;
@@ -180,15 +206,9 @@ impl Cpu {
         if event.flags & FLAG_SOFTIRQ == 0 || what.is_of_softirq() {
             self.no_softirq_ns = now;
         }
-        // try_to_wake_up runs with interrupts off: what belongs to it follows at once.
-        if !matches!(what, What::Waking(_)) {
-            self.waking = -1;
-        }
-        if !matches!(what, What::Migrate(_)) {
-            self.migrating = None;
-        }
+        self.causes.after(what);
         if !matches!(what, What::HardirqExit(interrupt) if !interrupt.is_vector) {
-            self.last_irq_exit = None;
+            self.last_exit = None;
         }
         self.last_ns = now;
         if self.tail.is_full() {
@@ -201,30 +221,30 @@ impl Cpu {
         let is_switch = matches!(what, What::Switch(_));
         let of_hardirq = what.is_of_hardirq();
         let hardirq = of_hardirq || (!self.hardirqs.is_empty() && !is_switch);
-        let softirq = what.is_of_softirq() || (self.softirq.is_some() && !is_switch);
+        let softirq = what.is_of_softirq() || (self.softirqs.open().is_some() && !is_switch);
         (u8::from(hardirq) * FLAG_HARDIRQ) | (u8::from(softirq) * FLAG_SOFTIRQ)
     }
 
     /// The pid and the flags overrule the stack.
     #[inline(always)]
     fn check(&mut self, event: &Event) {
-        if event.pid != self.tid {
+        if event.pid != self.current.tid() {
             self.another_task(event);
         }
         let in_hardirq = event.flags & FLAG_HARDIRQ != 0;
         let in_softirq = event.flags & FLAG_SOFTIRQ != 0;
-        if let Some(top) = self.hardirqs.last() {
+        if let Some(top) = self.hardirqs.top() {
             // A poll inside a hardirq is netpoll's; the others cannot be.
             let ended = matches!(event.what, What::Switch(_)) || event.what.is_of_softirq();
-            if (top.flagged && !in_hardirq) || ended {
+            if (top.is_flagged && !in_hardirq) || ended {
                 self.abandon_hardirqs(0, event.time_ns);
             }
         } else if in_hardirq && self.since < self.no_hardirq_ns {
             // An interrupt that may prove unrecorded: if its exit comes alone, this is its border.
             self.close(self.no_hardirq_ns);
         }
-        if let Some(softirq) = &self.softirq {
-            if softirq.flagged && !in_softirq {
+        if let Some(softirq) = self.softirqs.open() {
+            if softirq.is_flagged && !in_softirq {
                 self.abandon_softirq(event.time_ns);
             }
         } else if in_softirq && self.since < self.no_softirq_ns {
@@ -235,34 +255,26 @@ impl Cpu {
     /// Who owns the CPU: thief, class, depth.
     #[inline(always)]
     fn owner(&self) -> (u32, Class, u8) {
-        let depth = (self.hardirqs.len() + usize::from(self.softirq.is_some())).min(255) as u8;
-        if let Some(hardirq) = self.hardirqs.last() {
-            return (hardirq.thief, hardirq.class, depth);
+        let softirq = self.softirqs.open();
+        let depth = (self.hardirqs.depth() + usize::from(softirq.is_some())).min(255) as u8;
+        if let Some(hardirq) = self.hardirqs.top() {
+            return (hardirq.interrupt.thief, hardirq.class, depth);
         }
-        if let Some(softirq) = &self.softirq {
-            return (softirq.thief, softirq.class, depth);
+        if let Some(softirq) = softirq {
+            return (softirq_thief(softirq.vec), softirq.class, depth);
         }
-        let class = if self.role == Role::Ordinary { Class::None } else { Class::Scheduled };
-        (if self.tid == 0 { IDLE } else { self.own }, class, depth)
-    }
-
-    /// Class of an interrupt on top of the running task.
-    pub fn hardirq_class(&self) -> Class {
-        match (self.tid, self.role) {
-            (0, _) => Class::FromIdle,
-            (_, Role::Ordinary) => Class::Stolen,
-            _ => Class::Scheduled,
-        }
+        let (thief, class) = self.current.owner();
+        (thief, class, depth)
     }
 
     /// Ends the open segment at `now` and books it to its owner.
     #[inline(always)]
-    pub fn close(&mut self, now: i64) {
+    fn close(&mut self, now: i64) {
         if now <= self.since {
             return;
         }
         let (mut thief, mut class, depth) = self.owner();
-        let mut victim = self.victim;
+        let mut victim = self.current.victim();
         if depth == 0 && !self.settings.has_switch {
             // Nobody's, so of no class either: neighbours become one segment.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
@@ -275,35 +287,30 @@ impl Cpu {
 
     /// Adds time to the running context, or takes it back (then without a segment).
     fn book(&mut self, ns: i64, segment: Option<u64>) {
-        if let Some(hardirq) = self.hardirqs.last_mut() {
+        if let Some(hardirq) = self.hardirqs.top_mut() {
             hardirq.self_ns += ns;
-            self.stay.hardirq_ns += ns;
-        } else if let Some(softirq) = &mut self.softirq {
+            self.slice.hardirq_ns += ns;
+        } else if let Some(softirq) = self.softirqs.open_mut() {
             softirq.self_ns += ns;
             if policy(softirq.vec).polls {
                 softirq.pending_ns += ns;
             }
             softirq.pending.extend(segment);
-            self.stay.softirq_ns += ns;
-            let key = (softirq.vec, softirq.class);
-            match self.stay.by_softirq.iter_mut().find(|entry| (entry.0, entry.1) == key) {
-                Some(entry) => entry.2 += ns,
-                None => self.stay.by_softirq.push((key.0, key.1, ns)),
-            }
+            self.slice.add_softirq(softirq.vec, softirq.class, ns);
         } else {
-            self.stay.task_ns += ns;
-            if let Some(poll) = &mut self.thread_poll {
+            self.slice.task_ns += ns;
+            if let Some(poll) = &mut self.napi_poll {
                 poll.pending_ns += ns;
                 poll.pending.extend(segment);
             }
         }
     }
 
-    /// The stretch up to `now` is nobody's: books it as unknown, inside the running stay.
-    pub fn unknown_until(&mut self, now: i64, why: &'static str) {
+    /// The stretch up to `now` is nobody's: books it as unknown, inside the running slice.
+    fn unknown_until(&mut self, now: i64, why: &'static str) {
         if now > self.since {
-            self.stay.unknown_ns += self.settings.clip(self.since, now);
-            let victim = if self.settings.has_switch { self.victim } else { NOBODY };
+            self.slice.unknown_ns += self.settings.clip(self.since, now);
+            let victim = if self.settings.has_switch { self.current.victim() } else { NOBODY };
             self.tail.push(Segment {
                 start: self.since,
                 end: now,
@@ -319,20 +326,20 @@ impl Cpu {
 
     /// An exit came without its entry: what the running context was booked since `from`, when the
     /// context was last seen absent, may have been the exiting one's.
-    pub fn doubt(&mut self, from: i64, now: i64, why: &'static str) {
+    fn doubt(&mut self, from: i64, now: i64, why: &'static str) {
         self.counters.orphan_exits += 1;
         self.close(from);
         let (thief, _, depth) = self.owner();
-        let victim = self.victim;
+        let victim = self.current.victim();
         let (mut earliest, mut taken) = (now, 0);
-        // Where no flags witness a context's absence it may have been open in an earlier stay of
-        // the same task: its time there is that stay's.
-        let mut row = self.stay.row;
+        // Where no flags witness a context's absence it may have been open in an earlier slice of
+        // the same task: its time there is that slice's.
+        let mut row = self.slice.row;
         for segment in self.tail.newest_first() {
             if segment.start < from || segment.end <= from {
                 break;
             }
-            let earlier = segment.start < self.stay.in_ns;
+            let earlier = segment.start < self.slice.in_ns;
             if earlier && depth > 0 {
                 break;
             }
@@ -340,7 +347,7 @@ impl Cpu {
                 (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
                 let ns = self.settings.clip(segment.start, segment.end);
                 if earlier {
-                    row = self.rows.doubt_stay(row, segment.start, ns);
+                    row = self.rows.doubt_slice(row, segment.start, ns);
                 } else {
                     taken += ns;
                 }
@@ -348,28 +355,28 @@ impl Cpu {
             }
         }
         self.book(-taken, None);
-        self.stay.unknown_ns += taken;
+        self.slice.unknown_ns += taken;
         if earliest < self.since {
             self.uncovered(earliest, self.since, why, 0);
         }
         self.unknown_until(now, why);
         if let Some(head) = self.head.as_mut().filter(|_| from == i64::MIN) {
-            head.unknown.get_or_insert("before the first event whose context is certain");
+            head.doubt();
         }
     }
 
     /// Since when it is not settled yet whether scheduled work held this CPU.
-    pub fn unsettled_since(&self) -> i64 {
+    fn unsettled_since(&self) -> i64 {
         let open = if self.owner().1 == Class::Scheduled { self.since } else { i64::MAX };
         self.tail.first_of(Class::Scheduled).unwrap_or(open).min(open)
     }
 
     /// Moves settled segments on to sums and table.
-    pub fn drain(&mut self, all: bool) {
+    fn drain(&mut self, all: bool) {
         let mut pending: Option<u64> = None;
         let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
-        self.softirq.iter().for_each(|softirq| hold(&softirq.pending));
-        self.thread_poll.iter().for_each(|poll| hold(&poll.pending));
+        self.softirqs.open().iter().for_each(|softirq| hold(&softirq.pending));
+        self.napi_poll.iter().for_each(|poll| hold(&poll.pending));
         for parked in self.parked.values() {
             parked.softirq.iter().for_each(|softirq| hold(&softirq.pending));
             parked.poll.iter().for_each(|poll| hold(&poll.pending));
@@ -390,7 +397,7 @@ impl Cpu {
     }
 
     /// Notes a stretch that cannot be accounted for.
-    pub fn uncovered(&mut self, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
+    fn uncovered(&mut self, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
         self.rows.coverage.push(CoverageRow { start_ns, end_ns, why, lost });
     }
 
@@ -398,10 +405,15 @@ impl Cpu {
     pub fn part(&mut self) -> Part {
         self.drain(false);
         self.part.unsettled_since = self.unsettled_since();
-        let polls = self.parked.values().filter_map(|parked| parked.poll.as_ref()).chain(&self.thread_poll);
+        let polls = self.parked.values().filter_map(|parked| parked.poll.as_ref()).chain(&self.napi_poll);
         let since = polls.filter_map(|poll| poll.earlier.as_ref()).map(|earlier| earlier.since_ns).min();
         self.part.preempted_since = since.unwrap_or(i64::MAX);
         let next = Part { cpu: self.number, has_events: self.part.has_events, ..Part::default() };
         std::mem::replace(&mut self.part, next)
+    }
+    /// What was found, once it is over; nothing of a CPU that recorded nothing.
+    pub fn found(self) -> Option<Found> {
+        let Cpu { number, finished, rows, irqs, counters, .. } = self;
+        (self.visibility != Visibility::Never).then_some(Found { number, finished, rows, irqs, counters })
     }
 }

@@ -1,0 +1,72 @@
+//! Why a task was moved: what was recorded right before and after says so.
+//!
+//! ```text
+//!   waking 7    migrate 7                 placed while it is woken
+//!               migrate 7    wakeup 7     the same, where sched_waking is not recorded
+//!               migrate 7                 balanced, or by the stopper if that runs
+//! ```
+//! try_to_wake_up runs with interrupts off: what belongs to it follows at once.
+
+use crate::ledger::event::What;
+use crate::ledger::rows::Cause;
+
+/// What the next event may belong to.
+#[derive(Debug, Default)]
+pub struct Causes {
+    waking: Option<i32>,
+    /// A migration's row, and who was moved.
+    migrated: Option<(usize, i32)>,
+}
+
+impl Causes {
+    /// A task begins to be woken.
+    pub fn waking(&mut self, pid: i32) {
+        self.waking = Some(pid);
+    }
+
+    /// A task is runnable: the row of its migration, if that was what came before.
+    pub fn woken(&mut self, pid: i32) -> Option<usize> {
+        self.migrated.take().filter(|migrated| migrated.1 == pid).map(|migrated| migrated.0)
+    }
+
+    /// A task is moved, in row `row`, while the stopper runs or not.
+    pub fn moved(&mut self, pid: i32, row: usize, by_stopper: bool) -> Cause {
+        self.migrated = Some((row, pid));
+        match (self.waking.take() == Some(pid), by_stopper) {
+            (true, _) => Cause::WakeUp,
+            (false, true) => Cause::Stopper,
+            (false, false) => Cause::Balance,
+        }
+    }
+
+    /// An event is over.
+    #[inline(always)]
+    pub fn after(&mut self, what: &What) {
+        if !matches!(what, What::Waking(_)) {
+            self.waking = None;
+        }
+        if !matches!(what, What::Migrate(_)) {
+            self.migrated = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_drawn_cases() {
+        let mut causes = Causes::default();
+        causes.waking(7);
+        assert_eq!(causes.moved(7, 0, true), Cause::WakeUp);
+        assert_eq!(causes.woken(7), Some(0));
+        assert_eq!(causes.moved(7, 1, false), Cause::Balance);
+        assert_eq!(causes.woken(8), None);
+        causes.waking(7);
+        causes.after(&What::Exec);
+        assert_eq!(causes.moved(7, 2, true), Cause::Stopper);
+        causes.after(&What::Exec);
+        assert_eq!(causes.woken(7), None);
+    }
+}

@@ -1,0 +1,139 @@
+//! The task that runs on a CPU, and what it is charged as.
+//!
+//! ```text
+//!   event   switch to 7     COMM 7 = "openssl", t    event at u > t
+//!   victim  7 "sh"          7 "sh"                   7 "openssl" since t
+//! ```
+//! A name arrives in a record of its own, whose time the next event shows to lie in the recording.
+
+use crate::ledger::task::{Role, Victims, NOBODY};
+use crate::ledger::thief::{Class, IDLE, TASK};
+
+/// Who runs.
+#[derive(Debug)]
+pub struct Current {
+    tid: i32,
+    victim: u32,
+    role: Role,
+    own: u32,
+    is_stopper: bool,
+    /// A name that arrived, as a victim, and since when.
+    named: Option<(i64, u32)>,
+    victims: Victims,
+}
+
+impl Current {
+    /// Nobody yet.
+    pub fn nobody(victims: Victims) -> Current {
+        let (role, own) = (Role::Ordinary, TASK);
+        Current { tid: -1, victim: NOBODY, role, own, is_stopper: false, named: None, victims }
+    }
+
+    /// Thread id.
+    #[inline(always)]
+    pub fn tid(&self) -> i32 {
+        self.tid
+    }
+
+    /// Whom its time is charged to.
+    #[inline(always)]
+    pub fn victim(&self) -> u32 {
+        self.victim
+    }
+
+    /// What it exists for.
+    #[inline(always)]
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Whether it can be a victim, rather than exist for interrupts' work.
+    #[inline(always)]
+    pub fn is_ordinary(&self) -> bool {
+        self.role == Role::Ordinary
+    }
+
+    /// Whether it moves tasks by force.
+    pub fn is_stopper(&self) -> bool {
+        self.is_stopper
+    }
+
+    /// Thief and class of its own time.
+    #[inline(always)]
+    pub fn owner(&self) -> (u32, Class) {
+        let class = if self.is_ordinary() { Class::None } else { Class::Scheduled };
+        (if self.tid == 0 { IDLE } else { self.own }, class)
+    }
+
+    /// Class of an interrupt on top of it.
+    #[inline(always)]
+    pub fn class_on_top(&self) -> Class {
+        match (self.tid, self.role) {
+            (0, _) => Class::FromIdle,
+            (_, Role::Ordinary) => Class::Stolen,
+            _ => Class::Scheduled,
+        }
+    }
+
+    /// Another task runs from now on.
+    pub fn become_task(&mut self, tid: i32, victim: u32) {
+        (self.tid, self.named) = (tid, None);
+        self.charge(victim);
+    }
+
+    /// The same task, under another name.
+    pub fn charge(&mut self, victim: u32) {
+        let found = self.victims.get(victim);
+        (self.victim, self.role, self.own) = (victim, found.role, found.own);
+        self.is_stopper = found.is_stopper;
+    }
+
+    /// A name arrives that holds from `since_ns` on.
+    pub fn name(&mut self, victim: u32, since_ns: i64) {
+        self.named = Some((since_ns, victim));
+    }
+
+    /// Whether one has arrived.
+    #[inline(always)]
+    pub fn is_renamed(&self) -> bool {
+        self.named.is_some()
+    }
+
+    /// The name that arrived, and since when it holds.
+    pub fn take_name(&mut self) -> Option<(i64, u32)> {
+        self.named.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intern::Interner;
+    use crate::ledger::task::Tasks;
+    use crate::ledger::thief::Thieves;
+
+    #[test]
+    fn a_task_is_what_its_name_says() {
+        let (mut strings, mut tasks) = (Interner::default(), Tasks::new());
+        let mut thieves = Thieves::new(&[], &mut strings);
+        let mut current = Current::nobody(tasks.shared());
+        let mut named = |tid: i32, comm: &str| {
+            let code = strings.code(comm.as_bytes());
+            tasks.named(tid, code, &mut strings, &mut thieves)
+        };
+        let (idle, shell, ksoftirqd) = (named(0, "swapper/0"), named(7, "sh"), named(16, "ksoftirqd/0"));
+        let stopper = named(20, "migration/0");
+        current.become_task(0, idle);
+        assert_eq!((current.owner(), current.class_on_top()), ((IDLE, Class::None), Class::FromIdle));
+        current.become_task(7, shell);
+        current.name(ksoftirqd, 5);
+        assert_eq!((current.owner(), current.class_on_top()), ((TASK, Class::None), Class::Stolen));
+        assert!(current.is_renamed() && !current.is_stopper());
+        // A name is the task's that had the CPU when it arrived.
+        current.become_task(16, ksoftirqd);
+        assert!(!current.is_renamed() && !current.is_ordinary());
+        assert_eq!(current.class_on_top(), Class::Scheduled);
+        current.become_task(20, stopper);
+        assert!(current.is_stopper() && current.is_ordinary());
+    }
+}

@@ -1,0 +1,210 @@
+//! Where what is known of a CPU begins, ends, and has holes.
+//!
+//! ```text
+//!   start        first event                 LOST            next event      end
+//!   | head: who  |  Clear ...................|  Lost ........|  Clear .......|
+//!   | runs there |                           | unknown up to LOST; who runs  |
+//!   | ran before |                           | next, ran since then          |
+//! ```
+
+use crate::ledger::cpu::Cpu;
+use crate::ledger::event::Event;
+use crate::ledger::segment::Segment;
+use crate::ledger::task::NOBODY;
+use crate::ledger::thief::{Class, TASK, UNKNOWN};
+
+/// Whether the present owner is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    /// Nothing recorded yet.
+    Never,
+    /// Records were lost up to this time; the next event tells who runs.
+    Lost(i64),
+    /// Known.
+    Clear,
+    /// A needed event is throttled since this time.
+    Throttled(i64),
+}
+
+/// The stretch from the window's start to a CPU's first event.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    end_ns: i64,
+    victim: u32,
+    thief: u32,
+    class: Class,
+    slice: Option<usize>,
+    /// Why it is unknown, if it is, and how many records were lost in it.
+    unknown: Option<&'static str>,
+    lost: u64,
+}
+
+impl Head {
+    fn unknown(end_ns: i64, why: Option<&'static str>, lost: u64) -> Head {
+        Head { end_ns, victim: NOBODY, thief: UNKNOWN, class: Class::None, slice: None, unknown: why, lost }
+    }
+
+    /// It lies before the first event whose context is certain.
+    pub fn doubt(&mut self) {
+        self.unknown.get_or_insert("before the first event whose context is certain");
+    }
+}
+
+impl Cpu {
+    /// The first event, ever or after a loss. Nothing recorded means nothing changed, so the task
+    /// it witnesses has run since the window's start, or since the loss ended.
+    #[cold]
+    pub(super) fn first_sight(&mut self, event: &Event) {
+        let now = event.time_ns;
+        let untimed = self.untimed_loss.take();
+        if let (Visibility::Lost(from), Some(lost)) = (self.visibility, untimed) {
+            self.gap(from, now, "records were lost", lost);
+            self.visibility = Visibility::Lost(now);
+        }
+        self.since = match self.visibility {
+            Visibility::Lost(until) => until.min(now),
+            _ => now,
+        };
+        self.become_task(event.pid, event.victim);
+        self.begin_slice(self.since);
+        if self.visibility == Visibility::Never {
+            let why = untimed.map(|_| "records were lost");
+            let mut head = Head::unknown(now, why, untimed.unwrap_or(0));
+            head.thief = TASK;
+            if self.settings.has_switch {
+                (head.thief, head.class) = self.current.owner();
+                head.victim = self.current.victim();
+            }
+            head.slice = self.settings.has_slices.then_some(self.slice.row);
+            self.head = Some(head);
+        } else {
+            (self.no_hardirq_ns, self.no_softirq_ns) = (self.since, self.since);
+        }
+        self.visibility = Visibility::Clear;
+        self.last_ns = self.since;
+    }
+
+    /// A stretch outside any slice.
+    pub(super) fn gap(&mut self, from: i64, to: i64, why: &'static str, lost: u64) {
+        let from = self.since.max(from).min(to);
+        if to > from {
+            self.tail.push(unknown(from, to));
+        }
+        self.uncovered(from, to, why, lost);
+        self.since = self.since.max(to);
+    }
+
+    /// ```text
+    ///   ... r7 | LOST 120 | r8 ...      unknown from r7 to LOST; r8 tells who runs since LOST
+    /// ```
+    pub fn lose(&mut self, until: Option<i64>, lost: u64, why: &'static str) {
+        if until.is_none() {
+            *self.untimed_loss.get_or_insert(0) += lost;
+            if self.visibility == Visibility::Never {
+                return;
+            }
+        }
+        let until = until.unwrap_or(self.last_ns).max(self.last_ns);
+        let before = self.last_ns;
+        self.forget();
+        match self.visibility {
+            _ if self.untimed_loss.is_some() => {} // the next event tells how long it was
+            Visibility::Never => {
+                self.head = Some(Head::unknown(until, Some(why), lost));
+                self.since = until;
+            }
+            Visibility::Lost(from) => self.gap(from, until, why, lost),
+            Visibility::Clear | Visibility::Throttled(_) => self.gap(self.last_ns, until, why, lost),
+        }
+        self.softirqs.lose();
+        self.since = self.since.max(until);
+        (self.last_ns, self.visibility) = (until, Visibility::Lost(until));
+        self.part.gaps.push((before, until));
+    }
+
+    /// Closes everything that is open at the last event: what becomes of it is not known.
+    fn forget(&mut self) {
+        if self.visibility != Visibility::Clear {
+            return;
+        }
+        self.close(self.last_ns);
+        self.drop_hardirqs(0);
+        self.end_softirq(None);
+        self.end_parked();
+        (self.napi_poll, self.last_line) = (None, None);
+        self.end_slice(self.last_ns, None);
+    }
+
+    /// A needed event stops being recorded until the kernel resumes it.
+    pub fn throttle(&mut self, now: i64) {
+        if self.visibility == Visibility::Clear {
+            self.last_ns = now.max(self.last_ns);
+            self.forget();
+            self.visibility = Visibility::Throttled(self.last_ns);
+        }
+    }
+
+    /// It resumes.
+    pub fn unthrottle(&mut self, now: i64) {
+        if let Visibility::Throttled(_) = self.visibility {
+            self.lose(Some(now), 0, "an event was throttled");
+        }
+    }
+
+    /// The recording ends: what is open is carried to `end`, interrupt context excepted, whose end
+    /// must lie where events were already being switched off.
+    pub fn end(&mut self, start: i64, end: i64, in_full: bool) {
+        self.apply_name(end.max(self.last_ns));
+        match self.visibility {
+            Visibility::Never => return,
+            Visibility::Clear if !in_full && end > self.last_ns => {
+                self.forget();
+                self.gap(self.last_ns, end, "the recording is cut short", 0);
+            }
+            Visibility::Clear => {
+                let inside = !self.hardirqs.is_empty() || self.softirqs.open().is_some();
+                self.close(self.last_ns);
+                self.distrust_hardirqs(0, "the recording ended inside an interrupt");
+                if inside && end > self.last_ns {
+                    self.forget();
+                    self.gap(self.last_ns, end, "the recording ended inside an interrupt", 0);
+                } else {
+                    self.close(end);
+                    self.drop_hardirqs(0);
+                    self.end_softirq(None);
+                    self.end_slice(end, None);
+                }
+                self.end_parked();
+            }
+            Visibility::Lost(from) | Visibility::Throttled(from) => {
+                let lost = self.untimed_loss.take().unwrap_or(0);
+                self.gap(from, end, "the recording ended after a loss", lost);
+            }
+        }
+        self.drain(true);
+        self.patch_head(start);
+        self.finished.sums.flush(self.number, self.settings.bin_ns.unwrap_or(1));
+    }
+
+    /// The head was not counted while the window's start was unknown.
+    fn patch_head(&mut self, start: i64) {
+        let Some(head) = self.head.take() else { return };
+        let (from, to) = (start.max(self.settings.window.0), head.end_ns.min(self.settings.window.1));
+        let mut segment = unknown(from, to);
+        if let Some(why) = head.unknown {
+            self.uncovered(start, head.end_ns.max(start), why, head.lost);
+        } else {
+            (segment.victim, segment.thief, segment.class) = (head.victim, head.thief, head.class);
+            if let Some(row) = head.slice.and_then(|row| self.rows.slices.get_mut(row)) {
+                (row.in_ns, row.task_ns) = (start.min(row.in_ns), row.task_ns + (to - from).max(0));
+            }
+        }
+        if to > from {
+            self.finished.take_head(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
+        }
+    }
+}
+
+fn unknown(start: i64, end: i64) -> Segment {
+    Segment { start, end, victim: NOBODY, thief: UNKNOWN, class: Class::None, depth: 0 }
+}
