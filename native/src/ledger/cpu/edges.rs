@@ -7,48 +7,12 @@
 //!   | ran before |                           | next, ran since then          |
 //! ```
 
+use crate::ledger::cpu::visibility::{Head, Visibility};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
 use crate::ledger::segment::Segment;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{Class, TASK, UNKNOWN};
-
-/// Whether the present owner is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Visibility {
-    /// Nothing recorded yet.
-    Never,
-    /// Records were lost up to this time; the next event tells who runs.
-    Lost(i64),
-    /// Known.
-    Clear,
-    /// A needed event is throttled since this time.
-    Throttled(i64),
-}
-
-/// The stretch from the window's start to a CPU's first event.
-#[derive(Debug, Clone, Copy)]
-pub struct Head {
-    end_ns: i64,
-    victim: u32,
-    thief: u32,
-    class: Class,
-    slice: Option<usize>,
-    /// Why it is unknown, if it is, and how many records were lost in it.
-    unknown: Option<&'static str>,
-    lost: u64,
-}
-
-impl Head {
-    fn unknown(end_ns: i64, why: Option<&'static str>, lost: u64) -> Head {
-        Head { end_ns, victim: NOBODY, thief: UNKNOWN, class: Class::None, slice: None, unknown: why, lost }
-    }
-
-    /// It lies before the first event whose context is certain.
-    pub fn doubt(&mut self) {
-        self.unknown.get_or_insert("before the first event whose context is certain");
-    }
-}
 
 impl Cpu {
     /// The first event, ever or after a loss. Nothing recorded means nothing changed, so the task

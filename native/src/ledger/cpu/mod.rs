@@ -31,6 +31,8 @@ mod raise;
 mod slice;
 #[allow(missing_docs)]
 mod softirqs;
+#[allow(missing_docs)]
+mod visibility;
 
 use std::sync::Arc;
 
@@ -48,11 +50,11 @@ use crate::ledger::task::{Victims, NOBODY};
 use crate::ledger::thief::{displaces, softirq_thief, Class, TASK, UNKNOWN};
 use cause::Causes;
 use current::Current;
-use edges::{Head, Visibility};
 use hardirqs::Hardirqs;
 use napi_thread::{Poll, ResumedPoll};
 use slice::Slice;
 use softirqs::{Softirq, Softirqs};
+use visibility::{Head, Visibility};
 
 pub use raise::ORIGINS;
 

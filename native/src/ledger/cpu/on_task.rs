@@ -1,7 +1,8 @@
 //! What the scheduler's events mean: slices, wake-ups, moves.
 
 use crate::ledger::cpu::napi_thread::Poll;
-use crate::ledger::cpu::{Cpu, Parked, Visibility};
+use crate::ledger::cpu::visibility::Visibility;
+use crate::ledger::cpu::{Cpu, Parked};
 use crate::ledger::event::{Event, Migrate, Switch, Wakeup, What as Happened};
 use crate::ledger::point::{Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
