@@ -99,14 +99,19 @@ impl<'s> Dealer<'s> {
         self.hands.push((Batch::default(), Arc::new(worker)));
     }
 
-    /// The next event of a CPU.
+    /// The next event of a CPU, if it can be read.
     #[inline(always)]
-    pub fn event(&mut self, place: usize, event: Event) {
+    pub fn event(&mut self, place: usize, read: impl FnOnce(&mut Event) -> bool) -> bool {
         let events = &mut self.hands[place].0.events;
-        events.push(event);
-        if events.len() >= BATCH {
+        let count = events.len();
+        events.push(Event::NONE);
+        let is_read = read(&mut events[count]);
+        if !is_read {
+            events.truncate(count);
+        } else if count + 1 >= BATCH {
             self.pass(place);
         }
+        is_read
     }
 
     /// What comes next between the events of a CPU.

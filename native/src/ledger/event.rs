@@ -21,6 +21,12 @@ pub struct Event {
     pub what: What,
 }
 
+impl Event {
+    /// Yet to be read.
+    pub const NONE: Event =
+        Event { time_ns: 0, order: 0, pid: 0, victim: 0, flags: 0, preempt: None, what: What::Witness };
+}
+
 /// What happened, by the tracepoint.
 #[derive(Debug, Clone, Copy)]
 pub enum What {

@@ -48,7 +48,6 @@ use cpu::{Cpu, Found};
 use deal::Dealer;
 use join::Join;
 use output::Pass;
-use read::Reader;
 use schema::EventSchemas;
 use settings::Settings;
 use wait::Waits;
@@ -65,15 +64,14 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     let causality = Causality::of(recording, request.clock_doubt.as_deref()).filter(|_| has_waits);
     let settings = Arc::new(Settings::of(&schemas, request, causality.is_some()));
     let join = Join::new(Waits::new(causality));
-    let reader = Reader::new(schemas, request.want.migrations);
     let walked = rayon::in_place_scope(|scope| -> Result<_> {
         let dealer = Dealer::new(scope, join);
-        let mut walk = Walk::new(recording, reader, settings, dealer, progress);
+        let mut walk = Walk::new(recording, schemas, settings, dealer, progress);
         let tally = recording.walk(&mut walk)?;
         walk.settle_present();
-        Ok((walk.reader, walk.dealer.end(), walk.counters, walk.window, walk.lost, tally))
+        Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, walk.window, walk.lost, tally))
     });
-    let (reader, dealt, mut counters, (start, end), lost, tally) = walked?;
+    let (schemas, reader, dealt, mut counters, (start, end), lost, tally) = walked?;
     let (mut cpus, join) = dealt.collect();
     refuse::refuse_reversed(&tally)?;
     if start > end {
@@ -98,5 +96,9 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
-    output::build(Pass { reader, cpus, waits: joined.waits, counters, capture: (start, end), lost }, request, notes)
+    output::build(
+        Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost },
+        request,
+        notes,
+    )
 }

@@ -16,6 +16,7 @@ use crate::ledger::read::Reader;
 use crate::ledger::request::Request;
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
+use crate::ledger::schema::EventSchemas;
 use crate::ledger::wait::Waits;
 
 /// Everything a pass gives.
@@ -51,7 +52,9 @@ const CLOCKS_DISAGREE: &str = "times of two CPUs cannot be compared: their clock
 
 /// A pass that is over.
 pub struct Pass {
-    /// What the events named.
+    /// Which events were read.
+    pub schemas: EventSchemas,
+    /// What they named.
     pub reader: Reader,
     /// The CPUs that recorded anything.
     pub cpus: Vec<Found>,
@@ -67,7 +70,7 @@ pub struct Pass {
 
 /// Builds everything.
 pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Output> {
-    let Pass { reader, mut cpus, mut waits, counters, capture, lost: (lost, lost_samples) } = pass;
+    let Pass { schemas, reader, mut cpus, mut waits, counters, capture, lost: (lost, lost_samples) } = pass;
     let clocks_agree = waits.causality.as_ref().is_none_or(Causality::holds);
     notes.extend(waits.causality.as_ref().map(Causality::note));
     if clocks_agree {
@@ -80,7 +83,7 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
     irqs.sort();
     let shown = |cpu: u32| request.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu));
     cpus.sort_by_key(|cpu| cpu.number);
-    notes.extend(reader.schemas.notes.iter().cloned());
+    notes.extend(schemas.notes.iter().cloned());
     notes.extend(counted(&counters));
     let unplaced = lost_samples.saturating_sub(lost);
     if unplaced > 0 {
@@ -88,12 +91,12 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
     }
     let window = request.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)));
     let want = request.want;
-    let mut missing = BTreeMap::from([("on_cpu", if reader.schemas.has_switch { "" } else { NO_SWITCHES })]);
+    let mut missing = BTreeMap::from([("on_cpu", if schemas.has_switch { "" } else { NO_SWITCHES })]);
     if want.slices || want.displaced {
         missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
     }
     sort_rows(&mut cpus, request.window.unwrap_or((i64::MIN, i64::MAX)));
-    let names = Names::new(reader, irqs, &counters, &request.lines);
+    let names = Names::new(&schemas, reader, irqs, &counters, &request.lines);
     let migrations = if want.migrations { Some(frames::migrations(&names, &cpus, &shown)?) } else { None };
     cpus.retain(|cpu| shown(cpu.number));
     let mut tables: Vec<(&'static str, RecordBatch)> = Vec::new();

@@ -4,7 +4,7 @@
 use crate::intern::{CommCache, Interner, NONE};
 use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Wakeup, What};
 use crate::ledger::network::Network;
-use crate::ledger::schema::{EventSchemas, Fields, Place};
+use crate::ledger::schema::{Common, EventSchemas, Fields, Place};
 use crate::ledger::softirq::VECTORS;
 use crate::ledger::task::{Role, Tasks};
 use crate::ledger::thief::{place, Thieves};
@@ -25,8 +25,6 @@ pub struct Running {
 /// Reads events, and numbers what they name.
 #[derive(Debug)]
 pub struct Reader {
-    /// Where their fields are.
-    pub schemas: EventSchemas,
     /// Every name.
     pub strings: Interner,
     /// Every task.
@@ -44,12 +42,11 @@ pub struct Reader {
 
 impl Reader {
     /// Nothing read yet. `has_migrations`: whether who is moved is asked for.
-    pub fn new(schemas: EventSchemas, has_migrations: bool) -> Reader {
+    pub fn new(schemas: &EventSchemas, has_migrations: bool) -> Reader {
         let mut strings = Interner::default();
         let thieves = Thieves::new(&schemas.softirqs, &mut strings);
         Reader {
             vectors: vec![(None, NONE); schemas.vectors.len()],
-            schemas,
             strings,
             tasks: Tasks::new(),
             thieves,
@@ -60,22 +57,43 @@ impl Reader {
         }
     }
 
-    /// The next event, of a CPU on which `running` runs; `None` where the payload is too short for its fields, or
-    /// names no softirq.
+    /// The next event, of a CPU on which `running` runs; false where the payload is too short for its fields, or
+    /// names no softirq. It is written where it stays: a copy of what has just been written in parts makes the
+    /// processor wait.
     #[inline(always)]
-    pub fn read(&mut self, sample: &Sample, payload: &[u8], running: &mut Running) -> Option<Event> {
-        let schema = self.schemas.events.get(sample.event as usize)?;
-        let (fields, pid) = (schema.tracepoint?, schema.pid.read(payload)? as i32);
-        let flags = schema.flags.read(payload).or((!self.schemas.has_flags).then_some(0))? as u8;
-        let preempt = schema.preempt.read(payload).map(|count| count as u8);
+    pub fn read(
+        &mut self,
+        schemas: &EventSchemas,
+        sample: &Sample,
+        payload: &[u8],
+        running: &mut Running,
+        event: &mut Event,
+    ) -> bool {
+        self.fill(schemas, sample, payload, running, event).is_some()
+    }
+
+    #[inline(always)]
+    fn fill(
+        &mut self,
+        schemas: &EventSchemas,
+        sample: &Sample,
+        payload: &[u8],
+        running: &mut Running,
+        event: &mut Event,
+    ) -> Option<()> {
+        let schema = schemas.events.get(sample.event as usize)?;
+        let fields = schema.tracepoint.as_ref()?;
+        let Common { flags, preempt, pid } = schema.common(payload)?;
+        (event.time_ns, event.pid, event.preempt) = (sample.time_ns, pid, preempt);
+        event.flags = flags.or((!schemas.has_flags).then_some(0))?;
         self.tasks.now_ns = sample.time_ns;
         if running.pid != pid || running.version != self.tasks.version {
             self.look_up(pid, running);
         }
-        let victim = running.victim;
-        let what = self.what(&fields, payload, pid, running)?;
+        event.victim = running.victim;
         self.order = self.order.wrapping_add(1);
-        Some(Event { time_ns: sample.time_ns, order: self.order, pid, victim, flags, preempt, what })
+        event.order = self.order;
+        self.what(schemas, fields, payload, running, event)
     }
 
     #[cold]
@@ -85,49 +103,68 @@ impl Reader {
     }
 
     #[inline(always)]
-    fn what(&mut self, fields: &Fields, payload: &[u8], pid: i32, running: &mut Running) -> Option<What> {
+    fn what(
+        &mut self,
+        schemas: &EventSchemas,
+        fields: &Fields,
+        payload: &[u8],
+        running: &mut Running,
+        event: &mut Event,
+    ) -> Option<()> {
+        let Event { pid, what, .. } = event;
         let vec = |vec: Place| {
             let vec = vec.read(payload).filter(|vec| (0..VECTORS as i64).contains(vec));
             vec.map(|vec| vec as u8)
         };
         let pid_at = |place: Place| place.narrow(payload).unwrap_or(-1);
-        Some(match *fields {
-            Fields::SoftirqRaise { vec: at } => What::SoftirqRaise(vec(at)?),
-            Fields::SoftirqEntry { vec: at } => What::SoftirqEntry(vec(at)?),
-            Fields::SoftirqExit { vec: at } => What::SoftirqExit(vec(at)?),
+        match *fields {
+            Fields::SoftirqRaise { vec: at } => *what = What::SoftirqRaise(vec(at)?),
+            Fields::SoftirqEntry { vec: at } => *what = What::SoftirqEntry(vec(at)?),
+            Fields::SoftirqExit { vec: at } => *what = What::SoftirqExit(vec(at)?),
             Fields::IrqEntry { irq, name } => {
                 let name = self.name(name.string(payload), 0);
-                What::HardirqEntry(self.line(irq.read(payload), name))
+                *what = What::HardirqEntry(self.line(irq.read(payload), name));
             }
-            Fields::IrqExit { irq } => What::HardirqExit(self.line(irq.read(payload), NONE)),
-            Fields::VectorEntry { pair, vector } => What::HardirqEntry(self.vector(pair, vector.read(payload))),
-            Fields::VectorExit { pair, vector } => What::HardirqExit(self.vector(pair, vector.read(payload))),
+            Fields::IrqExit { irq } => *what = What::HardirqExit(self.line(irq.read(payload), NONE)),
+            Fields::VectorEntry { pair, vector } => {
+                *what = What::HardirqEntry(self.vector(schemas, pair, vector.read(payload)))
+            }
+            Fields::VectorExit { pair, vector } => {
+                *what = What::HardirqExit(self.vector(schemas, pair, vector.read(payload)))
+            }
             Fields::NapiPoll { napi, work, budget, dev_name } => {
                 let device = self.name(dev_name.string(payload), 1);
                 let thief = self.thieves.poll(napi.read(payload).unwrap_or(-1) as u64, device);
-                What::NapiPoll(NapiPoll { thief, device, work: work.narrow(payload), budget: budget.narrow(payload) })
+                let (work, budget) = (work.narrow(payload), budget.narrow(payload));
+                *what = What::NapiPoll(NapiPoll { thief, device, work, budget });
             }
             Fields::Switch { prev_comm, prev_state, next_pid, next_comm } => {
-                let prev = self.named(pid, prev_comm.comm(payload));
+                let prev = self.named(*pid, prev_comm.comm(payload));
                 let prev_state = prev_state.read(payload);
                 if prev_state.is_some_and(|state| state & STATE_DEAD != 0) {
-                    self.tasks.died(pid);
+                    self.tasks.died(*pid);
                 }
                 let next_pid = pid_at(next_pid);
                 let next = self.named(next_pid, next_comm.comm(payload));
                 *running = Running { pid: next_pid, victim: next, version: self.tasks.version };
-                What::Switch(Switch { prev, prev_state, next_pid, next })
+                *what = What::Switch(Switch { prev, prev_state, next_pid, next });
             }
-            Fields::Wakeup { pid, target_cpu } => What::Wakeup(self.wakeup(pid_at(pid), target_cpu.narrow(payload))),
-            Fields::Waking { pid, target_cpu } => What::Waking(self.wakeup(pid_at(pid), target_cpu.narrow(payload))),
+            Fields::Wakeup { pid, target_cpu } => {
+                *what = What::Wakeup(self.wakeup(pid_at(pid), target_cpu.narrow(payload)))
+            }
+            Fields::Waking { pid, target_cpu } => {
+                *what = What::Waking(self.wakeup(pid_at(pid), target_cpu.narrow(payload)))
+            }
             Fields::Migrate { pid, orig_cpu, dest_cpu } => {
                 let pid = pid_at(pid);
                 let victim = if self.has_migrations { self.named(pid, None) } else { 0 };
-                What::Migrate(Migrate { pid, victim, orig_cpu: pid_at(orig_cpu), dest_cpu: pid_at(dest_cpu) })
+                let (orig_cpu, dest_cpu) = (pid_at(orig_cpu), pid_at(dest_cpu));
+                *what = What::Migrate(Migrate { pid, victim, orig_cpu, dest_cpu });
             }
-            Fields::Exec => What::Exec,
-            Fields::Witness => What::Witness,
-        })
+            Fields::Exec => *what = What::Exec,
+            Fields::Witness => *what = What::Witness,
+        }
+        Some(())
     }
 
     /// The code of a name, `NONE` for none; `kind`: which of `likely` it is like.
@@ -142,11 +179,11 @@ impl Reader {
     }
 
     #[inline(always)]
-    fn vector(&mut self, pair: u16, vector: Option<i64>) -> Interrupt {
+    fn vector(&mut self, schemas: &EventSchemas, pair: u16, vector: Option<i64>) -> Interrupt {
         let vector = vector.filter(|&vector| vector >= 0);
         let known = &mut self.vectors[usize::from(pair)];
         if known.1 == NONE || known.0 != vector {
-            let text = &self.schemas.vectors[usize::from(pair)];
+            let text = &schemas.vectors[usize::from(pair)];
             let name = self.strings.code(text.as_bytes());
             *known = (vector, self.thieves.vector(vector, name, text));
         }

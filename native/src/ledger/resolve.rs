@@ -8,6 +8,7 @@ use crate::ledger::counters::Counters;
 use crate::ledger::irqs::{IrqFacts, IrqRow, Irqs};
 use crate::ledger::network::Network;
 use crate::ledger::read::Reader;
+use crate::ledger::schema::EventSchemas;
 use crate::ledger::thief::{place, softirq_thief, turned_to, Class, Context, Thief, TURNED_TO};
 use crate::tables::{each, optional, Plan};
 
@@ -45,9 +46,15 @@ struct Known {
 
 impl Names {
     /// Resolves everything once.
-    pub fn new(mut reader: Reader, irqs: Irqs, counters: &Counters, lines: &[(i64, String)]) -> Names {
+    pub fn new(
+        schemas: &EventSchemas,
+        mut reader: Reader,
+        irqs: Irqs,
+        counters: &Counters,
+        lines: &[(i64, String)],
+    ) -> Names {
         let lines = lines.iter().map(|(irq, device)| (*irq, reader.strings.code(device.as_bytes()))).collect();
-        let (schemas, napi) = (&reader.schemas, reader.tasks.napi_threads());
+        let napi = reader.tasks.napi_threads();
         // Without sched_switch a NAPI thread may be seen by its polls only.
         let unseen = !schemas.has_switch && (!schemas.has_poll || counters.polls_without_begin > 0);
         let threads = !napi.is_empty() || unseen;

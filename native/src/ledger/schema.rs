@@ -51,9 +51,22 @@ impl Place {
     }
 }
 
+/// What every event says.
+#[derive(Debug, Clone, Copy)]
+pub struct Common {
+    /// common_flags, where recorded.
+    pub flags: Option<u8>,
+    /// common_preempt_count, where recorded.
+    pub preempt: Option<u8>,
+    /// common_pid.
+    pub pid: i32,
+}
+
 /// Where an event's fields lie.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSchema {
+    /// Whether the common fields lie where they do since Linux 2.6.31: in one word.
+    is_usual: bool,
     /// common_flags.
     pub flags: Place,
     /// common_preempt_count.
@@ -62,6 +75,20 @@ pub struct EventSchema {
     pub pid: Place,
     /// The tracepoint; `None` where the ledger does not read it.
     pub tracepoint: Option<Fields>,
+}
+
+impl EventSchema {
+    /// What every event says; `None` where the payload is too short.
+    #[inline(always)]
+    pub fn common(&self, payload: &[u8]) -> Option<Common> {
+        if self.is_usual {
+            let word = u64_at(payload, 0)?;
+            let (flags, preempt) = (Some((word >> 16) as u8), Some((word >> 24) as u8));
+            return Some(Common { flags, preempt, pid: (word >> 32) as i32 });
+        }
+        let byte = |place: Place| place.read(payload).map(|value| value as u8);
+        Some(Common { flags: byte(self.flags), preempt: byte(self.preempt), pid: self.pid.read(payload)? as i32 })
+    }
 }
 
 /// A tracepoint, and where its fields lie, by the kernel's names: texts of tasks in place, others by `__data_loc`.
@@ -270,12 +297,11 @@ impl EventSchemas {
             }
             _ => None,
         };
-        EventSchema {
-            flags: at("common_flags"),
-            preempt: at("common_preempt_count"),
-            pid: at("common_pid"),
-            tracepoint,
-        }
+        let (flags, preempt, pid) = (at("common_flags"), at("common_preempt_count"), at("common_pid"));
+        let is_usual = [(flags, 2, 1), (preempt, 3, 1), (pid, 4, 4)]
+            .iter()
+            .all(|(place, offset, size)| (place.offset, place.size) == (*offset, *size));
+        EventSchema { is_usual, flags, preempt, pid, tracepoint }
     }
 
     /// The place in `vectors` of the vector of this name.
@@ -383,7 +409,8 @@ fn preempted_bit(print_fmt: &str) -> i64 {
 }
 
 const NOWHERE: Place = Place { offset: 0, size: 0, unsigned: false };
-const IGNORED: EventSchema = EventSchema { flags: NOWHERE, preempt: NOWHERE, pid: NOWHERE, tracepoint: None };
+const IGNORED: EventSchema =
+    EventSchema { is_usual: false, flags: NOWHERE, preempt: NOWHERE, pid: NOWHERE, tracepoint: None };
 
 fn in_place(format: &Format, name: &str) -> Place {
     let field = format.field(name).filter(|field| field.size == 16);

@@ -8,6 +8,7 @@ use crate::ledger::cpu::Cpu;
 use crate::ledger::deal::{Between, Dealer};
 use crate::ledger::flush::{Flush, Verdict};
 use crate::ledger::read::{Reader, Running};
+use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
 use crate::progress::{flow, Progress};
 use crate::recording::Recording;
@@ -23,6 +24,7 @@ struct CpuStream {
 
 /// The pass.
 pub struct Walk<'w, 'p> {
+    pub schemas: EventSchemas,
     pub reader: Reader,
     pub settings: Arc<Settings>,
     pub dealer: Dealer<'w>,
@@ -57,13 +59,14 @@ impl<'w, 'p> Walk<'w, 'p> {
     /// Nothing walked yet.
     pub fn new(
         recording: &Recording,
-        reader: Reader,
+        schemas: EventSchemas,
         settings: Arc<Settings>,
         dealer: Dealer<'w>,
         progress: Progress<'p>,
     ) -> Self {
         Walk {
-            reader,
+            reader: Reader::new(&schemas, settings.want.migrations),
+            schemas,
             settings,
             dealer,
             counters: Counters::default(),
@@ -125,7 +128,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         if self.timed[sample.event as usize] {
             self.window = (self.window.0.min(sample.time_ns), self.window.1.max(sample.time_ns));
         }
-        if self.reader.schemas.events[sample.event as usize].tracepoint.is_none() {
+        if self.schemas.events[sample.event as usize].tracepoint.is_none() {
             return;
         }
         let same = self.present.is_some_and(|present| self.streams[present].cpu == sample.cpu);
@@ -154,9 +157,10 @@ impl<'w, 'p> Walk<'w, 'p> {
 
     #[inline(always)]
     fn take(&mut self, stream: usize, block: &[u8], sample: &Sample) {
-        match self.reader.read(sample, sample.payload(block), &mut self.streams[stream].running) {
-            Some(event) => self.dealer.event(stream, event),
-            None => self.counters.unreadable += 1,
+        let Walk { schemas, reader, dealer, streams, .. } = self;
+        let running = &mut streams[stream].running;
+        if !dealer.event(stream, |event| reader.read(schemas, sample, sample.payload(block), running, event)) {
+            self.counters.unreadable += 1;
         }
         self.undealt += 1;
     }
@@ -226,7 +230,7 @@ impl Visitor for Walk<'_, '_> {
             What::PassedOver => self.lose(side, 0, "lines that could not be read", None),
             What::LostSamples(count) => self.lost.1 = self.lost.1.saturating_add(*count),
             What::Throttle(begins, event) => {
-                let event = event.map(|event| self.reader.schemas.events.get(event as usize));
+                let event = event.map(|event| self.schemas.events.get(event as usize));
                 let needed = event.is_none_or(|schema| schema.is_some_and(|schema| schema.tracepoint.is_some()));
                 if let Some(stream) = known.filter(|_| needed) {
                     self.dealer.between(stream, Between::Throttle { begins: *begins, time_ns });
