@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from support.native_tables import duration
 from support.perfdata import Cpu, cpu
 from support.perfdata import happenings as h

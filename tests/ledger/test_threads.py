@@ -1,0 +1,94 @@
+# The machines of the CPUs run on as many threads as there are; what they say does not depend on it.
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis._native import Capture
+from support.perfdata import Cpu, cpu, recording
+from support.perfdata import happenings as h
+from support.told import NAPI_THREAD, NET_RX, TIMER
+
+CPUS, STEPS, STEP = 16, 1000, 1000
+TASKS = [h.Task(500 + number, f"worker-{number}") for number in range(2 * CPUS)]
+# Prints a digest of every table, of the bytes that Arrow has of it.
+DIGESTS = """
+import hashlib, sys
+import pyarrow as pa
+from netcost_analysis._native import Capture
+
+tables = "segments softirqs hardirqs polls slices migrations displaced".split()
+for wanted, bins in ((tables, None), ([], 7_000_000)):
+    got = Capture(sys.argv[1]).timeline(wanted, bin_ns=bins)
+    shown = {"sums": got["sums"], "displaced": got["displaced"], "irqs": got["irqs"]}
+    for name, table in {**got["tables"], **shown, "longest": got["longest"]}.items():
+        sink = pa.BufferOutputStream()
+        read = pa.table(table)
+        with pa.ipc.new_stream(sink, read.schema) as stream:
+            stream.write_table(read)
+        print(name, read.num_rows, hashlib.sha256(sink.getvalue()).hexdigest())
+    print(sorted(got["summary"].items()))
+"""
+
+
+# One CPU of a busy host: softirqs and their polls on top of tasks that wake each other, are moved
+# and come back, a NAPI thread that is everywhere in turn, timers, and now and then a loss.
+def busy(number: int) -> Cpu:
+    pick = random.Random(number)
+    told: list[h.Happening] = []
+    for step in range(STEPS):
+        now = 1_000_000 + STEP * step + pick.randrange(5)
+        task, other = pick.choice(TASKS), pick.choice(TASKS)
+        vec = pick.choice((NET_RX, NET_RX, TIMER))
+        told += (
+            h.Waking(now, task, pick.randrange(CPUS)),
+            h.IrqEntry(now + 20, 32 + number, f"eth{number % 3}-{number}"),
+            h.SoftirqRaise(now + 30, NET_RX),
+            h.IrqExit(now + 40, 32 + number),
+            h.SoftirqEntry(now + 50, vec),
+        )
+        if vec == NET_RX and pick.random() < 0.9:
+            device, napi = f"eth{number % 3}", 4096 * (1 + number)
+            told.append(h.NapiPoll(now + 90, device, pick.randrange(64), 64, napi))
+        told += (
+            h.SoftirqExit(now + 100, vec),
+            h.MigrateTask(now + 150, other, pick.randrange(CPUS), number),
+            h.Switch(now + 200, other, pick.choice((0, 0, 1))),
+        )
+        if step % CPUS == number:
+            told += (
+                h.Switch(now + 250, NAPI_THREAD, 0),
+                h.NapiPoll(now + 300, "eth9", 3),
+                h.Switch(now + 350, other, pick.choice((0, 1))),
+            )
+        if pick.random() < 0.01:
+            told.append(h.Lost(now + 500, 1 + pick.randrange(9)))
+        if step % 50 == 49:
+            told.append(h.Flush(now + 600))
+    return cpu(number, *told, task=TASKS[number])
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    told = recording(*map(busy, range(CPUS)), known=(*TASKS, NAPI_THREAD))
+    return told.write(tmp_path_factory.mktemp("threads") / "perf.data")
+
+
+def digests(path: Path, threads: int) -> list[str]:
+    environment = {**os.environ, "RAYON_NUM_THREADS": str(threads)}
+    command = [sys.executable, "-c", DIGESTS, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def test_any_number_of_threads_says_the_same(capture: Path) -> None:
+    rows = Capture(str(capture)).timeline(["softirqs"])["tables"]["softirqs"].num_rows
+    assert rows > 0.95 * CPUS * STEPS
+    alone = digests(capture, 1)
+    assert len(alone) == (7 + 4 + 1) + (1 + 4 + 1)
+    for threads in (2, 8, 8, 8):
+        assert digests(capture, threads) == alone
