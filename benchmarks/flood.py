@@ -1,12 +1,27 @@
 # A sender that drains its own loopback socket: every datagram is one raise, NET_RX softirq and
-# backlog poll.
+# backlog poll. `flood.py SECONDS [CPU...]`: one on each of these CPUs.
 
+import os
+import signal
 import socket
 import sys
 import time
 
 
-def main(seconds: float) -> None:
+def main(seconds: float, *cpus: str) -> None:
+    # The parent is the first; the others end with it.
+    for cpu in cpus[1:]:
+        if os.fork() == 0:
+            os.sched_setaffinity(0, {int(cpu)})
+            flood(seconds)
+            return
+    if cpus:
+        os.sched_setaffinity(0, {int(cpus[0])})
+        signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+    flood(seconds)
+
+
+def flood(seconds: float) -> None:
     receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     receiver.bind(("127.0.0.1", 0))
     receiver.setblocking(False)
@@ -22,4 +37,4 @@ def main(seconds: float) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))
+    main(float(sys.argv[1]), *sys.argv[2:])

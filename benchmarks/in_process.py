@@ -1,5 +1,5 @@
-# The ways that are measured from inside: `python -m benchmarks.in_process WAY CAPTURE [CPU]` prints
-# its seconds as JSON.
+# The ways that are measured from inside: `python -m benchmarks.in_process WAY CAPTURE [CPUS]` prints
+# its seconds as JSON; CPUS: those it may use, as 0 or 0,1.
 
 import json
 import os
@@ -9,8 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from netcost_analysis._native import Capture
 
 
 def decode(path: str) -> int:
@@ -21,6 +26,33 @@ def decode(path: str) -> int:
 
     tables = {name: pa.table(table) for name, table in Capture(path).all_events().items()}
     return sum(table.num_rows for table in tables.values())
+
+
+def walk(path: str) -> int:
+    """All records and their headers, counted; no column is built."""
+    from netcost_analysis._native import Capture
+
+    return sum(Capture(path).scan()["events"].values())
+
+
+@cache
+def counted(path: str) -> "Capture":
+    from netcost_analysis._native import Capture
+
+    capture = Capture(path)
+    capture.scan()
+    return capture
+
+
+def sums(path: str) -> int:
+    """The sums of the ledger, of a capture that has been counted."""
+    return counted(path).timeline([])["sums"].num_rows
+
+
+def tables(path: str) -> int:
+    """Segments, softirqs and polls as Arrow tables, of a capture that has been counted."""
+    told = counted(path).timeline(["segments", "softirqs", "polls"])["tables"]
+    return sum(table.num_rows for table in told.values())
 
 
 def timeline(path: str) -> int:
@@ -69,7 +101,10 @@ def ask(name: str) -> Callable[[str], int]:
 
 
 WAYS = {
+    "walk": walk,
     "decode": decode,
+    "sums": sums,
+    "tables": tables,
     "timeline": timeline,
     "script_regex": script_regex,
     "text_regex": text_regex,
@@ -93,9 +128,9 @@ def again(call: Callable[[], int]) -> float:
     return median(runs)
 
 
-def main(way: str, path: str, cpu: str | None = None) -> None:
-    if cpu is not None:
-        os.sched_setaffinity(0, {int(cpu)})
+def main(way: str, path: str, cpus: str | None = None) -> None:
+    if cpus is not None:
+        os.sched_setaffinity(0, map(int, cpus.split(",")))
     import pandas as pd  # noqa: F401
     import pyarrow as pa  # noqa: F401
 

@@ -27,17 +27,20 @@ def samples(path: Path) -> int:
 _BYTES_PER_EVENT = 82
 
 
-def record(path: Path, wanted: int) -> str | None:
+def record(path: Path, wanted: int, everywhere: bool = False) -> str | None:
     """
     Record until the capture holds ``wanted`` events and not many more: hosts differ in how many
     the flood causes a second.
 
+    :param everywhere: a flood on each CPU, rather than one for all of them
     :returns: how it was made, or None where this host cannot record tracepoints
     """
     perf = shutil.which("perf")
     if perf is None:
         return None
     flood = [sys.executable, str(ROOT / "benchmarks" / "flood.py"), "120"]
+    if everywhere:
+        flood += [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
     options = ["-a", "-k", "CLOCK_MONOTONIC", "-c", "1", "-m", "16M", "-B", "-N", "-q"]
     options += [f"--max-size={wanted * _BYTES_PER_EVENT}B"]
     command = [perf, "record", *options, "-o", str(path), "-e", ",".join(EVENTS), "--", *flood]

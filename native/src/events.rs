@@ -13,7 +13,7 @@ use crate::names::{Names, TaskNames};
 use crate::progress::{flow, Progress};
 use crate::recording::{Event, Recording, Source};
 use crate::tables::batch;
-use crate::visit::{Sample, Side, Tally, Visitor, What};
+use crate::visit::{Both, Sample, Side, Tally, Visitor, What};
 use arrow_array::{ArrayRef, RecordBatch};
 
 /// What one pass over a recording found in it.
@@ -41,7 +41,8 @@ pub struct Scan {
     pub tally: Tally,
 }
 
-struct Scanner<'p> {
+/// Counts what a pass shows.
+pub struct Scanner<'r> {
     scan: Scan,
     first: i64,
     last: i64,
@@ -50,8 +51,44 @@ struct Scanner<'p> {
     placed: Vec<bool>,
     /// Bytes that a payload has at least.
     fixed_sizes: Vec<u32>,
-    source: &'p dyn Source,
-    progress: Progress<'p>,
+    source: &'r dyn Source,
+}
+
+impl<'r> Scanner<'r> {
+    /// Nothing counted yet.
+    pub fn new(recording: &'r Recording) -> Scanner<'r> {
+        let events = &recording.events;
+        Scanner {
+            scan: Scan { counts: vec![0; events.len()], ..Default::default() },
+            first: i64::MAX,
+            last: i64::MIN,
+            gaps: Gaps::default(),
+            timed: events.iter().map(|event| event.has_time).collect(),
+            placed: events.iter().map(|event| event.has_cpu).collect(),
+            fixed_sizes: events.iter().map(fixed_size).collect(),
+            source: &*recording.source,
+        }
+    }
+
+    /// What was found in a whole pass.
+    pub fn finish(self, tally: Tally) -> Scan {
+        let window = (self.first <= self.last).then_some((self.first, self.last));
+        let (cpus, gaps) = (self.gaps.cpus(), window.map(|window| self.gaps.finish(window)).unwrap_or_default());
+        Scan { window, cpus, gaps, tally, ..self.scan }
+    }
+}
+
+/// Tells how far a pass is, and nothing of what it shows.
+struct Reporter<'p>(Progress<'p>);
+
+impl Visitor for Reporter<'_> {
+    fn samples(&mut self, _block: &[u8], _samples: &[Sample]) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+
+    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
+        flow((self.0)(fraction))
+    }
 }
 
 impl Visitor for Scanner<'_> {
@@ -94,10 +131,6 @@ impl Visitor for Scanner<'_> {
             _ => {}
         }
     }
-
-    fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        flow((self.progress)(fraction))
-    }
 }
 
 /// What a payload of this event has at least; 0 where none is expected.
@@ -108,26 +141,9 @@ fn fixed_size(event: &Event) -> u32 {
 
 /// Counts everything.
 pub fn scan(recording: &Recording, progress: Progress<'_>) -> Result<Scan> {
-    let events = &recording.events;
-    let mut scanner = Scanner {
-        scan: Scan { counts: vec![0; events.len()], ..Default::default() },
-        first: i64::MAX,
-        last: i64::MIN,
-        gaps: Gaps::default(),
-        timed: events.iter().map(|event| event.has_time).collect(),
-        placed: events.iter().map(|event| event.has_cpu).collect(),
-        fixed_sizes: events.iter().map(fixed_size).collect(),
-        source: &*recording.source,
-        progress,
-    };
-    let tally = recording.walk(&mut scanner)?;
-    let window = (scanner.first <= scanner.last).then_some((scanner.first, scanner.last));
-    let mut scan = scanner.scan;
-    scan.window = window;
-    scan.cpus = scanner.gaps.cpus();
-    scan.gaps = window.map(|window| scanner.gaps.finish(window)).unwrap_or_default();
-    scan.tally = tally;
-    Ok(scan)
+    let mut scanner = Scanner::new(recording);
+    let tally = recording.walk(&mut Both(&mut Reporter(progress), &mut scanner))?;
+    Ok(scanner.finish(tally))
 }
 
 struct Decoder<'p> {

@@ -55,6 +55,8 @@ def command(
 
     capture = opened(path)
     timeline = capture.timeline(start_s=start, end_s=end, cpus=list(cpus) or None)
+    # In one pass.
+    timeline.load("displaced", "slices")
     if victim in (None, ALL):
         victim, lost = None, losses(timeline)
         everyone = [Loss(one, row, lost.plain_parts([one])) for one, row in lost.rows().items()]

@@ -132,8 +132,8 @@ class Timeline:
         return self
 
     def _together(self, tables: tuple[str, ...]) -> tuple[str, ...]:
-        # Of a small capture more tables take less time than another pass.
-        if not tables or self.capture.event_count > _SMALL:
+        # Of a small capture more tables take less time than another pass. Counting events is one.
+        if not tables or set(tables) == set(_WAITS) or self.capture.event_count > _SMALL:
             return tables
         return _WAITS if set(tables) <= set(_WAITS) else TABLES
 

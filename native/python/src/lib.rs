@@ -15,12 +15,13 @@ use std::sync::OnceLock;
 use arrow_array::RecordBatch;
 use netcost::counts::{self, Wanted};
 use netcost::error::{printable, Error, Result};
-use netcost::events::{self, Scan};
+use netcost::events::{self, Scan, Scanner};
 use netcost::ledger::{self, Request, Want};
 use netcost::open::open;
 use netcost::perf::maps;
 use netcost::progress::Progress;
 use netcost::recording::Recording;
+use netcost::visit::Visitor;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -209,7 +210,15 @@ impl Capture {
         if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
             request.window = self.window(py, start_ns, end_ns, bin_ns)?;
         }
-        let output = pass(py, progress, |progress| ledger::run(&self.recording, &request, progress))?;
+        // Most who ask for a ledger ask what is in the capture too: one pass tells both.
+        let mut scanner = self.scan.get().is_none().then(|| Scanner::new(&self.recording));
+        let beside = scanner.as_mut().map(|scanner| scanner as &mut (dyn Visitor + Send));
+        let (output, tally) = pass(py, progress, |progress| {
+            ledger::run_beside(&self.recording, &request, beside.map(|beside| beside as &mut dyn Visitor), progress)
+        })?;
+        if let Some(scanner) = scanner {
+            self.scan.get_or_init(|| scanner.finish(tally));
+        }
         let found = PyDict::new(py);
         let shown = PyDict::new(py);
         for (name, rows) in output.tables {

@@ -43,6 +43,7 @@ use rayon::prelude::*;
 use crate::error::{bad, Result};
 use crate::progress::Progress;
 use crate::recording::Recording;
+use crate::visit::{Both, Tally, Visitor};
 use causality::Causality;
 use cpu::{Cpu, Found};
 use deal::Dealer;
@@ -58,6 +59,16 @@ pub use request::{Request, Want};
 
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
+    run_beside(recording, request, None, progress).map(|(output, _)| output)
+}
+
+/// The same, and shows the pass to `beside` too; what the pass met besides.
+pub fn run_beside(
+    recording: &Recording,
+    request: &Request,
+    beside: Option<&mut dyn Visitor>,
+    progress: Progress<'_>,
+) -> Result<(Output, Tally)> {
     let schemas = EventSchemas::of(recording);
     refuse::refuse(recording, &schemas)?;
     let has_waits = request.want.slices || request.want.displaced;
@@ -67,7 +78,10 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     let walked = rayon::in_place_scope(|scope| -> Result<_> {
         let dealer = Dealer::new(scope, join);
         let mut walk = Walk::new(recording, schemas, settings, dealer, progress);
-        let tally = recording.walk(&mut walk)?;
+        let tally = match beside {
+            None => recording.walk(&mut walk),
+            Some(beside) => recording.walk(&mut Both(&mut walk, beside)),
+        }?;
         walk.settle_present();
         Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, walk.window, walk.lost, tally))
     });
@@ -92,13 +106,10 @@ pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> 
     }
     let mut notes = recording.notes.clone();
     notes.extend(refuse::caveat(recording));
-    notes.extend(tally.notes);
+    notes.extend(tally.notes.iter().cloned());
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
-    output::build(
-        Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost },
-        request,
-        notes,
-    )
+    let pass = Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost };
+    Ok((output::build(pass, request, notes)?, tally))
 }
