@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import first, questions, recording, text, trace_dat
+from benchmarks import cores, first, questions, recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -51,6 +51,7 @@ def main() -> int:
         size = path.stat().st_size
         print(f"{events:,} events, {size / 2**20:.0f} MiB, {made}", file=sys.stderr)
         figures: list[Figure] = compare(ways(path), arguments.repeats)
+        shared = cores.measure(path, Path(folder), arguments.repeats, live=not arguments.synthetic)
         lines = text.measure(path, Path(folder), arguments.repeats)
         asked = questions.measure(path, 1)
         answered = first.measure(arguments.repeats)
@@ -58,6 +59,8 @@ def main() -> int:
     printed = table(figures, events)
     print(machine())
     print(printed)
+    print(cores.table(shared))
+    print(cores.targets(shared))
     if lines is not None:
         print(text.table(lines))
         print(text.targets(lines))
@@ -70,6 +73,7 @@ def main() -> int:
         target = ROOT / "docs" / "benchmarks.md"
         target.write_text(
             page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
+            + cores.section(shared)
             + (trace_dat.section(ring) if ring is not None else "")
             + (text.section(lines) if lines is not None else "")
             + questions.section(asked)

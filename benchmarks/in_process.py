@@ -1,5 +1,5 @@
-# The ways that are measured from inside: `python -m benchmarks.in_process WAY CAPTURE [CPUS]` prints
-# its seconds as JSON; CPUS: those it may use, as 0 or 0,1.
+# The ways that are measured from inside: `python -m benchmarks.in_process WAY CAPTURE [CPUS]`
+# prints its seconds as JSON; CPUS: those it may use, as 0 or 0,1.
 
 import json
 import os

@@ -1,0 +1,141 @@
+# What a second core is worth, and how much more than the walk each way takes: on the capture that
+# is measured, on one whose CPUs were equally busy, and on a large one.
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks import recording
+from benchmarks.measure import Figure, Way, compare
+from benchmarks.rates import best
+
+WAYS = ("walk", "decode", "sums", "tables")
+LARGE = 20_000_000
+
+
+@dataclass(frozen=True)
+class Measured:
+    name: str
+    events: int
+    # Of all events of the ledger those of the CPU that had most.
+    busiest: float
+    figures: dict[tuple[str, int], Figure]
+
+
+def measure(path: Path, folder: Path, repeats: int, live: bool) -> list[Measured]:
+    cpus = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))][:2]
+    if len(cpus) < 2:
+        return []
+    found = [measured("the same", path, cpus, repeats)]
+    if not live:
+        return found
+    events = recording.samples(path)
+    for name, wanted, everywhere in (("balanced", events, True), ("large", LARGE, False)):
+        made = folder / f"{name}.perf.data"
+        if recording.record(made, wanted, everywhere) is not None:
+            found.append(measured(name, made, cpus, repeats))
+            made.unlink()
+    return found
+
+
+def measured(name: str, path: Path, cpus: list[str], repeats: int) -> Measured:
+    inside = (sys.executable, "-m", "benchmarks.in_process")
+    of = {
+        (way, count): (*inside, way, str(path), ",".join(cpus[:count]))
+        for way in WAYS
+        for count in (1, 2)
+    }
+    figures = compare([Way(f"{way} {count}", of[way, count], True) for way, count in of], repeats)
+    return Measured(
+        name, recording.samples(path), busiest(path), dict(zip(of, figures, strict=True))
+    )
+
+
+def busiest(path: Path) -> float:
+    import pyarrow as pa
+
+    from netcost_analysis._native import Capture
+
+    sums = pa.table(Capture(str(path)).timeline([])["sums"]).to_pydict()
+    of: dict[int, int] = {}
+    for cpu, count in zip(sums["cpu"], sums["segments"], strict=True):
+        of[cpu] = of.get(cpu, 0) + count
+    return max(of.values()) / sum(of.values())
+
+
+def rows(found: list[Measured]) -> list[tuple[str, ...]]:
+    lines = []
+    for one in found:
+        walked = best(one.figures["walk", 1])
+        for way in WAYS:
+            alone, both = (best(one.figures[way, count]) for count in (1, 2))
+            lines.append(
+                (
+                    one.name,
+                    f"{one.events / 1e6:.1f}",
+                    f"{one.busiest:.0%}",
+                    way,
+                    f"{alone:.3f}",
+                    f"{both:.3f}",
+                    f"{alone / both:.2f}",
+                    f"{alone / walked:.2f}",
+                    f"{one.figures[way, 2].peak_mib:.0f}",
+                )
+            )
+    return lines
+
+
+HEAD = (
+    *("capture", "M events", "busiest CPU", "way", "one core (s)", "two (s)"),
+    *("two against one", "of the walk", "peak (MiB)"),
+)
+
+
+def table(found: list[Measured]) -> str:
+    lines = [HEAD, ("---",) * len(HEAD), *rows(found)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+# What a second core shall be worth: less where one CPU has most of the events, for a CPU's machine
+# takes one event after the other.
+def wanted(busiest: float) -> float:
+    return 1.8 if busiest <= 0.55 else 1.6 if busiest <= 0.7 else 1.4
+
+
+def targets(found: list[Measured]) -> str:
+    lines = ["| target | wanted | measured | |", "|---|---|---|---|"]
+    for one in found:
+        walked = best(one.figures["walk", 1])
+        for way, most in (("decode", 2.5), ("sums", 2.0)):
+            of = best(one.figures[way, 1]) / walked
+            verdict = "met" if of <= most else "**missed**"
+            lines.append(
+                f"| {one.name}: {way}, one core, of the walk | {most:g} | {of:.2f} | {verdict} |"
+            )
+        for way in ("sums", "tables"):
+            least, got = wanted(one.busiest), best(one.figures[way, 1]) / best(one.figures[way, 2])
+            verdict = "met" if got >= least else "**missed**"
+            lines.append(
+                f"| {one.name}: {way}, two cores against one | {least:g} | {got:.2f} | {verdict} |"
+            )
+    return "\n".join(lines)
+
+
+def section(found: list[Measured]) -> str:
+    return f"""
+## Cores
+
+In process, the later calls of it (`again` above), on one CPU and on two. `the same` is the capture
+above, `balanced` one with a flood on each CPU, `large` one of {LARGE // 1_000_000} million events
+and one flood. `busiest CPU` is its share of all segments of time: a CPU's events are taken one after the other.
+
+{table(found)}
+
+{targets(found)}
+
+- **walk**: every record and its header, counted; no column is built.
+- **decode**: every event to typed Arrow columns.
+- **sums**: the ledger's sums by owner of time.
+- **tables**: segments, softirqs and polls as Arrow tables.
+"""
