@@ -128,7 +128,8 @@ def section(found: list[Measured]) -> str:
 
 In process, the later calls of it (`again` above), on one CPU and on two. `the same` is the capture
 above, `balanced` one with a flood on each CPU, `large` one of {LARGE // 1_000_000} million events
-and one flood. `busiest CPU` is its share of all segments of time: a CPU's events are taken one after the other.
+and one flood. `busiest CPU` is its share of all segments of time: a CPU's events are taken one
+after the other.
 
 {table(found)}
 

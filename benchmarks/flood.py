@@ -10,15 +10,23 @@ import time
 
 def main(seconds: float, *cpus: str) -> None:
     # The parent is the first; the others end with it.
+    others = []
     for cpu in cpus[1:]:
-        if os.fork() == 0:
+        others.append(os.fork())
+        if others[-1] == 0:
             os.sched_setaffinity(0, {int(cpu)})
             flood(seconds)
             return
     if cpus:
         os.sched_setaffinity(0, {int(cpus[0])})
-        signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+        signal.signal(signal.SIGTERM, lambda *_: end(others))
     flood(seconds)
+
+
+def end(others: list[int]) -> None:
+    for other in others:
+        os.kill(other, signal.SIGTERM)
+    os._exit(128 + signal.SIGTERM)
 
 
 def flood(seconds: float) -> None:
