@@ -47,4 +47,5 @@ pub mod tracedat;
 pub mod tracefs;
 pub mod tracing;
 pub mod visit;
+pub mod watched;
 pub mod wrapped;

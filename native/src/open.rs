@@ -1,6 +1,7 @@
 //! Detects what a capture is, and opens it.
 
 use std::fs::File;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::progress::Waiting;
 use crate::recording::Recording;
 use crate::text::encoding::plain;
 use crate::text::{looks_like, Text, LOOKED_AT};
+use crate::watched::{unchanged, Watched};
 use crate::wrapped::unwrapped;
 use crate::{perf, tracedat, tracefs};
 
@@ -51,6 +53,23 @@ pub fn of_file(file: Arc<File>) -> Result<Recording> {
 }
 
 fn from_unwrapped(file: Option<Arc<File>>, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
+    let is_copied = file.is_none();
+    let input = match &file {
+        Some(file) => Arc::clone(file),
+        None => Arc::new(std::io::stdin().as_fd().try_clone_to_owned()?.into()),
+    };
+    let watched = match input.metadata()?.is_file() {
+        true => vec![Watched::new(&input, String::new())?],
+        false => Vec::new(),
+    };
+    let mut recording = unchanged(&watched, read(file, buffer, waiting))?;
+    if !is_copied && recording.wrapping.is_none() {
+        recording.files.extend(watched);
+    }
+    Ok(recording)
+}
+
+fn read(file: Option<Arc<File>>, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
     let (file, wrapping) = unwrapped(file, waiting)?;
     let mut recording = of_format(file, buffer, waiting)?;
     if let Some(wrapping) = wrapping {

@@ -11,6 +11,7 @@ use crate::format::Format;
 use crate::host::{Buffer, Host, Session};
 use crate::progress::Progress;
 use crate::visit::{Tally, Visitor};
+use crate::watched::{unchanged, Watched};
 
 /// perf's `PERF_TYPE_TRACEPOINT`.
 pub const TYPE_TRACEPOINT: u32 = 2;
@@ -136,6 +137,8 @@ pub struct Recording {
     pub buffer: String,
     /// The tracing session, where several captures belong to one.
     pub session: Session,
+    /// The files that every pass reads.
+    pub files: Vec<Watched>,
     /// Where the events come from.
     pub source: Box<dyn Source>,
 }
@@ -169,13 +172,13 @@ pub trait Source: Debug + Send + Sync {
 impl Recording {
     /// Shows every event to `visitor`.
     pub fn walk(&self, visitor: &mut dyn Visitor) -> Result<Tally> {
-        self.source.walk(visitor)
+        unchanged(&self.files, self.source.walk(visitor))
     }
 
     /// The samples of the events of this name as a table, with addresses and call chains, `limit` at most.
     pub fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
         let format = self.format;
-        self.source.samples(name, limit, progress)?.ok_or_else(|| {
+        unchanged(&self.files, self.source.samples(name, limit, progress))?.ok_or_else(|| {
             bad!("a {format} capture has no samples with addresses and callchains: its events are in events()")
         })
     }

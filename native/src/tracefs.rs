@@ -18,6 +18,7 @@ use crate::input::{open_regular, read_up_to};
 use crate::recording::Recording;
 use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracing::Tracing;
+use crate::watched::Watched;
 
 /// Text files of tracefs are smaller.
 const MAX_TEXT: usize = 1 << 20;
@@ -35,6 +36,8 @@ pub fn open(folder: &Path) -> Result<Recording> {
     let clock = &ring.clock;
     let bytes = ring.cpus.iter().map(|(_, pages)| pages.bytes()).sum();
     let buffer = Buffer { name: String::new(), cpus: ring.cpus.len(), bytes, clock: clock.name.clone() };
+    let watched = |(cpu, pages): &(u32, Pages)| Watched::new(pages.file(), format!("per_cpu/cpu{cpu}/raw"));
+    let files = ring.cpus.iter().map(watched).collect::<std::io::Result<_>>()?;
     Ok(Recording {
         format: "tracefs",
         mode: "directory",
@@ -59,6 +62,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         buffer: String::new(),
         session: Session::default(),
         events: Arc::clone(&ring.events),
+        files,
         source: Box::new(ring),
     })
 }

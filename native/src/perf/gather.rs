@@ -40,7 +40,7 @@ pub(super) struct Gathered {
 }
 
 /// Opens a file, and the further files of a folder.
-pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<PerfData> {
+pub fn gather(file: Arc<File>, more: Option<Vec<Arc<File>>>) -> Result<PerfData> {
     let length = file.metadata()?.len();
     let Some(start) = read_at(&file, 0, PIPE_HEADER as usize)? else {
         return Err(bad!("not a capture: the file has {length} bytes, too few for any header"));
@@ -61,7 +61,7 @@ pub fn gather(file: Arc<File>, more: Option<Vec<File>>) -> Result<PerfData> {
     let mode = if let Some(more) = more {
         for file in more {
             let end = file.metadata()?.len();
-            parts.push(Part { file: Arc::new(file), start: 0, end });
+            parts.push(Part { file, start: 0, end });
         }
         Mode::Directory
     } else {
@@ -139,6 +139,7 @@ impl Gathered {
             ids,
             features: self.features,
             parts,
+            files: Vec::new(),
             notes: self.notes,
         })
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::error::{bad, Result};
 use crate::perf::gather::gather;
 use crate::perf::recording::PerfData;
+use crate::watched::{unchanged, Watched};
 
 /// Reads the headers of an open file.
 pub fn of_file(file: Arc<File>) -> Result<PerfData> {
@@ -15,7 +16,6 @@ pub fn of_file(file: Arc<File>) -> Result<PerfData> {
 
 /// Reads the folder that `perf record --threads` made.
 pub fn of_folder(path: &Path) -> Result<PerfData> {
-    let main = path.join("data");
     let mut extra = Vec::new();
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
@@ -24,14 +24,20 @@ pub fn of_folder(path: &Path) -> Result<PerfData> {
             if !entry.path().is_file() {
                 return Err(bad!("'{name}' in the perf.data folder is no regular file; take it away to read the rest"));
             }
-            extra.push((number, entry.path()));
+            extra.push((number, name));
         }
     }
     extra.sort();
     let missing = (0..).zip(&extra).find(|(expected, (number, _))| expected != number).map(|(expected, _)| expected);
-    let files = extra.into_iter().map(|(_, path)| File::open(path)).collect::<std::io::Result<Vec<File>>>()?;
-    let count = files.len();
-    let mut recording = gather(Arc::new(File::open(main)?), Some(files))?;
+    let count = extra.len();
+    let open = |name: String| Watched::new(&Arc::new(File::open(path.join(&name))?), name);
+    let mut files = vec![open("data".to_owned())?];
+    for (_, name) in extra {
+        files.push(open(name)?);
+    }
+    let of_threads = files[1..].iter().map(|one| Arc::clone(&one.file)).collect();
+    let mut recording = unchanged(&files, gather(Arc::clone(&files[0].file), Some(of_threads)))?;
+    recording.files = files;
     let one_each = recording.features.cmdline.iter().flatten().any(|argument| argument == "--threads");
     let expected = recording.features.nr_cpus.filter(|_| one_each).map_or(count, |(_, online)| online as usize);
     if let Some(number) = missing.or((count < expected).then_some(count as u32)) {

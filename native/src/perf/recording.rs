@@ -11,6 +11,7 @@ use crate::perf::header::Features;
 use crate::perf::ids::Ids;
 use crate::perf::layout::Layout;
 use crate::recording::Event;
+use crate::watched::Watched;
 
 /// How the records are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +62,8 @@ pub struct PerfData {
     pub features: Features,
     /// Where the records are.
     pub parts: Vec<Part>,
+    /// The files of a folder, where it is one.
+    pub files: Vec<Watched>,
     /// Peculiarities met while opening.
     pub notes: Vec<String>,
     /// Where samples keep their event's id; the same for all that have one.

@@ -69,6 +69,7 @@ impl From<PerfData> for Recording {
             buffers: Vec::new(),
             buffer: String::new(),
             session: Session::default(),
+            files: std::mem::take(&mut perf.files),
             source: Box::new(perf),
         }
     }

@@ -72,6 +72,11 @@ impl Pages {
         Pages { chunks: Some(chunks), ..Pages::new(file, start, end) }
     }
 
+    /// The file.
+    pub fn file(&self) -> &Arc<File> {
+        &self.file
+    }
+
     /// Bytes of the file.
     pub fn bytes(&self) -> u64 {
         self.end - self.start

@@ -262,6 +262,7 @@ impl From<Text> for Recording {
             follows_tasks: text.host.cmdline.as_deref().is_some_and(follows_tasks),
             host: std::mem::take(&mut text.host),
             notes: std::mem::take(&mut text.notes),
+            files: Vec::new(),
             source: Box::new(text),
         }
     }

@@ -238,6 +238,7 @@ impl Headers {
                 trace_id: self.options.trace_id,
                 guests: self.options.guests,
             },
+            files: Vec::new(),
             source,
         }
     }

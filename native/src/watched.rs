@@ -1,0 +1,64 @@
+//! Whether the files of a capture are still what was opened.
+
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use crate::error::{bad, Result};
+use crate::input::read_at;
+
+/// Places of a file that tell one that grew from one written anew, and their bytes.
+const PLACES: u64 = 16;
+const SIZE: u64 = 256;
+/// A perf.data's header, which perf writes again when it ends: that changes nothing of what is behind it.
+const HEADER: u64 = 104;
+
+/// A file as it was when it was opened. A recorder may still append to it; and one that another has
+/// replaced under its name stays what it was for those who have it open.
+#[derive(Debug)]
+pub struct Watched {
+    /// The file.
+    pub file: Arc<File>,
+    /// Which one of a folder's it is; empty where it is the capture itself.
+    name: String,
+    length: u64,
+    modified: SystemTime,
+    seen: Vec<Option<Vec<u8>>>,
+}
+
+impl Watched {
+    /// A file as it is now.
+    pub fn new(file: &Arc<File>, name: String) -> io::Result<Watched> {
+        let metadata = file.metadata()?;
+        let (length, modified) = (metadata.len(), metadata.modified()?);
+        Ok(Watched { file: Arc::clone(file), name, length, modified, seen: seen(file, length)? })
+    }
+
+    /// Fails if what was read may be something else than what was opened.
+    pub fn check(&self) -> Result<()> {
+        let metadata = self.file.metadata()?;
+        let (now, then) = (metadata.len(), self.length);
+        let what = match now < then {
+            true => format!("became shorter while it was read: {now} bytes of {then}"),
+            false if now == then && metadata.modified()? == self.modified => return Ok(()),
+            false if now > then && seen(&self.file, then)? == self.seen => return Ok(()),
+            false => "was written anew while it was read".to_owned(),
+        };
+        let name = if self.name.is_empty() { "the file" } else { &self.name };
+        Err(bad!("{name} {what}; copy it when its writer has ended, and read the copy"))
+    }
+}
+
+/// Some of a file's first `length` bytes, the last ones among them.
+fn seen(file: &File, length: u64) -> io::Result<Vec<Option<Vec<u8>>>> {
+    let last = length.saturating_sub(SIZE);
+    let places = (1..=PLACES).map(|place| (last / PLACES * place).max(HEADER.min(last)));
+    places.chain([last]).map(|at| read_at(file, at, SIZE.min(length) as usize)).collect()
+}
+
+/// What came of reading these files: an error where one of them changed meanwhile.
+pub fn unchanged<T>(files: &[Watched], read: Result<T>) -> Result<T> {
+    files.iter().try_for_each(Watched::check)?;
+    read
+}
