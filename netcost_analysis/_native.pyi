@@ -17,7 +17,14 @@ class ArrowTable(Protocol):
 Progress = Callable[[float], object]
 
 class CaptureError(Exception):
-    """A capture that cannot give what was asked; one line: what is wrong, where, what to do."""
+    """A capture that cannot give what was asked; one line: what is wrong, where, what to do.
+
+    kind: in a word, by the table in docs/definitions.md. offset: the byte of the file, where one
+    is known.
+    """
+
+    kind: str
+    offset: int | None
 
 class Capture:
     """An opened capture: headers are read at once, samples by each call that needs them."""

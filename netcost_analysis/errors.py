@@ -16,6 +16,8 @@ class AbsentError(ArgumentError):
 class LackingError(CaptureError):
     """A question that a capture cannot be asked; lacks: what is not there, in a word."""
 
+    kind = "missing"
+
     def __init__(self, lacks: str, line: str) -> None:
         self.lacks = lacks
         super().__init__(line)

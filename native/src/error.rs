@@ -9,12 +9,66 @@ pub enum Error {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The bytes, or the recording's settings, do not allow what was asked.
-    #[error("{0}")]
-    Capture(String),
+    #[error("{message}")]
+    Capture {
+        /// Which way it went wrong.
+        kind: Kind,
+        /// The byte of the file where it did, if that is known.
+        offset: Option<u64>,
+        /// What a user is told.
+        message: String,
+    },
 }
 
 /// Result of everything that reads a capture.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Ways in which reading a capture goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It is something else.
+    NotACapture,
+    /// Bytes say what none should.
+    Damaged,
+    /// Its end is missing.
+    CutShort,
+    /// A version or a way of packing that is not read.
+    Unsupported,
+    /// What was asked for was not recorded.
+    Missing,
+    /// What was asked cannot be done with such a recording.
+    Refused,
+    /// The caller wanted no more.
+    Interrupted,
+    /// The file was changed while it was read.
+    Changed,
+}
+
+impl Kind {
+    /// As Python has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::NotACapture => "not_a_capture",
+            Kind::Damaged => "damaged",
+            Kind::CutShort => "cut_short",
+            Kind::Unsupported => "unsupported",
+            Kind::Missing => "missing",
+            Kind::Refused => "refused",
+            Kind::Interrupted => "interrupted",
+            Kind::Changed => "changed",
+        }
+    }
+}
+
+impl Error {
+    /// The same, of this byte of the file.
+    pub(crate) fn at(mut self, byte: u64) -> Error {
+        if let Error::Capture { offset, .. } = &mut self {
+            *offset = Some(byte);
+        }
+        self
+    }
+}
 
 /// The same text on one line, with what a terminal would obey spelled out: names in messages come
 /// from strangers.
@@ -26,8 +80,15 @@ pub fn printable(message: &str) -> String {
     message.chars().map(spelled).collect()
 }
 
-/// A capture error with a formatted message.
+/// A capture error of a kind (`Refused` unless one is named), with a formatted message.
 macro_rules! bad {
-    ($($argument:tt)*) => { $crate::error::Error::Capture(format!($($argument)*)) };
+    ($kind:ident, $($argument:tt)*) => {
+        $crate::error::Error::Capture {
+            kind: $crate::error::Kind::$kind,
+            offset: None,
+            message: format!($($argument)*),
+        }
+    };
+    ($($argument:tt)*) => { $crate::error::bad!(Refused, $($argument)*) };
 }
 pub(crate) use bad;

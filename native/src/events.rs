@@ -268,14 +268,14 @@ fn comm_column(columns: &EventColumns, names: &Names, labels: &Labels, named: bo
 pub fn missing(recording: &Recording, wanted: &str) -> crate::error::Error {
     if let Some(event) = recording.events.iter().find(|event| event.name == wanted) {
         let why = if event.format.is_none() { "no format was recorded for it" } else { "its samples carry no payload" };
-        return bad!("event '{wanted}' cannot be shown as a table: {why}");
+        return bad!(Missing, "event '{wanted}' cannot be shown as a table: {why}");
     }
     let mut names: Vec<&str> =
         recording.events.iter().filter(|event| event.format.is_some()).map(|event| event.name.as_str()).collect();
     names.dedup();
     if names.is_empty() {
-        bad!("no event '{wanted}': this capture holds no tracepoints")
+        bad!(Missing, "no event '{wanted}': this capture holds no tracepoints")
     } else {
-        bad!("no event '{wanted}' in this capture; it holds {}", names.join(", "))
+        bad!(Missing, "no event '{wanted}' in this capture; it holds {}", names.join(", "))
     }
 }

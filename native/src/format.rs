@@ -110,7 +110,7 @@ impl Format {
         });
         format.fields.truncate(MAX_FIELDS);
         if format.name.is_empty() || format.id == u64::MAX || format.fields.is_empty() {
-            return Err(bad!("an event format of '{system}' has no name, ID or fields"));
+            return Err(bad!(Damaged, "an event format of '{system}' has no name, ID or fields"));
         }
         Ok(format)
     }

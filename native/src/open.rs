@@ -43,6 +43,7 @@ pub fn open(path: &str, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Re
         false => format!("a folder with {}", found.join(", ")),
     };
     Err(bad!(
+        NotACapture,
         "no capture here: {found}; expected a capture file, a perf.data folder (with 'data' inside), a copy of tracefs (with header_page and per_cpu) or a bundle (with manifest.json)"
     ))
 }
@@ -83,7 +84,7 @@ fn read(file: Option<Arc<File>>, buffer: Option<&str>, waiting: Waiting<'_>) -> 
 fn of_format(file: Arc<File>, buffer: Option<&str>, waiting: Waiting<'_>) -> Result<Recording> {
     let length = file.metadata()?.len();
     let Some(start) = read_at(&file, 0, 16)? else {
-        return Err(bad!("not a capture: the file has {length} bytes, too few for any header"));
+        return Err(bad!(NotACapture, "not a capture: the file has {length} bytes, too few for any header"));
     };
     if Magic::parse(&start).is_some() {
         refuse_buffer("a perf.data", buffer)?;
@@ -99,16 +100,17 @@ fn of_format(file: Arc<File>, buffer: Option<&str>, waiting: Waiting<'_>) -> Res
         return Ok(recording);
     }
     const ACCEPTED: &str = "perf.data, trace.dat, and the text of perf script, trace-cmd report and ftrace are read";
-    Err(match kind_of(&start) {
-        Some(kind) => bad!("not a capture: {kind}; {ACCEPTED}"),
-        None => bad!("not a capture: the file starts with {:02x?}; {ACCEPTED}", &start[..8]),
-    })
+    let error = match kind_of(&start) {
+        Some(kind) => bad!(NotACapture, "not a capture: {kind}; {ACCEPTED}"),
+        None => bad!(NotACapture, "not a capture: the file starts with {:02x?}; {ACCEPTED}", &start[..8]),
+    };
+    Err(error.at(0))
 }
 
 /// Most captures are of one buffer, the top one.
 fn refuse_buffer(kind: &str, buffer: Option<&str>) -> Result<()> {
     match buffer.filter(|buffer| !buffer.is_empty()) {
-        Some(buffer) => Err(bad!("no buffer '{buffer}': {kind} has no ftrace instances")),
+        Some(buffer) => Err(bad!(Missing, "no buffer '{buffer}': {kind} has no ftrace instances")),
         None => Ok(()),
     }
 }

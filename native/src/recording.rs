@@ -179,7 +179,7 @@ impl Recording {
     pub fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
         let format = self.format;
         unchanged(&self.files, self.source.samples(name, limit, progress))?.ok_or_else(|| {
-            bad!("a {format} capture has no samples with addresses and callchains: its events are in events()")
+            bad!(Missing, "a {format} capture has no samples with addresses and callchains: its events are in events()")
         })
     }
 

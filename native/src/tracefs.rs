@@ -82,11 +82,11 @@ pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     }
     tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MAX_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
-        .ok_or_else(|| bad!("damaged: header_page of the tracefs folder describes no page"))?;
+        .ok_or_else(|| bad!(Damaged, "damaged: header_page of the tracefs folder describes no page"))?;
     let clock = Clock::named(&text(&optional(folder, "trace_clock", MAX_TEXT)));
     let events = Arc::new(tracing.events());
     if events.is_empty() {
-        return Err(bad!("no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));
+        return Err(bad!(Missing, "no events: the tracefs folder holds no events/SYSTEM/EVENT/format"));
     }
     let by_type = Ring::index(&events);
     let layout = PageLayout { order: byte_order(folder, &layout, &by_type)?, ..layout };

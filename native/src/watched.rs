@@ -46,7 +46,7 @@ impl Watched {
             false => "was written anew while it was read".to_owned(),
         };
         let name = if self.name.is_empty() { "the file" } else { &self.name };
-        Err(bad!("{name} {what}; copy it when its writer has ended, and read the copy"))
+        Err(bad!(Changed, "{name} {what}; copy it when its writer has ended, and read the copy"))
     }
 }
 

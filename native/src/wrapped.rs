@@ -32,7 +32,7 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
             Arc::new(spool(&*file, Some(file.as_fd()), u64::MAX, waiting)?.0)
         }
         Some(file) if !file.metadata()?.is_file() => {
-            return Err(bad!("not a capture: no regular file, but a device or socket"))
+            return Err(bad!(NotACapture, "not a capture: no regular file, but a device or socket"))
         }
         Some(file) => file,
     };
@@ -49,8 +49,10 @@ pub fn unwrapped(file: Option<Arc<File>>, waiting: Waiting<'_>) -> Result<(Arc<F
     if length == 0 {
         let why = problem.map_or("it is empty".to_owned(), |problem| problem.to_string());
         return Err(bad!(
+            Damaged,
             "not readable: the file is {name}-compressed, and nothing can be unpacked from byte 0 on: {why}"
-        ));
+        )
+        .at(0));
     }
     let problem = problem.map(|error| {
         format!("the {name} stream around the capture is damaged or cut short ({error}): the {length} bytes before that are read")
@@ -108,7 +110,7 @@ fn spool(
             None => waiting(),
         };
         if !goes_on {
-            return Err(bad!("interrupted"));
+            return Err(bad!(Interrupted, "interrupted"));
         }
         let most = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
         match source.read(&mut buffer[..most]) {

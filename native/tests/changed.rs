@@ -1,10 +1,12 @@
-//! A file that changes while it is opened: one error, whatever is copied out of it first.
+//! A file that changes while it is opened, and a caller who does not wait: one error, whatever is
+//! copied out of it first.
 
 use std::fs::{write, File};
 use std::io::Write;
 use std::path::Path;
 
 use flate2::write::GzEncoder;
+use netcost::error::{Error, Kind};
 use netcost::open::open;
 use tempfile::TempDir;
 
@@ -61,4 +63,13 @@ fn what_is_copied_while_it_changes_is_refused() {
         let (error, _) = opened(&bytes, |path| std::fs::remove_file(path).expect("removes"));
         assert_eq!(error, None);
     }
+}
+
+#[test]
+fn who_does_not_wait_is_told_so() {
+    let folder = TempDir::new().expect("makes a folder");
+    let path = folder.path().join("capture");
+    write(&path, gzip(&text())).expect("writes");
+    let error = open(path.to_str().expect("a name"), None, &mut || false).err();
+    assert!(matches!(error, Some(Error::Capture { kind: Kind::Interrupted, offset: None, .. })), "{error:?}");
 }

@@ -76,7 +76,7 @@ fn check_conserved(found: &Output) {
 fn given<T>(result: Result<T, Error>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
-        Err(Error::Capture(said)) => {
+        Err(Error::Capture { message: said, .. }) => {
             assert!(!said.is_empty() && !said.contains('\n'), "{said:?}");
             None
         }

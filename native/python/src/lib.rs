@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
 use netcost::counts::{self, Wanted};
-use netcost::error::{printable, Error, Result};
+use netcost::error::{printable, Error, Kind, Result};
 use netcost::events::{self, Scan, Scanner};
 use netcost::ledger::{self, Request, Want};
 use netcost::open::open;
@@ -44,7 +44,12 @@ static ALLOCATOR: alloc::HugePages = alloc::HugePages;
 fn raised(error: Error) -> PyErr {
     match error {
         Error::Io(error) => error.into(),
-        Error::Capture(message) => CaptureError::new_err(printable(&message)),
+        Error::Capture { kind, offset, message } => Python::attach(|py| {
+            let error = CaptureError::new_err(printable(&message));
+            let value = error.value(py);
+            let told = value.setattr("kind", kind.name()).and_then(|()| value.setattr("offset", offset));
+            told.err().unwrap_or(error)
+        }),
     }
 }
 
@@ -313,7 +318,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
     module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
-    module.add("CaptureError", module.py().get_type::<CaptureError>())?;
+    // What Python itself raises is a refusal, of no byte.
+    let class = module.py().get_type::<CaptureError>();
+    class.setattr("kind", Kind::Refused.name())?;
+    class.setattr("offset", module.py().None())?;
+    module.add("CaptureError", class)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("IS_DEBUG_BUILD", cfg!(debug_assertions))
 }

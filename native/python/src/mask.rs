@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use netcost::error::{Error, Result};
+use netcost::error::{Error, Kind, Result};
 use netcost::mask::{self, Changes, Meaning};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -20,7 +20,7 @@ impl Asked<'_> {
         answer.map_err(|error| {
             let message = error.to_string();
             self.raised = Some(error);
-            Error::Capture(message)
+            Error::Capture { kind: Kind::Interrupted, offset: None, message }
         })
     }
 }

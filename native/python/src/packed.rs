@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use netcost::error::Error;
+use netcost::error::{Error, Kind};
 use netcost::mask;
 use netcost::wrapped::{most, unpacker, From};
 use pyo3::prelude::*;
@@ -49,9 +49,11 @@ impl Unpacker {
         });
         match bytes {
             Ok(bytes) => Ok(PyBytes::new(py, &bytes)),
-            Err(error) if self.packing.is_some() => {
-                Err(raised(Error::Capture(format!("damaged or cut short ({error})"))))
-            }
+            Err(error) if self.packing.is_some() => Err(raised(Error::Capture {
+                kind: Kind::Damaged,
+                offset: None,
+                message: format!("damaged or cut short ({error})"),
+            })),
             Err(error) => Err(error.into()),
         }
     }

@@ -43,18 +43,20 @@ pub(super) struct Gathered {
 pub fn gather(file: Arc<File>, more: Option<Vec<Arc<File>>>) -> Result<PerfData> {
     let length = file.metadata()?.len();
     let Some(start) = read_at(&file, 0, PIPE_HEADER as usize)? else {
-        return Err(bad!("not a capture: the file has {length} bytes, too few for any header"));
+        return Err(bad!(NotACapture, "not a capture: the file has {length} bytes, too few for any header"));
     };
-    let magic =
-        Magic::parse(&start).ok_or_else(|| bad!("not a perf.data: the file starts with {:02x?}", &start[..8]))?;
+    let magic = Magic::parse(&start)
+        .ok_or_else(|| bad!(NotACapture, "not a perf.data: the file starts with {:02x?}", &start[..8]).at(0))?;
     let mut gathered = Gathered { order: magic.order, ..Default::default() };
     let (mode, part, finished) = match magic.header {
         PIPE_HEADER => (Mode::Pipe, gathered.read_pipe(&file, length)?, true),
         SHORT_HEADER | FILE_HEADER => gathered.read_file(&file, length, magic.header, more.is_some())?,
         size => {
             return Err(bad!(
+                Damaged,
                 "perf.data header claims {size} bytes at offset 8; expected {PIPE_HEADER} (pipe), {FILE_HEADER} or {SHORT_HEADER} (file)"
-            ))
+            )
+            .at(8))
         }
     };
     let mut parts = vec![part];
@@ -98,7 +100,7 @@ impl Gathered {
     fn finish(mut self, magic: Magic, mode: Mode, finished: bool, parts: Vec<Part>) -> Result<PerfData> {
         if self.attrs.is_empty() {
             let place = self.stopped.unwrap_or("its attr table at offset 24 is empty".to_owned());
-            return Err(bad!("no events: the perf.data header names none, so no sample can be read; {place}"));
+            return Err(bad!(Missing, "no events: the perf.data header names none, so no sample can be read; {place}"));
         }
         self.notes.extend(self.features.tracing.problem.take());
         let mut ids = Ids::default();

@@ -185,7 +185,7 @@ pub fn samples(perf: &PerfData, name: &str, limit: Option<usize>, progress: Prog
     if !wanted.contains(&true) {
         let mut names: Vec<&str> = perf.events.iter().map(|event| event.name.as_str()).collect();
         names.dedup();
-        return Err(bad!("no event '{name}' in this capture; it holds {}", names.join(", ")));
+        return Err(bad!(Missing, "no event '{name}' in this capture; it holds {}", names.join(", ")));
     }
     let chosen = |number: &usize| wanted[*number];
     let has = |bits: u64| (0..wanted.len()).filter(chosen).all(|number| perf.attrs[number].has(bits));

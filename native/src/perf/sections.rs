@@ -32,8 +32,9 @@ impl Gathered {
     ) -> Result<(Mode, Part, bool)> {
         let size = size.min(FILE_HEADER);
         let header = read_at(file, 0, size as usize)?.and_then(|bytes| FileHeader::parse(&bytes, self.order));
-        let header =
-            header.ok_or_else(|| bad!("perf.data header cut short: the file has {length} bytes, the header {size}"))?;
+        let header = header.ok_or_else(|| {
+            bad!(CutShort, "perf.data header cut short: the file has {length} bytes, the header {size}").at(length)
+        })?;
         self.read_attrs(file, &header)?;
         self.read_event_types(file, header.event_types)?;
         // A directory's main file may hold no records of its own and still be finished.
@@ -50,7 +51,7 @@ impl Gathered {
         if finished {
             self.read_features(file, &header, directory)?;
         } else if start == end {
-            return Err(bad!("no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}"));
+            return Err(bad!(CutShort, "no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}").at(length));
         } else {
             self.notes.push("the recording was never finished (data size 0): records are read to the end of the file, event formats may be missing".into());
         }
@@ -61,11 +62,13 @@ impl Gathered {
     fn read_attrs(&mut self, file: &File, header: &FileHeader) -> Result<()> {
         let damaged = || {
             bad!(
+                Damaged,
                 "perf.data attr table damaged: {} bytes of {}-byte entries at offset {}",
                 header.attrs.size,
                 header.attr_size,
                 header.attrs.offset
             )
+            .at(header.attrs.offset)
         };
         let smallest = SMALLEST as u64 + 16;
         if header.attr_size < smallest || header.attr_size > 1 << 16 || header.attrs.size > MAX_ATTR_BYTES {
@@ -74,9 +77,11 @@ impl Gathered {
         let length = file.metadata()?.len();
         if header.attrs.end() > length {
             return Err(bad!(
+                CutShort,
                 "cut short: the file has {length} bytes, and its table of events ends at byte {}",
                 header.attrs.end()
-            ));
+            )
+            .at(length));
         }
         let table = read_at(file, header.attrs.offset, header.attrs.size as usize)?.ok_or_else(damaged)?;
         let mut bytes_of_ids = 0u64;

@@ -129,7 +129,7 @@ impl Walk<'_> {
             let done = before + window.offset() - part.start;
             self.done = done as f64 / total.max(1) as f64;
             if visitor.progress(self.done).is_break() {
-                return Err(bad!("interrupted"));
+                return Err(bad!(Interrupted, "interrupted"));
             }
         }
         Ok(ControlFlow::Continue(()))

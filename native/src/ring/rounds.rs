@@ -114,7 +114,7 @@ impl Ring {
             visitor.side(&memory, &Side::of(What::Round, None, None));
             let done: u64 = streams.iter().map(|stream| stream.pages.done()).sum();
             if visitor.progress(done as f64 / total.max(1) as f64).is_break() {
-                return Err(bad!("interrupted"));
+                return Err(bad!(Interrupted, "interrupted"));
             }
             if streams.iter().all(|stream| stream.ended && stream.next == stream.rows.len()) {
                 break;

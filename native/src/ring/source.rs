@@ -136,7 +136,7 @@ impl Pages {
         let (file, at) = (Arc::clone(&self.file), self.next);
         let Some(chunks) = &mut self.chunks else { return Ok(false) };
         let order = chunks.order;
-        let damaged = |why: &str| bad!("compressed pages at byte {at} are damaged ({why})");
+        let damaged = |why: &str| bad!(Damaged, "compressed pages at byte {at} are damaged ({why})").at(at);
         let left = match chunks.left {
             Some(left) => left,
             None => {
@@ -169,7 +169,7 @@ pub fn check_apart(ranges: &[(u64, u64)]) -> Result<()> {
     let mut ranges: Vec<&(u64, u64)> = ranges.iter().filter(|range| range.0 < range.1).collect();
     ranges.sort_unstable();
     match ranges.windows(2).find(|pair| pair[0].1 > pair[1].0) {
-        Some(pair) => Err(bad!("damaged: the data of two CPUs overlap at byte {}", pair[1].0)),
+        Some(pair) => Err(bad!(Damaged, "damaged: the data of two CPUs overlap at byte {}", pair[1].0).at(pair[1].0)),
         None => Ok(()),
     }
 }

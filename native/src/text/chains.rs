@@ -42,7 +42,7 @@ impl Text {
     /// The samples of the event of this name, in the order of their lines.
     pub(super) fn chains(&self, wanted: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
         let Some(number) = self.events.iter().position(|event| event.name == wanted) else {
-            return Err(bad!("no event '{wanted}' in this capture"));
+            return Err(bad!(Missing, "no event '{wanted}' in this capture"));
         };
         let limit = limit.unwrap_or(usize::MAX).max(1);
         // A tracepoint's own text has its fields, another event's the place where it happened.
@@ -79,7 +79,7 @@ impl Text {
                 }
             }
             if !progress(blocks.done()) {
-                return Err(bad!("interrupted"));
+                return Err(bad!(Interrupted, "interrupted"));
             }
         }
         columns.finish(self)

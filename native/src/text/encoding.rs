@@ -24,7 +24,10 @@ pub fn plain(file: Arc<File>, waiting: Waiting<'_>) -> Result<(Arc<File>, Vec<St
     let mut file = file;
     let start = read_up_to(&file, LOOKED_AT)?;
     if start.starts_with(&[0xff, 0xfe, 0, 0]) || start.starts_with(&[0, 0, 0xfe, 0xff]) {
-        return Err(bad!("not a capture as it is: a text in UTF-32; convert it: iconv -f UTF-32 -t UTF-8"));
+        return Err(bad!(
+            Unsupported,
+            "not a capture as it is: a text in UTF-32; convert it: iconv -f UTF-32 -t UTF-8"
+        ));
     }
     if let Some(big) = utf16(&start) {
         file = Arc::new(rewritten(&file, waiting, &mut Utf16 { big, odd: None, high: None })?);
@@ -126,7 +129,7 @@ fn rewritten(file: &Arc<File>, waiting: Waiting<'_>, rewriter: &mut dyn Rewriter
             break;
         }
         if !waiting() {
-            return Err(bad!("interrupted"));
+            return Err(bad!(Interrupted, "interrupted"));
         }
         piece.clear();
         rewriter.piece(&bytes[..size], &mut piece);

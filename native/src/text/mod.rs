@@ -145,7 +145,7 @@ impl Text {
             survey = Survey::of(&file, (from, end), &prefix, &other)?;
         }
         if survey.lines == 0 {
-            return Err(bad!("{}", notes::no_event(&survey)));
+            return Err(bad!(NotACapture, "{}", notes::no_event(&survey)));
         }
         let common = survey.common();
         let has_cpu = survey.most(survey.with_cpu);

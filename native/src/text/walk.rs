@@ -63,7 +63,7 @@ impl Text {
                 return Ok(walk.tally());
             }
             if visitor.progress(blocks.done()).is_break() {
-                return Err(bad!("interrupted"));
+                return Err(bad!(Interrupted, "interrupted"));
             }
         }
         for (cpu, &sure) in walk.sure.iter().enumerate() {

@@ -35,11 +35,17 @@ pub(crate) fn headers(file: &Arc<File>) -> Result<Headers> {
     let mut cursor = Cursor::of_file(file, 0, Order::Little);
     let version = headers.tracing.start(&mut cursor);
     headers.order = cursor.order;
-    let cut = |at: u64| bad!("trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}");
+    let cut = |at: u64| {
+        bad!(CutShort, "trace.dat cut short: its headers should go on at byte {at}, the file ends at {length}").at(at)
+    };
     match version.as_deref() {
         Some("6") => headers.read_version_6(file, &mut cursor).ok_or_else(|| cut(cursor.at()))?,
         Some("7") => headers.read_version_7(file, &mut cursor)?,
-        Some(version) => return Err(bad!("a trace.dat of version {version:?} at byte 10; versions 6 and 7 are read")),
+        Some(version) => {
+            return Err(
+                bad!(Unsupported, "a trace.dat of version {version:?} at byte 10; versions 6 and 7 are read").at(10)
+            )
+        }
         None => return Err(cut(cursor.at())),
     }
     Ok(headers)
@@ -60,7 +66,7 @@ impl Headers {
             (None, Some(other)) if buffer.is_none() => other,
             _ => {
                 let names: Vec<&str> = self.instances.iter().map(|instance| instance.name.as_str()).collect();
-                return Err(bad!("no buffer '{wanted}' in this trace.dat; it holds {}", listed(&names)));
+                return Err(bad!(Missing, "no buffer '{wanted}' in this trace.dat; it holds {}", listed(&names)));
             }
         };
         let instance = self.instances.swap_remove(chosen);
@@ -73,8 +79,8 @@ impl Headers {
         let events = Arc::new(self.tracing.events());
         if events.is_empty() {
             return Err(match self.notes.first() {
-                Some(why) => bad!("no event formats: {why}"),
-                None => bad!("no events: the trace.dat holds no event format"),
+                Some(why) => bad!(Damaged, "no event formats: {why}"),
+                None => bad!(Missing, "no events: the trace.dat holds no event format"),
             });
         }
         let cpus = self.pages(file, &instance, &layout)?;
@@ -132,8 +138,9 @@ impl Headers {
     pub(crate) fn page_layout(&self, instance: &Instance) -> Result<PageLayout> {
         let size = if instance.page_size > 0 { instance.page_size } else { self.tracing.page_size as usize };
         let long = self.tracing.long_bytes.unwrap_or(8).into();
-        PageLayout::parse(&self.tracing.header_page, long, size, self.order)
-            .ok_or_else(|| bad!("damaged: a trace.dat whose pages have {size} bytes, with data where they end"))
+        PageLayout::parse(&self.tracing.header_page, long, size, self.order).ok_or_else(|| {
+            bad!(Damaged, "damaged: a trace.dat whose pages have {size} bytes, with data where they end")
+        })
     }
 
     fn pages(&mut self, file: &Arc<File>, instance: &Instance, layout: &PageLayout) -> Result<Vec<(u32, Pages)>> {
@@ -165,6 +172,7 @@ impl Headers {
         let room = (cpus.len() * layout.size) as u64;
         if room > (64 << 20) + 16 * self.length {
             return Err(bad!(
+                Damaged,
                 "damaged: {} CPUs with pages of {} bytes in a file of {}",
                 cpus.len(),
                 layout.size,

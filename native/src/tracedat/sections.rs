@@ -32,7 +32,7 @@ pub fn packing(name: &str) -> Result<Packed> {
     match name {
         "zstd" => Ok(Packed::Zstd),
         "zlib" => Ok(Packed::Zlib),
-        _ => Err(bad!("compressed with '{name}'; zstd and zlib are read")),
+        _ => Err(bad!(Unsupported, "compressed with '{name}'; zstd and zlib are read")),
     }
 }
 
@@ -46,7 +46,9 @@ impl Headers {
         let length = self.length;
         let start = (cursor.string(), cursor.string(), cursor.u64());
         let (Some(compression), Some(_), Some(next)) = start else {
-            return Err(bad!("trace.dat cut short at byte {}: the file has {length}", cursor.at()));
+            return Err(
+                bad!(CutShort, "trace.dat cut short at byte {}: the file has {length}", cursor.at()).at(cursor.at())
+            );
         };
         self.compression = compression;
         let (options, whole) = self.list_options(file, next)?;
@@ -55,7 +57,7 @@ impl Headers {
             self.notes.push(format!("file cut short: it ends at byte {length}, within its options"));
         }
         if options.is_empty() {
-            return Err(bad!("trace.dat without options: nothing says where its events are"));
+            return Err(bad!(Damaged, "trace.dat without options: nothing says where its events are"));
         }
         // Formats need the size of a long, buffers the formats' page: their order in the file is free.
         for (option, data) in &options {
@@ -124,10 +126,11 @@ impl Headers {
     /// A section's contents, unpacked, and where they begin in the file.
     pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
         let mut cursor = Cursor::of_file(file, at, self.order);
-        let damaged = |why: &str| bad!("section {wanted} at byte {at} is damaged: {why}");
+        let damaged = |why: &str| bad!(Damaged, "section {wanted} at byte {at} is damaged: {why}").at(at);
         let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
             let what = if wanted == id::OPTIONS { "its options".to_owned() } else { format!("section {wanted}") };
-            bad!("trace.dat cut short: {what} should be at byte {at}, the file ends at {}", self.length)
+            bad!(CutShort, "trace.dat cut short: {what} should be at byte {at}, the file ends at {}", self.length)
+                .at(at)
         })?;
         if number != wanted {
             return Err(damaged(&format!("there is section {number}")));
