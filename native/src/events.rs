@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use indexmap::IndexMap;
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::columns::EventColumns;
 use crate::error::{bad, Result};
@@ -203,10 +204,8 @@ pub fn tables(
     limit: Option<usize>,
     progress: Progress<'_>,
 ) -> Result<Vec<(String, RecordBatch)>> {
-    let mut names: Vec<&str> = Vec::new();
-    let mut columns: Vec<EventColumns> = Vec::new();
+    let mut tables: IndexMap<&str, EventColumns, FxBuildHasher> = IndexMap::default();
     let mut slots = Vec::new();
-    let mut slot_of: FxHashMap<&str, usize> = FxHashMap::default();
     // What every event of a name has: time and CPU; and whether one is a guest's.
     let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
     for event in recording.events.iter() {
@@ -221,17 +220,15 @@ pub fn tables(
             slots.push(None);
             continue;
         };
-        let slot = *slot_of.entry(&event.name).or_insert_with(|| {
-            names.push(&event.name);
-            let (timed, placed, _) = shared[event.name.as_str()];
-            columns.push(EventColumns::new(format, timed, placed));
-            columns.len() - 1
-        });
-        slots.push(Some(slot));
+        let table = tables.entry(&event.name);
+        slots.push(Some(table.index()));
+        let (timed, placed, _) = shared[event.name.as_str()];
+        table.or_insert_with(|| EventColumns::new(format, timed, placed));
     }
-    if wanted.is_some() && names.is_empty() {
+    if wanted.is_some() && tables.is_empty() {
         return Ok(Vec::new());
     }
+    let (names, columns): (Vec<&str>, _) = tables.into_iter().unzip();
     let mut decoder = Decoder {
         slots,
         columns,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use arrow_array::types::{ArrowDictionaryKeyType, Int16Type, Int32Type, Int8Type};
 use arrow_array::{ArrayRef, DictionaryArray, PrimitiveArray, StringArray, UInt64Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
-use rustc_hash::FxHashMap;
+use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxBuildHasher;
 
 use crate::bytes::until_nul;
 use crate::tables::gather;
@@ -16,8 +17,8 @@ pub const NONE: u32 = u32::MAX;
 /// Each distinct string once.
 #[derive(Debug, Default, Clone)]
 pub struct Interner {
-    codes: FxHashMap<Box<[u8]>, u32>,
-    values: Vec<String>,
+    /// What was given, and how it is shown.
+    strings: IndexMap<Box<[u8]>, String, FxBuildHasher>,
     bytes: usize,
 }
 
@@ -27,18 +28,15 @@ pub const MAX_BYTES: usize = i32::MAX as usize;
 impl Interner {
     /// The code of these bytes, new or known; `NONE` for new ones once it is full.
     pub fn code(&mut self, bytes: &[u8]) -> u32 {
-        if let Some(&code) = self.codes.get(bytes) {
-            return code;
+        if let Some(code) = self.strings.get_index_of(bytes) {
+            return code as u32;
         }
         let value = String::from_utf8_lossy(bytes).into_owned();
         self.bytes += value.len();
         if self.is_full() {
             return NONE;
         }
-        let code = self.values.len() as u32;
-        self.values.push(value);
-        self.codes.insert(bytes.into(), code);
-        code
+        self.strings.insert_full(bytes.into(), value).0 as u32
     }
 
     /// The same, where it is mostly that of the last call with this `likely`: two comparisons, no hash.
@@ -60,12 +58,12 @@ impl Interner {
 
     /// The string behind a code; empty for `NONE`.
     pub fn get(&self, code: u32) -> &str {
-        self.values.get(code as usize).map_or("", String::as_str)
+        self.strings.get_index(code as usize).map_or("", |(_, shown)| shown)
     }
 
     /// Every string, by code.
-    pub fn values(&self) -> &[String] {
-        &self.values
+    pub fn values(&self) -> impl Iterator<Item = &String> {
+        self.strings.values()
     }
 }
 
@@ -108,17 +106,10 @@ pub struct Labels {
 
 impl Labels {
     /// For codes that count through `values`, which may hold a string twice.
-    pub fn new<S: AsRef<str>>(values: &[S]) -> Labels {
-        let mut known: FxHashMap<&str, i32> = FxHashMap::default();
-        let mut distinct: Vec<&str> = Vec::new();
-        let mut keys = Vec::new();
-        for value in values {
-            keys.push(*known.entry(value.as_ref()).or_insert_with(|| {
-                distinct.push(value.as_ref());
-                distinct.len() as i32 - 1
-            }));
-        }
-        Labels { distinct: distinct.len(), values: Arc::new(StringArray::from(distinct)), keys }
+    pub fn new<'a, S: AsRef<str> + 'a>(values: impl IntoIterator<Item = &'a S>) -> Labels {
+        let mut distinct = IndexSet::<&str, FxBuildHasher>::default();
+        let keys = values.into_iter().map(|value| distinct.insert_full(value.as_ref()).0 as i32).collect();
+        Labels { distinct: distinct.len(), values: Arc::new(StringArray::from_iter_values(distinct)), keys }
     }
 
     /// For codes that count through distinct numbers.
@@ -165,6 +156,6 @@ mod tests {
             let found = strings.code_likely(bytes, &mut likely);
             assert_eq!(found, strings.code(bytes), "{bytes:?}");
         }
-        assert_eq!(strings.values(), ["eth0", "", "eth1", "\u{fffd}", "\u{fffd}"]);
+        assert_eq!(strings.values().collect::<Vec<&String>>(), ["eth0", "", "eth1", "\u{fffd}", "\u{fffd}"]);
     }
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 
 use crate::bytes::u64_at;
 use crate::perf::ids::Ids;
@@ -17,16 +19,10 @@ const MAX_MEMBERS: usize = 64;
 /// Values by row, a column per event of the group.
 #[derive(Debug, Default)]
 pub struct Counters {
-    members: Vec<Member>,
+    members: IndexMap<u32, Values, FxBuildHasher>,
     enabled: Values,
     running: Values,
     rows: usize,
-}
-
-#[derive(Debug)]
-struct Member {
-    event: u32,
-    values: Values,
 }
 
 /// Values of some rows; the others have none.
@@ -85,15 +81,8 @@ impl Counters {
     }
 
     fn member(&mut self, event: u32) -> Option<&mut Values> {
-        let known = self.members.iter().position(|member| member.event == event);
-        let place = known.unwrap_or(self.members.len());
-        if place == MAX_MEMBERS {
-            return None;
-        }
-        if known.is_none() {
-            self.members.push(Member { event, values: Values::default() });
-        }
-        Some(&mut self.members[place].values)
+        let has_room = self.members.len() < MAX_MEMBERS || self.members.contains_key(&event);
+        has_room.then(|| self.members.entry(event).or_default())
     }
 
     /// The columns: times first, then one `read:EVENT` per event.
@@ -108,7 +97,7 @@ impl Counters {
                 table.push((name.to_owned(), Arc::new(column)));
             }
         }
-        for Member { event, mut values } in self.members {
+        for (event, mut values) in self.members {
             values.fill(rows);
             let name = events.get(event as usize).map_or("", |event| &event.name);
             let column = PrimitiveArray::<UInt64Type>::new(ScalarBuffer::from(values.values), nulls(values.known));

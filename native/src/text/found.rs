@@ -2,6 +2,7 @@
 
 use super::head::Style;
 use super::known::{Known, Role, OPTIONAL, OTHER};
+use super::tracepoints::known;
 
 /// What the lines of one event had in common.
 #[derive(Debug, Clone)]
@@ -21,6 +22,13 @@ pub struct Found {
 }
 
 impl Found {
+    /// An event of which no line has been looked at.
+    pub fn new(name: String) -> Found {
+        let known = name.split_once(':').filter(|part| !part.0.is_empty()).and_then(|part| known(Some(part.0), part.1));
+        let (lines, readable, optional, unreadable) = (0, 0, 0, None);
+        Found { name, known, lines, readable, unreadable, optional, periods: (0, u64::MAX, 0) }
+    }
+
     /// Whether it is a tracepoint, as all that ftrace records: `irq:softirq_entry`, but not `cycles:u`
     /// or `cpu/cycles/`.
     pub fn is_tracepoint(&self, style: Style) -> bool {

@@ -152,7 +152,7 @@ impl Text {
         let has_unit = survey.most(survey.with_unit);
         let filters = survey.preamble.host.cmdline.as_deref().map(filters).unwrap_or_default();
         let (mut events, mut readings) = (Vec::new(), Vec::new());
-        for (number, found) in survey.events.iter().enumerate() {
+        for (number, found) in survey.events.values().enumerate() {
             let known = found.reading();
             let is_tracepoint = found.is_tracepoint(survey.style());
             let attr = survey.preamble.event(&found.name);

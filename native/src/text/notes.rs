@@ -45,7 +45,7 @@ pub fn of(survey: &Survey) -> Vec<String> {
             survey.between
         ));
     }
-    for event in &survey.events {
+    for event in survey.events.values() {
         let (lost, lines, name) = (event.lost_lines(), event.lines, &event.name);
         match &event.unreadable {
             None if lost > 0 => {

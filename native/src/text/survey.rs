@@ -4,7 +4,8 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::blanks::Blanks;
 use super::buffers::{Selection, Share};
@@ -18,7 +19,7 @@ use super::passed::Passed;
 use super::preamble::Preamble;
 use super::prefix::Prefix;
 use super::switch;
-use super::tracepoints::{full_name, known};
+use super::tracepoints::full_name;
 use crate::error::Result;
 
 /// More events than kernels have: what has more is no capture, and each costs a table.
@@ -31,10 +32,9 @@ const VECTORS: usize = 16;
 /// What a text holds.
 #[derive(Debug, Default)]
 pub struct Survey {
-    pub events: Vec<Found>,
+    pub events: IndexMap<String, Found, FxBuildHasher>,
     /// Events by the way lines spell them.
     pub spellings: FxHashMap<Box<[u8]>, u32>,
-    names: FxHashMap<String, u32>,
     pub preamble: Preamble,
     /// Lines by style.
     pub styles: [u64; 3],
@@ -204,19 +204,12 @@ impl Survey {
         let spelled = std::str::from_utf8(head.name).ok()?;
         // Who wrote the line does not matter here: one damaged line may look like another's.
         let name = if spelled.contains(':') { spelled.to_owned() } else { full_name(spelled) };
-        let number = match self.names.get(&name) {
-            Some(&number) => number,
-            None if self.events.len() == MAX_EVENTS => return None,
-            None => {
-                let (system, bare) = name.split_once(':').unwrap_or(("", &name));
-                let known = Some(system).filter(|system| !system.is_empty()).and_then(|_| known(Some(system), bare));
-                let (lines, readable, optional, unreadable) = (0, 0, 0, None);
-                let periods = (0, u64::MAX, 0);
-                self.names.insert(name.clone(), self.events.len() as u32);
-                self.events.push(Found { name, known, lines, readable, unreadable, optional, periods });
-                self.events.len() as u32 - 1
-            }
-        };
+        if self.events.len() == MAX_EVENTS && !self.events.contains_key(&name) {
+            return None;
+        }
+        let found = self.events.entry(name);
+        let number = found.index() as u32;
+        found.or_insert_with_key(|name| Found::new(name.clone()));
         if self.spellings.len() < 2 * MAX_EVENTS {
             self.spellings.insert(head.name.into(), number);
         }

@@ -4,6 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
 use super::blanks::Blanks;
 use super::buffers::Selection;
 use super::comms::Comms;
@@ -43,7 +46,7 @@ impl Text {
             text: self,
             block: Vec::new(),
             comms: Comms::default(),
-            losses: Vec::new(),
+            losses: IndexMap::default(),
             running: Vec::new(),
             order: Order::default(),
             passed: Passed::default(),
@@ -71,8 +74,8 @@ impl Text {
                 visitor.side(&[], &Side::of(What::PassedOver, None, Some(cpu as u32)));
             }
         }
-        for loss in std::mem::take(&mut walk.losses) {
-            loss.tell(None, &[], visitor);
+        for (cpu, loss) in std::mem::take(&mut walk.losses) {
+            loss.tell(cpu, None, &[], visitor);
         }
         Ok(walk.tally())
     }
@@ -110,7 +113,7 @@ struct Walk<'t> {
     block: Vec<u8>,
     comms: Comms,
     /// Losses whose CPU has not shown its next event: that tells when they ended.
-    losses: Vec<Loss>,
+    losses: IndexMap<u32, Loss, FxBuildHasher>,
     /// The task on each CPU.
     running: Vec<i32>,
     order: Order,
@@ -124,20 +127,20 @@ struct Walk<'t> {
 }
 
 /// What a CPU lost since its last event: several lines may say so.
+#[derive(Default)]
 struct Loss {
-    cpu: u32,
     count: u64,
     /// Whether the kernel kept no number at some place.
     unknown: bool,
 }
 
 impl Loss {
-    fn tell(&self, until_ns: Option<i64>, block: &[u8], visitor: &mut Feed<'_>) {
+    fn tell(&self, cpu: u32, until_ns: Option<i64>, block: &[u8], visitor: &mut Feed<'_>) {
         if self.count > 0 {
-            visitor.side(block, &Side::of(What::Lost(self.count), until_ns, Some(self.cpu)));
+            visitor.side(block, &Side::of(What::Lost(self.count), until_ns, Some(cpu)));
         }
         if self.unknown {
-            visitor.side(block, &Side::of(What::LostUnknown, until_ns, Some(self.cpu)));
+            visitor.side(block, &Side::of(What::LostUnknown, until_ns, Some(cpu)));
         }
     }
 }
@@ -265,14 +268,9 @@ impl Walk<'_> {
     #[inline(always)]
     fn tell(&mut self, head: &Head<'_>, row: &Row<'_>, role: Role, visitor: &mut Feed<'_>) {
         let time_ns = head.stamp.time;
-        if !self.losses.is_empty() {
-            let cpu = head.cpu.unwrap_or(0);
-            self.losses.retain(|loss| {
-                if loss.cpu == cpu {
-                    loss.tell(Some(time_ns), &self.block, visitor);
-                }
-                loss.cpu != cpu
-            });
+        let cpu = head.cpu.unwrap_or(0);
+        if let Some(loss) = self.losses.shift_remove(&cpu) {
+            loss.tell(cpu, Some(time_ns), &self.block, visitor);
         }
         if self.text.common.pid {
             self.comms.line(head, time_ns, &self.block, visitor);
@@ -295,11 +293,7 @@ impl Walk<'_> {
         if let Some(running) = self.running.get_mut(cpu as usize) {
             *running = UNKNOWN;
         }
-        let place = self.losses.iter().position(|loss| loss.cpu == cpu).unwrap_or_else(|| {
-            self.losses.push(Loss { cpu, count: 0, unknown: false });
-            self.losses.len() - 1
-        });
-        let loss = &mut self.losses[place];
+        let loss = self.losses.entry(cpu).or_default();
         loss.count = loss.count.saturating_add(count.unwrap_or(0));
         loss.unknown |= count.is_none();
     }
