@@ -10,11 +10,7 @@ use crate::visit::{Feed, Side, What};
 #[derive(Debug, Default)]
 pub struct Comms {
     by_tid: FxHashMap<i32, u128>,
-    /// Where the tasks of late are.
-    recent: Vec<(i32, u128)>,
 }
-
-const RECENT: usize = 256;
 
 impl Comms {
     /// A line's task and name. What perf prints was the task's name at that time; ftrace and
@@ -24,19 +20,6 @@ impl Comms {
     pub fn line(&mut self, head: &Head<'_>, time_ns: i64, block: &[u8], visitor: &mut Feed<'_>) {
         let Some(tid) = head.tid.filter(|&tid| tid > 0) else { return };
         let comm = packed(head.comm);
-        if self.recent.is_empty() {
-            self.recent = vec![(0, 0); RECENT];
-        }
-        let slot = &mut self.recent[tid as usize % RECENT];
-        if *slot == (tid, comm) {
-            return;
-        }
-        *slot = (tid, comm);
-        self.differs(head, tid, comm, time_ns, block, visitor);
-    }
-
-    #[cold]
-    fn differs(&mut self, head: &Head<'_>, tid: i32, comm: u128, time_ns: i64, block: &[u8], visitor: &mut Feed<'_>) {
         let known = self.by_tid.get(&tid);
         let told = if head.style == Style::Perf { known == Some(&comm) } else { known.is_some() };
         if told || is_no_name(head) {
@@ -51,8 +34,8 @@ impl Comms {
     /// A task that sched_switch names.
     #[inline(always)]
     pub fn switched(&mut self, tid: i32, comm: &[u8]) {
-        if tid > 0 && !self.by_tid.contains_key(&tid) {
-            self.by_tid.insert(tid, packed(comm));
+        if tid > 0 {
+            self.by_tid.entry(tid).or_insert_with(|| packed(comm));
         }
     }
 }
