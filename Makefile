@@ -20,7 +20,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= perf_data records format trace_dat pages text
 
 NATIVE := $(shell find native -path '*/target' -prune -o -path native/fuzz -prune -o -name '*.rs' -print -o -name 'Cargo.*' -print)
-SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b|^\# shellcheck shell=sh' .ci/* native/fuzz/run $$(find capture benchmarks sample-data -type f) 2>/dev/null)
+SHELL_SCRIPTS = $(shell grep -lIE '^\#!.*\b(sh|bash|dash)\b|^\# shellcheck shell=sh' .ci/* native/fuzz/run $$(find capture benchmarks sample-data native/tests -type f) 2>/dev/null)
 
 # The interpreter whose version the native module is built for.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python

@@ -7,6 +7,6 @@ mod rounds;
 mod source;
 
 pub use clock::{Clock, Shift};
-pub use page::PageLayout;
+pub use page::{Missed, PageEnd, PageLayout, Row};
 pub use rounds::Ring;
 pub use source::{check_apart, Packed, Pages};
