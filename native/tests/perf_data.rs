@@ -135,8 +135,11 @@ fn records_cross_every_border_of_what_is_read_at_once() {
 
 #[test]
 fn a_record_smaller_than_its_header_ends_the_pass() {
+    // What a processor traced goes before it: more than is read at once.
+    let traced = Bytes::of(Order::Little).u64(2 << 20).u64(0).u64(0).u64(0).u64(0);
+    let traced = Bytes::of(Order::Little).record(AUXTRACE, 0, traced).raw(&vec![0xee; 2 << 20]);
     for size in [0, 1, 7] {
-        let records = many([16, 16].into_iter()).u32(STRANGE).u16(0).u16(size).raw(&[0; 64]);
+        let records = many([16, 16].into_iter()).raw(&traced.bytes).u32(STRANGE).u16(0).u16(size).raw(&[0; 64]);
         let bytes = pipe(Order::Little, 1, TIME | CPU, &records);
         let (seen, tally) = walked(&opened(&bytes).expect("opens"));
         let at = bytes.len() - 72;
@@ -188,6 +191,7 @@ fn everything(order: Order) -> Vec<u8> {
     let tracing = tracing.raw(b"header_page\0").u64(0).raw(b"header_event\0").u64(0).u32(0);
     let tracing = tracing.u32(1).raw(b"irq\0").u32(1).raw(&text(FORMAT.len()).bytes).raw(FORMAT.as_bytes());
     let tracing = tracing.u32(0).u32(0).u64(0);
+    const ID: [u8; 24] = *b"20 bytes of a build id  ";
     // Process and thread, time, CPU and identifier, as samples have them and other records end in them.
     let trailer = |body: Bytes, time: u64| body.u32(500).u32(501).u64(time).u32(3).u32(0).u64(7);
     let payload = here().u16(77).raw(&[1, 0]).u32(501).u64(0xffff_8881_2345_6789).raw(b"openssl\0");
@@ -227,10 +231,7 @@ fn everything(order: Order) -> Vec<u8> {
         .record(
             10,
             1 << 14,
-            trailer(
-                here().u32(500).u32(501).u64(1).u64(2).u64(3).raw(&[20; 24]).u32(5).u32(2).raw(b"/a\0\0\0\0\0\0"),
-                1007,
-            ),
+            trailer(here().u32(500).u32(501).u64(1).u64(2).u64(3).raw(&ID).u32(5).u32(2).raw(b"/a\0\0\0\0\0\0"), 1007),
         )
         .record(15, 0, trailer(here().u32(600).u32(601), 1008))
         .record(17, 0, trailer(here().u64(0xffff_ffff_c000_0000).u32(64).u16(1).u16(0).raw(b"bpf_prog"), 1009))
