@@ -11,6 +11,7 @@ use arrow_cast::cast;
 use arrow_schema::DataType;
 use netcost::ledger::{self, Output, Request};
 use netcost::open;
+use rayon::prelude::*;
 
 /// Runs the ledger over lines of ftrace's `trace`.
 fn ledger_of(lines: &[&str]) -> Output {
@@ -101,4 +102,21 @@ fn a_loss_is_unknown_from_the_event_before_it() {
     assert_eq!(by_class(&output)["unknown"], 50_000);
     let (start_ns, end_ns) = output.window;
     assert_eq!(by_class(&output).values().sum::<i64>(), end_ns - start_ns);
+}
+
+// Each of them wants room for its events, and has no thread but its own.
+#[test]
+fn ledgers_in_every_thread_of_a_pool_do_not_wait_for_each_other() {
+    let ledger = |_: usize| {
+        let mut lines = Vec::new();
+        for at in 0..150_000 {
+            let time = format!(" openssl-7 [000] d.h.. 1.{:06}:", 5 * at);
+            lines.push(format!("{time} irq_handler_entry: irq=9 name=eth0"));
+            lines.push(format!("{time} irq_handler_exit: irq=9 ret=handled"));
+        }
+        ledger_of(&lines.iter().map(String::as_str).collect::<Vec<&str>>()).window
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("a pool");
+    let windows: Vec<(i64, i64)> = pool.install(|| (0..4).into_par_iter().map(ledger).collect());
+    assert_eq!(windows, [(1_000_000_000, 1_749_995_000); 4]);
 }
