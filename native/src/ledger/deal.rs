@@ -119,6 +119,9 @@ impl<'s> Dealer<'s> {
     pub fn between(&mut self, place: usize, between: Between) {
         let batch = &mut self.hands[place].0;
         batch.between.push((batch.events.len(), between));
+        if batch.between.len() >= BATCH {
+            self.pass(place);
+        }
     }
 
     /// The end of a round: no later one holds anything before `known_ns`.
