@@ -31,6 +31,7 @@ pub mod gaps;
 pub mod host;
 pub mod input;
 pub mod intern;
+pub mod kinds;
 pub mod ledger;
 pub mod lives;
 pub mod mask;

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 use crate::bytes::{slice, text, until_nul, Order};
 use crate::format::Format;
 use crate::input::read_at;
+use crate::kinds::{Kind, Span};
 use crate::recording::Event;
 
 /// First bytes of a trace.dat, and of perf's section.
@@ -122,6 +123,8 @@ pub struct Tracing {
     pub kallsyms: Option<String>,
     /// Task names by pid, as the kernel had them at the end.
     pub cmdlines: Vec<(i32, String)>,
+    /// What was read, from its first byte on, where it is one behind the other.
+    pub spans: Vec<Span>,
     /// Why something could not be read.
     pub problem: Option<String>,
 }
@@ -136,12 +139,28 @@ impl Tracing {
     pub fn of_perf(bytes: &[u8]) -> Tracing {
         let mut found = Tracing::default();
         let mut cursor = Cursor::new(bytes, Order::Little);
-        if found.start(&mut cursor).is_none() || found.metadata(&mut cursor).is_none() {
-            found.problem = Some("the recorded event formats (TRACING_DATA) are cut short".to_owned());
+        match found.start(&mut cursor).and_then(|_| found.metadata(&mut cursor)) {
+            // What follows is absent from the oldest and cut from nobody's use.
+            Some(()) => drop(found.behind_formats(&mut cursor)),
+            None => found.problem = Some("the recorded event formats (TRACING_DATA) are cut short".to_owned()),
         }
-        // What follows is absent from the oldest and cut from nobody's use.
-        let _ = found.kallsyms(&mut cursor);
+        if found.spans.is_empty() {
+            found.hold(&cursor, Kind::Symbols);
+        }
         found
+    }
+
+    /// Symbols, texts of trace_printk, and task names.
+    pub fn behind_formats(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+        self.kallsyms(cursor)?;
+        self.printk(cursor)?;
+        self.saved_cmdlines(cursor)
+    }
+
+    /// Says what stands between what was said before and here.
+    pub fn hold(&mut self, cursor: &Cursor<'_>, kind: Kind) {
+        let from = self.spans.last().map_or(0, |(range, _)| range.end);
+        self.spans.push((from..cursor.at(), kind));
     }
 
     /// Magic, version, byte order (which `cursor` then has), word and page size; gives the version.
@@ -206,7 +225,7 @@ impl Tracing {
     }
 
     /// Formats of trace_printk: passed over.
-    pub fn printk(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+    fn printk(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         let size = cursor.u32()? as usize;
         cursor.take(size).map(|_| ())
     }
@@ -214,7 +233,9 @@ impl Tracing {
     /// Task names.
     pub fn saved_cmdlines(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         let size = cursor.size()?;
+        self.hold(cursor, Kind::Symbols);
         self.add_cmdlines(&cursor.take(size)?);
+        self.hold(cursor, Kind::TaskLines);
         Some(())
     }
 

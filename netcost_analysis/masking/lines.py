@@ -3,8 +3,8 @@
 
 import re
 
+from .._native import field_kind
 from .arguments import masked_arguments
-from .fields import meaning
 from .names import Names
 from .words import Words
 
@@ -129,7 +129,7 @@ class Lines:
             return masked
         if _CONSTANT.fullmatch(value):
             return value
-        what = meaning(event, key, "text", 16)
+        what = field_kind(event, key, "text", 16)
         if what in ("task", "path"):
             return self._names.name(what, value)
         if what == "host":

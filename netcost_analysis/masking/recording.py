@@ -12,7 +12,6 @@ from ..capture.packed import is_packed
 from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError
 from ..progress import progress
-from .fields import meaning
 from .folder import Folders
 from .lines import Lines
 from .names import KINDS, Names, require_plain
@@ -58,15 +57,12 @@ class Masked:
         return "".join(f"{line}\n" for line in lines)
 
 
-class _Meaning:
+class _Replacements:
     # What native asks; see native/src/mask.
 
     def __init__(self, names: Names, report: Callable[[float], object] | None) -> None:
         self._names, self.lines, self._report = names, Lines(names), report
         self._words = Words(names)
-
-    def field(self, event: str, field: str, shape: str, size: int) -> str:
-        return meaning(event, field, shape, size)
 
     def replace(self, kind: str, original: bytes) -> bytes:
         if kind in ("ipv4", "ipv6"):
@@ -188,9 +184,9 @@ class _Work:
     def trace(self, source: Path, target: Path) -> None:
         before = _counts(source)
         with progress("masking") as advance:
-            meant = _Meaning(self._names, advance)
-            self._changes.update(mask_recording(str(source), str(target), meant))
-        for event in meant.lines.hidden:
+            asked = _Replacements(self._names, advance)
+            self._changes.update(mask_recording(str(source), str(target), asked))
+        for event in asked.lines.hidden:
             self._changes[f"values in the text of {event} hidden"] += 0
         if _counts(target) != before:
             raise CaptureError(

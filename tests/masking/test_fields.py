@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from netcost_analysis._native import field_kind
 from netcost_analysis.masking import mask
-from netcost_analysis.masking.fields import meaning
 from support.host import missing
 from support.masking import bare, found_in
 from support.native_tables import events
@@ -233,7 +233,7 @@ def test_notes_in_the_trace_are_zeroed(tmp_path: Path) -> None:
     ],
 )
 def test_what_fields_mean(event: str, field: str, shape: str, size: int, wanted: str) -> None:
-    assert meaning(event, field, shape, size) == wanted
+    assert field_kind(event, field, shape, size) == wanted
 
 
 # The events of this kernel: none of their addresses is taken for anything else.
@@ -249,7 +249,7 @@ def test_every_address_of_this_kernels_events() -> None:
             name, _, count = declared.rpartition(" ")[2].partition("[")
             if "u8 " in declared and count.rstrip("]") in ("4", "16", "28"):
                 size = int(count.rstrip("]"))
-                said = meaning(event, name, "bytes", size)
+                said = field_kind(event, name, "bytes", size)
                 if path.parts[-3] in ("tcp", "sock", "udp", "fib", "fib6", "icmp"):
                     assert said in ("ipv4", "ipv6", "sockaddr"), (event, name)
                     seen.add(said)

@@ -121,6 +121,21 @@ def test_a_damaged_one_is_refused_or_masked(tmp_path: Path) -> None:
     assert done > 400
 
 
+# A clock that claims to be longer than it is: what lies behind it, here the pages of a CPU that has
+# none any more, is no clock.
+@pytest.mark.parametrize("size", [2000, 4096, 4097, 5000, 1 << 40])
+def test_a_clock_hides_no_names(tmp_path: Path, size: int) -> None:
+    data = bytearray(made(replace(EVERYTHING, version=6)))
+    table = data.index(b"flyrecord\0") + len(b"flyrecord\0")
+    for place, number in ((table + 8, 0), (table + 2 * 16, size)):
+        data[place : place + 8] = number.to_bytes(8, "little")
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(data)
+    mask(source, target)
+    assert found_in(source, SECRETS)
+    assert found_in(target, SECRETS) == []
+
+
 def test_perf_reads_it(tmp_path: Path) -> None:
     perf = require_tool("perf")
     told = replace(timeline(), header=Header(cmdline=("perf", "record", "--filter", "vec==3")))
@@ -189,7 +204,7 @@ def test_interrupted_it_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     def interrupted(*_: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(recording, "meaning", interrupted)
+    monkeypatch.setattr(recording.Names, "name", interrupted)
     with pytest.raises(KeyboardInterrupt):
         mask(source, tmp_path / "out")
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

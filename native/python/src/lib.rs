@@ -318,6 +318,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
     module.add_function(wrap_pyfunction!(mask::mask_recording, module)?)?;
+    module.add_function(wrap_pyfunction!(mask::field_kind, module)?)?;
     // What Python itself raises is a refusal, of no byte.
     let class = module.py().get_type::<CaptureError>();
     class.setattr("kind", Kind::Refused.name())?;

@@ -1,15 +1,18 @@
-//! Masking, with what names mean and become asked of Python.
+//! Masking, with what names become asked of Python.
 
 use std::path::PathBuf;
 
-use netcost::error::{Error, Kind, Result};
-use netcost::mask::{self, Changes, Meaning};
+use netcost::error::{self, Error, Result};
+use netcost::kinds::fields::{of_field, Shape};
+use netcost::kinds::Kind;
+use netcost::mask::{self, Changes, Replacements};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::raised;
 
-/// Asks an object with `field`, `replace` and `progress`; remembers what that raised.
+/// Asks an object with `replace` and `progress`; remembers what that raised.
 struct Asked<'py> {
     object: Bound<'py, PyAny>,
     raised: Option<PyErr>,
@@ -20,21 +23,15 @@ impl Asked<'_> {
         answer.map_err(|error| {
             let message = error.to_string();
             self.raised = Some(error);
-            Error::Capture { kind: Kind::Interrupted, offset: None, message }
+            Error::Capture { kind: error::Kind::Interrupted, offset: None, message }
         })
     }
 }
 
-impl Meaning for Asked<'_> {
-    fn field(&mut self, event: &str, field: &str, shape: &str, size: usize) -> Result<String> {
-        let answer = self.object.call_method1("field", (event, field, shape, size));
-        let answer = answer.and_then(|answer| answer.extract());
-        self.settle(answer)
-    }
-
-    fn replace(&mut self, kind: &str, original: &[u8]) -> Result<Vec<u8>> {
+impl Replacements for Asked<'_> {
+    fn replace(&mut self, kind: Kind, original: &[u8]) -> Result<Vec<u8>> {
         let original = PyBytes::new(self.object.py(), original);
-        let answer = self.object.call_method1("replace", (kind, original));
+        let answer = self.object.call_method1("replace", (kind.name(), original));
         let answer = answer.and_then(|answer| Ok(answer.cast_into::<PyBytes>()?.as_bytes().to_vec()));
         self.settle(answer)
     }
@@ -48,11 +45,23 @@ impl Meaning for Asked<'_> {
 
 /// Writes the recording at `path` to `out` with its names replaced; what was done, and how often.
 #[pyfunction]
-pub fn mask_recording(path: PathBuf, out: PathBuf, meaning: Bound<'_, PyAny>) -> PyResult<Changes> {
-    let mut asked = Asked { object: meaning, raised: None };
+pub fn mask_recording(path: PathBuf, out: PathBuf, replacements: Bound<'_, PyAny>) -> PyResult<Changes> {
+    let mut asked = Asked { object: replacements, raised: None };
     let changes = mask::mask(&path, &out, &mut asked);
     match asked.raised {
         Some(error) => Err(error),
         None => changes.map_err(raised),
     }
+}
+
+/// What a field of a tracepoint holds: keep, zero, or a kind of name. `shape`: int, text or bytes.
+#[pyfunction]
+pub fn field_kind(event: &str, field: &str, shape: &str, size: usize) -> PyResult<&'static str> {
+    let shape = match shape {
+        "int" => Shape::Int,
+        "text" => Shape::Text,
+        "bytes" => Shape::Bytes,
+        _ => return Err(PyValueError::new_err(format!("no shape of a field: {shape}"))),
+    };
+    Ok(of_field(event, field, shape, size).name())
 }

@@ -1,85 +1,66 @@
-//! What both versions of trace.dat have: options, and buffers of pages.
+//! trace.dat: of version 6 all stays where it is, one of version 7 is written anew.
 
 use std::fs::File;
+use std::io::{BufWriter, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::Mask;
-use crate::bytes::{text, until_nul};
-use crate::error::Result;
-use crate::input::create;
-use crate::ring::Ring;
+use crate::error::{bad, Result};
+use crate::input::{create, read_at};
+use crate::kinds::Kind;
 use crate::tracedat::{headers, Headers};
 
-/// Numbers of options.
-pub mod option {
-    pub const DONE: u16 = 0;
-    pub const BUFFER: u16 = 3;
-    pub const UNAME: u16 = 5;
-    pub const HOOK: u16 = 6;
-    pub const VERSION: u16 = 9;
-    pub const PROCMAPS: u16 = 10;
-    pub const GUEST: u16 = 13;
-    pub const LAST: u16 = 14;
-}
-
-/// How to read the pages of a file.
-pub struct Shape {
-    pub headers: Headers,
-    pub by_type: Vec<u32>,
-}
+/// Headers that are masked in one piece.
+const MAX: u64 = 256 << 20;
 
 impl Mask<'_> {
     pub(super) fn trace_dat(&mut self, file: &Arc<File>, out: &Path) -> Result<()> {
         let mut headers = headers(file)?;
-        let events = headers.tracing.events();
-        self.plan(&events)?;
-        let by_type = Ring::index(&events);
-        let shape = Shape { headers, by_type };
-        match shape.headers.version {
-            6 => self.version_6(file, &shape, &create(out)?),
-            _ => self.version_7(file, &shape, create(out)?),
+        self.plan(&headers.tracing.events());
+        match headers.version {
+            6 => self.version_6(file, &headers, &create(out)?),
+            _ => self.version_7(file, &headers, create(out)?),
         }
     }
 
-    /// Masks an option in as many bytes; whether it is one that is known. Dates, statistics, clocks and
-    /// their shifts stay; where programs lie in memory is left out.
-    pub(super) fn option(&mut self, option: u16, data: &mut [u8]) -> Result<bool> {
-        match option {
-            option::UNAME => {
-                let uname = self.uname(&text(data))?.into_bytes();
-                data.fill(0);
-                let size = uname.len().min(data.len());
-                data[..size].copy_from_slice(&uname[..size]);
+    fn version_6(&mut self, file: &Arc<File>, headers: &Headers, out: &File) -> Result<()> {
+        out.set_len(file.metadata()?.len())?;
+        // Only damage lets what stays lie over names: those are written last.
+        let stays = |kind: &Kind| matches!(kind, Kind::Keep | Kind::Text);
+        let (kept, others) = headers.tracing.spans.iter().partition::<Vec<_>, _>(|(_, kind)| stays(kind));
+        for (range, kind) in kept.into_iter().chain(others) {
+            let size = range.end - range.start;
+            if size > MAX {
+                return Err(bad!("trace.dat with {size} bytes of headers: it cannot be masked"));
             }
-            option::GUEST => {
-                let size = until_nul(data).len();
-                self.same_length("host", &mut data[..size])?;
+            let bytes = read_at(file, range.start, size as usize)?;
+            let mut bytes = bytes.ok_or_else(|| bad!("trace.dat cut short: it cannot be masked"))?;
+            self.names.hide(*kind, &mut bytes, headers.order)?;
+            out.write_all_at(&bytes, range.start)?;
+        }
+        let from = |at: u64| -> Result<File> {
+            let mut place = out.try_clone()?;
+            place.seek(SeekFrom::Start(at))?;
+            Ok(place)
+        };
+        for instance in &headers.instances {
+            if let Some((start, end)) = instance.text {
+                let mut place = from(start)?;
+                self.text(file, start, end, &mut place)?;
+                out.set_len(place.stream_position()?)?;
+                continue;
             }
-            option::VERSION => self.names.text("words", data).map(|_| ())?,
-            // Names of events and their fields, as the kernel calls them.
-            option::HOOK => {}
-            option::PROCMAPS => {
-                self.tell("maps of processes left out", 1);
-                data.fill(0);
-                return Ok(false);
-            }
-            option::DONE..=option::LAST => {}
-            _ => {
-                self.tell(&format!("option {option} left out"), 1);
-                data.fill(0);
-                return Ok(false);
+            let layout = headers.page_layout(instance)?;
+            for cpu in &instance.cpus {
+                if let Some(pages) = headers.cpu_pages(file, instance, &layout, cpu)? {
+                    let mut writer = BufWriter::new(from(cpu.start)?);
+                    self.pages(&layout, pages, &mut writer)?;
+                    writer.flush()?;
+                }
             }
         }
-        Ok(true)
-    }
-
-    /// A name that something follows: a shorter one is filled up, so that what follows stays where it is.
-    fn same_length(&mut self, kind: &'static str, place: &mut [u8]) -> Result<()> {
-        let mut found = self.names.replacement(kind, place)?.to_vec();
-        found.truncate(place.len());
-        place.fill(b'_');
-        place[..found.len()].copy_from_slice(&found);
         Ok(())
     }
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Mask;
-use crate::bytes::text;
+use crate::bytes::{text, Order};
 use crate::error::Result;
 use crate::input::{create, open_regular, read_up_to};
+use crate::kinds::Kind;
 use crate::perf;
 use crate::tracefs;
 
@@ -21,7 +22,7 @@ impl Mask<'_> {
     /// `data`, `data.0`, ..., and the names of the kernel's functions.
     pub(super) fn perf_folder(&mut self, path: &Path, out: &Path) -> Result<()> {
         let perf = perf::open::of_folder(path)?;
-        self.plan(&perf.events)?;
+        self.plan(&perf.events);
         create_dir_all(out)?;
         let main = Arc::new(open_regular(&path.join("data"))?);
         self.perf_data(&perf, &main, &mut create(&out.join("data"))?, true)?;
@@ -48,7 +49,7 @@ impl Mask<'_> {
             if name == "kallsyms" && !from.is_symlink() && from.is_file() {
                 create_dir_all(out.join("kcore_dir"))?;
                 let mut bytes = read_up_to(&open_regular(&from)?, MAX_SYMBOLS)?;
-                self.symbols(&mut bytes);
+                self.names.hide(Kind::Symbols, &mut bytes, Order::Little)?;
                 create(&out.join("kcore_dir").join(&name))?.write_all(&bytes)?;
             } else {
                 self.left_out(&format!("kcore_dir/{name}"));
@@ -58,13 +59,13 @@ impl Mask<'_> {
     }
 
     fn left_out(&mut self, name: &str) {
-        self.tell(&format!("{name} left out"), 1);
+        self.names.tell(&format!("{name} left out"), 1);
     }
 
     /// The files that are read, and no others.
     pub(super) fn tracefs(&mut self, path: &Path, out: &Path) -> Result<()> {
         let (ring, _notes) = tracefs::ring(path)?;
-        self.plan(&ring.events)?;
+        self.plan(&ring.events);
         create_dir_all(out)?;
         for name in names(path)? {
             let from = path.join(&name);
@@ -74,8 +75,8 @@ impl Mask<'_> {
                 _ => read_up_to(&open_regular(&from)?, MAX_TEXT)?,
             };
             match name.as_str() {
-                "saved_cmdlines" => self.names.cmdlines(&mut bytes)?,
-                "uname" => bytes = self.uname(&text(&bytes))?.into_bytes(),
+                "saved_cmdlines" => drop(self.names.hide(Kind::TaskLines, &mut bytes, Order::Little)?),
+                "uname" => bytes = self.names.uname(&text(&bytes))?.into_bytes(),
                 _ if PLAIN.contains(&name.as_str()) => {}
                 _ => {
                     self.left_out(&name);
@@ -99,29 +100,13 @@ impl Mask<'_> {
             let folder = Path::new("per_cpu").join(format!("cpu{cpu}"));
             create_dir_all(out.join(&folder))?;
             let mut writer = BufWriter::new(create(&out.join(&folder).join("raw"))?);
-            self.pages(&ring.layout, &ring.by_type, pages.clone(), &mut writer)?;
+            self.pages(&ring.layout, pages.clone(), &mut writer)?;
             writer.flush()?;
             if let Ok(stats) = open_regular(&path.join(&folder).join("stats")) {
                 create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MAX_TEXT)?))?;
             }
         }
         Ok(())
-    }
-
-    /// What `uname -snrm` says, its second word another.
-    pub(super) fn uname(&mut self, uname: &str) -> Result<String> {
-        let mut words: Vec<String> = uname.split(' ').map(str::to_owned).collect();
-        if let Some(host) = words.get_mut(1).filter(|host| !host.is_empty()) {
-            let masked = self.names.replacement("host", host.as_bytes())?;
-            *host = String::from_utf8_lossy(masked).into_owned();
-        }
-        // Whatever a fuller uname says (the build's host and date) is not needed.
-        words.truncate(4);
-        let mut masked = words.join(" ");
-        if uname.ends_with('\n') && !masked.ends_with('\n') {
-            masked.push('\n');
-        }
-        Ok(masked)
     }
 }
 

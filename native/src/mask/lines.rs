@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::Mask;
 use crate::error::Result;
+use crate::kinds::Kind;
 use crate::text::blanks::Blanks;
 use crate::text::head::Head;
 use crate::text::line::Line;
@@ -31,35 +32,35 @@ impl Mask<'_> {
             }
             out.write_all(&masked)?;
             let done = blocks.done();
-            self.names.meaning().progress(done)?;
+            self.names.progress(done)?;
         }
-        self.tell("prefixes of all lines left out", u64::from(prefix.note().is_some()));
-        self.tell("lines of more than 64 KiB left out", blocks.overlong);
+        self.names.tell("prefixes of all lines left out", u64::from(prefix.note().is_some()));
+        self.names.tell("lines of more than 64 KiB left out", blocks.overlong);
         Ok(out.flush()?)
     }
 
     fn line(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match Line::of(line) {
-            Line::Event(head) => self.event(line, &head, "event", out),
-            Line::Record(head) => self.event(line, &head, "record", out),
+            Line::Event(head) => self.event(line, &head, Kind::Event, out),
+            Line::Record(head) => self.event(line, &head, Kind::Record, out),
             Line::Blank => Ok(()),
             Line::Lost(..) => {
                 out.extend_from_slice(line);
                 Ok(())
             }
-            Line::Comment => self.whole("comment", line, out),
-            Line::Frame => self.whole("frame", line, out),
-            Line::Other => self.whole("line", line, out),
+            Line::Comment => self.whole(Kind::Comment, line, out),
+            Line::Frame => self.whole(Kind::Frame, line, out),
+            Line::Other => self.whole(Kind::Line, line, out),
         }
     }
 
-    fn whole(&mut self, kind: &'static str, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    fn whole(&mut self, kind: Kind, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
         out.extend_from_slice(self.names.replacement(kind, line)?);
         Ok(())
     }
 
     /// What is between the task's name and the event's text stays: numbers, context, time, event.
-    fn event(&mut self, line: &[u8], head: &Head<'_>, kind: &'static str, out: &mut Vec<u8>) -> Result<()> {
+    fn event(&mut self, line: &[u8], head: &Head<'_>, kind: Kind, out: &mut Vec<u8>) -> Result<()> {
         let place = |part: &[u8]| (part.as_ptr() as usize).wrapping_sub(line.as_ptr() as usize).min(line.len());
         let text_at = if head.text.is_empty() { line.len() } else { place(head.text) };
         let mut done = 0;
@@ -68,7 +69,7 @@ impl Mask<'_> {
             // A task's name may stand behind nothing but its number and a time, which older kernels' texts
             // begin with.
             out.extend_from_slice(&line[..at]);
-            let found = self.names.replacement("task", head.comm)?;
+            let found = self.names.replacement(Kind::Task, head.comm)?;
             // Columns stay where they are.
             out.resize(out.len() + head.comm.len().saturating_sub(found.len()), b' ');
             out.extend_from_slice(found);

@@ -8,58 +8,48 @@ use crate::ring::{PageLayout, Pages, Ring};
 
 impl Mask<'_> {
     /// Copies all pages, masked.
-    pub(super) fn pages(
-        &mut self,
-        layout: &PageLayout,
-        by_type: &[u32],
-        mut pages: Pages,
-        out: &mut impl Write,
-    ) -> Result<()> {
+    pub(super) fn pages(&mut self, layout: &PageLayout, mut pages: Pages, out: &mut impl Write) -> Result<()> {
         let mut page = vec![0; layout.size];
-        let mut count = 0u64;
-        loop {
+        for count in 1u64.. {
             let (filled, problem) = pages.fill(&mut page);
             if let Some(error) = problem {
                 return Err(bad!("{error}: it cannot be masked"));
             }
             if filled < layout.size {
-                if filled > 0 {
-                    self.tell("bytes behind damage left out", filled as u64);
-                }
-                return Ok(());
+                let behind = if pages.are_packed() { filled } else { 0 };
+                self.names.tell("bytes behind damage left out", behind as u64);
+                break;
             }
-            self.page(layout, by_type, &mut page)?;
+            self.page(layout, &mut page)?;
             out.write_all(&page)?;
-            count += 1;
             if count % 256 == 0 {
-                self.names.meaning().progress((pages.done() as f64 / pages.bytes().max(1) as f64).min(1.0))?;
+                self.names.progress((pages.done() as f64 / pages.bytes().max(1) as f64).min(1.0))?;
             }
         }
+        Ok(())
     }
 
     /// Masks a page: payloads by their formats; events that were thrown away, and what the kernel left
     /// behind the last one, become zeros.
-    pub(super) fn page(&mut self, layout: &PageLayout, by_type: &[u32], page: &mut [u8]) -> Result<()> {
+    fn page(&mut self, layout: &PageLayout, page: &mut [u8]) -> Result<()> {
         let (mut rows, mut dead) = (Vec::new(), Vec::new());
-        let end = layout.walk_all(page, |row| rows.push(row), |at, size| dead.push((at, size)));
-        let last = rows.last().map_or(layout.data, |row| (row.at + row.size) as usize);
+        let place = |at: u32, size: u32| at as usize..(at + size) as usize;
+        let end = layout.walk_all(page, |row| rows.push(place(row.at, row.size)), |at, size| dead.push(at..at + size));
+        let mut used = layout.used(page);
+        if !end.sound {
+            used = rows.last().map_or(layout.data, |row| row.end);
+            self.names.tell("damaged pages zeroed from the damage on", 1);
+        }
         for row in rows {
-            let Some(payload) = page.get_mut(row.at as usize..(row.at + row.size) as usize) else { continue };
+            let Some(payload) = page.get_mut(row) else { continue };
             let kind = layout.order.u16(payload, 0).map_or(usize::MAX, usize::from);
-            let event = by_type.get(kind).copied().filter(|&event| event != Ring::ABSENT);
+            let event = self.by_type.get(kind).copied().unwrap_or(Ring::ABSENT);
             self.payload(event, layout.order, payload)?;
         }
-        for (at, size) in dead {
-            if let Some(place) = page.get_mut(at..at + size) {
+        for unused in dead.into_iter().chain(std::iter::once(used..page.len())) {
+            if let Some(place) = page.get_mut(unused) {
                 place.fill(0);
             }
-        }
-        let from = if end.sound { layout.used(page) } else { last };
-        if !end.sound {
-            self.tell("damaged pages zeroed from the damage on", 1);
-        }
-        if let Some(rest) = page.get_mut(from..) {
-            rest.fill(0);
         }
         Ok(())
     }

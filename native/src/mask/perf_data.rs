@@ -14,6 +14,7 @@ use crate::input::{read_at, Window};
 use crate::perf::header::{FileHeader, Magic, Section, FILE_HEADER, PIPE_HEADER};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::PerfData;
+use crate::perf::spans;
 use crate::perf::stream::{is_old_feature, OLD_FEATURE_BASE};
 use crate::perf::unpack::Unpacked;
 
@@ -122,13 +123,13 @@ impl Mask<'_> {
                 None => None,
             };
             if bytes.is_none() {
-                self.tell("damaged parts of the header left out", 1);
+                self.names.tell("damaged parts of the header left out", 1);
             }
             let mut bytes = bytes.unwrap_or_default();
             left = left
                 .checked_sub(bytes.len() as u64)
                 .ok_or_else(|| bad!("damaged: parts of the perf.data header lie over each other"))?;
-            self.feature(feature, &mut bytes, order)?;
+            self.names.hide_all(&spans::feature(feature, &bytes, order), &mut bytes, order)?;
             places.extend(order.u64_bytes(next));
             places.extend(order.u64_bytes(bytes.len() as u64));
             next += bytes.len() as u64;
@@ -159,7 +160,9 @@ impl Mask<'_> {
             let Some(mut bytes) = bytes.map(<[u8]>::to_vec) else { break };
             let mut skip = 0;
             if before_attrs && is_old_feature(kind, old_features, offset) {
-                self.feature((kind - OLD_FEATURE_BASE) as usize, &mut bytes[record::HEADER..], order)?;
+                let section = &mut bytes[record::HEADER..];
+                let spans = spans::feature((kind - OLD_FEATURE_BASE) as usize, section, order);
+                self.names.hide_all(&spans, section, order)?;
                 old_features = offset + size as u64;
             } else if matches!(kind, kind::COMPRESSED | kind::COMPRESSED2) {
                 let (unpacked, stream) = match &mut packed {
@@ -186,12 +189,12 @@ impl Mask<'_> {
                     skip = order.u64(&bytes, 8).unwrap_or(0);
                     if let Some(place) = bytes.get_mut(8..16) {
                         place.copy_from_slice(&[0; 8]);
-                        self.tell("hardware traces (AUXTRACE) left out", 1);
+                        self.names.tell("hardware traces (AUXTRACE) left out", 1);
                     }
                 } else if kind == kind::HEADER_TRACING_DATA {
                     let extra = order.u32(&bytes, 8).unwrap_or(0);
                     let Some(mut section) = read_at(file, offset + size as u64, extra as usize)? else { break };
-                    self.feature(1, &mut section, order)?;
+                    self.names.hide_all(&spans::feature(1, &section, order), &mut section, order)?;
                     skip = extra.into();
                     bytes.extend(section);
                 }
@@ -201,12 +204,12 @@ impl Mask<'_> {
             window.advance((size as u64).saturating_add(skip))?;
             if offset >> 20 != window.offset() >> 20 {
                 let total = range.1.saturating_sub(range.0).max(1);
-                self.names.meaning().progress((window.offset() - range.0) as f64 / total as f64)?;
+                self.names.progress((window.offset() - range.0) as f64 / total as f64)?;
             }
         }
         let left = range.1.saturating_sub(window.offset());
         if left > 0 {
-            self.tell("bytes behind damage left out", left);
+            self.names.tell("bytes behind damage left out", left);
         }
         Ok(written)
     }

@@ -1,7 +1,7 @@
 //! A trace.dat of version 7 as it is written: sections, and pages in packed pieces.
 
 use std::fs::File;
-use std::io::{BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::os::unix::fs::FileExt;
 
 use super::repack::pack;
@@ -10,8 +10,6 @@ use crate::error::Result;
 use crate::ring::Packed;
 use crate::tracedat::sections::{id, FLAG_COMPRESSED};
 
-pub const STRINGS: u16 = 15;
-pub const PRINTK: u16 = 20;
 /// What trace-cmd calls its sections.
 const CALLED: [(u16, &str); 8] = [
     (id::OPTIONS, "options"),
@@ -19,9 +17,9 @@ const CALLED: [(u16, &str); 8] = [
     (id::FTRACE_EVENTS, "ftrace events"),
     (id::EVENT_FORMATS, "events format"),
     (id::KALLSYMS, "kallsyms"),
-    (PRINTK, "printk"),
+    (id::PRINTK, "printk"),
     (id::CMDLINES, "command lines"),
-    (STRINGS, "strings"),
+    (id::STRINGS, "strings"),
 ];
 
 /// The file being written.
@@ -49,24 +47,34 @@ impl Writer {
         Ok(self.out.write_all(&self.order.u64_bytes(size))?)
     }
 
-    /// Sizes, then packed bytes.
-    pub fn block(&self, packed: Packed, plain: &[u8]) -> Result<Vec<u8>> {
-        let bytes = pack(packed, plain)?;
-        let sizes = [self.order.u32_bytes(bytes.len() as u32), self.order.u32_bytes(plain.len() as u32)];
-        Ok([sizes.as_flattened(), &bytes].concat())
-    }
-
     /// A whole section; where it begins.
     pub fn section(&mut self, section: u16, body: &[u8], packed: bool) -> Result<u64> {
         let start = self.at()?;
         let called = CALLED.iter().find(|found| found.0 == section).map_or("", |found| found.1);
         let body = match self.packed.filter(|_| packed) {
-            Some(packed) => self.block(packed, body)?,
+            Some(packed) => block(packed, body, self.order)?,
             None => body.to_vec(),
         };
         self.head(section, packed, body.len() as u64, called)?;
         self.out.write_all(&body)?;
         Ok(start)
+    }
+
+    /// What `fill` writes, in packed pieces of so many bytes behind their count; or as it is.
+    pub fn pieces(
+        &mut self,
+        packed: Option<Packed>,
+        each: usize,
+        fill: impl FnOnce(&mut dyn Write) -> Result<()>,
+    ) -> Result<()> {
+        let Some(packed) = packed else { return fill(&mut self.out) };
+        let (begin, order) = (self.at()?, self.order);
+        self.out.write_all(&[0; 4])?;
+        let mut pieces = Pieces { out: &mut self.out, order, packed, room: Vec::new(), each, count: 0 };
+        fill(&mut pieces)?;
+        pieces.flush()?;
+        let count = pieces.count;
+        self.patch(begin, &order.u32_bytes(count))
     }
 
     pub fn patch(&mut self, at: u64, bytes: &[u8]) -> Result<()> {
@@ -81,30 +89,37 @@ impl Writer {
     }
 }
 
-/// Pages on their way into packed pieces.
-pub struct Chunks<'w> {
-    pub writer: &'w mut Writer,
-    pub packed: Packed,
-    pub room: Vec<u8>,
-    /// Bytes of a piece.
-    pub each: usize,
-    pub count: u32,
+/// Sizes, then packed bytes.
+fn block(packed: Packed, plain: &[u8], order: Order) -> io::Result<Vec<u8>> {
+    let bytes = pack(packed, plain)?;
+    let sizes = [order.u32_bytes(bytes.len() as u32), order.u32_bytes(plain.len() as u32)];
+    Ok([sizes.as_flattened(), &bytes].concat())
 }
 
-impl Write for Chunks<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.room.extend_from_slice(bytes);
-        if self.room.len() >= self.each {
+/// Bytes on their way into packed pieces.
+struct Pieces<'w> {
+    out: &'w mut BufWriter<File>,
+    order: Order,
+    packed: Packed,
+    room: Vec<u8>,
+    /// Bytes of a piece.
+    each: usize,
+    count: u32,
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(self.each - self.room.len());
+        self.room.extend_from_slice(&bytes[..taken]);
+        if self.room.len() == self.each {
             self.flush()?;
         }
-        Ok(bytes.len())
+        Ok(taken)
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         if !self.room.is_empty() {
-            let block =
-                self.writer.block(self.packed, &self.room).map_err(|error| std::io::Error::other(error.to_string()))?;
-            self.writer.out.write_all(&block)?;
+            self.out.write_all(&block(self.packed, &self.room, self.order)?)?;
             self.room.clear();
             self.count += 1;
         }

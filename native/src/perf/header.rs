@@ -197,7 +197,7 @@ impl Features {
 }
 
 /// A length-prefixed string and where the next thing starts.
-fn string_at(bytes: &[u8], at: usize, order: Order) -> Option<(String, usize)> {
+pub(super) fn string_at(bytes: &[u8], at: usize, order: Order) -> Option<(String, usize)> {
     let size = order.u32(bytes, at)? as usize;
     Some((text(slice(bytes, at + 4, size)?), at + 4 + size))
 }

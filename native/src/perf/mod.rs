@@ -15,6 +15,7 @@ pub mod recording;
 mod samples;
 mod sections;
 mod source;
+pub mod spans;
 pub(crate) mod stream;
 mod swap;
 pub(crate) mod unpack;

@@ -1,6 +1,7 @@
 //! Record types, and the few records besides samples that carry meaning here.
 
 use crate::bytes::{i32_at, text, u16_at, u64_at, Order};
+use crate::kinds::Kind;
 use crate::visit::What;
 
 /// Bytes of every record's header: type, misc, size.
@@ -29,12 +30,8 @@ pub enum Behind {
     Numbers,
     /// The same, in whole words of 8 bytes.
     Words,
-    /// From this byte of the record on, the name of a task.
-    Task(usize),
-    /// The path of a file or a cgroup.
-    Path(usize),
-    /// A symbol.
-    Symbol(usize),
+    /// From this byte of the record on, something of this kind.
+    Is(usize, Kind),
     /// From this byte on what nobody knows.
     Unknown(usize),
     /// What this type alone has.
@@ -65,29 +62,30 @@ macro_rules! record_types {
     };
 }
 
-use Behind::{Numbers, Own, Path, Symbol, Task, Unknown, Words};
+use Behind::{Is, Numbers, Own, Unknown, Words};
+use Kind::{Path, Symbols, Task};
 
 // `enum perf_event_type` (include/uapi/linux/perf_event.h), and from 64 on perf's own (tools/lib/perf/include/perf/event.h).
 record_types! {
-    MMAP = 1 [4, 4, 8, 8, 8] Path(40);
+    MMAP = 1 [4, 4, 8, 8, 8] Is(40, Path);
     LOST = 2 [] Words;
-    COMM = 3 [4, 4] Task(16);
+    COMM = 3 [4, 4] Is(16, Task);
     EXIT = 4 [4, 4, 4, 4, 8] Numbers;
     THROTTLE = 5 [] Words;
     UNTHROTTLE = 6 [] Words;
     FORK = 7 [4, 4, 4, 4, 8] Numbers;
     READ = 8 [4, 4] Words;
     SAMPLE = 9 [] Own;
-    MMAP2 = 10 [4, 4, 8, 8, 8, 4, 4, 8, 8, 4, 4] Path(72);
+    MMAP2 = 10 [4, 4, 8, 8, 8, 4, 4, 8, 8, 4, 4] Is(72, Path);
     AUX = 11 [] Words;
     ITRACE_START = 12 [4, 4] Numbers;
     LOST_SAMPLES = 13 [] Words;
     SWITCH = 14 [] Numbers;
     SWITCH_CPU_WIDE = 15 [4, 4] Numbers;
     NAMESPACES = 16 [4, 4] Words;
-    KSYMBOL = 17 [8, 4, 2, 2] Symbol(24);
+    KSYMBOL = 17 [8, 4, 2, 2] Is(24, Symbols);
     BPF_EVENT = 18 [2, 2, 4] Numbers;
-    CGROUP = 19 [8] Path(16);
+    CGROUP = 19 [8] Is(16, Path);
     TEXT_POKE = 20 [8, 2, 2] Numbers;
     AUX_OUTPUT_HW_ID = 21 [] Words;
     CALLCHAIN_DEFERRED = 22 [] Words;

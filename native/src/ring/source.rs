@@ -72,6 +72,11 @@ impl Pages {
         Pages { chunks: Some(chunks), ..Pages::new(file, start, end) }
     }
 
+    /// Whether they lie in compressed chunks.
+    pub fn are_packed(&self) -> bool {
+        self.chunks.is_some()
+    }
+
     /// The file.
     pub fn file(&self) -> &Arc<File> {
         &self.file

@@ -25,6 +25,17 @@ pub(crate) struct Instance {
     pub text: Option<(u64, u64)>,
 }
 
+/// What an option of version 7 brings.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// What it says itself.
+    Option(u16, Vec<u8>),
+    /// A section: its number, and where it is.
+    Section(u16, u64),
+    /// The instance of this place.
+    Buffer(usize),
+}
+
 /// What a file's headers say.
 #[derive(Debug, Default)]
 pub(crate) struct Headers {
@@ -36,6 +47,11 @@ pub(crate) struct Headers {
     /// Version 6: how many CPUs the recorder found.
     pub(super) cpu_count: Option<u32>,
     pub instances: Vec<Instance>,
+    /// Version 7: what its options bring, in their order.
+    pub parts: Vec<Part>,
+    /// Where the place of the first of them is said, and whether they are packed.
+    pub first_at: u64,
+    pub packed: bool,
     pub compression: String,
     pub notes: Vec<String>,
     pub(super) cut: bool,

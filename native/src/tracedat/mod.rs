@@ -12,13 +12,13 @@ use std::sync::Arc;
 use tempfile::tempfile;
 
 use crate::bytes::{until_nul, Order};
-use crate::error::{bad, Result};
+use crate::error::{bad, Error, Result};
 use crate::host::{Buffer, Host, Session};
 use crate::recording::{Event, Recording, Source};
-use crate::ring::{check_apart, Clock, PageLayout, Pages, Ring};
+use crate::ring::{check_apart, Clock, Packed, PageLayout, Pages, Ring};
 use crate::text::Text;
 use crate::tracing::Cursor;
-pub(crate) use headers::{Headers, Instance};
+pub(crate) use headers::{CpuData, Headers, Instance, Part};
 
 /// First bytes of a trace.dat.
 pub use crate::tracing::MAGIC;
@@ -146,10 +146,6 @@ impl Headers {
     fn pages(&mut self, file: &Arc<File>, instance: &Instance, layout: &PageLayout) -> Result<Vec<(u32, Pages)>> {
         let ranges: Vec<(u64, u64)> = instance.cpus.iter().map(|cpu| (cpu.start, cpu.end)).collect();
         check_apart(&ranges)?;
-        let packed = match instance.compressed {
-            true => Some(sections::packing(&self.compression)?),
-            false => None,
-        };
         let mut cpus = Vec::new();
         for data in &instance.cpus {
             let end = data.end.min(self.length);
@@ -160,14 +156,7 @@ impl Headers {
                     data.cpu, data.end
                 ));
             }
-            let start = data.start.min(end);
-            match packed {
-                Some(packed) if start < end => {
-                    cpus.push((data.cpu, Pages::packed(file, start, end, packed, self.order)))
-                }
-                None if end - start >= layout.size as u64 => cpus.push((data.cpu, Pages::new(file, start, end))),
-                _ => {}
-            }
+            cpus.extend(self.cpu_pages(file, instance, layout, data)?.map(|pages| (data.cpu, pages)));
         }
         let room = (cpus.len() * layout.size) as u64;
         if room > (64 << 20) + 16 * self.length {
@@ -182,12 +171,34 @@ impl Headers {
         Ok(cpus)
     }
 
-    /// What a latency tracer left: the kernel's own text, copied out so that it is a file of its own.
-    fn text(self, file: &Arc<File>, instance: Instance, buffers: Vec<Buffer>) -> Result<Recording> {
+    /// How the pages of an instance are packed.
+    pub(crate) fn packing(&self, instance: &Instance) -> Result<Option<Packed>> {
+        instance.compressed.then(|| sections::packing(&self.compression)).transpose()
+    }
+
+    /// A CPU's pages, where it has any.
+    pub(crate) fn cpu_pages(
+        &self,
+        file: &Arc<File>,
+        instance: &Instance,
+        layout: &PageLayout,
+        data: &CpuData,
+    ) -> Result<Option<Pages>> {
+        let end = data.end.min(self.length);
+        let start = data.start.min(end);
+        Ok(match self.packing(instance)? {
+            Some(packed) => (start < end).then(|| Pages::packed(file, start, end, packed, self.order)),
+            None => (end - start >= layout.size as u64).then(|| Pages::new(file, start, end)),
+        })
+    }
+
+    /// What a latency tracer left: the kernel's own text, copied out so that it is a file of its own; and
+    /// where it is damaged.
+    pub(crate) fn latency(&self, file: &Arc<File>, instance: &Instance) -> Result<(Arc<File>, Option<Error>)> {
         let (start, end) = instance.text.unwrap_or_default();
-        let mut pages = match instance.compressed {
-            true => Pages::packed(file, start, end, sections::packing(&self.compression)?, self.order),
-            false => Pages::new(file, start, end),
+        let mut pages = match self.packing(instance)? {
+            Some(packed) => Pages::packed(file, start, end, packed, self.order),
+            None => Pages::new(file, start, end),
         };
         let mut copy = tempfile()?;
         let mut room = vec![0; 1 << 18];
@@ -199,7 +210,12 @@ impl Headers {
                 break error;
             }
         };
-        let mut recording = Recording::from(Text::open(Arc::new(copy), None)?);
+        Ok((Arc::new(copy), problem))
+    }
+
+    fn text(self, file: &Arc<File>, instance: Instance, buffers: Vec<Buffer>) -> Result<Recording> {
+        let (copy, problem) = self.latency(file, &instance)?;
+        let mut recording = Recording::from(Text::open(copy, None)?);
         let clock = self.clock(&instance).name;
         recording.notes.extend(problem.map(|error| format!("{error}: the text after that is lost")));
         let events = Arc::clone(&recording.events);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fs::File;
 
-use super::headers::{CpuData, Headers, Instance};
+use super::headers::{CpuData, Headers, Instance, Part};
 use crate::error::{bad, Result};
 use crate::ring::Packed;
 use crate::tracing::Cursor;
@@ -19,10 +19,12 @@ const MAX_UNPACKED: usize = 256 << 20;
 pub(crate) mod id {
     pub const OPTIONS: u16 = 0;
     pub const BUFFER: u16 = 3;
+    pub const STRINGS: u16 = 15;
     pub const HEADER_INFO: u16 = 16;
     pub const FTRACE_EVENTS: u16 = 17;
     pub const EVENT_FORMATS: u16 = 18;
     pub const KALLSYMS: u16 = 19;
+    pub const PRINTK: u16 = 20;
     pub const CMDLINES: u16 = 21;
     pub const BUFFER_TEXT: u16 = 22;
 }
@@ -36,6 +38,13 @@ pub fn packing(name: &str) -> Result<Packed> {
     }
 }
 
+/// What a section holds.
+pub(crate) struct Section {
+    pub body: Vec<u8>,
+    /// Whether it does so in packed bytes.
+    pub packed: bool,
+}
+
 /// Numbers of options, and what each says.
 type Options = Vec<(u16, Vec<u8>)>;
 
@@ -44,8 +53,9 @@ impl Headers {
     pub(super) fn read_version_7(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Result<()> {
         self.version = 7;
         let length = self.length;
-        let start = (cursor.string(), cursor.string(), cursor.u64());
-        let (Some(compression), Some(_), Some(next)) = start else {
+        let start = (cursor.string(), cursor.string());
+        self.first_at = cursor.at();
+        let ((Some(compression), Some(_)), Some(next)) = (start, cursor.u64()) else {
             return Err(
                 bad!(CutShort, "trace.dat cut short at byte {}: the file has {length}", cursor.at()).at(cursor.at())
             );
@@ -63,18 +73,23 @@ impl Headers {
         for (option, data) in &options {
             self.metadata_section(file, *option, data)?;
         }
-        for (option, data) in &options {
-            match *option {
-                id::BUFFER | id::BUFFER_TEXT => self.buffer(file, *option, data)?,
-                _ => self.options.read(*option, data, self.order),
-            }
+        for (option, data) in options {
+            let part = match option {
+                id::BUFFER | id::BUFFER_TEXT => self.buffer(file, option, &data),
+                id::HEADER_INFO..=id::CMDLINES => self.order.u64(&data, 0).map(|at| Part::Section(option, at)),
+                _ => {
+                    self.options.read(option, &data, self.order);
+                    Some(Part::Option(option, data))
+                }
+            };
+            self.parts.extend(part);
         }
         self.options.instances.clear();
         Ok(())
     }
 
     /// All options, from the section at `next` on, and whether they end as they should.
-    pub(crate) fn list_options(&self, file: &File, mut next: u64) -> Result<(Options, bool)> {
+    fn list_options(&mut self, file: &File, mut next: u64) -> Result<(Options, bool)> {
         let mut whole = true;
         let mut options = Vec::new();
         for _ in 0..MAX_SECTIONS {
@@ -82,8 +97,9 @@ impl Headers {
                 break;
             }
             let at = next;
-            let (section, _) = self.section(file, at, id::OPTIONS)?;
-            let mut cursor = Cursor::new(&section, self.order);
+            let section = self.section(file, at, id::OPTIONS)?;
+            self.packed |= section.packed;
+            let mut cursor = Cursor::new(&section.body, self.order);
             (next, whole) = (0, false);
             while let Some((option, data)) = option(&mut cursor) {
                 if option == id::OPTIONS {
@@ -102,14 +118,14 @@ impl Headers {
             return Ok(());
         }
         let Some(at) = self.order.u64(data, 0) else { return Ok(()) };
-        let (section, _) = match self.section(file, at, option) {
+        let section = match self.section(file, at, option) {
             Ok(section) => section,
             Err(error) => {
                 self.notes.push(error.to_string());
                 return Ok(());
             }
         };
-        let mut cursor = Cursor::new(&section, self.order);
+        let mut cursor = Cursor::new(&section.body, self.order);
         let whole = match option {
             id::HEADER_INFO => self.tracing.header_info(&mut cursor),
             id::FTRACE_EVENTS => self.tracing.ftrace_formats(&mut cursor),
@@ -123,8 +139,8 @@ impl Headers {
         Ok(())
     }
 
-    /// A section's contents, unpacked, and where they begin in the file.
-    pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<(Vec<u8>, u64)> {
+    /// What a section holds, unpacked.
+    pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<Section> {
         let mut cursor = Cursor::of_file(file, at, self.order);
         let damaged = |why: &str| bad!(Damaged, "section {wanted} at byte {at} is damaged: {why}").at(at);
         let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
@@ -140,7 +156,7 @@ impl Headers {
             let left = self.length.saturating_sub(begin);
             let size = usize::try_from(size.min(left)).unwrap_or(usize::MAX);
             let bytes = cursor.take(size).ok_or_else(|| damaged("it is too large"))?;
-            return Ok((bytes.into_owned(), begin));
+            return Ok(Section { body: bytes.into_owned(), packed: false });
         }
         let sizes = cursor.u32().zip(cursor.u32()).ok_or_else(|| damaged("it is cut short"))?;
         let (packed, unpacked) = (sizes.0 as usize, sizes.1 as usize);
@@ -149,24 +165,27 @@ impl Headers {
         }
         let bytes: Cow<'_, [u8]> = cursor.take(packed).ok_or_else(|| damaged("it is cut short"))?;
         let unpacked = packing(&self.compression)?.unpack(&bytes, unpacked);
-        Ok((unpacked.map_err(|error| damaged(&error.to_string()))?, begin))
+        Ok(Section { body: unpacked.map_err(|error| damaged(&error.to_string()))?, packed: true })
     }
 
-    pub(crate) fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
+    fn section_header(&self, cursor: &mut Cursor<'_>) -> Option<(u16, u16, u64)> {
         let (number, flags) = (cursor.u16()?, cursor.u16()?);
         cursor.u32()?; // what it is called
         Some((number, flags, cursor.u64()?))
     }
 
-    fn buffer(&mut self, file: &File, option: u16, data: &[u8]) -> Result<()> {
+    fn buffer(&mut self, file: &File, option: u16, data: &[u8]) -> Option<Part> {
         match self.read_buffer(file, option, data) {
             Some(instance) => self.instances.push(instance),
-            None => self.notes.push("a buffer's description is damaged: left out".to_owned()),
+            None => {
+                self.notes.push("a buffer's description is damaged: left out".to_owned());
+                return None;
+            }
         }
-        Ok(())
+        Some(Part::Buffer(self.instances.len() - 1))
     }
 
-    pub(crate) fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
+    fn read_buffer(&self, file: &File, option: u16, data: &[u8]) -> Option<Instance> {
         let mut cursor = Cursor::new(data, self.order);
         let at = cursor.u64()?;
         let mut instance = Instance { name: cursor.string()?, clock: cursor.string(), ..Default::default() };

@@ -3,6 +3,7 @@
 use std::fs::File;
 
 use super::headers::{CpuData, Headers, Instance};
+use crate::kinds::Kind;
 use crate::tracing::Cursor;
 use crate::visit::MAX_CPUS;
 
@@ -15,9 +16,7 @@ impl Headers {
     pub(super) fn read_version_6(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Option<()> {
         self.version = 6;
         self.tracing.metadata(cursor)?;
-        self.tracing.kallsyms(cursor)?;
-        self.tracing.printk(cursor)?;
-        self.tracing.saved_cmdlines(cursor)?;
+        self.tracing.behind_formats(cursor)?;
         let cpus = cursor.u32().filter(|&count| count <= MAX_CPUS)?;
         self.cpu_count = Some(cpus);
         self.top(cursor, cpus)?;
@@ -25,6 +24,7 @@ impl Headers {
             let mut cursor = Cursor::of_file(file, offset, self.order);
             cursor.take(WORD)?;
             let cpus = self.options.cpu_count.filter(|&count| count <= MAX_CPUS).unwrap_or(cpus);
+            self.tracing.spans.push((offset..offset, Kind::Keep));
             let (cpus, clock) = self.table(&mut cursor, cpus)?;
             self.instances.push(Instance { name, clock, cpus, ..Default::default() });
         }
@@ -39,13 +39,16 @@ impl Headers {
                     OPTION_DONE => break,
                     option => {
                         let size = cursor.u32()? as usize;
+                        self.tracing.hold(cursor, Kind::Keep);
                         let data = cursor.take(size)?;
+                        self.tracing.hold(cursor, Kind::of_option(option));
                         self.options.read(option, &data, self.order);
                     }
                 }
             }
             word = cursor.take(WORD)?;
         }
+        self.tracing.hold(cursor, Kind::Keep);
         let mut top = Instance::default();
         if word.starts_with(b"latency") {
             top.text = Some((cursor.at(), self.length));
@@ -57,7 +60,7 @@ impl Headers {
     }
 
     /// Offsets and sizes by CPU number, then the clock where one was noted.
-    fn table(&self, cursor: &mut Cursor<'_>, cpus: u32) -> Option<(Vec<CpuData>, Option<String>)> {
+    fn table(&mut self, cursor: &mut Cursor<'_>, cpus: u32) -> Option<(Vec<CpuData>, Option<String>)> {
         let mut found = Vec::new();
         for cpu in 0..cpus {
             let (start, size) = (cursor.u64()?, cursor.u64()?);
@@ -65,10 +68,14 @@ impl Headers {
                 found.push(CpuData { cpu, start, end: start.saturating_add(size) });
             }
         }
-        let clock = self.options.has_clock.then(|| {
-            let size = cursor.u64().filter(|&size| size <= 1 << 12)?;
-            cursor.take(size as usize).map(|clock| crate::bytes::text(&clock))
-        });
-        Some((found, clock.flatten()))
+        let mut clock = None;
+        if self.options.has_clock {
+            let size = cursor.u64().filter(|&size| size <= 1 << 12);
+            self.tracing.hold(cursor, Kind::Keep);
+            clock = size.and_then(|size| cursor.take(size as usize)).map(|clock| crate::bytes::text(&clock));
+            self.tracing.hold(cursor, Kind::Text);
+        }
+        self.tracing.hold(cursor, Kind::Keep);
+        Some((found, clock))
     }
 }
