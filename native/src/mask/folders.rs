@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::input::{create, open_regular, read_up_to};
 use crate::kinds::Kind;
 use crate::perf;
+use crate::perf::recording::Part;
 use crate::tracefs;
 
 /// Small files beside the events that hold nothing to mask.
@@ -24,15 +25,14 @@ impl Mask<'_> {
         let perf = perf::open::of_folder(path)?;
         self.plan(&perf.events);
         create_dir_all(out)?;
-        let main = Arc::new(open_regular(&path.join("data"))?);
-        self.perf_data(&perf, &main, &mut create(&out.join("data"))?, true)?;
+        self.perf_data(&perf, &mut create(&out.join("data"))?)?;
         for name in names(path)? {
             let number = name.strip_prefix("data.").filter(|number| number.parse::<u32>().is_ok());
             if number.is_some() {
                 let file = Arc::new(open_regular(&path.join(&name))?);
-                let length = file.metadata()?.len();
+                let part = Part { start: 0, end: file.metadata()?.len(), file };
                 let mut writer = BufWriter::new(create(&out.join(&name))?);
-                self.records(&perf, &file, (0, length), &mut writer, false)?;
+                self.records(&perf, &part, false, &mut writer)?;
                 writer.flush()?;
             } else if name == "kcore_dir" {
                 self.kcore(path, out)?;

@@ -75,7 +75,7 @@ impl Mask<'_> {
         if Magic::parse(&start).is_some() {
             let perf = perf::open::of_file(Arc::clone(file))?;
             self.plan(&perf.events);
-            return self.perf_data(&perf, file, &mut create(out)?, false);
+            return self.perf_data(&perf, &mut create(out)?);
         }
         if start.starts_with(tracedat::MAGIC) {
             return self.trace_dat(file, out);

@@ -16,7 +16,7 @@ use crate::perf::header::{Features, Magic, FILE_HEADER, PIPE_HEADER, SHORT_HEADE
 use crate::perf::ids::Ids;
 use crate::perf::layout::{sample, Layout};
 use crate::perf::naming;
-use crate::perf::recording::{Mode, Part, PerfData};
+use crate::perf::recording::{Around, Mode, Part, PerfData};
 use crate::recording::{Event, TYPE_TRACEPOINT};
 
 /// Bytes of a name's entry before features had them: a number and 64 characters.
@@ -35,6 +35,7 @@ pub(super) struct Gathered {
     pub(super) features: Features,
     pub(super) notes: Vec<String>,
     pub(super) cut: bool,
+    pub(super) around: Around,
     /// Where a stream's leading records end, and why there.
     pub(super) stopped: Option<String>,
 }
@@ -131,6 +132,7 @@ impl Gathered {
             order: magic.order,
             finished,
             cut: self.cut,
+            around: self.around,
             id_at: layouts.iter().find_map(|layout| layout.id),
             uniform: layouts.iter().all(alike),
             attrs,

@@ -1,6 +1,7 @@
 //! perf.data: header, attributes, recorded formats, and the walk over its records.
 
 pub mod attr;
+pub(crate) mod blocks;
 pub mod command;
 mod counters;
 mod gather;
@@ -18,5 +19,5 @@ mod source;
 pub mod spans;
 pub(crate) mod stream;
 mod swap;
-pub(crate) mod unpack;
+mod unpack;
 mod walk;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::bytes::{slice, Order};
 use crate::perf::attr::Attr;
-use crate::perf::header::Features;
+use crate::perf::header::{Features, Section};
 use crate::perf::ids::Ids;
 use crate::perf::layout::Layout;
 use crate::recording::Event;
@@ -35,6 +35,17 @@ pub struct Part {
     pub end: u64,
 }
 
+/// What stands before and behind the records of a file.
+#[derive(Debug, Default)]
+pub struct Around {
+    /// Its header and the table of events, then their ids and names by number.
+    pub before: Vec<Section>,
+    /// Where records should begin; a stream may have features there first, as records of other types.
+    pub records_at: u64,
+    /// The parts of the header behind them by their numbers, and where each is.
+    pub features: Vec<(usize, Option<Section>)>,
+}
+
 /// A recording, opened: header, events and formats are known; samples have not been read.
 #[derive(Debug)]
 pub struct PerfData {
@@ -60,6 +71,8 @@ pub struct PerfData {
     pub ids: Ids,
     /// What the features say.
     pub features: Features,
+    /// What is around them in the first file.
+    pub around: Around,
     /// Where the records are.
     pub parts: Vec<Part>,
     /// The files of a folder, where it is one.

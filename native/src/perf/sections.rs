@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::error::{bad, Result};
 use crate::input::{read_at, Window};
 use crate::perf::attr::{Attr, SMALLEST};
+use crate::perf::blocks::is_last;
 use crate::perf::gather::{Gathered, EVENT_TYPE};
 use crate::perf::header::{Features, FileHeader, Section, FILE_HEADER};
 use crate::perf::record::{self, kind};
@@ -35,6 +36,8 @@ impl Gathered {
         let header = header.ok_or_else(|| {
             bad!(CutShort, "perf.data header cut short: the file has {length} bytes, the header {size}").at(length)
         })?;
+        self.around.before = vec![Section { offset: 0, size }, header.attrs];
+        self.around.records_at = header.data.offset;
         self.read_attrs(file, &header)?;
         self.read_event_types(file, header.event_types)?;
         // A directory's main file may hold no records of its own and still be finished.
@@ -90,8 +93,9 @@ impl Gathered {
             let attr = Attr::parse(attr, self.order).ok_or_else(damaged)?;
             let ids = Section::parse(ids, 0, self.order).ok_or_else(damaged)?;
             bytes_of_ids = bytes_of_ids.saturating_add(ids.size);
-            let ids = if bytes_of_ids > MAX_ID_BYTES { None } else { read_at(file, ids.offset, ids.size as usize)? };
-            self.attrs.push((attr, self.words(&ids.ok_or_else(damaged)?)));
+            let bytes = if bytes_of_ids > MAX_ID_BYTES { None } else { read_at(file, ids.offset, ids.size as usize)? };
+            self.attrs.push((attr, self.words(&bytes.ok_or_else(damaged)?)));
+            self.around.before.push(ids);
         }
         Ok(())
     }
@@ -101,6 +105,7 @@ impl Gathered {
         if section.size < MAX_ATTR_BYTES {
             if let Some(bytes) = read_at(file, section.offset, section.size as usize)? {
                 bytes.chunks_exact(EVENT_TYPE).for_each(|entry| self.name_by_config(entry));
+                self.around.before.push(section);
             }
         }
         Ok(())
@@ -117,10 +122,12 @@ impl Gathered {
         for (index, &feature) in header.features.iter().enumerate() {
             let section = table.as_ref().and_then(|table| Section::parse(table, index * 16, self.order));
             end = end.max(section.map_or(0, |section| section.end()));
+            let section = section.filter(|section| section.size <= 1 << 28);
+            self.around.features.push((feature, section));
             if !Features::wants(feature) {
                 continue;
             }
-            match section.filter(|section| section.size <= 1 << 28) {
+            match section {
                 Some(section) => match read_at(file, section.offset, section.size as usize)? {
                     Some(bytes) => self.features.read(feature, &bytes, self.order),
                     None => left_out.push(Features::name(feature)),
@@ -149,9 +156,7 @@ impl Gathered {
         let mut window = Window::new(file, start, end.min(start + (1 << 20)));
         for _ in 0..MAX_LEADING {
             let Some((kind, size)) = record::header(window.peek(record::HEADER)?, self.order) else { break };
-            let other =
-                matches!(kind, kind::AUXTRACE | kind::HEADER_TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2);
-            if size < record::HEADER || kind == kind::SAMPLE || other {
+            if size < record::HEADER || kind == kind::SAMPLE || is_last(kind) {
                 break;
             }
             if kind == kind::ID_INDEX {

@@ -8,13 +8,15 @@ use crate::error::Result;
 use crate::input::{read_at, Window};
 use crate::perf::attr::Attr;
 use crate::perf::gather::Gathered;
-use crate::perf::header::PIPE_HEADER;
+use crate::perf::header::{Section, PIPE_HEADER};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::Part;
 
 impl Gathered {
     /// Reads a stream's own records up to its first sample.
     pub(super) fn read_pipe(&mut self, file: &Arc<File>, length: u64) -> Result<Part> {
+        self.around.before = vec![Section { offset: 0, size: PIPE_HEADER }];
+        self.around.records_at = PIPE_HEADER;
         let mut window = Window::new(file, PIPE_HEADER, length);
         let mut start = PIPE_HEADER;
         let mut before_attrs = true;

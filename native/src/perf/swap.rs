@@ -3,6 +3,7 @@
 
 use crate::bytes::{u16_at, Order};
 use crate::payload::{self, reverse};
+use crate::perf::blocks::is_last;
 use crate::perf::layout::{sample, Layout, Parts};
 use crate::perf::record::{self, kind, record_type, Behind};
 use crate::perf::recording::PerfData;
@@ -16,7 +17,7 @@ pub fn extent(block: &[u8]) -> usize {
             break;
         }
         at += size;
-        if matches!(kind, kind::AUXTRACE | kind::HEADER_TRACING_DATA | kind::COMPRESSED | kind::COMPRESSED2) {
+        if is_last(kind) {
             break;
         }
     }
