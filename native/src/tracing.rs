@@ -225,7 +225,7 @@ impl Tracing {
     }
 
     /// Formats of trace_printk: passed over.
-    fn printk(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
+    pub fn printk(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         let size = cursor.u32()? as usize;
         cursor.take(size).map(|_| ())
     }

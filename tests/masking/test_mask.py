@@ -2,6 +2,7 @@
 # changed.
 
 import os
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from support.perfdata import Header, Where, write_file
 from support.perfdata.records import KernelSymbol
 from support.small_captures import HEADER, Described, Small, networking, small_captures
 from support.tracedat import Dress, Packing, write_trace_dat, write_tracefs
+from support.tracedat import options as o
 from support.tracedat.small import EVERYTHING, made
 from support.tracedat.small import networking as timeline
 
@@ -129,6 +131,23 @@ def test_a_clock_hides_no_names(tmp_path: Path, size: int) -> None:
     table = data.index(b"flyrecord\0") + len(b"flyrecord\0")
     for place, number in ((table + 8, 0), (table + 2 * 16, size)):
         data[place : place + 8] = number.to_bytes(8, "little")
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(data)
+    mask(source, target)
+    assert found_in(source, SECRETS)
+    assert found_in(target, SECRETS) == []
+
+
+# A section of formats, symbols or texts that claims to go on to the file's end, over what is there.
+@pytest.mark.parametrize(
+    "number", [o.HEADER_INFO, o.FTRACE_EVENTS, o.EVENT_FORMATS, o.KALLSYMS, o.PRINTK]
+)
+def test_a_section_hides_no_names(tmp_path: Path, number: int) -> None:
+    data = bytearray(made(EVERYTHING))
+    option = data.index(struct.pack("<HI", number, 8))
+    [section] = struct.unpack_from("<Q", data, option + 6)
+    assert data[section : section + 2] == struct.pack("<H", number)
+    struct.pack_into("<Q", data, section + 8, len(data))
     source, target = tmp_path / "in", tmp_path / "out"
     source.write_bytes(data)
     mask(source, target)

@@ -12,9 +12,8 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
-use crate::tracedat::sections::{id, packing};
+use crate::tracedat::sections::{id, packing, Section};
 use crate::tracedat::{Headers, Instance, Part};
-use crate::tracing::{Cursor, Tracing};
 
 /// Pages that trace-cmd packs in one piece.
 const CHUNK_PAGES: usize = 10;
@@ -36,13 +35,14 @@ impl Mask<'_> {
                         append(&mut options, order, *number, &data);
                     }
                 }
-                Part::Section(number, at) => {
-                    let Ok(mut section) = headers.section(file, *at, *number) else {
+                Part::Section(number, at, spans) => {
+                    let Ok(Section { mut body, packed }) = headers.section(file, *at, *number) else {
                         self.names.tell("damaged sections left out", 1);
                         continue;
                     };
-                    self.section(*number, &mut section.body, order)?;
-                    let at = writer.section(*number, &section.body, section.packed)?;
+                    body.truncate(spans.last().map_or(0, |(range, _)| range.end as usize));
+                    self.names.hide_all(spans, &mut body, order)?;
+                    let at = writer.section(*number, &body, packed)?;
                     append(&mut options, order, *number, &order.u64_bytes(at));
                 }
                 Part::Buffer(instance) => {
@@ -58,21 +58,6 @@ impl Mask<'_> {
         let strings = [writer.strings.as_slice(), b"strings\0"].concat();
         writer.section(id::STRINGS, &strings, false)?;
         writer.patch(headers.first_at, &order.u64_bytes(at))
-    }
-
-    /// Formats and texts of the kernel's stay.
-    fn section(&mut self, number: u16, body: &mut Vec<u8>, order: Order) -> Result<()> {
-        match number {
-            id::KALLSYMS => drop(self.names.hide(Kind::Symbols, body, order)?),
-            id::CMDLINES => {
-                let mut found = Tracing::default();
-                let _ = found.saved_cmdlines(&mut Cursor::new(body, order));
-                body.truncate(found.spans.last().map_or(0, |(range, _)| range.end as usize));
-                self.names.hide_all(&found.spans, body, order)?;
-            }
-            _ => {}
-        }
-        Ok(())
     }
 
     /// A buffer's pages, or the text that a latency tracer left: what its option says now.

@@ -2,6 +2,7 @@
 
 use super::options::Options;
 use crate::bytes::Order;
+use crate::kinds::Span;
 use crate::tracing::Tracing;
 
 /// One CPU's data in a file.
@@ -30,8 +31,8 @@ pub(crate) struct Instance {
 pub(crate) enum Part {
     /// What it says itself.
     Option(u16, Vec<u8>),
-    /// A section: its number, and where it is.
-    Section(u16, u64),
+    /// A section: its number, where it is, and what stands in it.
+    Section(u16, u64, Vec<Span>),
     /// The instance of this place.
     Buffer(usize),
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 
 use super::headers::{CpuData, Headers, Instance, Part};
 use crate::error::{bad, Result};
+use crate::kinds::Kind;
 use crate::ring::Packed;
 use crate::tracing::Cursor;
 use crate::visit::MAX_CPUS;
@@ -70,13 +71,12 @@ impl Headers {
             return Err(bad!(Damaged, "trace.dat without options: nothing says where its events are"));
         }
         // Formats need the size of a long, buffers the formats' page: their order in the file is free.
-        for (option, data) in &options {
-            self.metadata_section(file, *option, data)?;
-        }
-        for (option, data) in options {
+        let sections = options.iter().map(|(option, data)| self.metadata_section(file, *option, data));
+        let sections: Vec<Option<Part>> = sections.collect();
+        for ((option, data), section) in options.into_iter().zip(sections) {
             let part = match option {
                 id::BUFFER | id::BUFFER_TEXT => self.buffer(file, option, &data),
-                id::HEADER_INFO..=id::CMDLINES => self.order.u64(&data, 0).map(|at| Part::Section(option, at)),
+                id::HEADER_INFO..=id::CMDLINES => section,
                 _ => {
                     self.options.read(option, &data, self.order);
                     Some(Part::Option(option, data))
@@ -113,30 +113,38 @@ impl Headers {
         Ok((options, whole))
     }
 
-    fn metadata_section(&mut self, file: &File, option: u16, data: &[u8]) -> Result<()> {
-        if !(id::HEADER_INFO..=id::KALLSYMS).contains(&option) && option != id::CMDLINES {
-            return Ok(());
+    fn metadata_section(&mut self, file: &File, option: u16, data: &[u8]) -> Option<Part> {
+        if !(id::HEADER_INFO..=id::CMDLINES).contains(&option) {
+            return None;
         }
-        let Some(at) = self.order.u64(data, 0) else { return Ok(()) };
+        let at = self.order.u64(data, 0)?;
         let section = match self.section(file, at, option) {
             Ok(section) => section,
             Err(error) => {
-                self.notes.push(error.to_string());
-                return Ok(());
+                // What trace_printk's formats say is not read.
+                self.notes.extend((option != id::PRINTK).then(|| error.to_string()));
+                return Some(Part::Section(option, at, Vec::new()));
             }
         };
         let mut cursor = Cursor::new(&section.body, self.order);
+        let (tracing, mut kind) = (&mut self.tracing, Kind::Keep);
         let whole = match option {
-            id::HEADER_INFO => self.tracing.header_info(&mut cursor),
-            id::FTRACE_EVENTS => self.tracing.ftrace_formats(&mut cursor),
-            id::EVENT_FORMATS => self.tracing.event_formats(&mut cursor),
-            id::KALLSYMS => self.tracing.kallsyms(&mut cursor),
-            _ => self.tracing.saved_cmdlines(&mut cursor),
+            id::HEADER_INFO => tracing.header_info(&mut cursor),
+            id::FTRACE_EVENTS => tracing.ftrace_formats(&mut cursor),
+            id::EVENT_FORMATS => tracing.event_formats(&mut cursor),
+            id::KALLSYMS => {
+                kind = Kind::Symbols;
+                tracing.kallsyms(&mut cursor)
+            }
+            id::PRINTK => tracing.printk(&mut cursor).or(Some(())),
+            _ => tracing.saved_cmdlines(&mut cursor),
         };
+        tracing.hold(&cursor, kind);
+        let spans = std::mem::take(&mut tracing.spans);
         if whole.is_none() {
             self.notes.push(format!("section {option} at byte {at} is cut short: what it holds up to there is kept"));
         }
-        Ok(())
+        Some(Part::Section(option, at, spans))
     }
 
     /// What a section holds, unpacked.
