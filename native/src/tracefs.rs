@@ -15,6 +15,7 @@ use crate::bytes::{text, Order};
 use crate::error::{bad, Result};
 use crate::host::{Buffer, Host, Session};
 use crate::input::{open_regular, read_up_to};
+use crate::kinds::Kind;
 use crate::recording::Recording;
 use crate::ring::{Clock, PageLayout, Pages, Ring};
 use crate::tracing::Tracing;
@@ -23,6 +24,16 @@ use crate::watched::Watched;
 /// Text files of tracefs are smaller.
 const MAX_TEXT: usize = 1 << 20;
 const MAX_CMDLINES: usize = 64 << 20;
+
+/// Files beside events and pages, and what stands in them.
+pub(crate) const FILES: [(&str, Kind); 6] = [
+    ("header_page", Kind::Keep),
+    ("header_event", Kind::Keep),
+    ("trace_clock", Kind::Keep),
+    ("printk_formats", Kind::Keep),
+    ("saved_cmdlines", Kind::TaskLines),
+    ("uname", Kind::Uname),
+];
 
 /// Whether a folder looks like one.
 pub fn looks_like(folder: &Path) -> bool {
@@ -71,14 +82,8 @@ pub fn open(folder: &Path) -> Result<Recording> {
 pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     let header_page = text(&read_up_to(&open_regular(&folder.join("header_page"))?, MAX_TEXT)?);
     let mut tracing = Tracing { header_page, ..Default::default() };
-    let formats = folder.join("events");
-    for system in sorted(&formats)? {
-        for event in sorted(&formats.join(&system))? {
-            let path = formats.join(&system).join(&event).join("format");
-            if path.is_file() {
-                tracing.add(&system, &read_up_to(&File::open(path)?, MAX_TEXT)?);
-            }
-        }
+    for (system, path) in formats(folder)? {
+        tracing.add(&system, &read_up_to(&File::open(folder.join(path))?, MAX_TEXT)?);
     }
     tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MAX_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
@@ -101,8 +106,22 @@ fn optional(folder: &Path, name: &str, most: usize) -> Vec<u8> {
     open_regular(&folder.join(name)).and_then(|file| read_up_to(&file, most)).unwrap_or_default()
 }
 
+/// Systems of the recorded events, and where their formats are in a folder.
+pub(crate) fn formats(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for system in sorted(&folder.join("events"))? {
+        for event in sorted(&folder.join("events").join(&system))? {
+            let path = Path::new("events").join(&system).join(event).join("format");
+            if folder.join(&path).is_file() {
+                found.push((system.clone(), path));
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Names in a folder, in order; none where it is absent.
-fn sorted(folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn sorted(folder: &Path) -> Result<Vec<String>> {
     let Ok(entries) = read_dir(folder) else { return Ok(Vec::new()) };
     let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();

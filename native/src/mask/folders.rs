@@ -1,6 +1,6 @@
 //! Recordings that are folders: perf's of several threads, and copies of tracefs.
 
-use std::fs::{create_dir_all, read_dir};
+use std::fs::create_dir_all;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -12,12 +12,10 @@ use crate::input::{create, open_regular, read_up_to};
 use crate::kinds::Kind;
 use crate::perf;
 use crate::perf::recording::Part;
-use crate::tracefs;
+use crate::tracefs::{self, sorted};
 
-/// Small files beside the events that hold nothing to mask.
-const PLAIN: [&str; 4] = ["header_page", "header_event", "trace_clock", "printk_formats"];
-const MAX_TEXT: usize = 64 << 20;
-const MAX_SYMBOLS: usize = 256 << 20;
+/// Files beside the events are read in one piece.
+const MAX: usize = 256 << 20;
 
 impl Mask<'_> {
     /// `data`, `data.0`, ..., and the names of the kernel's functions.
@@ -26,7 +24,7 @@ impl Mask<'_> {
         self.plan(&perf.events);
         create_dir_all(out)?;
         self.perf_data(&perf, &mut create(&out.join("data"))?)?;
-        for name in names(path)? {
+        for name in sorted(path)? {
             let number = name.strip_prefix("data.").filter(|number| number.parse::<u32>().is_ok());
             if number.is_some() {
                 let file = Arc::new(open_regular(&path.join(&name))?);
@@ -44,15 +42,13 @@ impl Mask<'_> {
     }
 
     fn kcore(&mut self, path: &Path, out: &Path) -> Result<()> {
-        for name in names(&path.join("kcore_dir"))? {
-            let from = path.join("kcore_dir").join(&name);
-            if name == "kallsyms" && !from.is_symlink() && from.is_file() {
-                create_dir_all(out.join("kcore_dir"))?;
-                let mut bytes = read_up_to(&open_regular(&from)?, MAX_SYMBOLS)?;
-                self.names.hide(Kind::Symbols, &mut bytes, Order::Little)?;
-                create(&out.join("kcore_dir").join(&name))?.write_all(&bytes)?;
+        for name in sorted(&path.join("kcore_dir"))? {
+            let name = format!("kcore_dir/{name}");
+            let from = path.join(&name);
+            if name == "kcore_dir/kallsyms" && !from.is_symlink() && from.is_file() {
+                self.copy(path, out, &name, Kind::Symbols)?;
             } else {
-                self.left_out(&format!("kcore_dir/{name}"));
+                self.left_out(&name);
             }
         }
         Ok(())
@@ -62,39 +58,33 @@ impl Mask<'_> {
         self.names.tell(&format!("{name} left out"), 1);
     }
 
+    /// Copies a file of that name, masked.
+    fn copy(&mut self, from: &Path, to: &Path, name: impl AsRef<Path>, kind: Kind) -> Result<()> {
+        let (from, to) = (from.join(&name), to.join(&name));
+        let mut bytes = read_up_to(&open_regular(&from)?, MAX)?;
+        match kind {
+            // A text may be shorter than it was.
+            Kind::Uname => bytes = self.names.uname(&text(&bytes))?.into_bytes(),
+            _ => drop(self.names.hide(kind, &mut bytes, Order::Little)?),
+        }
+        to.parent().map_or(Ok(()), create_dir_all)?;
+        Ok(create(&to)?.write_all(&bytes)?)
+    }
+
     /// The files that are read, and no others.
     pub(super) fn tracefs(&mut self, path: &Path, out: &Path) -> Result<()> {
         let (ring, _notes) = tracefs::ring(path)?;
         self.plan(&ring.events);
         create_dir_all(out)?;
-        for name in names(path)? {
-            let from = path.join(&name);
-            let mut bytes = match name.as_str() {
-                "events" | "per_cpu" => continue,
-                _ if from.is_dir() => Vec::new(),
-                _ => read_up_to(&open_regular(&from)?, MAX_TEXT)?,
-            };
-            match name.as_str() {
-                "saved_cmdlines" => drop(self.names.hide(Kind::TaskLines, &mut bytes, Order::Little)?),
-                "uname" => bytes = self.names.uname(&text(&bytes))?.into_bytes(),
-                _ if PLAIN.contains(&name.as_str()) => {}
-                _ => {
-                    self.left_out(&name);
-                    continue;
-                }
+        for name in sorted(path)? {
+            match tracefs::FILES.iter().find(|file| file.0 == name) {
+                Some((_, kind)) => self.copy(path, out, &name, *kind)?,
+                None if matches!(name.as_str(), "events" | "per_cpu") => {}
+                None => self.left_out(&name),
             }
-            create(&out.join(&name))?.write_all(&bytes)?;
         }
-        for system in names(&path.join("events"))? {
-            for event in names(&path.join("events").join(&system))? {
-                let folder = Path::new("events").join(&system).join(&event);
-                let format = path.join(&folder).join("format");
-                if format.is_file() {
-                    create_dir_all(out.join(&folder))?;
-                    let bytes = read_up_to(&open_regular(&format)?, MAX_TEXT)?;
-                    create(&out.join(&folder).join("format"))?.write_all(&bytes)?;
-                }
-            }
+        for (_, format) in tracefs::formats(path)? {
+            self.copy(path, out, format, Kind::Keep)?;
         }
         for (cpu, pages) in &ring.cpus {
             let folder = Path::new("per_cpu").join(format!("cpu{cpu}"));
@@ -103,19 +93,11 @@ impl Mask<'_> {
             self.pages(&ring.layout, pages.clone(), &mut writer)?;
             writer.flush()?;
             if let Ok(stats) = open_regular(&path.join(&folder).join("stats")) {
-                create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MAX_TEXT)?))?;
+                create(&out.join(&folder).join("stats"))?.write_all(&counts(&read_up_to(&stats, MAX)?))?;
             }
         }
         Ok(())
     }
-}
-
-/// Names in a folder, in order.
-fn names(folder: &Path) -> Result<Vec<String>> {
-    let Ok(entries) = read_dir(folder) else { return Ok(Vec::new()) };
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    Ok(names)
 }
 
 /// The lines of a ring's statistics that are a name and a number.
