@@ -29,6 +29,7 @@ from support.tracedat.small import networking as timeline
 SECRETS = [b"openssl", b"udpsink", b"child\0", b"described", b"user.slice", b"/usr/bin"]
 S = 1_000_000_000
 KINDS = sorted(small_captures())
+TRACING_DATA, NRCPUS, EVENT_DESC = 1, 7, 12
 
 
 # Every task's name before and after, wherever a table has one.
@@ -152,6 +153,24 @@ def test_a_section_hides_no_names(tmp_path: Path, number: int) -> None:
     source.write_bytes(data)
     mask(source, target)
     assert found_in(source, SECRETS)
+    assert found_in(target, SECRETS) == []
+
+
+# A part of perf's header that claims to be where another is, or the records are.
+@pytest.mark.parametrize("over", ["records", "formats"])
+@pytest.mark.parametrize("number", [NRCPUS, EVENT_DESC])
+def test_a_part_of_the_header_hides_no_names(tmp_path: Path, number: int, over: str) -> None:
+    data = bytearray(networking().file())
+    records = struct.unpack_from("<QQ", data, 40)
+    features = [bit for bit in range(64) if data[72 + bit // 8] >> bit % 8 & 1]
+    table = sum(records)
+    formats = struct.unpack_from("<QQ", data, table + 16 * features.index(TRACING_DATA))
+    place = table + 16 * features.index(number)
+    struct.pack_into("<QQ", data, place, *(records if over == "records" else formats))
+    source, target = tmp_path / "in", tmp_path / "out"
+    source.write_bytes(data)
+    told = mask(source, target).changes
+    assert told["damaged parts of the header left out"] == 1
     assert found_in(target, SECRETS) == []
 
 

@@ -9,7 +9,9 @@ use super::repack::Stream;
 use super::Mask;
 use crate::error::{bad, Error, Result};
 use crate::input::read_at;
+use crate::kinds::Kind;
 use crate::perf::blocks::{self, follows, Records, Stop};
+use crate::perf::header::Section;
 use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part, PerfData};
 use crate::perf::spans;
@@ -51,21 +53,29 @@ impl Mask<'_> {
         if written == 0 && part.start < part.end && perf.mode == Mode::File {
             return Err(bad!("damaged at byte {}: no record before that, so there is nothing to mask", part.start));
         }
-        self.behind_records(perf, &part.file, written, &mut writer)?;
+        self.behind_records(perf, part, written, &mut writer)?;
         writer.flush()?;
         drop(writer);
         Ok(out.write_all_at(&perf.order.u64_bytes(written), DATA_SIZE_AT)?)
     }
 
     /// The table of features and their sections, behind the records as long as they are now.
-    fn behind_records(&mut self, perf: &PerfData, file: &File, written: u64, out: &mut impl Write) -> Result<()> {
+    fn behind_records(&mut self, perf: &PerfData, part: &Part, written: u64, out: &mut impl Write) -> Result<()> {
         let (around, order) = (&perf.around, perf.order);
         let mut next = around.records_at + written + 16 * around.features.len() as u64;
         let (mut places, mut sections) = (Vec::new(), Vec::new());
-        let mut left = file.metadata()?.len();
+        let mut left = part.file.metadata()?.len();
+        let records = Section { offset: part.start, size: part.end - part.start };
+        let others = || around.features.iter().filter_map(|(feature, section)| Some((Some(*feature), (*section)?)));
         for (feature, section) in &around.features {
-            let bytes = match section {
-                Some(section) => read_at(file, section.offset, section.size as usize)?,
+            let lies_over = |section: &Section| {
+                let mut all = others().chain([(None, records)]).filter(|(other, _)| *other != Some(*feature));
+                all.any(|(_, other)| other.offset < section.end() && section.offset < other.end())
+            };
+            // What stays as it is must be nothing else's.
+            let stays = Kind::of_feature(*feature) == Kind::Keep;
+            let bytes = match section.filter(|section| !stays || !lies_over(section)) {
+                Some(section) => read_at(&part.file, section.offset, section.size as usize)?,
                 None => None,
             };
             if bytes.is_none() {
