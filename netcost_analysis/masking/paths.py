@@ -22,7 +22,8 @@ _STATE = re.compile(
 _TOLD_BY_ETHTOOL = re.compile(
     r"driver|features|coalesce|channels|rings|statistics|flow_rules|pause|link"
 )
-_COUNTERS = re.compile(
+# Of those, what victim and load may copy into files of their own.
+OF_PROC = re.compile(
     r"stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp"
 )
 _OF_PROGRAMS = re.compile(r"(server|client|iperf3|netperf)(\.(json|txt))?")
@@ -63,7 +64,7 @@ class Paths:
                 new = self._of_ethtool(one, in_ethtool)
                 in_ethtool += 1
             elif in_files:
-                own = _COUNTERS.fullmatch(one) or _OF_PROGRAMS.fullmatch(one)
+                own = OF_PROC.fullmatch(one) or _OF_PROGRAMS.fullmatch(one)
                 new = one if own else self._called(one)
             elif in_state:
                 new = self._state(one)

@@ -12,6 +12,7 @@ from ..capture.packed import is_packed
 from ..capture.packed_sums import is_experiment_folder
 from ..errors import ArgumentError
 from ..progress import progress
+from .arguments import masked_arguments
 from .folder import Folders
 from .lines import Lines
 from .names import KINDS, Names, require_plain
@@ -74,8 +75,6 @@ class _Replacements:
 
     def _text(self, kind: str, text: str) -> str:
         if kind == "arguments":
-            from .arguments import masked_arguments
-
             return "\0".join(masked_arguments(self._names, text.split("\0")))
         if kind == "words":
             return self._words.masked(text)

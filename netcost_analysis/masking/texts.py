@@ -7,7 +7,7 @@ from typing import Any
 
 from .arguments import COMM_LENGTH, masked_command
 from .names import Names, is_kept_task
-from .paths import Paths
+from .paths import OF_PROC, Paths
 from .words import Words
 
 MASKED = "(masked)"
@@ -19,10 +19,6 @@ _COUNTERS = re.compile(
     r"|cpuinfo|topology|cpufreq|governor|virtualization|clocksource|meminfo|vmstat|times|victim"
     r"|victim_stat|daemons|energy|ip_link|tc_qdisc|vulnerabilities|uptime|version|hugepages|symbols|driver|features|coalesce|channels|rings?|statistics|pause|link|[A-Za-z])"
     r"(\..*)?"
-)
-# Of those, what victim and load may copy into files of their own.
-_PROC = re.compile(
-    r"stat|interrupts|softirqs|schedstat|net_dev|softnet_stat|net_softnet_stat|stamp"
 )
 _OUTPUTS = re.compile(r"(victim|load|recorder|mpstat|turbostat|netperf|iperf3?|perf)\S*\.txt")
 _OUTPUT_LINES = re.compile(
@@ -107,7 +103,7 @@ class Texts:
             return self.paths.stamp
         if name == "preflight.txt":
             return self._preflight
-        if _OUTPUTS.fullmatch(name) or (is_own and not _PROC.fullmatch(name)):
+        if _OUTPUTS.fullmatch(name) or (is_own and not OF_PROC.fullmatch(name)):
             return self._output
         return self._counters if _COUNTERS.fullmatch(name) or "ethtool/" in path else None
 
