@@ -30,6 +30,7 @@ use crate::perf::header::Magic;
 use crate::recording::Event;
 use crate::ring::Ring;
 use crate::text::{encoding, looks_like};
+use crate::watched::{unchanged, Watched};
 use crate::wrapped::unwrapped;
 use crate::{input, perf, text, tracedat, tracefs};
 use names::Names;
@@ -52,7 +53,9 @@ pub fn mask(path: &Path, out: &Path, replacements: &mut dyn Replacements) -> Res
     if path.is_dir() {
         mask.folder(path, out)?;
     } else {
-        mask.file(Arc::new(input::open(path)?), out)?;
+        let file = Arc::new(input::open(path)?);
+        let watched = file.metadata()?.is_file().then(|| Watched::new(&file, String::new())).transpose()?;
+        unchanged(watched.as_slice(), mask.file(file, out))?;
     }
     Ok(mask.names.changes())
 }
