@@ -35,6 +35,6 @@ def test_a_capture_that_is_written_anew_while_it_is_masked(tmp_path: Path, name:
     source = tmp_path / "source"
     source.write_bytes(PLAIN[name])
     changing = Changing(source)
-    with pytest.raises(CaptureError, match="^the file was written anew while it was read; copy it"):
+    with pytest.raises(CaptureError, match="the file was written anew while it was read"):
         mask_recording(str(source), str(tmp_path / "out"), changing)
     assert changing.asked
