@@ -10,6 +10,8 @@ mod counters;
 mod cpu;
 mod deal;
 mod event;
+#[allow(missing_docs)]
+mod fields;
 mod flush;
 #[allow(missing_docs)]
 mod frames;
@@ -18,6 +20,7 @@ mod join;
 mod moved;
 mod network;
 mod output;
+mod place;
 mod point;
 mod read;
 mod refuse;

@@ -3,8 +3,10 @@
 
 use crate::intern::{CommCache, Interner, NONE};
 use crate::ledger::event::{Event, Interrupt, Migrate, NapiPoll, Switch, Wakeup, What};
+use crate::ledger::fields::{Common, Fields};
 use crate::ledger::network::Network;
-use crate::ledger::schema::{Common, EventSchemas, Fields, Place};
+use crate::ledger::place::Place;
+use crate::ledger::schema::EventSchemas;
 use crate::ledger::softirq::VECTORS;
 use crate::ledger::task::{Role, Tasks};
 use crate::ledger::thief::{place, Thieves};

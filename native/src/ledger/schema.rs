@@ -1,158 +1,12 @@
-//! Which recorded events the ledger reads, and where their fields lie.
+//! Which recorded events the ledger reads, and what it can say of them.
 
 use rustc_hash::FxHashSet;
 
-use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at};
-use crate::format::{Format, Kind as FieldKind};
+use crate::format::Format;
+use crate::ledger::fields::{EventSchema, Fields, Pair};
+use crate::ledger::place::Place;
 use crate::ledger::softirq;
 use crate::recording::Recording;
-
-/// Offset and size of an integer field; size 0 where the format lacks it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Place {
-    offset: u16,
-    size: u8,
-    unsigned: bool,
-}
-
-impl Place {
-    fn of(format: &Format, name: &str) -> Place {
-        let field = format.field(name).filter(|field| matches!(field.size, 1 | 2 | 4 | 8));
-        field.map_or(Place::default(), |field| Place {
-            offset: field.offset as u16,
-            size: field.size as u8,
-            unsigned: field.kind == FieldKind::Int { signed: false },
-        })
-    }
-
-    /// Whether the format lacks the field.
-    pub fn is_absent(self) -> bool {
-        self.size == 0
-    }
-
-    /// The same for what the kernel keeps in 32 bits.
-    #[inline(always)]
-    pub fn narrow(self, payload: &[u8]) -> Option<i32> {
-        self.read(payload).map(|value| value as i32)
-    }
-
-    /// The value; `None` where absent. Fields of one and two bytes are flags and types.
-    #[inline(always)]
-    pub fn read(self, payload: &[u8]) -> Option<i64> {
-        let at = self.offset as usize;
-        match self.size {
-            4 if self.unsigned => u32_at(payload, at).map(i64::from),
-            4 => i32_at(payload, at).map(i64::from),
-            8 => u64_at(payload, at).map(|value| value as i64),
-            2 => u16_at(payload, at).map(i64::from),
-            1 => payload.get(at).map(|&value| i64::from(value)),
-            _ => None,
-        }
-    }
-}
-
-/// What every event says.
-#[derive(Debug, Clone, Copy)]
-pub struct Common {
-    /// common_flags, where recorded.
-    pub flags: Option<u8>,
-    /// common_preempt_count, where recorded.
-    pub preempt: Option<u8>,
-    /// common_pid.
-    pub pid: i32,
-}
-
-/// Where an event's fields lie.
-#[derive(Debug, Clone, Copy)]
-pub struct EventSchema {
-    /// Whether the common fields lie where they do since Linux 2.6.31: in one word.
-    is_usual: bool,
-    /// common_flags.
-    pub flags: Place,
-    /// common_preempt_count.
-    pub preempt: Place,
-    /// common_pid.
-    pub pid: Place,
-    /// The tracepoint; `None` where the ledger does not read it.
-    pub tracepoint: Option<Fields>,
-}
-
-impl EventSchema {
-    /// What every event says; `None` where the payload is too short.
-    #[inline(always)]
-    pub fn common(&self, payload: &[u8]) -> Option<Common> {
-        if self.is_usual {
-            let word = u64_at(payload, 0)?;
-            let (flags, preempt) = (Some((word >> 16) as u8), Some((word >> 24) as u8));
-            return Some(Common { flags, preempt, pid: (word >> 32) as i32 });
-        }
-        let byte = |place: Place| place.read(payload).map(|value| value as u8);
-        Some(Common { flags: byte(self.flags), preempt: byte(self.preempt), pid: self.pid.read(payload)? as i32 })
-    }
-}
-
-/// A tracepoint, and where its fields lie, by the kernel's names: texts of tasks in place, others by `__data_loc`.
-#[derive(Debug, Clone, Copy)]
-pub enum Fields {
-    /// irq:softirq_raise.
-    SoftirqRaise { vec: Place },
-    /// irq:softirq_entry.
-    SoftirqEntry { vec: Place },
-    /// irq:softirq_exit.
-    SoftirqExit { vec: Place },
-    /// irq:irq_handler_entry.
-    IrqEntry { irq: Place, name: Place },
-    /// irq:irq_handler_exit.
-    IrqExit { irq: Place },
-    /// Entry of an interrupt vector; `pair`: its place in `EventSchemas::vectors`.
-    VectorEntry { pair: u16, vector: Place },
-    /// Its exit.
-    VectorExit { pair: u16, vector: Place },
-    /// napi:napi_poll.
-    NapiPoll { napi: Place, work: Place, budget: Place, dev_name: Place },
-    /// sched:sched_switch.
-    Switch { prev_comm: Place, prev_state: Place, next_pid: Place, next_comm: Place },
-    /// sched:sched_wakeup or sched_wakeup_new.
-    Wakeup { pid: Place, target_cpu: Place },
-    /// sched:sched_waking.
-    Waking { pid: Place, target_cpu: Place },
-    /// sched:sched_migrate_task.
-    Migrate { pid: Place, orig_cpu: Place, dest_cpu: Place },
-    /// sched:sched_process_exec.
-    Exec,
-    /// Others: they witness context and task, no more.
-    Witness,
-}
-
-/// What an entry and its exit bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pair {
-    Softirq,
-    /// A device's hardirq.
-    Irq,
-    /// An interrupt vector, by its place in `EventSchemas::vectors`.
-    Vector(u16),
-}
-
-impl Fields {
-    fn entry_of(&self) -> Option<Pair> {
-        match self {
-            Fields::SoftirqEntry { .. } => Some(Pair::Softirq),
-            Fields::IrqEntry { .. } => Some(Pair::Irq),
-            Fields::VectorEntry { pair, .. } => Some(Pair::Vector(*pair)),
-            _ => None,
-        }
-    }
-
-    fn exit_of(&self) -> Option<Pair> {
-        match self {
-            Fields::SoftirqExit { .. } => Some(Pair::Softirq),
-            Fields::IrqExit { .. } => Some(Pair::Irq),
-            Fields::VectorExit { pair, .. } => Some(Pair::Vector(*pair)),
-            _ => None,
-        }
-    }
-}
 
 /// Every event of a recording, and what its set of events allows.
 #[derive(Debug)]
@@ -210,9 +64,9 @@ impl EventSchemas {
                     schemas
                         .notes
                         .push(format!("{} is recorded more than once: the ledger reads the first", event.name));
-                    IGNORED
+                    EventSchema::IGNORED
                 }
-                None => IGNORED,
+                None => EventSchema::IGNORED,
             };
             if let (true, Some(filter)) = (schema.tracepoint.is_some(), &event.filter) {
                 schemas.notes.push(format!("{} was filtered by '{filter}': what that hides is unrecorded", event.name));
@@ -271,10 +125,10 @@ impl EventSchemas {
             ("sched", "sched_switch") => {
                 self.preempted_bit = preempted_bit(&format.print_fmt);
                 Some(Fields::Switch {
-                    prev_comm: in_place(format, "prev_comm"),
+                    prev_comm: Place::of_comm(format, "prev_comm"),
                     prev_state: at("prev_state"),
                     next_pid: at("next_pid"),
-                    next_comm: in_place(format, "next_comm"),
+                    next_comm: Place::of_comm(format, "next_comm"),
                 })
             }
             ("sched", "sched_wakeup" | "sched_wakeup_new") => {
@@ -297,11 +151,7 @@ impl EventSchemas {
             }
             _ => None,
         };
-        let (flags, preempt, pid) = (at("common_flags"), at("common_preempt_count"), at("common_pid"));
-        let is_usual = [(flags, 2, 1), (preempt, 3, 1), (pid, 4, 4)]
-            .iter()
-            .all(|(place, offset, size)| (place.offset, place.size) == (*offset, *size));
-        EventSchema { is_usual, flags, preempt, pid, tracepoint }
+        EventSchema::new(format, tracepoint)
     }
 
     /// The place in `vectors` of the vector of this name.
@@ -405,33 +255,5 @@ fn preempted_bit(print_fmt: &str) -> i64 {
     match mask.split_once('+') {
         None => word(mask.trim()).unwrap_or(NEWEST),
         Some((bits, _)) => (bits.split('|').filter_map(word).fold(0, |all, bit| all | bit) + 1) << 1,
-    }
-}
-
-const NOWHERE: Place = Place { offset: 0, size: 0, unsigned: false };
-const IGNORED: EventSchema =
-    EventSchema { is_usual: false, flags: NOWHERE, preempt: NOWHERE, pid: NOWHERE, tracepoint: None };
-
-fn in_place(format: &Format, name: &str) -> Place {
-    let field = format.field(name).filter(|field| field.size == 16);
-    field.map_or(NOWHERE, |field| Place { offset: field.offset as u16, size: 16, unsigned: false })
-}
-
-impl Place {
-    /// A 16-byte task name stored in self.
-    #[inline(always)]
-    pub fn comm(self, payload: &[u8]) -> Option<&[u8]> {
-        (self.size == 16).then(|| slice(payload, self.offset as usize, 16)).flatten()
-    }
-
-    /// The text a `__data_loc` points to.
-    #[inline(always)]
-    pub fn string(self, payload: &[u8]) -> Option<&[u8]> {
-        if self.size != 4 {
-            return None;
-        }
-        let word = u32_at(payload, self.offset as usize)?;
-        let bytes = slice(payload, (word & 0xffff) as usize, (word >> 16) as usize)?;
-        Some(crate::bytes::until_nul(bytes))
     }
 }

@@ -1,0 +1,159 @@
+//! Books a CPU's time: each stretch to the one owner that it had, or to nobody.
+
+use crate::ledger::cpu::Cpu;
+use crate::ledger::rows::CoverageRow;
+use crate::ledger::segment::Segment;
+use crate::ledger::softirq::policy;
+use crate::ledger::task::NOBODY;
+use crate::ledger::thief::{displaces, softirq_thief, Class, TASK, UNKNOWN};
+
+impl Cpu {
+    /// Who owns the CPU: thief, class, depth.
+    #[inline(always)]
+    pub(super) fn owner(&self) -> (u32, Class, u8) {
+        let softirq = self.softirqs.open();
+        let depth = (self.hardirqs.depth() + usize::from(softirq.is_some())).min(255) as u8;
+        if let Some(hardirq) = self.hardirqs.top() {
+            return (hardirq.interrupt.thief, hardirq.class, depth);
+        }
+        if let Some(softirq) = softirq {
+            return (softirq_thief(softirq.vec), softirq.class, depth);
+        }
+        let (thief, class) = self.current.owner();
+        (thief, class, depth)
+    }
+
+    /// Ends the open segment at `now` and books it to its owner.
+    #[inline(always)]
+    pub(super) fn close(&mut self, now: i64) {
+        if now <= self.since {
+            return;
+        }
+        let (mut thief, mut class, depth) = self.owner();
+        let mut victim = self.current.victim();
+        if depth == 0 && !self.settings.has_switch {
+            // Nobody's, so of no class either: neighbours become one segment.
+            (thief, victim, class) = (TASK, NOBODY, Class::None);
+        }
+        let ns = self.settings.clip(self.since, now);
+        let index = self.tail.push(Segment { start: self.since, end: now, victim, thief, class, depth });
+        self.book(ns, Some(index));
+        self.since = now;
+    }
+
+    /// Adds time to the running context, or takes it back (then without a segment).
+    pub(super) fn book(&mut self, ns: i64, segment: Option<u64>) {
+        if let Some(hardirq) = self.hardirqs.top_mut() {
+            hardirq.self_ns += ns;
+            self.slice.hardirq_ns += ns;
+        } else if let Some(softirq) = self.softirqs.open_mut() {
+            softirq.self_ns += ns;
+            if policy(softirq.vec).polls {
+                softirq.pending_ns += ns;
+            }
+            softirq.pending.extend(segment);
+            self.slice.add_softirq(softirq.vec, softirq.class, ns);
+        } else {
+            self.slice.task_ns += ns;
+            if let Some(poll) = &mut self.napi_poll {
+                poll.pending_ns += ns;
+                poll.pending.extend(segment);
+            }
+        }
+    }
+
+    /// The stretch up to `now` is nobody's: books it as unknown, inside the running slice.
+    pub(super) fn unknown_until(&mut self, now: i64, why: &'static str) {
+        if now > self.since {
+            self.slice.unknown_ns += self.settings.clip(self.since, now);
+            let victim = if self.settings.has_switch { self.current.victim() } else { NOBODY };
+            self.tail.push(Segment {
+                start: self.since,
+                end: now,
+                victim,
+                thief: UNKNOWN,
+                class: Class::None,
+                depth: 0,
+            });
+            self.uncovered(self.since, now, why, 0);
+            self.since = now;
+        }
+    }
+
+    /// An exit came without its entry: what the running context was booked since `from`, when the
+    /// context was last seen absent, may have been the exiting one's.
+    pub(super) fn doubt(&mut self, from: i64, now: i64, why: &'static str) {
+        self.counters.orphan_exits += 1;
+        self.close(from);
+        let (thief, _, depth) = self.owner();
+        let victim = self.current.victim();
+        let (mut earliest, mut taken) = (now, 0);
+        // Where no flags witness a context's absence it may have been open in an earlier slice of
+        // the same task: its time there is that slice's.
+        let mut row = self.slice.row;
+        for segment in self.tail.newest_first() {
+            if segment.start < from || segment.end <= from {
+                break;
+            }
+            let earlier = segment.start < self.slice.in_ns;
+            if earlier && depth > 0 {
+                break;
+            }
+            if segment.thief == thief && segment.victim == victim {
+                (segment.thief, segment.class, segment.depth) = (UNKNOWN, Class::None, 0);
+                let ns = self.settings.clip(segment.start, segment.end);
+                if earlier {
+                    row = self.rows.doubt_slice(row, segment.start, ns);
+                } else {
+                    taken += ns;
+                }
+                earliest = segment.start;
+            }
+        }
+        self.book(-taken, None);
+        self.slice.unknown_ns += taken;
+        if earliest < self.since {
+            self.uncovered(earliest, self.since, why, 0);
+        }
+        self.unknown_until(now, why);
+        if let Some(head) = self.head.as_mut().filter(|_| from == i64::MIN) {
+            head.doubt();
+        }
+    }
+
+    /// Since when it is not settled yet whether scheduled work held this CPU.
+    pub(super) fn unsettled_since(&self) -> i64 {
+        let open = if self.owner().1 == Class::Scheduled { self.since } else { i64::MAX };
+        self.tail.first_of(Class::Scheduled).unwrap_or(open).min(open)
+    }
+
+    /// Moves settled segments on to sums and table.
+    pub(super) fn drain(&mut self, all: bool) {
+        let mut pending: Option<u64> = None;
+        let mut hold = |indices: &[u64]| pending = indices.first().copied().into_iter().chain(pending).min();
+        self.softirqs.open().iter().for_each(|softirq| hold(&softirq.pending));
+        self.napi_poll.iter().for_each(|poll| hold(&poll.pending));
+        for parked in self.parked.values() {
+            parked.softirq.iter().for_each(|softirq| hold(&softirq.pending));
+            parked.poll.iter().for_each(|poll| hold(&poll.pending));
+        }
+        let Cpu { number, settings, tail, finished, part, .. } = self;
+        tail.drain(pending, all, |segment| {
+            let mut segment = *segment;
+            segment.start = segment.start.max(settings.window.0);
+            segment.end = segment.end.min(settings.window.1);
+            if segment.start >= segment.end {
+                return;
+            }
+            if settings.has_waits && segment.class == Class::Scheduled && displaces(segment.thief) {
+                part.held.push((segment.start, segment.end));
+            }
+            finished.take(*number, &segment, settings.bin_ns, settings.want.segments);
+        });
+    }
+
+    /// Notes a stretch that cannot be accounted for.
+    pub(super) fn uncovered(&mut self, start_ns: i64, end_ns: i64, why: &'static str, lost: u64) {
+        self.rows.coverage.push(CoverageRow { start_ns, end_ns, why, lost });
+    }
+}

@@ -1,0 +1,128 @@
+//! The tracepoints that the ledger reads, and where their fields lie.
+
+use crate::bytes::u64_at;
+use crate::format::Format;
+use crate::ledger::place::Place;
+
+/// What every event says.
+#[derive(Debug, Clone, Copy)]
+pub struct Common {
+    /// common_flags, where recorded.
+    pub flags: Option<u8>,
+    /// common_preempt_count, where recorded.
+    pub preempt: Option<u8>,
+    /// common_pid.
+    pub pid: i32,
+}
+
+/// Where an event's fields lie.
+#[derive(Debug, Clone, Copy)]
+pub struct EventSchema {
+    /// Whether the common fields lie where they do since Linux 2.6.31: in one word.
+    is_usual: bool,
+    /// common_flags.
+    pub flags: Place,
+    /// common_preempt_count.
+    pub preempt: Place,
+    /// common_pid.
+    pub pid: Place,
+    /// The tracepoint; `None` where the ledger does not read it.
+    pub tracepoint: Option<Fields>,
+}
+
+impl EventSchema {
+    /// An event that the ledger does not read.
+    pub const IGNORED: EventSchema = EventSchema {
+        is_usual: false,
+        flags: Place::ABSENT,
+        preempt: Place::ABSENT,
+        pid: Place::ABSENT,
+        tracepoint: None,
+    };
+
+    /// Of an event with this format.
+    pub fn new(format: &Format, tracepoint: Option<Fields>) -> EventSchema {
+        let at = |name| Place::of(format, name);
+        let (flags, preempt, pid) = (at("common_flags"), at("common_preempt_count"), at("common_pid"));
+        let is_usual = flags.is_at(2, 1) && preempt.is_at(3, 1) && pid.is_at(4, 4);
+        EventSchema { is_usual, flags, preempt, pid, tracepoint }
+    }
+
+    /// What every event says; `None` where the payload is too short.
+    #[inline(always)]
+    pub fn common(&self, payload: &[u8]) -> Option<Common> {
+        if self.is_usual {
+            let word = u64_at(payload, 0)?;
+            let (flags, preempt) = (Some((word >> 16) as u8), Some((word >> 24) as u8));
+            return Some(Common { flags, preempt, pid: (word >> 32) as i32 });
+        }
+        let byte = |place: Place| place.read(payload).map(|value| value as u8);
+        Some(Common { flags: byte(self.flags), preempt: byte(self.preempt), pid: self.pid.read(payload)? as i32 })
+    }
+}
+
+/// A tracepoint, and where its fields lie, by the kernel's names: texts of tasks in place, others by `__data_loc`.
+#[derive(Debug, Clone, Copy)]
+pub enum Fields {
+    /// irq:softirq_raise.
+    SoftirqRaise { vec: Place },
+    /// irq:softirq_entry.
+    SoftirqEntry { vec: Place },
+    /// irq:softirq_exit.
+    SoftirqExit { vec: Place },
+    /// irq:irq_handler_entry.
+    IrqEntry { irq: Place, name: Place },
+    /// irq:irq_handler_exit.
+    IrqExit { irq: Place },
+    /// Entry of an interrupt vector; `pair`: its place in `EventSchemas::vectors`.
+    VectorEntry { pair: u16, vector: Place },
+    /// Its exit.
+    VectorExit { pair: u16, vector: Place },
+    /// napi:napi_poll.
+    NapiPoll { napi: Place, work: Place, budget: Place, dev_name: Place },
+    /// sched:sched_switch.
+    Switch { prev_comm: Place, prev_state: Place, next_pid: Place, next_comm: Place },
+    /// sched:sched_wakeup or sched_wakeup_new.
+    Wakeup { pid: Place, target_cpu: Place },
+    /// sched:sched_waking.
+    Waking { pid: Place, target_cpu: Place },
+    /// sched:sched_migrate_task.
+    Migrate { pid: Place, orig_cpu: Place, dest_cpu: Place },
+    /// sched:sched_process_exec.
+    Exec,
+    /// Others: they witness context and task, no more.
+    Witness,
+}
+
+/// What an entry and its exit bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pair {
+    /// A softirq.
+    Softirq,
+    /// A device's hardirq.
+    Irq,
+    /// An interrupt vector, by its place in `EventSchemas::vectors`.
+    Vector(u16),
+}
+
+impl Fields {
+    /// What this is the entry of.
+    pub fn entry_of(&self) -> Option<Pair> {
+        match self {
+            Fields::SoftirqEntry { .. } => Some(Pair::Softirq),
+            Fields::IrqEntry { .. } => Some(Pair::Irq),
+            Fields::VectorEntry { pair, .. } => Some(Pair::Vector(*pair)),
+            _ => None,
+        }
+    }
+
+    /// What this is the exit of.
+    pub fn exit_of(&self) -> Option<Pair> {
+        match self {
+            Fields::SoftirqExit { .. } => Some(Pair::Softirq),
+            Fields::IrqExit { .. } => Some(Pair::Irq),
+            Fields::VectorExit { pair, .. } => Some(Pair::Vector(*pair)),
+            _ => None,
+        }
+    }
+}

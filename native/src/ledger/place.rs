@@ -1,0 +1,80 @@
+//! Where a field lies in a payload, and how it is read.
+
+use crate::bytes::{i32_at, slice, u16_at, u32_at, u64_at, until_nul};
+use crate::format::{Format, Kind};
+
+/// Offset and size of a field; size 0 where the format lacks it.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    offset: u16,
+    size: u8,
+    unsigned: bool,
+}
+
+impl Place {
+    /// No such field.
+    pub const ABSENT: Place = Place { offset: 0, size: 0, unsigned: false };
+
+    /// Of an integer.
+    pub fn of(format: &Format, name: &str) -> Place {
+        let field = format.field(name).filter(|field| matches!(field.size, 1 | 2 | 4 | 8));
+        field.map_or(Place::ABSENT, |field| Place {
+            offset: field.offset as u16,
+            size: field.size as u8,
+            unsigned: field.kind == Kind::Int { signed: false },
+        })
+    }
+
+    /// Of a task's name, 16 bytes stored in place.
+    pub fn of_comm(format: &Format, name: &str) -> Place {
+        let field = format.field(name).filter(|field| field.size == 16);
+        field.map_or(Place::ABSENT, |field| Place { offset: field.offset as u16, size: 16, unsigned: false })
+    }
+
+    /// Whether it lies so far from the start, in so many bytes.
+    pub fn is_at(self, offset: u16, size: u8) -> bool {
+        (self.offset, self.size) == (offset, size)
+    }
+
+    /// Whether the format lacks the field.
+    pub fn is_absent(self) -> bool {
+        self.size == 0
+    }
+
+    /// The same for what the kernel keeps in 32 bits.
+    #[inline(always)]
+    pub fn narrow(self, payload: &[u8]) -> Option<i32> {
+        self.read(payload).map(|value| value as i32)
+    }
+
+    /// The value; `None` where absent. Fields of one and two bytes are flags and types.
+    #[inline(always)]
+    pub fn read(self, payload: &[u8]) -> Option<i64> {
+        let at = self.offset as usize;
+        match self.size {
+            4 if self.unsigned => u32_at(payload, at).map(i64::from),
+            4 => i32_at(payload, at).map(i64::from),
+            8 => u64_at(payload, at).map(|value| value as i64),
+            2 => u16_at(payload, at).map(i64::from),
+            1 => payload.get(at).map(|&value| i64::from(value)),
+            _ => None,
+        }
+    }
+
+    /// A task's name.
+    #[inline(always)]
+    pub fn comm(self, payload: &[u8]) -> Option<&[u8]> {
+        (self.size == 16).then(|| slice(payload, self.offset as usize, 16)).flatten()
+    }
+
+    /// The text a `__data_loc` points to.
+    #[inline(always)]
+    pub fn string(self, payload: &[u8]) -> Option<&[u8]> {
+        if self.size != 4 {
+            return None;
+        }
+        let word = u32_at(payload, self.offset as usize)?;
+        let bytes = slice(payload, (word & 0xffff) as usize, (word >> 16) as usize)?;
+        Some(until_nul(bytes))
+    }
+}
