@@ -66,14 +66,29 @@ impl<T> Chunks<T> {
         self.chunks.iter().map(Vec::as_slice)
     }
 
-    /// The rows in order, to change.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.chunks.iter_mut().flatten()
-    }
-
     /// The row of a number, to change.
     pub fn get_mut(&mut self, row: usize) -> Option<&mut T> {
-        self.iter_mut().nth(row)
+        let mut left = row;
+        for chunk in &mut self.chunks {
+            if left < chunk.len() {
+                return chunk.get_mut(left);
+            }
+            left -= chunk.len();
+        }
+        None
+    }
+
+    /// The row whose key is this, of rows in the order of their keys, to change.
+    pub fn find_mut<K: Ord>(&mut self, key: &K, of: impl Fn(&T) -> K) -> Option<&mut T> {
+        let after = self.chunks.partition_point(|chunk| chunk.first().is_some_and(|first| of(first) <= *key));
+        let chunk = self.chunks.get_mut(after.checked_sub(1)?)?;
+        let place = chunk.binary_search_by_key(key, of).ok()?;
+        chunk.get_mut(place)
+    }
+
+    /// Keeps the rows that are wanted.
+    pub fn retain(&mut self, wanted: impl Fn(&T) -> bool) {
+        self.chunks.iter_mut().for_each(|chunk| chunk.retain(&wanted));
     }
 
     /// Orders the rows, keeping the order of equals; nothing moves where they are in order.
@@ -100,5 +115,19 @@ mod tests {
         assert_eq!(rows.slices().flatten().take(3).collect::<Vec<_>>(), [&0, &1, &0]);
         rows.sort_by_key(|row| *row);
         assert!(rows.slices().flatten().is_sorted());
+    }
+
+    #[test]
+    fn a_row_is_found_by_number_and_by_key() {
+        let mut rows = Chunks::default();
+        (0..10_000u32).for_each(|row| rows.push(2 * row));
+        for row in [0, 255, 256, 300, 9_999] {
+            assert_eq!(rows.get_mut(row as usize).copied(), Some(2 * row));
+            assert_eq!(rows.find_mut(&(2 * row), |row| *row).copied(), Some(2 * row));
+            assert_eq!(rows.find_mut(&(2 * row + 1), |row| *row), None);
+        }
+        assert_eq!(rows.get_mut(10_000), None);
+        rows.retain(|row| *row % 4 == 0);
+        assert_eq!(rows.len(), 5_000);
     }
 }

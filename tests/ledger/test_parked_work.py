@@ -64,6 +64,44 @@ def test_a_napi_thread_comes_back_within_one_flush(tmp_path: Path) -> None:
     assert [(row["start_ns"], row["self_ns"]) for row in last] == [(10_000, 10)]
 
 
+# CPU 0  |napi (poll)|openssl ...        |napi: poll |openssl |napi: ... poll|
+#        100         200                 1000        1050     1100          1110
+# CPU 1        |napi: poll    |openssl
+#              300            400: preempted
+#
+# Only what came before it was away to CPU 1 ended there.
+def test_a_poll_that_was_preempted_again_after_a_move_keeps_what_is_its_own(
+    tmp_path: Path,
+) -> None:
+    got = answer(
+        tmp_path,
+        cpu(
+            0,
+            h.Switch(100, NAPI_THREAD),
+            h.Switch(200, OPENSSL, 0),
+            h.Switch(1000, NAPI_THREAD, 0),
+            h.Switch(1050, OPENSSL, 0),
+            h.Switch(1100, NAPI_THREAD, 0),
+            h.NapiPoll(1110),
+            h.Switch(1200, OPENSSL, 1),
+            h.Waking(2000, UDPSINK),
+            task=OPENSSL,
+        ),
+        cpu(
+            1,
+            h.Switch(300, NAPI_THREAD),
+            h.Switch(400, OPENSSL, 0),
+            h.Waking(2000, UDPSINK),
+            task=OPENSSL,
+        ),
+        known=(OPENSSL, NAPI_THREAD),
+    )
+    [poll] = got.polls
+    assert (poll["start_ns"], poll["end_ns"], poll["self_ns"]) == (1000, 1110, 60)
+    polled = [(row["start_ns"], row["end_ns"]) for row in got.on(0) if row["context"] == "poll"]
+    assert polled == [(1000, 1050), (1100, 1110)]
+
+
 # Preempted and resumed on the same CPU, its poll is one.
 #
 # |napi/eth0: poll  |openssl |napi/eth0: ... poll|task|openssl

@@ -12,6 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rayon::Scope;
 
+use crate::error::{bad, Result};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
 use crate::ledger::join::Join;
@@ -53,6 +54,8 @@ struct Worker {
 struct Queue {
     batches: VecDeque<Batch>,
     is_scheduled: bool,
+    /// Emptied ones, for new events of this CPU.
+    spare: Vec<Batch>,
 }
 
 /// What all threads share.
@@ -66,9 +69,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     batches: usize,
-    /// Emptied ones, for new events.
-    spare: Vec<Batch>,
-    /// A machine has panicked: nothing will make room.
+    /// A machine has panicked: the pass is to end.
     failed: bool,
 }
 
@@ -81,7 +82,7 @@ pub struct Dealer<'s> {
     scope: &'s Scope<'static>,
     is_alone: bool,
     shared: Arc<Shared>,
-    hands: Vec<(Batch, Arc<Worker>)>,
+    streams: Vec<(Batch, Arc<Worker>)>,
     rounds: u64,
 }
 
@@ -91,19 +92,19 @@ impl<'s> Dealer<'s> {
         let shared = Shared { join, waiting: Mutex::default(), room: Condvar::new() };
         // A thread of the pool that waited for room would be missing where room is made.
         let is_alone = rayon::current_num_threads() == 1 || rayon::current_thread_index().is_some();
-        Dealer { scope, is_alone, shared: Arc::new(shared), hands: Vec::new(), rounds: 0 }
+        Dealer { scope, is_alone, shared: Arc::new(shared), streams: Vec::new(), rounds: 0 }
     }
 
     /// One more CPU; they are counted from 0.
     pub fn add(&mut self, cpu: Cpu) {
         let worker = Worker { cpu: Mutex::new(cpu), queue: Mutex::default() };
-        self.hands.push((Batch::default(), Arc::new(worker)));
+        self.streams.push((Batch::default(), Arc::new(worker)));
     }
 
     /// The next event of a CPU, if it can be read.
     #[inline(always)]
     pub fn event(&mut self, place: usize, read: impl FnOnce(&mut Event) -> bool) -> bool {
-        let events = &mut self.hands[place].0.events;
+        let events = &mut self.streams[place].0.events;
         let count = events.len();
         events.push(Event::NONE);
         let is_read = read(&mut events[count]);
@@ -117,7 +118,7 @@ impl<'s> Dealer<'s> {
 
     /// What comes next between the events of a CPU.
     pub fn between(&mut self, place: usize, between: Between) {
-        let batch = &mut self.hands[place].0;
+        let batch = &mut self.streams[place].0;
         batch.between.push((batch.events.len(), between));
         if batch.between.len() >= BATCH {
             self.pass(place);
@@ -126,23 +127,33 @@ impl<'s> Dealer<'s> {
 
     /// The end of a round: no later one holds anything before `known_ns`.
     pub fn round(&mut self, known_ns: i64) {
-        self.shared.join.expect(self.hands.len(), known_ns);
-        for place in 0..self.hands.len() {
+        self.shared.join.expect(self.streams.len(), known_ns);
+        for place in 0..self.streams.len() {
             self.between(place, Between::Round(self.rounds));
             self.pass(place);
         }
         self.rounds += 1;
     }
 
+    /// Whether a machine has panicked: then the pass is to end.
+    pub fn has_failed(&self) -> bool {
+        lock(&self.shared.waiting).failed
+    }
+
     fn pass(&mut self, place: usize) {
-        let (batch, worker) = &mut self.hands[place];
+        let (batch, worker) = &mut self.streams[place];
         if self.is_alone {
             run(&mut lock(&worker.cpu), place, batch, &self.shared.join);
             return;
         }
-        let batch = std::mem::replace(batch, self.shared.spare());
+        if !self.shared.make_room() {
+            batch.events.clear();
+            batch.between.clear();
+            return;
+        }
         let mut queue = lock(&worker.queue);
-        queue.batches.push_back(batch);
+        let spare = queue.spare.pop().unwrap_or_default();
+        queue.batches.push_back(std::mem::replace(batch, spare));
         if !std::mem::replace(&mut queue.is_scheduled, true) {
             let (worker, shared) = (Arc::clone(worker), Arc::clone(&self.shared));
             self.scope.spawn(move |_| work(place, &worker, &shared));
@@ -151,8 +162,8 @@ impl<'s> Dealer<'s> {
 
     /// Nothing more will be dealt.
     pub fn end(mut self) -> Dealt {
-        (0..self.hands.len()).for_each(|place| self.pass(place));
-        Dealt { shared: self.shared, workers: self.hands.into_iter().map(|hand| hand.1).collect() }
+        (0..self.streams.len()).for_each(|place| self.pass(place));
+        Dealt { shared: self.shared, workers: self.streams.into_iter().map(|stream| stream.1).collect() }
     }
 }
 
@@ -164,52 +175,54 @@ pub struct Dealt {
 
 impl Dealt {
     /// The machines in the order in which they were added, and what was told to join them.
-    pub fn collect(self) -> (Vec<Cpu>, Join) {
-        let of = |mutex: Mutex<Cpu>| mutex.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let cpus = self.workers.into_iter().filter_map(Arc::into_inner).map(|worker| of(worker.cpu)).collect();
-        (cpus, Arc::into_inner(self.shared).map(|shared| shared.join).unwrap_or_default())
+    pub fn collect(self) -> Result<(Vec<Cpu>, Join)> {
+        let busy = || bad!("the ledger's threads did not end: this is a fault of netcost, please report it");
+        let of = |worker: Arc<Worker>| {
+            let worker = Arc::into_inner(worker).ok_or_else(busy)?;
+            Ok(worker.cpu.into_inner().unwrap_or_else(PoisonError::into_inner))
+        };
+        let cpus = self.workers.into_iter().map(of).collect::<Result<_>>()?;
+        Ok((cpus, Arc::into_inner(self.shared).ok_or_else(busy)?.join))
     }
 }
 
 impl Shared {
-    /// Waits for room for one more batch.
-    fn spare(&self) -> Batch {
+    /// Waits for room for one more batch; false where the pass is to end.
+    fn make_room(&self) -> bool {
         let full = |waiting: &mut Waiting| waiting.batches >= MAX_WAITING && !waiting.failed;
         let mut waiting = self.room.wait_while(lock(&self.waiting), full).unwrap_or_else(PoisonError::into_inner);
         waiting.batches += 1;
-        waiting.spare.pop().unwrap_or_default()
-    }
-
-    fn done(&self, batch: Batch, failed: bool) {
-        let mut waiting = lock(&self.waiting);
-        waiting.batches = waiting.batches.saturating_sub(1);
-        waiting.spare.push(batch);
-        waiting.failed |= failed;
-        self.room.notify_one();
+        !waiting.failed
     }
 }
 
-/// Gives back a batch, come what may.
-struct Busy<'a>(&'a Shared, Batch);
+/// Makes room when a batch is over, come what may.
+struct Busy<'a>(&'a Shared);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.done(std::mem::take(&mut self.1), std::thread::panicking());
+        let mut waiting = lock(&self.0.waiting);
+        waiting.batches = waiting.batches.saturating_sub(1);
+        waiting.failed |= std::thread::panicking();
+        self.0.room.notify_one();
     }
 }
 
 /// Lets a CPU's machine take what waits for it.
 fn work(place: usize, worker: &Worker, shared: &Shared) {
     let mut cpu = lock(&worker.cpu);
+    let mut used = None;
     loop {
         let mut queue = lock(&worker.queue);
-        let Some(batch) = queue.batches.pop_front() else {
+        queue.spare.extend(used.take());
+        let Some(mut batch) = queue.batches.pop_front() else {
             queue.is_scheduled = false;
             return;
         };
         drop(queue);
-        let mut busy = Busy(shared, batch);
-        run(&mut cpu, place, &mut busy.1, &shared.join);
+        let _busy = Busy(shared);
+        run(&mut cpu, place, &mut batch, &shared.join);
+        used = Some(batch);
     }
 }
 

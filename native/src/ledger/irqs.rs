@@ -102,10 +102,10 @@ fn note(first: &mut Vec<(i64, u32)>, value: u32, now: i64) {
     }
 }
 
-/// Counts one more of a key, of not too many.
-fn tick<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K) {
+/// The same, of not too many keys.
+fn add_few<K: PartialEq>(counts: &mut Vec<(K, i64)>, key: K, count: i64) {
     if counts.len() < MAX || counts.iter().any(|(known, _)| *known == key) {
-        add(counts, key, 1);
+        add(counts, key, count);
     }
 }
 
@@ -144,24 +144,24 @@ impl Irqs {
 
     /// The line's handler woke a task that is, or may be, a NAPI thread.
     pub fn woke(&mut self, irq: i64, tid: i32) {
-        tick(&mut self.lines.entry(irq).or_default().woken, tid);
+        add_few(&mut self.lines.entry(irq).or_default().woken, tid, 1);
     }
 
     /// A NAPI thread was switched in, and the line's was the last handler before.
     pub fn switched_to(&mut self, irq: i64, tid: i32) {
-        tick(&mut self.lines.entry(irq).or_default().next, tid);
+        add_few(&mut self.lines.entry(irq).or_default().next, tid, 1);
     }
 
     /// A NAPI thread polled `device`.
     pub fn thread_polled(&mut self, tid: i32, device: u32) {
-        tick(self.threads.entry(tid).or_default(), device);
+        add_few(self.threads.entry(tid).or_default(), device, 1);
     }
 
     /// A poll of `device` followed a NET_RX that these lines raised.
     pub fn polled(&mut self, lines: &[i64], device: u32, now: i64) {
         note(&mut self.devices, device, now);
         for irq in lines {
-            add(&mut self.lines.entry(*irq).or_default().devices, device, 1);
+            add_few(&mut self.lines.entry(*irq).or_default().devices, device, 1);
         }
     }
 
@@ -174,15 +174,15 @@ impl Irqs {
             line.exits += found.exits;
             line.net_rx += found.net_rx;
             line.deferred |= found.deferred;
-            found.devices.into_iter().for_each(|(device, count)| add(&mut line.devices, device, count));
-            found.woken.into_iter().for_each(|(tid, count)| add(&mut line.woken, tid, count));
-            found.next.into_iter().for_each(|(tid, count)| add(&mut line.next, tid, count));
+            found.devices.into_iter().for_each(|(device, count)| add_few(&mut line.devices, device, count));
+            found.woken.into_iter().for_each(|(tid, count)| add_few(&mut line.woken, tid, count));
+            found.next.into_iter().for_each(|(tid, count)| add_few(&mut line.next, tid, count));
         }
         other.devices.iter().for_each(|&(at, device)| note(&mut self.devices, device, at));
         self.tasklets_lead |= other.tasklets_lead;
         for (tid, polled) in other.threads {
             let known = self.threads.entry(tid).or_default();
-            polled.into_iter().for_each(|(device, count)| add(known, device, count));
+            polled.into_iter().for_each(|(device, count)| add_few(known, device, count));
         }
     }
 

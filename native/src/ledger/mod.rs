@@ -89,7 +89,7 @@ pub fn run_beside(
         Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, walk.window, walk.lost, tally))
     });
     let (schemas, reader, dealt, mut counters, (start, end), lost, tally) = walked?;
-    let (mut cpus, join) = dealt.collect();
+    let (mut cpus, join) = dealt.collect()?;
     refuse::refuse_reversed(&tally)?;
     if start > end {
         return Err(bad!(
@@ -101,7 +101,7 @@ pub fn run_beside(
     let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
     cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, in_full));
     let joined = join.end(cpus.iter_mut().map(Cpu::part).collect(), end);
-    cpus.iter_mut().for_each(|cpu| cpu.part_from_earlier(&joined.moved));
+    cpus.par_iter_mut().for_each(|cpu| cpu.undo_polls_that_moved(&joined.moved));
     let cpus: Vec<Found> = cpus.into_iter().filter_map(Cpu::found).collect();
     cpus.iter().for_each(|cpu| counters.add(&cpu.counters));
     if cpus.is_empty() {

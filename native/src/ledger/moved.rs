@@ -8,47 +8,54 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ledger::point::{Part, Resumed};
+use crate::ledger::point::{Absence, Part};
 
 /// What the CPUs told of NAPI threads.
 #[derive(Debug, Default)]
 pub struct Moved {
-    /// When a thread began to run, and where.
-    stays: FxHashMap<i32, Vec<(i64, u32)>>,
-    /// Not known yet, with their CPU.
-    open: Vec<(u32, Resumed)>,
-    /// Since when the oldest poll waits that may be resumed, by CPU.
-    waiting: FxHashMap<u32, i64>,
-    /// CPU and number of those that ended elsewhere.
+    /// When a thread began to run, and where: of what is not settled yet.
+    slices: FxHashMap<i32, Vec<(i64, u32)>>,
+    /// By CPU the threads that are away from it, or came back at a time that is not settled yet.
+    away: FxHashMap<u32, FxHashMap<Absence, Option<i64>>>,
+    /// CPUs and numbers of absences in which the thread ran elsewhere.
     pub found: FxHashSet<(u32, usize)>,
 }
 
 impl Moved {
     /// Takes what a CPU tells.
     pub fn take(&mut self, part: &mut Part) {
-        for (time_ns, tid) in part.napi_stays.drain(..) {
-            self.stays.entry(tid).or_default().push((time_ns, part.cpu));
+        for (time_ns, tid) in part.napi_slices.drain(..) {
+            self.slices.entry(tid).or_default().push((time_ns, part.cpu));
         }
-        self.open.extend(part.resumed.drain(..).map(|resumed| (part.cpu, resumed)));
-        self.waiting.insert(part.cpu, part.preempted_since);
+        if part.away.is_empty() && part.back.is_empty() && !self.away.contains_key(&part.cpu) {
+            return;
+        }
+        let away = self.away.entry(part.cpu).or_default();
+        // Of those that are not told again the poll has ended otherwise.
+        away.retain(|_, in_ns| in_ns.is_some());
+        away.extend(part.away.drain(..).map(|absence| (absence, None)));
+        away.extend(part.back.drain(..).map(|(absence, in_ns)| (absence, Some(in_ns))));
     }
 
     /// Settles everything before `known`: what happened until then is known of all CPUs.
     pub fn settle(&mut self, known: i64) {
-        let Moved { stays, open, found, .. } = self;
-        open.retain(|&(cpu, resumed)| {
-            if resumed.until_ns > known {
-                return true;
-            }
-            let during = |stay: &(i64, u32)| stay.1 != cpu && (resumed.since_ns..=resumed.until_ns).contains(&stay.0);
-            if stays.get(&resumed.tid).is_some_and(|stays| stays.iter().any(during)) {
-                found.insert((cpu, resumed.number));
-            }
-            false
+        let Moved { slices, away, found } = self;
+        away.retain(|&cpu, away| {
+            away.retain(|absence, in_ns| {
+                let until = in_ns.unwrap_or(known).min(known);
+                let ran = |slice: &(i64, u32)| slice.1 != cpu && (absence.out_ns..=until).contains(&slice.0);
+                if slices.get(&absence.tid).is_some_and(|slices| slices.iter().any(ran)) {
+                    found.insert((cpu, absence.number));
+                    return false;
+                }
+                in_ns.is_none_or(|in_ns| in_ns > known)
+            });
+            !away.is_empty()
         });
-        let oldest = open.iter().map(|(_, resumed)| resumed.since_ns).chain(self.waiting.values().copied()).min();
-        let oldest = oldest.unwrap_or(known).min(known);
-        stays.values_mut().for_each(|stays| stays.retain(|stay| stay.0 >= oldest));
+        slices.retain(|_, slices| {
+            slices.retain(|slice| slice.0 > known);
+            !slices.is_empty()
+        });
     }
 }
 
@@ -56,35 +63,36 @@ impl Moved {
 mod tests {
     use super::*;
 
-    fn part(cpu: u32, napi_stays: &[(i64, i32)], resumed: &[Resumed], preempted_since: i64) -> Part {
-        Part { cpu, napi_stays: napi_stays.to_vec(), resumed: resumed.to_vec(), preempted_since, ..Part::default() }
-    }
-
-    const RESUMED: Resumed = Resumed { tid: 7, since_ns: 200, until_ns: 900, number: 0 };
+    const ABSENCE: Absence = Absence { tid: 7, out_ns: 200, number: 0 };
 
     /// Whether a poll that waited on CPU 0 from 200 to 900 ended on CPU 1, where its thread began to run at a time.
     fn ended_elsewhere(began_ns: i64) -> bool {
         let mut moved = Moved::default();
-        moved.take(&mut part(0, &[(100, 7)], &[], 200));
-        moved.take(&mut part(1, &[(began_ns, 7), (began_ns, 8)], &[], i64::MAX));
+        moved.take(&mut Part { napi_slices: vec![(100, 7)], away: vec![ABSENCE], ..Part::default() });
+        moved.take(&mut Part { cpu: 1, napi_slices: vec![(began_ns, 7), (began_ns, 8)], ..Part::default() });
         moved.settle(500);
-        moved.take(&mut part(0, &[(900, 7)], &[RESUMED], i64::MAX));
-        moved.take(&mut part(1, &[], &[], i64::MAX));
+        moved.take(&mut Part { napi_slices: vec![(900, 7)], back: vec![(ABSENCE, 900)], ..Part::default() });
         moved.settle(i64::MAX);
         moved.found.contains(&(0, 0))
     }
 
     #[test]
     fn a_poll_ends_where_its_thread_runs_next() {
-        assert!(ended_elsewhere(300) && ended_elsewhere(900));
+        assert!(ended_elsewhere(300) && ended_elsewhere(700) && ended_elsewhere(900));
         assert!(!ended_elsewhere(150) && !ended_elsewhere(901));
     }
 
+    // It never comes back: nothing is kept for it but that.
     #[test]
-    fn what_no_poll_waits_for_is_forgotten() {
+    fn what_is_settled_is_forgotten() {
         let mut moved = Moved::default();
-        moved.take(&mut part(0, &[(100, 7), (600, 7)], &[], i64::MAX));
-        moved.settle(500);
-        assert_eq!(moved.stays[&7], [(600, 0)]);
+        for at in 1..100 {
+            moved.take(&mut Part { napi_slices: vec![(at, 7), (at, 8)], away: vec![ABSENCE], ..Part::default() });
+            moved.settle(at);
+            assert!(moved.slices.is_empty() && moved.away[&0].len() == 1);
+        }
+        moved.take(&mut Part::default());
+        moved.settle(100);
+        assert!(moved.away.is_empty());
     }
 }

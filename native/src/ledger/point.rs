@@ -32,15 +32,13 @@ pub struct Point {
     pub what: What,
 }
 
-/// A poll that began before its thread was preempted.
-#[derive(Debug, Clone, Copy)]
-pub struct Resumed {
+/// A NAPI thread was away from a CPU in the middle of a poll.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Absence {
     /// The thread.
     pub tid: i32,
-    /// When it left the CPU first.
-    pub since_ns: i64,
-    /// When it came back last.
-    pub until_ns: i64,
+    /// When it left the CPU.
+    pub out_ns: i64,
     /// Its number among those of its CPU.
     pub number: usize,
 }
@@ -54,14 +52,15 @@ pub struct Part {
     pub points: Vec<Point>,
     /// Stretches that scheduled network work held the CPU for.
     pub held: Vec<(i64, i64)>,
-    /// Losses: who was waiting when one lay in between is not known.
+    /// Losses: who was waiting when one lay in between is not known. What was settled before one is told stays as it
+    /// is: a ring that overflows was full for as long as it was silent.
     pub gaps: Vec<(i64, i64)>,
     /// When which NAPI threads began to run.
-    pub napi_stays: Vec<(i64, i32)>,
-    /// Polls of theirs that ended after they had been preempted.
-    pub resumed: Vec<Resumed>,
-    /// Since when the oldest of those waits that may still be resumed; `i64::MAX` where none does.
-    pub preempted_since: i64,
+    pub napi_slices: Vec<(i64, i32)>,
+    /// Those that came back to a poll, and when.
+    pub back: Vec<(Absence, i64)>,
+    /// Those that are still away.
+    pub away: Vec<Absence>,
     /// Whether it has recorded anything so far.
     pub has_events: bool,
     /// Since when it is not settled yet whether scheduled work held the CPU.

@@ -38,6 +38,8 @@ pub struct Reader {
     likely: [u32; 2],
     /// The thief that an interrupt vector was last, by its place in `EventSchemas::vectors`.
     vectors: Vec<(Option<i64>, u32)>,
+    /// How many wake-ups there were: each may be of a task of its own.
+    pub wakeups: usize,
     has_migrations: bool,
     order: u32,
 }
@@ -54,6 +56,7 @@ impl Reader {
             thieves,
             comms: CommCache::default(),
             likely: [NONE; 2],
+            wakeups: 0,
             has_migrations,
             order: 0,
         }
@@ -204,6 +207,7 @@ impl Reader {
     }
 
     fn wakeup(&mut self, pid: i32, target_cpu: Option<i32>) -> Wakeup {
+        self.wakeups += 1;
         let network = match self.tasks.role(pid) {
             Some(Role::Napi) => Some(Network::Yes),
             Some(_) => None,

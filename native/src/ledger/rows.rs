@@ -158,12 +158,10 @@ impl Rows {
         place.unwrap_or(row)
     }
 
-    /// Makes time of these slices their polls' (`sign` 1), or their own again (-1).
-    pub fn give_slices(&mut self, slices: &[(usize, i64)], sign: i64) {
-        for &(row, ns) in slices {
-            if let Some(slice) = self.slices.get_mut(row) {
-                (slice.task_ns, slice.poll_ns) = (slice.task_ns - sign * ns, slice.poll_ns + sign * ns);
-            }
+    /// Makes `ns` of a slice's own time its polls'.
+    pub fn make_polled(&mut self, row: usize, ns: i64) {
+        if let Some(slice) = self.slices.get_mut(row) {
+            (slice.task_ns, slice.poll_ns) = (slice.task_ns - ns, slice.poll_ns + ns);
         }
     }
 }

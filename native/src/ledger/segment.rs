@@ -114,22 +114,37 @@ impl Sums {
         self.rows.append(&mut rows);
     }
 
-    /// Gives time of a segment's owner in a closed bin to another thief.
-    fn give(&mut self, bin_ns: i64, segment: &Segment, thief: u32, ns: i64, segments: i64) {
-        let (victim, class) = (segment.victim, segment.class);
-        let find = |rows: &[SumRow], thief| {
-            rows.iter().position(|row| (row.bin_ns, row.victim, row.thief, row.class) == (bin_ns, victim, thief, class))
+    /// Gives segments to other thieves, once every bin is closed.
+    fn give(&mut self, cpu: u32, given: &[(Segment, u32)], bin_ns: Option<i64>) {
+        let (rows, width) = (std::mem::take(&mut self.rows), bin_ns.unwrap_or(1));
+        let mut cells: FxHashMap<(i64, Key), (i64, i64)> = FxHashMap::default();
+        let mut add = |bin_ns: i64, key: Key, ns: i64, segments: i64| {
+            let cell = cells.entry((bin_ns, key)).or_default();
+            (cell.0, cell.1) = (cell.0 + ns, cell.1 + segments);
         };
-        let Some(from) = find(&self.rows, segment.thief) else { return };
-        let to = find(&self.rows, thief).unwrap_or_else(|| {
-            self.rows.insert(from + 1, SumRow { thief, ns: 0, segments: 0, ..self.rows[from] });
-            from + 1
-        });
-        for (row, sign) in [(to, 1), (from, -1)] {
-            self.rows[row].ns += sign * ns;
-            self.rows[row].segments += sign * segments;
+        rows.iter().for_each(|row| add(row.bin_ns, (row.victim, row.thief, row.class), row.ns, row.segments));
+        for (segment, thief) in given {
+            let (mut from, mut count) = (segment.start, 1);
+            while from < segment.end {
+                let begin = bin_ns.map_or(0, |width| from.div_euclid(width) * width);
+                let to = if bin_ns.is_some() { segment.end.min(begin + width) } else { segment.end };
+                for (thief, sign) in [(segment.thief, -1), (*thief, 1)] {
+                    add(begin, (segment.victim, thief, segment.class), sign * (to - from), sign * count);
+                }
+                (from, count) = (to, 0);
+            }
         }
-        self.rows.retain(|row| row.ns != 0 || row.segments != 0);
+        let row = |((bin_ns, (victim, thief, class)), (ns, segments))| SumRow {
+            cpu,
+            bin_ns,
+            victim,
+            thief,
+            class,
+            ns,
+            segments,
+        };
+        self.rows = cells.into_iter().filter(|(_, cell)| *cell != (0, 0)).map(row).collect();
+        self.rows.sort_unstable_by_key(|row| (row.bin_ns, row.victim, place(row.thief), row.thief, row.class as u8));
     }
 }
 
@@ -270,6 +285,21 @@ impl Finished {
         }
     }
 
+    /// Gives finished segments to other thieves.
+    pub fn give(&mut self, cpu: u32, given: &[(Segment, u32)], settings: &Settings) {
+        let inside = |(segment, thief): &(Segment, u32)| {
+            let (start, end) = (segment.start.max(settings.window.0), segment.end.min(settings.window.1));
+            (start < end).then_some((Segment { start, end, ..*segment }, *thief))
+        };
+        let given: Vec<(Segment, u32)> = given.iter().filter_map(inside).collect();
+        for (segment, thief) in &given {
+            if let Some(row) = self.table.find_mut(&segment.start, |row| row.start) {
+                *row = Packed::new(&Segment { thief: *thief, ..*segment });
+            }
+        }
+        self.sums.give(cpu, &given, settings.bin_ns);
+    }
+
     /// Puts the head before all others, as part of the first one where both have one owner.
     pub fn take_head(&mut self, cpu: u32, head: &Segment, bin_ns: Option<i64>, keep: bool) {
         let continues = self.any && plain_owner(head).is_some() && plain_owner(head) == self.first;
@@ -282,30 +312,6 @@ impl Finished {
                 Some(first) if continues => first.start = head.start,
                 _ => self.table.push_front(Packed::new(head)),
             }
-        }
-    }
-}
-
-impl Finished {
-    /// Gives a finished segment to another thief.
-    pub fn give(&mut self, segment: &Segment, thief: u32, settings: &Settings) {
-        let (start, end) = (segment.start.max(settings.window.0), segment.end.min(settings.window.1));
-        if start >= end {
-            return;
-        }
-        if let Some(row) = self.table.iter_mut().find(|row| row.start == start) {
-            *row = Packed::new(&Segment { start, thief, ..*segment });
-        }
-        let Some(width) = settings.bin_ns else {
-            self.sums.give(0, segment, thief, end - start, 1);
-            return;
-        };
-        let (mut from, mut count) = (start, 1);
-        while from < end {
-            let bin_ns = from.div_euclid(width) * width;
-            let to = end.min(bin_ns + width);
-            self.sums.give(bin_ns, segment, thief, to - from, count);
-            (from, count) = (to, 0);
         }
     }
 }

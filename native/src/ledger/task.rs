@@ -1,6 +1,6 @@
 //! Tasks: one per (tid, start), by the names they had at the time.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rustc_hash::FxHashMap;
 
@@ -62,6 +62,20 @@ pub struct Victim {
     pub is_stopper: bool,
 }
 
+impl Victim {
+    const NOBODY: Victim = Victim { tid: -1, task: 0, comm: NONE, role: Role::Ordinary, own: TASK, is_stopper: false };
+}
+
+fn publish(published: &Mutex<Vec<Block>>, number: usize, victim: Victim) {
+    let mut blocks = published.lock().unwrap_or_else(PoisonError::into_inner);
+    if number / BLOCK >= blocks.len() {
+        blocks.push(Arc::new((0..BLOCK).map(|_| OnceLock::new()).collect()));
+    }
+    if let Some(block) = blocks.get(number / BLOCK) {
+        let _ = block[number % BLOCK].set(victim);
+    }
+}
+
 /// Victim number of time that belongs to nobody known.
 pub const NOBODY: u32 = u32::MAX;
 
@@ -88,25 +102,30 @@ pub struct Tasks {
     pub version: u64,
     /// Whether any is a NAPI thread.
     pub has_napi: bool,
-    published: Arc<RwLock<Vec<Victim>>>,
+    published: Arc<Mutex<Vec<Block>>>,
 }
+
+/// Victims of one block; written once, read by all threads.
+type Block = Arc<Vec<OnceLock<Victim>>>;
+const BLOCK: usize = 1024;
 
 /// The victims as another thread sees them: those that the events it was given speak of.
 #[derive(Debug, Default)]
 pub struct Victims {
-    known: Vec<Victim>,
-    published: Arc<RwLock<Vec<Victim>>>,
+    known: Vec<Block>,
+    published: Arc<Mutex<Vec<Block>>>,
 }
 
 impl Victims {
     /// The victim of a number.
     #[inline(always)]
     pub fn get(&mut self, victim: u32) -> Victim {
-        if self.known.len() <= victim as usize {
-            let published = self.published.read().unwrap_or_else(PoisonError::into_inner);
+        let (block, place) = (victim as usize / BLOCK, victim as usize % BLOCK);
+        if self.known.len() <= block {
+            let published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
             self.known.extend_from_slice(&published[self.known.len()..]);
         }
-        self.known[victim as usize]
+        self.known.get(block).and_then(|block| block[place].get()).copied().unwrap_or(Victim::NOBODY)
     }
 }
 
@@ -179,7 +198,7 @@ impl Tasks {
             let victim = Victim { tid, task, comm, role, own, is_stopper };
             victims.push(victim);
             self.has_napi |= role == Role::Napi;
-            self.published.write().unwrap_or_else(PoisonError::into_inner).push(victim);
+            publish(&self.published, victims.len() - 1, victim);
             victims.len() as u32 - 1
         });
         let known = self.by_tid.get(&tid).filter(|known| self.victims[known.victim as usize].task == task);

@@ -55,7 +55,7 @@ impl Held {
         }
     }
 
-    /// Drops what ended before `at`: nobody who waits now began to wait earlier.
+    /// Drops what ended before `at`: nobody who waits now began to wait on this CPU earlier.
     fn forget(&mut self, at: i64) {
         const WORTH_MOVING: usize = 1 << 12;
         let count = self.stretches.partition_point(|stretch| stretch.1 < at);
@@ -70,7 +70,7 @@ impl Held {
         let after = self.stretches.partition_point(|stretch| stretch.0 < at);
         match after.checked_sub(1).map(|index| self.stretches[index]) {
             Some((_, end, sum)) => sum - (end - at).max(0),
-            None => 0,
+            None => self.stretches.first().map_or(0, |first| first.2 - (first.1 - first.0)),
         }
     }
 }
@@ -230,7 +230,11 @@ impl Waits {
         if let What::In(_, victim) = what {
             self.victims.insert(tid, victim);
         }
-        self.states.insert(tid, next);
+        // Who is in no other state is asleep.
+        match next {
+            State::Asleep => drop(self.states.remove(&tid)),
+            next => drop(self.states.insert(tid, next)),
+        }
     }
 
     fn held_between(&self, cpu: u32, from: i64, to: i64) -> i64 {

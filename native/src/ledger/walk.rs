@@ -46,7 +46,8 @@ pub struct Walk<'w, 'p> {
     timed: Vec<bool>,
     /// Events since a round was dealt.
     undealt: usize,
-    /// Newest time at the end of the last round, and of the one before it.
+    /// Newest time of the ledger's events, at the end of the last round, and of the one before it.
+    newest: i64,
     rounds: (i64, i64),
     progress: Progress<'p>,
 }
@@ -80,6 +81,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             has_rounds: recording.mode != "directory",
             timed: recording.events.iter().map(|event| event.has_time).collect(),
             undealt: 0,
+            newest: i64::MIN,
             rounds: (i64::MIN, i64::MIN),
             progress,
         }
@@ -162,6 +164,7 @@ impl<'w, 'p> Walk<'w, 'p> {
         if !dealer.event(stream, |event| reader.read(schemas, sample, sample.payload(block), running, event)) {
             self.counters.unreadable += 1;
         }
+        self.newest = self.newest.max(sample.time_ns);
         self.undealt += 1;
     }
 
@@ -172,15 +175,14 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
     }
 
-    /// One round of flushes ended: what the one before it holds can no longer be preceded.
+    /// One round of flushes ended. Rings are read one after the other, so the next may still hold what happened
+    /// before this one's newest event, and none what happened before the newest of the one before.
     fn round(&mut self) {
         self.new_flush = true;
-        self.rounds = (self.window.1, self.rounds.0);
+        self.rounds = (self.newest, self.rounds.0);
         let joins = self.settings.has_waits || self.reader.tasks.has_napi;
-        if self.has_rounds
-            && joins
-            && self.undealt > WORTH_JOINING + self.reader.tasks.victims.len() + self.streams.len()
-        {
+        let tasks = self.reader.tasks.victims.len() + self.reader.wakeups / 8;
+        if self.has_rounds && joins && self.undealt > WORTH_JOINING + tasks + self.streams.len() {
             self.undealt = 0;
             self.dealer.round(self.rounds.1);
         }
@@ -248,6 +250,6 @@ impl Visitor for Walk<'_, '_> {
     }
 
     fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        flow((self.progress)(fraction))
+        flow((self.progress)(fraction) && !self.dealer.has_failed())
     }
 }

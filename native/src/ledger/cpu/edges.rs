@@ -30,7 +30,7 @@ impl Cpu {
             _ => now,
         };
         self.become_task(event.pid, event.victim);
-        self.begin_slice(self.since);
+        self.begin_slice(self.since, now);
         if self.visibility == Visibility::Never {
             let why = untimed.map(|_| "records were lost");
             let mut head = Head::unknown(now, why, untimed.unwrap_or(0));
@@ -63,7 +63,8 @@ impl Cpu {
     /// ```
     pub fn lose(&mut self, until: Option<i64>, lost: u64, why: &'static str) {
         if until.is_none() {
-            *self.untimed_loss.get_or_insert(0) += lost;
+            let untimed = self.untimed_loss.get_or_insert(0);
+            *untimed = untimed.saturating_add(lost);
             if self.visibility == Visibility::Never {
                 return;
             }

@@ -13,7 +13,6 @@
 //! Every event also witnesses: its `common_pid` is the running task, its `common_flags` the
 //! context. Where they contradict the stack, the stretch since the last witness is unknown and the
 //! stack follows them.
-
 //!
 //! What is open is kept by small machines (`hardirqs`, `softirqs`, `napi_thread`, `current`, `cause`), which know no
 //! time but what they are told. What the events mean is in `on_hardirq`, `on_softirq` and `on_task`; where the recording
@@ -42,7 +41,7 @@ use rustc_hash::FxHashMap;
 use crate::ledger::counters::Counters;
 use crate::ledger::event::{Event, What};
 use crate::ledger::irqs::Irqs;
-use crate::ledger::point::Part;
+use crate::ledger::point::{Absence, Part};
 use crate::ledger::rows::Rows;
 use crate::ledger::segment::{Finished, Tail};
 use crate::ledger::settings::Settings;
@@ -92,6 +91,8 @@ pub struct Cpu {
     softirqs: Softirqs,
     napi_poll: Option<Poll>,
     parked: FxHashMap<i32, Parked>,
+    /// How often a NAPI thread was preempted here in the middle of a poll.
+    absences: usize,
     resumed_polls: Vec<ResumedPoll>,
     causes: Causes,
     tail: Tail,
@@ -106,6 +107,7 @@ pub struct Cpu {
 #[derive(Debug)]
 struct Parked {
     victim: u32,
+    in_kthread: bool,
     softirq: Option<Softirq>,
     poll: Option<Poll>,
 }
@@ -147,6 +149,7 @@ impl Cpu {
             softirqs: Softirqs::default(),
             napi_poll: None,
             parked: FxHashMap::default(),
+            absences: 0,
             resumed_polls: Vec::new(),
             causes: Causes::default(),
             tail: Tail::default(),
@@ -257,9 +260,10 @@ impl Cpu {
     pub fn part(&mut self) -> Part {
         self.drain(false);
         self.part.unsettled_since = self.unsettled_since();
-        let polls = self.parked.values().filter_map(|parked| parked.poll.as_ref()).chain(&self.napi_poll);
-        let since = polls.filter_map(|poll| poll.earlier.as_ref()).map(|earlier| earlier.since_ns).min();
-        self.part.preempted_since = since.unwrap_or(i64::MAX);
+        for (&tid, parked) in &self.parked {
+            let part = parked.poll.as_ref().and_then(|poll| poll.earlier.last());
+            self.part.away.extend(part.map(|part| Absence { tid, out_ns: part.out_ns, number: part.number }));
+        }
         let next = Part { cpu: self.number, has_events: self.part.has_events, ..Part::default() };
         std::mem::replace(&mut self.part, next)
     }

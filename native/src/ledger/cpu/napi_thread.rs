@@ -15,32 +15,33 @@ pub struct Poll {
     pub from_ns: i64,
     /// Its segments.
     pub pending: Vec<u64>,
-    /// Its time in the present stay.
+    /// Its time in the present slice.
     pub pending_ns: i64,
-    /// What there was of it before the thread was preempted in the middle.
-    pub earlier: Option<Earlier>,
+    /// What there was of it each time that the thread was preempted in the middle.
+    pub earlier: Vec<Earlier>,
 }
 
-/// The part of a poll in earlier stays.
+/// A part of a poll in an earlier slice.
 #[derive(Debug, Clone)]
 pub struct Earlier {
-    /// When the thread left the CPU first.
-    pub since_ns: i64,
-    /// When it came back last.
-    pub until_ns: i64,
-    /// Its time by row of the slice.
-    pub slices: Vec<(usize, i64)>,
-    /// How many of the pending segments are from then.
+    /// The number of the absence that followed (`Absence::number`).
+    pub number: usize,
+    /// When the thread left the CPU, and when it came back.
+    pub out_ns: i64,
+    pub in_ns: i64,
+    /// Row of the slice.
+    pub row: usize,
+    /// Time of the poll in it.
+    pub ns: i64,
+    /// How many of the pending segments there were until then.
     pub pending: usize,
 }
 
-/// A poll with an earlier part that may prove to be none of it: the thread may have polled elsewhere meanwhile.
+/// A poll with earlier parts that may prove to be none of it: the thread may have polled elsewhere meanwhile.
 #[derive(Debug)]
 pub struct ResumedPoll {
-    /// That part.
-    pub earlier: Earlier,
-    /// Its segments.
-    pub segments: Vec<Segment>,
+    /// These parts, each with its segments.
+    pub earlier: Vec<(Earlier, Vec<Segment>)>,
     /// The thread's own time.
     pub own: u32,
     /// The poll's row, where there is one.
@@ -50,23 +51,20 @@ pub struct ResumedPoll {
 impl Poll {
     /// One begins.
     pub fn begin(now: i64) -> Poll {
-        Poll { from_ns: now, pending: Vec::new(), pending_ns: 0, earlier: None }
+        Poll { from_ns: now, pending: Vec::new(), pending_ns: 0, earlier: Vec::new() }
     }
 
-    /// The thread is preempted in the middle of it; `row`: of its slice.
-    pub fn preempt(&mut self, now: i64, row: usize) {
-        let pending = self.pending.len();
-        let earlier = Earlier { since_ns: now, until_ns: now, slices: Vec::new(), pending };
-        let earlier = self.earlier.get_or_insert(earlier);
-        earlier.slices.push((row, std::mem::take(&mut self.pending_ns)));
-        earlier.pending = pending;
+    /// The thread is preempted in the middle of it, for the `number`th time on this CPU; `row`: of its slice.
+    pub fn preempt(&mut self, now: i64, row: usize, number: usize) {
+        let (ns, pending) = (std::mem::take(&mut self.pending_ns), self.pending.len());
+        self.earlier.push(Earlier { number, out_ns: now, in_ns: now, row, ns, pending });
     }
 
-    /// The thread is back.
-    pub fn resume(&mut self, now: i64) {
-        if let Some(earlier) = &mut self.earlier {
-            earlier.until_ns = now;
-        }
+    /// The thread is back: from what.
+    pub fn resume(&mut self, now: i64) -> Option<&Earlier> {
+        let last = self.earlier.last_mut()?;
+        last.in_ns = now;
+        Some(last)
     }
 }
 
@@ -75,16 +73,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_poll_that_was_preempted_twice_has_two_earlier_slices() {
+    fn a_poll_that_was_preempted_twice_has_two_earlier_parts() {
         let mut poll = Poll::begin(100);
-        for (row, (out_ns, in_ns)) in [(200, 300), (350, 400)].into_iter().enumerate() {
+        for (row, (ns, out_ns, in_ns)) in [(100, 200, 300), (50, 350, 400)].into_iter().enumerate() {
             poll.pending.push(row as u64);
-            poll.pending_ns += out_ns - 100;
-            poll.preempt(out_ns, row);
-            poll.resume(in_ns);
+            poll.pending_ns += ns;
+            poll.preempt(out_ns, row, row);
+            assert_eq!(poll.resume(in_ns).map(|earlier| earlier.out_ns), Some(out_ns));
         }
-        let earlier = poll.earlier.expect("it was preempted");
-        assert_eq!((earlier.since_ns, earlier.until_ns, earlier.pending), (200, 400, 2));
-        assert_eq!((earlier.slices, poll.pending_ns), (vec![(0, 100), (1, 250)], 0));
+        let found: Vec<_> = poll.earlier.iter().map(|part| (part.in_ns, part.ns, part.pending)).collect();
+        assert_eq!(found, [(300, 100, 1), (400, 50, 2)]);
+        assert_eq!(poll.pending_ns, 0);
     }
 }

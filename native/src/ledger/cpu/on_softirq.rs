@@ -7,7 +7,6 @@ use crate::ledger::cpu::{Cpu, FLAG_HARDIRQ, FLAG_SOFTIRQ};
 use crate::ledger::event::{Event, NapiPoll};
 use crate::ledger::moved::Moved;
 use crate::ledger::network::Network;
-use crate::ledger::point::Resumed;
 use crate::ledger::rows::{known, PollRow, Rows, SoftirqRow, ABSENT};
 use crate::ledger::segment::Tail;
 use crate::ledger::settings::Settings;
@@ -154,11 +153,10 @@ impl Cpu {
 
     /// Softirqs whose tasks were switched out in the middle of them never came back.
     pub(super) fn end_parked(&mut self) {
-        let in_kthread = !self.current.is_ordinary();
         for (_, parked) in std::mem::take(&mut self.parked) {
             if let Some(softirq) = &parked.softirq {
                 finish(softirq, None, &self.settings, &mut self.tail);
-                write(softirq, parked.victim, in_kthread, None, self.last_ns, &self.settings, &mut self.rows);
+                write(softirq, parked.victim, parked.in_kthread, None, self.last_ns, &self.settings, &mut self.rows);
             }
         }
     }
@@ -205,50 +203,61 @@ impl Cpu {
             self.slice.task_ns -= poll.pending_ns;
             self.slice.poll_ns += poll.pending_ns;
             (row.start_ns, row.self_ns, row.class) = (poll.from_ns, poll.pending_ns, Class::Scheduled);
-            if let Some(earlier) = poll.earlier {
-                row.self_ns += earlier.slices.iter().map(|slice| slice.1).sum::<i64>();
-                self.rows.give_slices(&earlier.slices, 1);
-                resumed = Some((earlier, poll.pending));
+            for part in &poll.earlier {
+                row.self_ns += part.ns;
+                self.rows.make_polled(part.row, part.ns);
             }
+            resumed = Some(poll).filter(|poll| !poll.earlier.is_empty());
             self.irqs.polled(&self.softirqs.take_lines(), device, now);
             self.irqs.thread_polled(self.current.tid(), device);
         } else {
             self.counters.polls_without_begin += 1;
         }
         let has_row = self.settings.want.polls && self.settings.touches(known(row.start_ns).unwrap_or(now), now);
-        if let Some((earlier, pending)) = resumed {
-            self.resumed(earlier, &pending, thief, has_row);
+        if let Some(poll) = resumed {
+            self.keep_resumed(poll, thief, has_row);
         }
         if has_row {
             self.rows.polls.push(row);
         }
     }
 
-    /// A poll has ended that began before its thread was preempted. Whether it is one poll the other CPUs know.
-    fn resumed(&mut self, earlier: Earlier, pending: &[u64], thief: u32, has_row: bool) {
-        let of_poll = |&index: &u64| self.tail.get(index).filter(|segment| segment.thief == thief).copied();
-        let segments = pending[..earlier.pending].iter().filter_map(of_poll).collect();
-        let (tid, number) = (self.current.tid(), self.resumed_polls.len());
-        self.part.resumed.push(Resumed { tid, since_ns: earlier.since_ns, until_ns: earlier.until_ns, number });
+    /// Keeps what may have to be undone: whether a poll that was preempted is one poll the other CPUs know.
+    fn keep_resumed(&mut self, poll: Poll, thief: u32, has_row: bool) {
+        let mut begin = 0;
+        let with_segments = |part: Earlier| {
+            let pending = &poll.pending[begin..part.pending];
+            begin = part.pending;
+            let found = pending.iter().filter_map(|&index| self.tail.get(index));
+            (part, found.filter(|segment| segment.thief == thief).copied().collect())
+        };
+        let earlier = poll.earlier.into_iter().map(with_segments).collect();
         let row = has_row.then(|| self.rows.polls.len());
-        self.resumed_polls.push(ResumedPoll { earlier, segments, own: self.current.owner().0, row });
+        self.resumed_polls.push(ResumedPoll { earlier, own: self.current.owner().0, row });
     }
 
-    /// Takes from polls what came before their thread was away, where `moved` has that it ended on another CPU.
-    pub fn part_from_earlier(&mut self, moved: &Moved) {
-        for (number, poll) in std::mem::take(&mut self.resumed_polls).into_iter().enumerate() {
-            if !moved.found.contains(&(self.number, number)) {
-                continue;
+    /// Takes from polls what came before their thread was last away and, as `moved` has it, polled elsewhere.
+    pub fn undo_polls_that_moved(&mut self, moved: &Moved) {
+        let mut given = Vec::new();
+        for poll in std::mem::take(&mut self.resumed_polls) {
+            let is_elsewhere = |part: &(Earlier, _)| moved.found.contains(&(self.number, part.0.number));
+            let Some(last) = poll.earlier.iter().rposition(is_elsewhere) else { continue };
+            let mut row = poll.row.and_then(|row| self.rows.polls.get_mut(row));
+            if let Some(row) = &mut row {
+                row.start_ns = poll.earlier[last].0.in_ns;
+                row.self_ns -= poll.earlier[..=last].iter().map(|(part, _)| part.ns).sum::<i64>();
             }
-            let Earlier { until_ns, slices, .. } = poll.earlier;
-            self.rows.give_slices(&slices, -1);
-            if let Some(row) = poll.row.and_then(|row| self.rows.polls.get_mut(row)) {
-                row.start_ns = until_ns;
-                row.self_ns -= slices.iter().map(|slice| slice.1).sum::<i64>();
+            for (part, segments) in &poll.earlier[..=last] {
+                self.rows.make_polled(part.row, -part.ns);
+                given.extend(segments.iter().map(|segment| (*segment, poll.own)));
             }
-            for segment in &poll.segments {
-                self.finished.give(segment, poll.own, &self.settings);
-            }
+        }
+        if !given.is_empty() {
+            self.finished.give(self.number, &given, &self.settings);
+            let window = self.settings.window;
+            self.rows
+                .polls
+                .retain(|row| known(row.start_ns).unwrap_or(row.end_ns) <= window.1 && row.end_ns >= window.0);
         }
     }
 }

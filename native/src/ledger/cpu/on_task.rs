@@ -4,7 +4,7 @@ use crate::ledger::cpu::napi_thread::Poll;
 use crate::ledger::cpu::visibility::Visibility;
 use crate::ledger::cpu::{Cpu, Parked};
 use crate::ledger::event::{Event, Migrate, Switch, Wakeup, What as Happened};
-use crate::ledger::point::{Point, What};
+use crate::ledger::point::{Absence, Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 use crate::ledger::task::Role;
 
@@ -42,8 +42,8 @@ impl Cpu {
         self.napi_poll = None;
     }
 
-    /// The running task's slice begins.
-    pub(super) fn begin_slice(&mut self, now: i64) {
+    /// The running task's slice begins; `seen_ns`: when an event showed it.
+    pub(super) fn begin_slice(&mut self, now: i64, seen_ns: i64) {
         let victim = self.current.victim();
         let row = self.rows.slices.len();
         self.slice.begin(now, row);
@@ -55,7 +55,7 @@ impl Cpu {
         self.part.has_events = true;
         self.point(since, self.current.tid(), What::In(row, victim));
         if self.current.role() == Role::Napi {
-            self.part.napi_stays.push((now, self.current.tid()));
+            self.part.napi_slices.push((seen_ns, self.current.tid()));
             self.napi_poll = Some(Poll::begin(now));
         }
     }
@@ -79,24 +79,30 @@ impl Cpu {
         self.point(now, tid, What::Out(is_runnable));
         let mut poll = self.napi_poll.take().filter(|_| is_runnable);
         if let Some(poll) = &mut poll {
-            poll.preempt(now, self.slice.row);
+            poll.preempt(now, self.slice.row, self.absences);
+            self.absences += 1;
         }
         let softirq = self.softirqs.park();
         if poll.is_some() || softirq.is_some() {
             if self.parked.len() >= MAX_PARKED {
                 self.end_parked();
             }
-            self.parked.insert(tid, Parked { victim: self.current.victim(), softirq, poll });
+            self.parked.insert(
+                tid,
+                Parked { victim: self.current.victim(), in_kthread: !self.current.is_ordinary(), softirq, poll },
+            );
         }
         self.become_task(next_pid, next);
         if let (Role::Napi, Some(irq)) = (self.current.role(), self.last_line.take()) {
             self.irqs.switched_to(irq, next_pid);
         }
-        self.begin_slice(now);
+        self.begin_slice(now, now);
         if let Some(Parked { softirq, poll, .. }) = self.parked.remove(&next_pid) {
             self.softirqs.resume(softirq);
             if let Some(mut poll) = poll {
-                poll.resume(now);
+                if let Some(part) = poll.resume(now) {
+                    self.part.back.push((Absence { tid: next_pid, out_ns: part.out_ns, number: part.number }, now));
+                }
                 self.napi_poll = Some(poll);
             }
         }
@@ -117,10 +123,14 @@ impl Cpu {
         self.drop_hardirqs(0);
         self.end_softirq(None);
         self.end_slice(self.last_ns, None);
+        // It came back unseen, to whatever it then did.
+        if let Some(parked) = self.parked.get_mut(&event.pid) {
+            parked.poll = None;
+        }
         self.become_task(event.pid, event.victim);
         self.gap(self.last_ns, now, "a switch was not recorded", 0);
         self.point(now, event.pid, What::Unseen);
-        self.begin_slice(now);
+        self.begin_slice(now, now);
     }
 
     /// A task begins to be woken.
