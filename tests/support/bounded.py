@@ -15,6 +15,8 @@ from support.perfdata.machine import X86_64
 
 # Where USUAL places what varies from sample to sample, and where an event's own fields begin.
 TIME, CPU, COMMON_PID, FIELDS = 32, 40, 64, 68
+# And those of sched_switch.
+PREV_PID, NEXT_PID = FIELDS + 16, FIELDS + 48
 HARDIRQ, SOFTIRQ = 0x08, 0x10
 LINES = (t.IRQ_HANDLER_ENTRY, t.IRQ_HANDLER_EXIT)
 EXIT: dict[str, Value] = {"irq": 1, "ret": 1}
@@ -69,6 +71,21 @@ def sample(
 
 def exit_sample(time: int = 1000, cpu: int = 0) -> Sample:
     return sample(LINES, t.IRQ_HANDLER_EXIT, EXIT, time=time, cpu=cpu)
+
+
+# From one task to another; preempted, unless it goes to sleep.
+def switch(
+    formats: tuple[Format, ...],
+    prev: int,
+    following: int,
+    comms: tuple[str, str] = ("a", "a"),
+    sleeps: bool = True,
+) -> Sample:
+    before: dict[str, Value] = {"prev_comm": comms[0], "prev_pid": prev, "prev_state": int(sleeps)}
+    after: dict[str, Value] = {"next_comm": comms[1], "next_pid": following}
+    values = {**before, "prev_prio": 120, **after, "next_prio": 120}
+    raw = t.SCHED_SWITCH.pack(values, Common(0, 1, prev), X86_64)
+    return Sample(Where(0, 1000, prev, prev, formats.index(t.SCHED_SWITCH)), raw)
 
 
 Block = npt.NDArray[np.uint8]

@@ -40,11 +40,14 @@ impl Moved {
     /// Settles everything before `known`: what happened until then is known of all CPUs.
     pub fn settle(&mut self, known: i64) {
         let Moved { slices, away, found } = self;
+        slices.values_mut().for_each(|slices| slices.sort_unstable());
         away.retain(|&cpu, away| {
             away.retain(|absence, in_ns| {
                 let until = in_ns.unwrap_or(known).min(known);
-                let ran = |slice: &(i64, u32)| slice.1 != cpu && (absence.out_ns..=until).contains(&slice.0);
-                if slices.get(&absence.tid).is_some_and(|slices| slices.iter().any(ran)) {
+                let slices = slices.get(&absence.tid).map_or(&[][..], Vec::as_slice);
+                let begin = slices.partition_point(|slice| slice.0 < absence.out_ns);
+                let mut meanwhile = slices[begin..].iter().take_while(|slice| slice.0 <= until);
+                if meanwhile.any(|slice| slice.1 != cpu) {
                     found.insert((cpu, absence.number));
                     return false;
                 }

@@ -8,7 +8,21 @@ from random import Random
 import numpy as np
 import pytest
 
-from support.bounded import CPU, LINES, TIME, attrs, block, bounded, exit_sample, pipe, put
+from support.bounded import (
+    COMMON_PID,
+    CPU,
+    LINES,
+    NEXT_PID,
+    PREV_PID,
+    TIME,
+    attrs,
+    block,
+    bounded,
+    exit_sample,
+    pipe,
+    put,
+    switch,
+)
 from support.perfdata import Attr, Encoder, Format, Sample, Where, write_file, write_pipe
 from support.perfdata import tracepoints as t
 from support.perfdata.machine import X86_64, Machine
@@ -120,3 +134,19 @@ def test_large_records_between_those_that_a_flush_may_repeat(tmp_path: Path) -> 
             file.write(one + ignored + one)
     assert path.stat().st_size > 100 << 20
     bounded(path, "capture().timeline([])", megabytes=64)
+
+
+# 20,000 tasks on one CPU, and then an event on each of 16,000 others: none needs to know them all.
+def test_many_tasks_and_many_cpus(tmp_path: Path) -> None:
+    formats = (t.SCHED_SWITCH, *LINES)
+    tasks, cpus = 1 + np.arange(20_000), 1 + np.arange(16_000)
+    switched = block(formats, len(tasks), switch(formats, 1, 1))
+    put(switched, TIME, 1000 + tasks, "<i8")
+    for offset, pids in ((COMMON_PID, tasks), (PREV_PID, tasks), (NEXT_PID, tasks + 1)):
+        put(switched, offset, pids)
+    # Of a task that came last, so that all before it have been told.
+    rows = block(formats, len(cpus), exit_sample())
+    put(rows, CPU, cpus)
+    put(rows, COMMON_PID, 20_001 + cpus)
+    path = pipe(tmp_path / "tasks", formats, switched.tobytes() + rows.tobytes())
+    bounded(path, "capture().timeline([])", seconds=6)

@@ -23,6 +23,7 @@ from support.bounded import (
     put,
     repeated,
     sample,
+    switch,
 )
 from support.perfdata import Comm, Encoder, FinishedRound, Fork, Where, write_directory
 from support.perfdata import tracepoints as t
@@ -128,3 +129,34 @@ def test_a_part_that_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(folder / "data.0")
     what = "found = capture(); print(found.header()['notes'], found.scan()['notes'])"
     assert "data.0" in bounded(folder, what)
+
+
+# A NAPI thread that is preempted in the middle of a poll, polls on another CPU, and comes back:
+# what it had polled before is taken back each time.
+@pytest.mark.parametrize("bins", ["", ", bin_ns=1_000_000"])
+def test_polls_that_end_on_another_cpu(tmp_path: Path, bins: str) -> None:
+    formats = (SWITCH, t.NAPI_POLL)
+    count, napi = 50_000, "napi/eth0-1"
+    to, away = (7, 30, ("a", napi)), (30, 7, (napi, "a"))
+    poll: dict[str, Value] = {"napi": 1, "dev_name": "eth0", "work": 1, "budget": 64}
+    steps = [
+        (0, switch(formats, *to)),
+        (0, switch(formats, *away, sleeps=False)),
+        (1, switch(formats, *to)),
+        (1, switch(formats, *away, sleeps=False)),
+        (0, switch(formats, *to)),
+        (0, sample(formats, t.NAPI_POLL, poll)),
+        (0, switch(formats, *away)),
+    ]
+    columns = []
+    for step, (cpu, one) in enumerate(steps):
+        rows = block(formats, count, one)
+        put(rows, TIME, 1000 + 10_000 * np.arange(count) + 1000 * step, "<i8")
+        put(rows, CPU, np.full(count, cpu))
+        if step == 5:
+            put(rows, COMMON_PID, np.full(count, 30))
+        columns.append(rows)
+    path = pipe(tmp_path / "moved", formats, np.concatenate(columns, axis=1).tobytes())
+    what = f"found = capture().timeline(['segments', 'polls']{bins})['tables']['polls']; "
+    what += "import pyarrow as pa; print(pa.table(found)['self_ns'].unique().to_pylist())"
+    assert "[1000]" in bounded(path, what)
