@@ -101,7 +101,7 @@ def test_packets_prove_nothing(tmp_path: Path) -> None:
         busy(0, 1, *polled),
     )
     assert found.state == "complete"
-    packets = row(found, "processed", 0)
+    packets = row(found, "packets", 0)
     assert (packets["counted"], packets["recorded"], packets["missing_least"]) == (50, 5, 0)
     assert packets["missing_most"] == 45
 

@@ -13,12 +13,15 @@ from support.kit.record import RECORD, ended, manifest_of
 
 pytestmark = pytest.mark.live
 
+# Packets of every host: loopback's. Nobody listens on the discard port.
+LOAD = "bash -c 'while sleep 0.05; do echo packet >/dev/udp/127.0.0.1/9; done'"
+
 
 @pytest.mark.parametrize("tool", ["perf", "tracefs"])
 def test_host_and_package_agree(tool: str, tmp_path: Path) -> None:
     require_root_tracing()
     folder = tmp_path / "bundle"
-    words = ["--tool", tool, "--profile", "stolen", "--duration", "1", "--load", "sleep 9"]
+    words = ["--tool", tool, "--profile", "stolen", "--duration", "1", "--load", LOAD]
     done = ended([RECORD, "-o", folder, *words], env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
     assert done.returncode == 0, done.stderr
     capture, written = netcost.open_capture(folder), manifest_of(folder)["completeness"]
@@ -29,4 +32,4 @@ def test_host_and_package_agree(tool: str, tmp_path: Path) -> None:
     order = ["what", "counter", "cpu"]
     both = [one.rows[columns].sort_values(order, ignore_index=True) for one in (told, found)]
     assert_frame_equal(*both)
-    assert len(both[0]) > 5
+    assert {"softirq", "packets", "switches"} <= set(found.rows["what"])
