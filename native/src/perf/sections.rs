@@ -115,7 +115,7 @@ impl Gathered {
         let table = read_at(file, header.data.end(), header.features.len() * 16)?;
         let mut left_out: Vec<&str> = Vec::new();
         let length = file.metadata()?.len();
-        let mut end = header.data.end() + header.features.len() as u64 * 16;
+        let mut end = header.data.end().saturating_add(header.features.len() as u64 * 16);
         if header.features.contains(&DIR_FORMAT) && !directory {
             self.notes.push("part of a recording in a folder (perf record --threads): the events of the files beside it are not read; open the folder".to_owned());
         }

@@ -117,7 +117,7 @@ impl Headers {
         Buffer {
             name: instance.name.clone(),
             cpus: instance.cpus.len(),
-            bytes: instance.cpus.iter().map(|cpu| cpu.end - cpu.start).sum(),
+            bytes: instance.cpus.iter().map(|cpu| cpu.end - cpu.start).fold(0, u64::saturating_add),
             clock: self.clock(instance).name,
         }
     }

@@ -4,19 +4,24 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
+import netcost_analysis
 from support.bounded import attrs, sample
 from support.native_tables import ALL_TABLES, Answer, assert_conserved
 from support.perfdata import tracepoints as t
-from support.perfdata import write_pipe
+from support.perfdata import write_file, write_pipe
+from support.perfdata.formats import Value
 
 # Where NAPI_POLL says where its device's name is.
 DEVICE_NAME = 16
+# Where a perf.data's header says how large its data are; eight bytes before, where they begin.
+DATA_SIZE = 48
+POLL: dict[str, Value] = {"napi": 1, "dev_name": "eth0", "work": 1, "budget": 64}
 
 
 # No instance, and a name outside the record: nothing that would tell this poll from no poll.
 def test_a_poll_of_nothing(tmp_path: Path) -> None:
     formats = (t.NAPI_POLL,)
-    poll = sample(formats, t.NAPI_POLL, {"napi": 0, "dev_name": "", "work": 1, "budget": 64}, 0x10)
+    poll = sample(formats, t.NAPI_POLL, POLL | {"napi": 0, "dev_name": ""}, 0x10)
     raw = bytearray(poll.raw)
     struct.pack_into("<I", raw, DEVICE_NAME, 0xFFFFFFFF)
     path = tmp_path / "perf.data"
@@ -50,3 +55,16 @@ def test_an_exit_without_an_entry_reaches_into_an_earlier_stay(tmp_path: Path) -
     assert_conserved(answer)
     stays = [(row["comm"], row["task_ns"], row["unknown_ns"]) for row in answer.tables["slices"]]
     assert stays == [("sh", 0, 0), ("sh", 0, 20_000), ("ab", 10_000, 0), ("sh", 5_000, 5_000)]
+
+
+# A size that no file has: the sum went over the end of 64 bits.
+def test_a_size_of_records_beyond_all_numbers(tmp_path: Path) -> None:
+    told = sample((t.NAPI_POLL,), t.NAPI_POLL, POLL, 0x10)
+    whole = bytearray(write_file(attrs((t.NAPI_POLL,)), (t.NAPI_POLL,), [told]))
+    (begin,) = struct.unpack_from("<Q", whole, DATA_SIZE - 8)
+    struct.pack_into("<Q", whole, DATA_SIZE, 2**64 - 1 - begin)
+    path = tmp_path / "perf.data"
+    path.write_bytes(whole)
+    [first, *others] = [str(note) for note in netcost_analysis.open_capture(path).header["notes"]]
+    assert first.startswith(f"file cut short: its data should end at byte {2**64 - 1}")
+    assert not any("follow the capture's end" in note for note in others)
