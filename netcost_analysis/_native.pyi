@@ -43,6 +43,14 @@ class Capture:
     def samples(
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...
+    def stacks(
+        self, name: str, kallsyms: str | None = None, progress: Progress | None = None
+    ) -> dict[str, ArrowTable]:
+        """The samples of one event, each different stack once, and the frames in them.
+
+        kallsyms: the kernel's symbols, where the recording has none.
+        """
+
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...
     def kernel_symbols(self, progress: Progress | None = None) -> ArrowTable: ...
     def kallsyms(self) -> str | None: ...

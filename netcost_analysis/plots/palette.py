@@ -37,6 +37,23 @@ KIND_NAMES = {
     "unknown": "no known owner",
 }
 
+# Parts of the kernel's work (questions/functions/components.toml): those that packets pass through.
+COMPONENTS = {
+    "driver rx": "#d55e00",
+    "driver tx": "#d55e00",
+    "copy": "#0072b2",
+    "buffer release": "#882255",
+    "allocation": "#cc79a7",
+    "TCP": "#009e73",
+    "UDP": "#009e73",
+    "IP and routing": "#44aa99",
+    "socket": "#ddcc77",
+    "interrupts off": "#111111",
+    "application": TASK,
+    "unclassified": "#dddddd",
+}
+OTHER_COMPONENT = "#8a94a3"
+
 # At whose cost.
 PART = {
     "own": TASK,

@@ -4,6 +4,7 @@ from . import accounting as accounting
 from . import batches as batches
 from . import completeness as completeness
 from . import devices as devices
+from . import functions as functions
 from . import ledger as ledger
 from . import migration as migration
 from . import network_cost as network_cost

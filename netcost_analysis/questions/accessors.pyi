@@ -21,6 +21,8 @@ from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
+from netcost_analysis.questions.functions.components import Components
+from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network_cost import NetworkCost
@@ -242,6 +244,17 @@ class RecordingAccounting:
         """Three estimates of the share of wall time that the bundle's victim got."""
 
 
+class RecordingFunctions:
+    def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[Components]:
+        """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
+
+    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
+        """In which functions the CPUs' time went, and to which component they belonged there."""
+
+    def unclassified(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[Unclassified]:
+        """Which of the kernel's functions no rule of components names, and which several do."""
+
+
 class RecordingTracingOverhead:
     def corrected_stolen(self, *, by: Literal['comm', 'tid', 'cpu', 'device'] = ..., victim: int | str | None = ...) -> Answer[DataFrame]:
         """The figures of stolen() beside what they would be without the cost of tracing."""
@@ -276,6 +289,8 @@ class RecordingAsk(Ask):
     def devices(self) -> RecordingDevices: ...
     @property
     def accounting(self) -> RecordingAccounting: ...
+    @property
+    def functions(self) -> RecordingFunctions: ...
     @property
     def tracing_overhead(self) -> RecordingTracingOverhead: ...
     @property

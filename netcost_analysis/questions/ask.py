@@ -29,6 +29,7 @@ TOPICS = {
     "migration": "migrations",
     "devices": "devices",
     "accounting": "accounting",
+    "functions": "functions and components",
     "tracing_overhead": "tracing overhead",
     "remedies": "what would give it back",
     "comparison": "comparisons",
@@ -167,7 +168,8 @@ class Ask:
     def table(self) -> "pd.DataFrame":
         """A row per question: topic, question, answers, missing, why, asked_of.
 
-        missing: "" for nothing, else "events", "bundle", "victim", "files" (what netcost-record
+        missing: "" for nothing, else "events", "samples" (none of functions were taken), "bundle",
+        "victim", "files" (what netcost-record
         keeps, or a step's table, is not there or damaged), "ledger" (the events do not tell the
         CPUs' time apart, or not as this needs it), "recording", "experiment" or "comparison" (it is
         asked of one, and this is none). why: the same in a sentence. asked_of: one of these three.

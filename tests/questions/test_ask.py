@@ -30,6 +30,7 @@ from support.robbed import robbed
 
 mpl.use("agg")
 NIC = "nic-stolen-time"
+SAMPLED = "io-sizes/64.netcost.tar.zst"
 # Of four recordings.
 SWEEP = "nic-guest"
 ALL = sorted(questions())
@@ -152,11 +153,12 @@ def test_what_a_capture_lacks_is_said_without_a_guard(tmp_path: Path) -> None:
     unanswered = ask.completeness.unanswered()
     assert "poll_costs" in set(unanswered.frame["question"])
     assert "rate_curve" not in set(unanswered.frame["question"])
-    assert recorded_again(unanswered)["--profile"] == "anatomy,frees"
+    assert recorded_again(unanswered)["--profile"] == "anatomy,frees,functions"
     codes = unanswered.frame.set_index("question")["missing"]
     wanted = {"poll_costs": "events", "device_totals": "bundle", "accounts": "victim"}
     assert {name: codes[name] for name in wanted} == wanted
-    assert set(ask.table["missing"]) == {"", "experiment", "comparison", *wanted.values()}
+    others = {"", "samples", "experiment", "comparison"}
+    assert set(ask.table["missing"]) == {*others, *wanted.values()}
 
 
 def recorded_again(unanswered: Any) -> dict[str, str]:
@@ -171,7 +173,7 @@ def recorded_again(unanswered: Any) -> dict[str, str]:
     for name in options:
         assert re.search(rf"^\s+{name}[ ,]", usage, re.MULTILINE)
     for one in options["--profile"].split(","):
-        assert (ROOT / "capture" / "profiles" / f"{one}.events").is_file()
+        assert list((ROOT / "capture" / "profiles").glob(f"{one}.*"))
     return options
 
 
@@ -179,9 +181,14 @@ def recorded_again(unanswered: Any) -> dict[str, str]:
     ("path", "questions", "profile", "victim"),
     [
         # No packets were followed, and nobody read counters before and after.
-        (NIC, {"client_and_server", "device_totals"}, "anatomy,frees", "-seconds 4 "),
-        (f"{NIC}/trace.perf.data", {"interfaces", "accounts"}, "anatomy,frees", "-seconds 5 "),
-        ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen,frees", "-seconds 5 "),
+        (NIC, {"client_and_server", "device_totals"}, "anatomy,frees,functions", "-seconds 4 "),
+        (
+            f"{NIC}/trace.perf.data",
+            {"interfaces", "accounts"},
+            "anatomy,frees,functions",
+            "-seconds 5 ",
+        ),
+        ("quiet-interface.netcost.tar.zst", {"accounts"}, "stolen,frees,functions", "-seconds 5 "),
     ],
 )
 def test_what_is_unanswered_ends_with_the_line_that_records_it(
@@ -280,12 +287,13 @@ def test_a_number_is_above_0(name: str, parameter: str, number: int) -> None:
     one = questions()[name]
     several = isinstance(one.parameters[parameter].default, tuple)
     given: dict[str, Any] = {parameter: (number,) if several else number}
+    capture = kept(SAMPLED if one.topic == "functions" else NIC)
     if parameter in one.may_be_0 and not number:
-        assert kept(NIC).ask(name, **given).refusal is None
+        assert capture.ask(name, **given).refusal is None
         return
     least = "0 or more" if parameter in one.may_be_0 else "above 0"
     with pytest.raises(ArgumentError, match=f"{name}: {parameter} has to be {least}, not {number}"):
-        kept(NIC).ask(name, **given)
+        capture.ask(name, **given)
 
 
 # What by names is what a row is of, in every question that has it.

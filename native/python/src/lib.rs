@@ -21,6 +21,7 @@ use netcost::open::open;
 use netcost::perf::maps;
 use netcost::progress::Progress;
 use netcost::recording::Recording;
+use netcost::stacks;
 use netcost::visit::Visitor;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -129,6 +130,23 @@ impl Capture {
         let found = pass(py, progress, |progress| self.recording.samples(name, limit, progress))?;
         let rows = limit.map_or(found.num_rows(), |limit| limit.min(found.num_rows()));
         table(py, found.slice(0, rows))
+    }
+
+    /// The samples of one event with their stacks: three Arrow tables, `samples`, `stacks` and `frames`.
+    #[pyo3(signature = (name, kallsyms=None, progress=None))]
+    fn stacks<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        kallsyms: Option<String>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = pass(py, progress, |progress| stacks::stacks(&self.recording, name, kallsyms, progress))?;
+        let tables = PyDict::new(py);
+        for (name, batch) in [("samples", found.samples), ("stacks", found.stacks), ("frames", found.frames)] {
+            tables.set_item(name, table(py, batch)?)?;
+        }
+        Ok(tables)
     }
 
     /// Mappings of files into memory as an Arrow table.

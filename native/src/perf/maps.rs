@@ -161,3 +161,12 @@ pub fn kernel_symbols(recording: &Recording, progress: Progress<'_>) -> Result<R
         ("name".into(), labels.column(rows.iter().map(|row| row.name))),
     ])
 }
+
+/// Kernel code that came while recording was under way, or was there: address, length and name.
+pub fn live_symbols(recording: &Recording, progress: Progress<'_>) -> Result<Vec<(u64, u64, String)>> {
+    let mut found = Collector { strings: Interner::default(), mappings: None, symbols: Some(Vec::new()), progress };
+    recording.walk(&mut found)?;
+    let Collector { strings, symbols, .. } = found;
+    let came = symbols.into_iter().flatten().filter(|symbol| !symbol.unregistered);
+    Ok(came.map(|symbol| (symbol.address, symbol.length, strings.get(symbol.name).to_owned())).collect())
+}

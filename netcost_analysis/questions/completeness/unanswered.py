@@ -43,8 +43,8 @@ def unanswered(timeline: "Timeline") -> "pd.DataFrame":
     -------
     pandas.DataFrame
         A row per question: topic, question, answers (what it would say), missing ("events",
-        "bundle", "victim", "files", "ledger", "recording", or "unseen": its events were recorded
-        and show nothing of it), why (the same in a sentence).
+        "samples", "bundle", "victim", "files", "ledger", "recording", or "unseen": its events were
+        recorded and show nothing of it), why (the same in a sentence).
 
     Notes
     -----
@@ -102,7 +102,11 @@ def _figures(answer: "Answer[pd.DataFrame]") -> Unanswered:
     }
     chain = [name for name in PROFILES if name in profiles and name not in BESIDE]
     profile = ",".join(
-        [*(chain[-1:] or [DEFAULT_PROFILE]), *(one for one in BESIDE if one in profiles)]
+        [
+            *(chain[-1:] or [DEFAULT_PROFILE]),
+            *(one for one in BESIDE if one in profiles),
+            *(["functions"] if answer.frame["missing"].eq("samples").any() else ()),
+        ]
     )
     bundle = answer.bundle
     return Unanswered(

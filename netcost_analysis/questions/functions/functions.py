@@ -1,0 +1,96 @@
+# In which functions the CPUs' time went, as perf report --no-children has it.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...stats.counts import share_interval
+from ..question import question
+from .components import IDLE, effective, weights
+from .profile import chosen_event, classified, profile, sampled
+
+if TYPE_CHECKING:
+    from ...capture.capture import Capture
+    from ..answer import Answer
+
+_USER = "(user mode)"
+
+
+@question(
+    check=sampled,
+    main_columns=("function", "component", "busy_share", "samples", "module"),
+    rows=20,
+    may_be_0=("cpu",),
+)
+def functions(
+    capture: "Capture",
+    cpu: int | None = None,
+    event: str | None = None,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    rules: str | None = None,
+) -> pd.DataFrame:
+    """In which functions the CPUs' time went, and to which component they belonged there.
+
+    Parameters
+    ----------
+    capture : Capture
+        With samples, of its own or beside it in its bundle.
+    cpu, event, start_s, end_s, rules
+        As components() takes them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per function and component, falling by samples: function ("(user mode)" outside the
+        kernel, null without a name), module (null for the kernel's own), component, samples,
+        weight, busy_share (NA in idle), busy_share_low, busy_share_high.
+
+    Raises
+    ------
+    CaptureError
+        As components() does.
+    ArgumentError
+        As components() does.
+
+    Notes
+    -----
+    The function is that of the sample's own address, without the compiler's endings (.isra.0,
+    .cold); a function's rows add up to its self time in `perf report --no-children`.
+    """
+    source = sampled(capture)
+    chosen = chosen_event(source, event)
+    one, found = profile(source, chosen), classified(source, chosen, rules)
+    one.require_names(source.path)
+    rows = one.samples.loc[one.taken(source, cpu, start_s, end_s), ["stack", "period"]]
+    stack = rows["stack"].to_numpy()
+    leaf = one.frames.iloc[one.leaves]
+    names = leaf["function"].astype(object).where(leaf["in_kernel"].to_numpy(), _USER)
+    keys = pd.DataFrame(
+        {
+            "function": names.to_numpy(),
+            "module": leaf["module"].astype(object).to_numpy(),
+            "component": np.array(found.components, dtype=object)[found.of_stack],
+        }
+    )
+    group = keys.groupby(["function", "module", "component"], dropna=False, sort=False).ngroup()
+    of_sample = group.to_numpy()[stack]
+    number = int(group.max()) + 1 if len(group) else 0
+    frame = keys.groupby(group.to_numpy()).first() if number else keys
+    frame["samples"] = np.bincount(of_sample, minlength=number)
+    frame["weight"] = weights(of_sample, rows["period"], number)
+    is_idle = frame["component"].eq(IDLE).to_numpy()
+    share = frame["weight"].to_numpy() / (frame["weight"][~is_idle].sum() or np.nan)
+    counted = effective(rows["period"], ~is_idle[of_sample])
+    low, high = share_interval(share * counted, counted)
+    ends = {"busy_share": share, "busy_share_low": low, "busy_share_high": high}
+    frame = frame.assign(**{name: np.where(is_idle, np.nan, of) for name, of in ends.items()})
+    frame = frame[frame["samples"] > 0]
+    return frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
+
+
+@functions.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    busy = answer.frame[answer.frame["busy_share"].notna() & (answer.frame["function"] != _USER)]
+    return {"largest": busy[:3].to_dict("records")}

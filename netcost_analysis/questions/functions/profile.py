@@ -1,0 +1,293 @@
+# Samples with their stacks, and the component of each.
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from ..._native import CaptureError
+from ...capture.kallsyms import kallsyms_beside, read_kallsyms
+from ...capture.recorder import is_perf
+from ...errors import AbsentError, ArgumentError, LackingError
+from ...frames import to_frame
+from ...progress import progress
+from ..inputs import once
+from .rules import APPLICATION, UNCLASSIFIED, Rule, folded, rules
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...capture.bundle import Bundle
+    from ...capture.capture import Capture
+
+# Events that a timer takes, whose samples count ns.
+TIMERS = ("cpu-clock", "task-clock")
+# Where cycles were recorded beside others, they are what time goes by.
+_PREFERRED = ("cycles", "cpu-cycles", "cpu_core/cycles/", *TIMERS)
+_HOW = "netcost-record --profile functions, or perf record -a -g --kcore, takes them"
+
+
+@once
+def sampled(capture: "Capture") -> "Capture":
+    # Where a capture's functions were sampled: there, or in a recording beside it in the bundle.
+    # Raises CaptureError where they were not.
+    if _events(capture):
+        return capture
+    beside = _beside(capture.bundle) if capture.bundle else None
+    if beside is not None:
+        from ...capture.capture import Capture
+
+        other = Capture(beside)
+        if _events(other):
+            return other
+    raise LackingError("samples", f"{capture.path} has no samples of functions: {_HOW}")
+
+
+def _beside(bundle: "Bundle") -> Path | None:
+    # Only a folder in the bundle: a link could lead anywhere.
+    said = bundle.manifest_json.get("samples_of_functions")
+    name = said.get("output") if isinstance(said, dict) else None
+    if not isinstance(name, str) or name in ("", ".", "..") or "/" in name:
+        return None
+    path = Path(bundle.path, name)
+    data = path / "data"
+    found = path.is_dir() and data.is_file() and not path.is_symlink() and not data.is_symlink()
+    return path if found else None
+
+
+def _events(capture: "Capture") -> list[str]:
+    # Those that were sampled, the one that time goes by first. Only headers are read.
+    if not is_perf(capture.header):
+        return []
+    names = dict.fromkeys(one["name"] for one in capture.header["events"] if not one["tracepoint"])
+    found = [name for name in names if base_name(name) != "dummy"]
+    order = {name: at for at, name in enumerate(_PREFERRED)}
+    return sorted(found, key=lambda name: order.get(base_name(name), len(order)))
+
+
+def base_name(event: str) -> str:
+    # Without perf's modifiers: cycles:ukH.
+    return event.partition(":")[0]
+
+
+def chosen_event(capture: "Capture", event: str | None = None) -> str:
+    # The one asked for, else that which tells where time went.
+    found = _events(capture)
+    if event is None:
+        counts = capture.info["events"]
+        return next((name for name in found if counts.get(name)), found[0])
+    if event in found:
+        return event
+    raise ArgumentError(f"no samples of {event} in this capture; it holds {', '.join(found)}")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Samples of one event.
+
+    event: as perf names it. samples: a row per sample (Capture.samples without its chain), and
+    stack. begins: of each stack its first frame in places; its length is one more. places: of each
+    frame of each stack, the innermost first, a row of frames. frames: address, in_kernel, symbol,
+    module, offset, function.
+    """
+
+    event: str
+    samples: pd.DataFrame
+    begins: "NDArray[np.int64]"
+    places: "NDArray[np.int32]"
+    frames: pd.DataFrame
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a timer took the samples: of ns, and none where interrupts are off."""
+        return base_name(self.event) in TIMERS
+
+    @cached_property
+    def leaves(self) -> "NDArray[np.int32]":
+        """The innermost frame of each stack."""
+        return self.places[self.begins[:-1]]
+
+    @cached_property
+    def in_kernel(self) -> "NDArray[np.bool_]":
+        """Whether a stack's innermost frame is the kernel's."""
+        inside: NDArray[np.bool_] = self.frames["in_kernel"].to_numpy()
+        return inside[self.leaves]
+
+    @cached_property
+    def weights(self) -> "NDArray[np.int64]":
+        """How many samples have each stack."""
+        return np.bincount(self.samples["stack"], minlength=len(self.leaves))
+
+    @cached_property
+    def names(self) -> pd.DataFrame:
+        """Of each frame its function and module, "" where there is none."""
+        return self.frames[["function", "module"]].astype(object).fillna("")
+
+    @cached_property
+    def busiest(self) -> "NDArray[np.intp]":
+        """Of each function of the kernel the innermost frame in which most of its samples are.
+
+        Functions that have it in less than half of them are left out.
+        """
+        at = pd.Series(np.bincount(self.leaves, self.weights, len(self.frames)))
+        by = at.groupby(self.names["function"].to_numpy())
+        most = at[(at == by.transform("max")) & (at > by.transform("sum") / 2)]
+        return most.index.to_numpy()
+
+    def require_names(self, path: str) -> None:
+        """Raises CaptureError where the kernel's frames have no names."""
+        if self.in_kernel.any() and self.frames["symbol"].isna().all():
+            raise CaptureError(
+                f"{path} does not say what the kernel's functions are called: record with "
+                "netcost-record --profile functions, or perf record --kcore, as root"
+            )
+
+    def taken(
+        self, source: "Capture", cpu: int | None, start_s: float | None, end_s: float | None
+    ) -> "NDArray[np.bool_]":
+        """Which samples are of a CPU, and of a stretch of the recording, None for all."""
+        given = (start_s, end_s)
+        start, end = (at if at is None else source.start_ns + round(at * 1e9) for at in given)
+        return self.within(cpu, start, end)
+
+    def within(
+        self, cpu: int | None, start_ns: int | None = None, end_ns: int | None = None
+    ) -> "NDArray[np.bool_]":
+        """The same, by ns of the capture's clock."""
+        known = np.ones(len(self.samples), dtype=bool)
+        if cpu is not None:
+            if cpu not in set(self.samples["cpu"]):
+                raise AbsentError(f"no sample is of CPU {cpu}")
+            known &= self.samples["cpu"].eq(cpu).to_numpy(dtype=bool)
+        times = self.samples["time_ns"].to_numpy()
+        if start_ns is not None:
+            known &= times >= start_ns
+        if end_ns is not None:
+            known &= times < end_ns
+        return known
+
+
+@once
+def profile(capture: "Capture", event: str) -> Profile:
+    # The samples of an event. Raises CaptureError where it has none, or they have no stacks.
+    beside = kallsyms_beside(capture._trace)
+    text = None if beside is None else read_kallsyms(beside)
+    with progress(f"reading the samples of {event}") as advance:
+        found = capture.native.stacks(event, text, advance)
+    stacks = pa.table(found["stacks"]).column("frames").combine_chunks()
+    frames = to_frame(found["frames"])
+    symbols = frames["symbol"].cat
+    frames["function"] = symbols.codes.map(dict(enumerate(map(folded, symbols.categories))))
+    return Profile(
+        event,
+        to_frame(found["samples"]),
+        np.asarray(stacks.offsets, dtype="i8"),
+        np.asarray(stacks.values, dtype="i4"),
+        frames,
+    )
+
+
+@dataclass(frozen=True)
+class Classified:
+    """The component of each stack.
+
+    components: their names, UNCLASSIFIED and APPLICATION first. of_stack: for each stack a place
+    among them. decided_by: for each stack the frame (a place in Profile.frames) that a rule names,
+    -1 where none does.
+    """
+
+    components: list[str]
+    of_stack: "NDArray[np.int16]"
+    decided_by: "NDArray[np.int32]"
+
+
+def classify(one: Profile, given: list[Rule]) -> Classified:
+    # Innermost first, the first frame that a rule names decides; of several rules the first.
+    components = [UNCLASSIFIED, APPLICATION, *dict.fromkeys(rule.component for rule in given)]
+    code = {name: at for at, name in enumerate(components)}
+    inside = one.frames["in_kernel"].to_numpy()
+    numbers, distinct = pd.MultiIndex.from_frame(one.names).factorize()
+    taken = [rule for rule in given if not rule.timer]
+    # Per different function the rules that name it, up to the first that asks for nothing more.
+    named = [_candidates(taken, function, module) for function, module in distinct]
+    begins, places = one.begins, one.places
+    of_place = numbers[places]
+    known = inside[places]
+    found = np.full(len(places), -1, dtype="i4")
+    for rank in range(max(map(len, named), default=0)):
+        rule_of = np.array([own[rank] if rank < len(own) else -1 for own in named], dtype="i4")
+        rule = np.where(known & (found < 0), rule_of[of_place], -1)
+        for number in np.unique(rule[rule >= 0]):
+            here = rule == number
+            if taken[number].under:
+                here &= _under(taken[number], distinct, of_place, begins)
+            found[here] = number
+    chosen, frame_of = _first(found, begins)
+    of_rule = np.array([code[rule.component] for rule in taken], dtype="i2")
+    of_stack = np.where(chosen >= 0, of_rule[chosen], 0).astype("i2")
+    decided = np.where(chosen >= 0, places[frame_of], -1).astype("i4")
+    if one.is_timed:
+        _take_timers(one, given, code, of_stack, decided)
+    of_stack[~one.in_kernel] = 1
+    decided[~one.in_kernel] = -1
+    return Classified(components, of_stack, decided)
+
+
+def _take_timers(
+    one: Profile,
+    given: list[Rule],
+    code: dict[str, int],
+    of_stack: "NDArray[np.int16]",
+    decided: "NDArray[np.int32]",
+) -> None:
+    # Interrupts enabled again: such samples are of what ran without them.
+    names = one.names.iloc[one.leaves]
+    for rule in reversed([rule for rule in given if rule.timer]):
+        named = {pair: rule.names(*pair) for pair in set(names.itertuples(index=False, name=None))}
+        here = np.array([named[pair] for pair in names.itertuples(index=False, name=None)], bool)
+        if rule.timer == "address":
+            here &= np.isin(one.leaves, one.busiest)
+        of_stack[here], decided[here] = code[rule.component], one.leaves[here]
+
+
+def _candidates(given: list[Rule], function: str, module: str) -> list[int]:
+    own = []
+    for number, rule in enumerate(given):
+        if function and rule.names(function, module):
+            own.append(number)
+            if not rule.under:
+                break
+    return own
+
+
+def _under(
+    rule: Rule, distinct: Any, of_place: "NDArray[Any]", begins: "NDArray[np.int64]"
+) -> "NDArray[np.bool_]":
+    # Whether a function that the rule wants outside is at or outside each frame of its stack.
+    wanted = np.array([rule.is_under(function) for function, _ in distinct], dtype=bool)[of_place]
+    so_far = np.concatenate([[0], np.cumsum(wanted)])
+    ends = np.repeat(begins[1:], np.diff(begins))
+    inside: NDArray[np.bool_] = so_far[ends] > so_far[np.arange(len(of_place))]
+    return inside
+
+
+def _first(
+    found: "NDArray[np.int32]", begins: "NDArray[np.int64]"
+) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
+    # Of each stack the first frame with a rule: the rule, -1 for none, and the frame.
+    following = np.where(found >= 0, np.arange(len(found)), len(found))
+    following = np.minimum.accumulate(following[::-1])[::-1]
+    first = following[begins[:-1]] if len(found) else begins[:-1]
+    none = first >= begins[1:]
+    first = np.where(none, begins[:-1], first)
+    return np.where(none, -1, found[first]), first
+
+
+@once
+def classified(capture: "Capture", event: str, own: str | None = None) -> Classified:
+    # The components of a capture's stacks.
+    return classify(profile(capture, event), rules(own))

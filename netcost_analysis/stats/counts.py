@@ -1,0 +1,37 @@
+"""Intervals of what was sampled: how far a count, or a share, may be off by chance."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+# The normal distribution's 97.5 %.
+_Z = 1.959963984540054
+
+
+def share_interval(count: "ArrayLike", of: float) -> "Interval":
+    """95 % interval of the share of `of` samples that `count` of them are; NaN of none.
+
+    Source: Wilson's score interval, E. B. Wilson, JASA 22 (1927) 209.
+    """
+    k = np.minimum(np.asarray(count, dtype=float), of)
+    if of == 0:
+        return np.full_like(k, np.nan), np.full_like(k, np.nan)
+    middle = (k + _Z**2 / 2) / (of + _Z**2)
+    half = _Z / (of + _Z**2) * np.sqrt(k * (of - k) / of + _Z**2 / 4)
+    return np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+
+
+def count_interval(count: "ArrayLike") -> "Interval":
+    """95 % interval of the mean of a count that comes at random: samples of a part of the work.
+
+    Source: the score interval of a Poisson mean, E. L. Crow and R. S. Gardner's alternative in
+    G. Barker, The American Statistician 56 (2002) 85.
+    """
+    k = np.asarray(count, dtype=float)
+    middle, half = k + _Z**2 / 2, _Z * np.sqrt(k + _Z**2 / 4)
+    return np.maximum(middle - half, 0), middle + half
