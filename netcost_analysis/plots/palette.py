@@ -37,22 +37,26 @@ KIND_NAMES = {
     "unknown": "no known owner",
 }
 
-# Parts of the kernel's work (questions/functions/components.toml): those that packets pass through.
-COMPONENTS = {
-    "driver rx": "#d55e00",
-    "driver tx": "#d55e00",
+# Parts of the kernel's work (components_by_size.py, GROUPS).
+COMPONENT_GROUPS = {
+    "driver": "#d55e00",
     "copy": "#0072b2",
     "buffer release": "#882255",
     "allocation": "#cc79a7",
-    "TCP": "#009e73",
-    "UDP": "#009e73",
-    "IP and routing": "#44aa99",
-    "socket": "#ddcc77",
-    "interrupts off": "#111111",
+    "protocol": "#009e73",
+    "socket and calls": "#ddcc77",
+    "softirq and interrupts": "#56b4e9",
+    "interrupts off": "#4d4d4d",
     "application": TASK,
-    "unclassified": "#dddddd",
+    "other": "#e3e6ea",
 }
-OTHER_COMPONENT = "#8a94a3"
+
+
+def ink_on(colour: str) -> str:
+    # What can be read on a colour: by its brightness as ITU-R BT.601 weighs it.
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 130 else "#ffffff"
+
 
 # At whose cost.
 PART = {

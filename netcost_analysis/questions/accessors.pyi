@@ -22,6 +22,8 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.functions.components import Components
+from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
+from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
@@ -251,6 +253,9 @@ class RecordingFunctions:
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
         """In which functions the CPUs' time went, and to which component they belonged there."""
 
+    def packet_components(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
+        """What each packet of a device cost, by component, with intervals of the sampling."""
+
     def unclassified(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[Unclassified]:
         """Which of the kernel's functions no rule of components names, and which several do."""
 
@@ -309,6 +314,11 @@ class ExperimentAccounting:
         """Whether the hidden cost predicts what runs lost from which it was not learnt."""
 
 
+class ExperimentFunctions:
+    def components_by_size(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[ComponentsBySize]:
+        """Where a packet's time goes, by component, over sizes of write and read."""
+
+
 class ExperimentComparison:
     def one_cpu_control(self, *, compared: str = ..., base: str | None = ..., new: str | None = ..., metric: str = ..., control: str = ..., one: str = ..., two: str = ...) -> Answer[OneCpuControl]:
         """Whether a change is still there where client and server share one CPU."""
@@ -339,6 +349,8 @@ class ExperimentAsk(Ask):
     def batches(self) -> ExperimentBatches: ...
     @property
     def accounting(self) -> ExperimentAccounting: ...
+    @property
+    def functions(self) -> ExperimentFunctions: ...
     @property
     def comparison(self) -> ExperimentComparison: ...
     @property

@@ -29,6 +29,7 @@ QUESTIONS = {
     "questions.processes": f"local-migrations{PACKED}",
     "questions.devices": "quiet-interface.netcost.tar.zst",
     "questions.tracing_overhead": "stolen-time-top.netcost.tar.zst",
+    "questions.functions.components_by_size": "io-sizes",
     "questions.functions": f"io-sizes/64{PACKED}",
     "questions.comparison": "local-regression",
     "questions.stolen": "veth-stolen-time",

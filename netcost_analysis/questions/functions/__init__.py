@@ -5,7 +5,15 @@ tracepoints or alone.
 """
 
 from .components import components
+from .components_by_size import components_by_size
 from .functions import functions
+from .packet_components import packet_components
 from .unclassified import unclassified
 
-__all__ = ["components", "functions", "unclassified"]
+__all__ = [
+    "components",
+    "components_by_size",
+    "functions",
+    "packet_components",
+    "unclassified",
+]

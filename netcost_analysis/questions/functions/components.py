@@ -30,6 +30,9 @@ class Components(NamedTuple):
     components : pandas.DataFrame
         A row per component that has samples, falling by samples: component, samples, weight,
         busy_share, busy_share_low, busy_share_high, deciding_functions.
+    interrupts_off : pandas.DataFrame
+        Of the samples where a timer found interrupts enabled again, a row per component on whose
+        call path that was, falling by samples: component, samples, busy_share.
     sampled_event : str
         The event that was sampled.
     is_timed : bool
@@ -46,6 +49,7 @@ class Components(NamedTuple):
     """
 
     components: pd.DataFrame
+    interrupts_off: pd.DataFrame
     sampled_event: str
     is_timed: bool
     samples: int
@@ -139,6 +143,7 @@ def summed(one: Profile, found: Classified, taken: "NDArray[np.bool_]") -> Compo
     frame = frame[frame["samples"] > 0]
     return Components(
         frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True),
+        _hidden(found, stack, rows["period"], weight[~is_idle].sum()),
         one.event,
         one.is_timed,
         int(samples.sum()),
@@ -146,6 +151,23 @@ def summed(one: Profile, found: Classified, taken: "NDArray[np.bool_]") -> Compo
         int(samples[in_kernel].sum()),
         float(unnamed / kernel) if kernel else float("nan"),
     )
+
+
+def _hidden(
+    found: Classified, stack: "NDArray[Any]", periods: "pd.Series[Any]", busy: float
+) -> pd.DataFrame:
+    # Where interrupts were enabled again, by what the path would be without that.
+    inside = found.of_stack[stack] != found.beneath[stack]
+    beneath, number = found.beneath[stack][inside], len(found.components)
+    frame = pd.DataFrame(
+        {
+            "component": found.components,
+            "samples": np.bincount(beneath, minlength=number),
+            "busy_share": weights(beneath, periods[inside], number) / (busy or np.nan),
+        }
+    )
+    frame = frame[frame["samples"] > 0]
+    return frame.sort_values("samples", ascending=False, kind="stable", ignore_index=True)
 
 
 def weights(group: "NDArray[Any]", periods: "pd.Series[Any]", number: int) -> "NDArray[np.int64]":
@@ -195,6 +217,7 @@ def _figures(answer: "Answer[Components]") -> dict[str, Any]:
         "unclassified_share": found.unclassified_share,
         "largest": [row for row in busy if row["component"] not in aside][:4],
         "hidden": hidden[0] if hidden else None,
+        "enabled_in": found.interrupts_off[:4].to_dict("records"),
     }
 
 
@@ -214,7 +237,7 @@ def _plot(ax: "Axes", answer: "Answer[Components]") -> None:
 
 
 def colour_of(names: "pd.Series[str]") -> list[str]:
-    # The three of document 001 stand out, what is unknown is grey.
-    from ...plots.palette import COMPONENTS, OTHER_COMPONENT
+    from ...plots.palette import COMPONENT_GROUPS
+    from .components_by_size import group_of
 
-    return [COMPONENTS.get(name, OTHER_COMPONENT) for name in names]
+    return [COMPONENT_GROUPS[group_of(name)] for name in names]

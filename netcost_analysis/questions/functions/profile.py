@@ -197,12 +197,13 @@ class Classified:
 
     components: their names, UNCLASSIFIED and APPLICATION first. of_stack: for each stack a place
     among them. decided_by: for each stack the frame (a place in Profile.frames) that a rule names,
-    -1 where none does.
+    -1 where none does. beneath: of_stack by all rules but those of a timer's samples.
     """
 
     components: list[str]
     of_stack: "NDArray[np.int16]"
     decided_by: "NDArray[np.int32]"
+    beneath: "NDArray[np.int16]"
 
 
 def classify(one: Profile, given: list[Rule]) -> Classified:
@@ -230,11 +231,12 @@ def classify(one: Profile, given: list[Rule]) -> Classified:
     of_rule = np.array([code[rule.component] for rule in taken], dtype="i2")
     of_stack = np.where(chosen >= 0, of_rule[chosen], 0).astype("i2")
     decided = np.where(chosen >= 0, places[frame_of], -1).astype("i4")
+    of_stack[~one.in_kernel] = code[APPLICATION]
+    decided[~one.in_kernel] = -1
+    beneath = of_stack.copy()
     if one.is_timed:
         _take_timers(one, given, code, of_stack, decided)
-    of_stack[~one.in_kernel] = 1
-    decided[~one.in_kernel] = -1
-    return Classified(components, of_stack, decided)
+    return Classified(components, of_stack, decided, beneath)
 
 
 def _take_timers(
@@ -249,6 +251,7 @@ def _take_timers(
     for rule in reversed([rule for rule in given if rule.timer]):
         named = {pair: rule.names(*pair) for pair in set(names.itertuples(index=False, name=None))}
         here = np.array([named[pair] for pair in names.itertuples(index=False, name=None)], bool)
+        here &= one.in_kernel
         if rule.timer == "address":
             here &= np.isin(one.leaves, one.busiest)
         of_stack[here], decided[here] = code[rule.component], one.leaves[here]

@@ -1,0 +1,238 @@
+# What each packet cost, by component: the weight of samples over the packets moved meanwhile.
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..._native import CaptureError
+from ...errors import AbsentError, ArgumentError
+from ...stats.counts import count_interval
+from ..devices.device_traffic import carried, comparable
+from ..question import question
+from .components import IDLE, Components, summed
+from .profile import Profile, chosen_event, classified, profile, sampled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...capture.bundle import Bundle
+    from ...capture.capture import Capture
+    from ..answer import Answer
+
+Direction = Literal["rx", "tx"]
+
+
+@dataclass(frozen=True)
+class Moved:
+    # What a device carried one way, from one reading of net/dev to another.
+    device: str
+    direction: Direction
+    packets: int
+    bytes: int
+    start_ns: int
+    end_ns: int
+
+
+class PacketComponents(NamedTuple):
+    """Answer of `packet_components`.
+
+    Attributes
+    ----------
+    packet_components : pandas.DataFrame
+        A row per component that has samples, falling by samples, idle left out: component, samples,
+        weight, busy_share, weight_per_packet, weight_per_packet_low, weight_per_packet_high,
+        weight_per_kib.
+    sampled_event : str
+        The event that was sampled.
+    is_timed : bool
+        Whether a timer took the samples: weights are in ns.
+    device : str
+        The one whose packets are counted.
+    direction : str
+        "rx" or "tx".
+    packets : int
+        That many it received or sent.
+    packet_bytes : float
+        Their mean size; NaN without any.
+    gbit_per_s : float
+        Their rate.
+    busy_cores : float
+        Share of samples outside idle, times CPUs: so many CPUs were busy.
+    cores_per_gbit : float
+        `busy_cores` over `gbit_per_s`; NaN where nothing was carried.
+    """
+
+    packet_components: pd.DataFrame
+    sampled_event: str
+    is_timed: bool
+    device: str
+    direction: str
+    packets: int
+    packet_bytes: float
+    gbit_per_s: float
+    busy_cores: float
+    cores_per_gbit: float
+
+
+def _check(capture: "Capture") -> None:
+    _require_clock(sampled(capture))
+    if capture.bundle:
+        carried(capture.bundle)
+
+
+def _require_clock(source: "Capture") -> None:
+    if not comparable(source):
+        raise CaptureError(
+            f"the clock of the samples is {source.header['clock']}, that of the counters "
+            "CLOCK_MONOTONIC: record with perf record -k CLOCK_MONOTONIC, as netcost-record does"
+        )
+
+
+@question(
+    check=_check,
+    main="packet_components",
+    main_columns=("component", "weight_per_packet", "weight_per_packet_low", "busy_share"),
+    rows=30,
+    may_be_0=("cpu",),
+)
+def packet_components(
+    capture: "Capture",
+    bundle: "Bundle",
+    device: str | None = None,
+    direction: Direction = "rx",
+    cpu: int | None = None,
+    event: str | None = None,
+    rules: str | None = None,
+) -> PacketComponents:
+    """What each packet of a device cost, by component, with intervals of the sampling.
+
+    Parameters
+    ----------
+    capture : Capture
+        With samples, of its own or beside it in its bundle.
+    bundle : Bundle
+        Whose net/dev says how many packets there were.
+    device : str, optional
+        Whose packets; that which carried most, and is not lo, unless given.
+    direction : {"rx", "tx"}
+        Those it received, or those it sent.
+    cpu, event, rules
+        As components() takes them.
+
+    Returns
+    -------
+    PacketComponents
+        A row per component, and what was carried.
+
+    Raises
+    ------
+    CaptureError
+        As components() does, for samples of another clock than the counters', and where net/dev
+        was not read twice while samples were taken.
+    ArgumentError
+        As components() does, for a device that there is not, and another direction.
+
+    Notes
+    -----
+    All samples between the first and the last reading of net/dev, whatever they were of, over the
+    packets that the device counted between the same two: a packet of net/dev is one that the stack
+    handles, with GRO, GSO or a veth up to 64 KiB. Intervals: of the count of samples (Poisson),
+    none of the packets.
+    """
+    if direction not in ("rx", "tx"):
+        raise ArgumentError(f"direction={direction!r}: one of rx, tx")
+    source = sampled(capture)
+    _require_clock(source)
+    chosen = chosen_event(source, event)
+    one, found = profile(source, chosen), classified(source, chosen, rules)
+    one.require_names(source.path)
+    moved = moved_while_sampled(one, bundle, device, direction)
+    taken = one.within(cpu, moved.start_ns, moved.end_ns)
+    return per_packet(one, summed(one, found, taken), taken, moved)
+
+
+def moved_while_sampled(
+    one: Profile, bundle: "Bundle", device: str | None, direction: Direction
+) -> Moved:
+    # From the reading before to that after the recorded time, where samples were taken throughout;
+    # else of all readings that were taken while samples were.
+    times = one.samples["time_ns"]
+    if not len(times):
+        raise CaptureError(f"no sample of {one.event} was taken")
+    first, last = int(times.min()), int(times.max())
+    before, after = (side.reads.get("net_dev") for side in (bundle.before, bundle.after))
+    if before and after and first <= before[0] < after[1] <= last:
+        first, last = before[0], after[1]
+    rows = carried(bundle, whole=True, within=(first, last))
+    names = list(dict.fromkeys(rows["device"]))
+    if device is not None:
+        rows = rows[rows["device"] == device]
+        if rows.empty:
+            raise AbsentError(f"no device {device!r}; there are {', '.join(names)}")
+    packets, size = f"{direction}_packets", f"{direction}_bytes"
+    rows = rows[rows[packets].notna() & rows[size].notna()]
+    if rows.empty:
+        raise CaptureError(f"the counters of {device or 'every device'} went backwards")
+    # Of a host's own traffic there is no other.
+    order = rows.assign(own=rows["device"] == "lo").sort_values(
+        ["own", packets], ascending=[True, False], kind="stable"
+    )
+    busy = order[order[packets] > 0]
+    row = (busy if len(busy) else order).iloc[0]
+    return Moved(
+        str(row["device"]),
+        direction,
+        int(row[packets]),
+        int(row[size]),
+        int(row["start_ns"]),
+        int(row["end_ns"]),
+    )
+
+
+def per_packet(
+    one: Profile, found: Components, taken: "NDArray[np.bool_]", moved: Moved
+) -> PacketComponents:
+    rows = found.components[found.components["component"] != IDLE]
+    frame = rows[["component", "samples", "weight", "busy_share"]].reset_index(drop=True)
+    packets = moved.packets or np.nan
+    low, high = count_interval(frame["samples"])
+    # What a sample stands for, on average of the component's.
+    each = (frame["weight"] / frame["samples"]).to_numpy(dtype=float)
+    frame["weight_per_packet"] = frame["weight"] / packets
+    frame["weight_per_packet_low"] = low * each / packets
+    frame["weight_per_packet_high"] = high * each / packets
+    frame["weight_per_kib"] = frame["weight"] / ((moved.bytes / 1024) or np.nan)
+    cpus = one.samples.loc[taken, "cpu"].nunique()
+    busy = float(found.busy_samples / found.samples * cpus) if found.samples else float("nan")
+    rate = moved.bytes * 8 / (moved.end_ns - moved.start_ns or np.nan)
+    return PacketComponents(
+        frame,
+        found.sampled_event,
+        found.is_timed,
+        moved.device,
+        moved.direction,
+        moved.packets,
+        float(moved.bytes / packets),
+        float(rate),
+        busy,
+        float(busy / (rate or np.nan)),
+    )
+
+
+@packet_components.figures
+def _figures(answer: "Answer[PacketComponents]") -> dict[str, Any]:
+    found = answer.result
+    return {
+        "largest": found.packet_components[:3].to_dict("records"),
+        "sampled_event": found.sampled_event,
+        "is_timed": found.is_timed,
+        "device": found.device,
+        "direction": found.direction,
+        "packets": found.packets,
+        "packet_bytes": found.packet_bytes,
+        "gbit_per_s": found.gbit_per_s,
+        "busy_cores": found.busy_cores,
+        "cores_per_gbit": found.cores_per_gbit,
+    }
