@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import cores, first, questions, recording, text, trace_dat
+from benchmarks import cores, first, functions, questions, recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -55,6 +55,9 @@ def main() -> int:
         lines = text.measure(path, Path(folder), arguments.repeats)
         asked = questions.measure(path, 1)
         answered = first.measure(arguments.repeats)
+        sampled = (
+            None if arguments.synthetic else functions.measure(Path(folder), arguments.repeats)
+        )
         ring = None if arguments.synthetic else trace_dat.measure(Path(folder), arguments.repeats)
     printed = table(figures, events)
     print(machine())
@@ -69,12 +72,16 @@ def main() -> int:
     if ring is not None:
         print(trace_dat.table(ring))
         print(trace_dat.targets(ring))
+    if sampled is not None:
+        print(functions.table(sampled))
+        print(functions.targets(sampled))
     if arguments.write:
         target = ROOT / "docs" / "benchmarks.md"
         target.write_text(
             page(figures, events, size, made, " ".join(sys.argv[1:]), arguments.repeats)
             + cores.section(shared)
             + (trace_dat.section(ring) if ring is not None else "")
+            + (functions.section(sampled) if sampled is not None else "")
             + (text.section(lines) if lines is not None else "")
             + questions.section(asked)
             + first.section(answered)

@@ -44,11 +44,16 @@ class Capture:
         self, name: str, limit: int | None = None, progress: Progress | None = None
     ) -> ArrowTable: ...
     def stacks(
-        self, name: str, kallsyms: str | None = None, progress: Progress | None = None
+        self,
+        name: str,
+        kallsyms: str | None = None,
+        kernel_only: bool = False,
+        progress: Progress | None = None,
     ) -> dict[str, ArrowTable]:
         """The samples of one event, each different stack once, and the frames in them.
 
-        kallsyms: the kernel's symbols, where the recording has none.
+        kallsyms: the kernel's symbols, where the recording has none. kernel_only: one frame stands
+        for user mode, and who called the kernel is left out: far fewer stacks.
         """
 
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...

@@ -28,8 +28,15 @@ pub struct Stacks {
     pub frames: RecordBatch,
 }
 
-/// Samples of the events of this name. `kallsyms`: the kernel's symbols, where the recording has none.
-pub fn stacks(recording: &Recording, name: &str, kallsyms: Option<String>, progress: Progress<'_>) -> Result<Stacks> {
+/// Samples of the events of this name. `kallsyms`: the kernel's symbols, where the recording has none. `kernel_only`:
+/// of user mode one frame stands for all, with address 0, and none where the kernel was called: far fewer stacks.
+pub fn stacks(
+    recording: &Recording,
+    name: &str,
+    kallsyms: Option<String>,
+    kernel_only: bool,
+    progress: Progress<'_>,
+) -> Result<Stacks> {
     let samples = recording.samples(name, None, progress)?;
     let mut symbols = Kallsyms::parse(kallsyms.or_else(|| recording.host.kallsyms.clone()).unwrap_or_default());
     symbols.add(&maps::live_symbols(recording, progress)?);
@@ -52,6 +59,13 @@ pub fn stacks(recording: &Recording, name: &str, kallsyms: Option<String>, progr
         key.push(counts.value(row).max(0) as u64);
         key.extend_from_slice(&words[range]);
         lead(&mut key, ips.value(row), in_kernel);
+        if kernel_only {
+            key.truncate(key[0] as usize + 1);
+            if !in_kernel {
+                key.clear();
+                key.extend([0, 0]);
+            }
+        }
         let place = distinct.get_index_of(key.as_slice());
         of_sample.push(place.unwrap_or_else(|| distinct.insert_full(key.as_slice().into()).0) as i32);
     }

@@ -133,15 +133,17 @@ impl Capture {
     }
 
     /// The samples of one event with their stacks: three Arrow tables, `samples`, `stacks` and `frames`.
-    #[pyo3(signature = (name, kallsyms=None, progress=None))]
+    #[pyo3(signature = (name, kallsyms=None, kernel_only=false, progress=None))]
     fn stacks<'py>(
         &self,
         py: Python<'py>,
         name: &str,
         kallsyms: Option<String>,
+        kernel_only: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = pass(py, progress, |progress| stacks::stacks(&self.recording, name, kallsyms, progress))?;
+        let of = |progress: Progress<'_>| stacks::stacks(&self.recording, name, kallsyms, kernel_only, progress);
+        let found = pass(py, progress, of)?;
         let tables = PyDict::new(py);
         for (name, batch) in [("samples", found.samples), ("stacks", found.stacks), ("frames", found.frames)] {
             tables.set_item(name, table(py, batch)?)?;

@@ -172,12 +172,13 @@ class Profile:
 
 
 @once
-def profile(capture: "Capture", event: str) -> Profile:
-    # The samples of an event. Raises CaptureError where it has none, or they have no stacks.
+def profile(capture: "Capture", event: str, kernel_only: bool = True) -> Profile:
+    # The samples of an event; of user mode only that it was, or all frames. Raises CaptureError
+    # where it has none, or they have no stacks.
     beside = kallsyms_beside(capture._trace)
     text = None if beside is None else read_kallsyms(beside)
     with progress(f"reading the samples of {event}") as advance:
-        found = capture.native.stacks(event, text, advance)
+        found = capture.native.stacks(event, text, kernel_only, advance)
     stacks = pa.table(found["stacks"]).column("frames").combine_chunks()
     frames = to_frame(found["frames"])
     symbols = frames["symbol"].cat
