@@ -1,0 +1,99 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Where the cycles go: what a packet costs, part by part
+#
+# The CPUs were sampled with call graphs. **To which part of the kernel's work do the samples
+# belong, what of it does each packet cost, and how does that change with the size of a write and
+# read?** A sample belongs to the innermost function on its call path that a rule names
+# (`netcost_analysis/questions/functions/components.toml`), so that a lock, a copy's loop or an
+# allocator's belongs to who called it.
+
+# %% tags=["parameters"]
+path = "../sample-data/io-sizes/tcp-1024.netcost.tar.zst"  # a capture with samples
+buffer = None  # the ftrace instance of a trace.dat to read; None: the top one
+beside = {}  # what lies beside it, as open_capture takes it: {"before": "before"}
+experiment = "../sample-data/io-sizes"  # recordings over sizes of write and read; None: none
+
+# %%
+import netcost_analysis as netcost
+
+capture = netcost.open_capture(path, buffer, **beside)
+capture
+
+# %% [markdown]
+# ## The answer
+
+# %%
+capture.ask.functions.components()
+
+# %% [markdown]
+# ## What each packet cost
+#
+# All samples between two readings of the interface's counters, over the packets that it counted
+# between them. A packet is one that the stack handles: with GSO, GRO or a veth up to 64 KiB.
+
+# %%
+capture.ask.functions.packet_components()
+
+# %% [markdown]
+# ## The functions
+#
+# By the sample's own address, as `perf report --no-children` has them, and the component that
+# their call paths belong to.
+
+# %%
+capture.ask.functions.functions()
+
+# %% [markdown]
+# ## What the rules leave over
+#
+# A file of one's own (`rules=`) goes before the project's.
+
+# %%
+capture.ask.functions.unclassified()
+
+# %% [markdown]
+# ## Over sizes of write and read
+#
+# Document 001 parted the work on 10 Gbit/s NICs like this: driver, copy and buffer release were
+# most of it. Here packets go from one namespace to another by a veth, which has no NIC, no DMA and
+# hardly a driver.
+
+# %%
+sizes = netcost.open_experiment(experiment) if experiment else None
+asked = sizes or capture  # a capture says what it lacks for this
+asked.ask.functions.components_by_size()
+
+# %% [markdown]
+# ## What the processor counted, and what it used of energy
+#
+# Virtual machines mostly have neither counters nor energy meters, and then there is nothing to say.
+
+# %%
+capture.ask.counters.cpu_counters()
+
+# %%
+asked.ask.energy.energy_by_size()
+
+# %% [markdown]
+# ## Before you use these figures
+#
+# Samples count time by chance: an interval says how far a figure may be off by that alone. A timer
+# cannot interrupt what runs with interrupts off: such time is found where they are enabled again,
+# and is a row of its own. What else the CPUs did meanwhile is in `packet_components`;
+# `components_by_size` leaves out what is not on a packet's way.
+
+# %%
+capture.ask.completeness.recording()
