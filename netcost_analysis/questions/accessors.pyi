@@ -21,6 +21,7 @@ from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
+from netcost_analysis.questions.functions.component_changes import ComponentChanges
 from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
 from netcost_analysis.questions.functions.packet_components import PacketComponents
@@ -356,6 +357,11 @@ class ExperimentAsk(Ask):
     @property
     def sweep(self) -> ExperimentSweep: ...
 
+class ComparisonFunctions:
+    def component_changes(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., event: str | None = ..., rules: str | None = ...) -> Answer[ComponentChanges]:
+        """How the cost of a packet changed, by component, from base to new."""
+
+
 class ComparisonComparison:
     def changes(self) -> Answer[Changes]:
         """What changed from base to new, metric by metric, with intervals."""
@@ -380,5 +386,7 @@ class ComparisonComparison:
 
 
 class ComparisonAsk(Ask):
+    @property
+    def functions(self) -> ComparisonFunctions: ...
     @property
     def comparison(self) -> ComparisonComparison: ...

@@ -77,13 +77,23 @@ def kept_comparison() -> Comparison:
     return compare(experiment, where={"skb_defer_max": 0}, **sides)
 
 
+# Two sizes of write and read, sampled with call graphs.
+@cache
+def kept_sizes() -> Comparison:
+    experiment = kept_experiment("io-sizes")
+    sizes = sorted(experiment.steps["io_bytes"].unique())
+    return compare(
+        experiment, base_where={"io_bytes": int(sizes[1])}, new_where={"io_bytes": int(sizes[2])}
+    )
+
+
 # Whom a question is asked, or what else is asked of one like that.
 def kept_for(name: str, recording: str, experiment: str) -> Capture | Experiment | Comparison:
     match questions()[name].asked_of:
         case "experiment":
             return kept_experiment(experiment)
         case "comparison":
-            return kept_comparison()
+            return kept_sizes() if questions()[name].topic == "functions" else kept_comparison()
     return kept(recording)
 
 

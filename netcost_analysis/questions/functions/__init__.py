@@ -4,6 +4,7 @@ Of samples with call graphs (netcost-record --profile functions, perf record -g)
 tracepoints or alone.
 """
 
+from .component_changes import component_changes
 from .components import components
 from .components_by_size import components_by_size
 from .functions import functions
@@ -11,6 +12,7 @@ from .packet_components import packet_components
 from .unclassified import unclassified
 
 __all__ = [
+    "component_changes",
     "components",
     "components_by_size",
     "functions",
