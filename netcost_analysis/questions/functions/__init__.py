@@ -8,6 +8,7 @@ from .component_changes import component_changes
 from .components import components
 from .components_by_size import components_by_size
 from .functions import functions
+from .interrupt_components import interrupt_components
 from .packet_components import packet_components
 from .unclassified import unclassified
 
@@ -16,6 +17,7 @@ __all__ = [
     "components",
     "components_by_size",
     "functions",
+    "interrupt_components",
     "packet_components",
     "unclassified",
 ]
