@@ -73,10 +73,13 @@ pub fn stacks(
     Ok(Stacks { samples: with_stacks(&samples, of_sample)?, stacks, frames })
 }
 
-/// Puts the sample's own address first: what the processor says is more exact than where the interrupt came.
+/// Puts the sample's own address first: what the processor says is more exact than where the interrupt came. Of a
+/// sample elsewhere, as in a guest, no frame is this kernel's.
 fn lead(key: &mut Vec<u64>, ip: u64, in_kernel: bool) {
-    let same_mode = key.len() > 1 && (key[0] > 0) == in_kernel;
-    match same_mode {
+    if !in_kernel {
+        key[0] = 0;
+    }
+    match key.len() > 1 && (key[0] > 0) == in_kernel {
         true => key[1] = ip,
         false => {
             key.insert(1, ip);
