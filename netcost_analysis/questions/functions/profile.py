@@ -271,21 +271,28 @@ def _candidates(given: list[Rule], function: str, module: str) -> list[int]:
 def _under(
     rule: Rule, distinct: Any, of_place: "NDArray[Any]", begins: "NDArray[np.int64]"
 ) -> "NDArray[np.bool_]":
-    # Whether a function that the rule wants outside is at or outside each frame of its stack.
+    # Whether a function that the rule wants outside is at or outside each frame of its stack, and
+    # none before it ends the search.
     wanted = np.array([rule.is_under(function) for function, _ in distinct], dtype=bool)[of_place]
-    so_far = np.concatenate([[0], np.cumsum(wanted)])
-    ends = np.repeat(begins[1:], np.diff(begins))
-    inside: NDArray[np.bool_] = so_far[ends] > so_far[np.arange(len(of_place))]
+    end = np.array([rule.ends_at(function) for function, _ in distinct], dtype=bool)[of_place]
+    stacks_end = np.repeat(begins[1:], np.diff(begins))
+    nearest = _next(wanted)
+    inside: NDArray[np.bool_] = (nearest < stacks_end) & (nearest <= _next(end))
     return inside
+
+
+def _next(true: "NDArray[np.bool_]") -> "NDArray[np.int64]":
+    # Of each place the next one, itself included, where it is so.
+    at = np.where(true, np.arange(len(true)), len(true))
+    following: NDArray[np.int64] = np.minimum.accumulate(at[::-1])[::-1]
+    return following
 
 
 def _first(
     found: "NDArray[np.int32]", begins: "NDArray[np.int64]"
 ) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
     # Of each stack the first frame with a rule: the rule, -1 for none, and the frame.
-    following = np.where(found >= 0, np.arange(len(found)), len(found))
-    following = np.minimum.accumulate(following[::-1])[::-1]
-    first = following[begins[:-1]] if len(found) else begins[:-1]
+    first = _next(found >= 0)[begins[:-1]] if len(found) else begins[:-1]
     none = first >= begins[1:]
     first = np.where(none, begins[:-1], first)
     return np.where(none, -1, found[first]), first

@@ -5,7 +5,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from fnmatch import translate
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,35 +15,40 @@ from ...errors import ArgumentError
 OWN = Path(__file__).with_name("components.toml")
 # What no rule names, and what rules do not name.
 UNCLASSIFIED, APPLICATION = "unclassified", "application"
-_FIELDS = {"component", "functions", "modules", "under", "timer"}
+_LISTS = ("functions", "modules", "under", "until")
+_FIELDS = {"component", "timer", *_LISTS}
 _ENDINGS = re.compile(r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias)(?:\.\d+)*)+$")
 
 
 def folded(symbol: str) -> str:
     # A symbol's function: what the compiler parted from it or made a variant of is it, too.
-    return _ENDINGS.sub("", symbol)
+    return _ENDINGS.sub("", symbol) or symbol
 
 
 @dataclass(frozen=True)
 class Rule:
-    # A part of the file. functions, modules, under: patterns as in a shell.
+    # A part of the file. functions, modules, under, until: patterns as in a shell.
     component: str
     functions: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     under: tuple[str, ...] = ()
+    until: tuple[str, ...] = ()
     timer: str = ""
     place: str = field(default="", compare=False)
 
     @cached_property
-    def _names(self) -> "tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]":
-        return _any_of(self.functions), _any_of(self.modules), _any_of(self.under)
+    def _names(self) -> "list[re.Pattern[str]]":
+        return [_any_of(one) for one in (self.functions, self.modules, self.under, self.until)]
 
     def names(self, function: str, module: str) -> bool:
-        functions, modules, _ = self._names
+        functions, modules, _, _ = self._names
         return bool(functions.fullmatch(function) or (module and modules.fullmatch(module)))
 
     def is_under(self, function: str) -> bool:
         return bool(self._names[2].fullmatch(function))
+
+    def ends_at(self, function: str) -> bool:
+        return bool(self._names[3].fullmatch(function))
 
 
 def _any_of(patterns: tuple[str, ...]) -> "re.Pattern[str]":
@@ -70,12 +75,14 @@ def _rule(given: Any, place: str) -> Rule:
     if unknown:
         known = ", ".join(sorted(_FIELDS))
         raise CaptureError(f"{place}: no field {', '.join(sorted(unknown))}; there are {known}")
-    lists = {name: given.get(name, []) for name in ("functions", "modules", "under")}
+    lists = {name: given.get(name, []) for name in _LISTS}
     for name, of in lists.items():
         if not isinstance(of, list) or not all(isinstance(one, str) for one in of):
             raise CaptureError(f"{place}: {name} has to be a list of names")
     if not lists["functions"] and not lists["modules"]:
         raise CaptureError(f"{place}: it names neither functions nor modules")
+    if lists["until"] and not lists["under"]:
+        raise CaptureError(f"{place}: until takes under")
     timer = given.get("timer", "")
     if timer not in ("", "function", "address"):
         raise CaptureError(f'{place}: timer has to be "function" or "address"')
@@ -85,12 +92,16 @@ def _rule(given: Any, place: str) -> Rule:
     return Rule(given["component"], timer=timer, place=place, **parts)
 
 
+@cache
+def _ours() -> tuple[Rule, ...]:
+    return tuple(read(OWN))
+
+
 def rules(own: str | Path | None = None) -> list[Rule]:
     # Those of a user's file, which count before ours, and ours.
-    ours = read(OWN)
     if own is None:
-        return ours
+        return list(_ours())
     path = Path(own)
     if not path.is_file():
         raise ArgumentError(f"no file of rules {own}")
-    return [*read(path), *ours]
+    return [*read(path), *_ours()]

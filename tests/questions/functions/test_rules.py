@@ -1,0 +1,167 @@
+# A user's own file of rules, and what is wrong with one, each in a line.
+
+from pathlib import Path
+
+import pytest
+
+from netcost_analysis._native import CaptureError
+from netcost_analysis.errors import ArgumentError
+from netcost_analysis.questions.functions.rules import OWN, folded, read, rules
+from support.stacks import capture_of, shares, stack
+
+SEND = "tcp_sendmsg < inet_sendmsg < sock_sendmsg < __sys_sendto < do_syscall_64"
+RULE = '[[rule]]\ncomponent = "ours"\n'
+
+
+def test_a_users_rules_count_before_ours(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(
+        RULE + 'functions = ["tcp_ack"]\n\n[[rule]]\ncomponent = "vendor"\nmodules = ["acme_*"]\n'
+    )
+    capture = capture_of(
+        tmp_path / "r",
+        stack(f"tcp_ack < {SEND}"),
+        stack(SEND),
+        stack(f"memcpy < acme_send [acme_net] < {SEND}"),
+    )
+    assert shares(capture, rules=str(own)) == {"ours": 1, "TCP": 1, "vendor": 1}
+    assert shares(capture) == {"TCP": 3}
+
+
+# A component of ours grows by what a user adds to it.
+def test_a_users_rules_add_to_our_components(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[[rule]]\ncomponent = "TCP"\nfunctions = ["unheard_of"]\n')
+    capture = capture_of(tmp_path / "r", stack("unheard_of"), stack(SEND))
+    assert shares(capture, rules=str(own)) == {"TCP": 2}
+
+
+@pytest.mark.parametrize(
+    ("until", "component"), [("", "ours"), ('until = ["handle_softirqs"]\n', "TCP")]
+)
+def test_until_ends_the_search_for_what_is_outside(
+    tmp_path: Path, until: str, component: str
+) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(RULE + f'functions = ["tcp_ack"]\nunder = ["tcp_sendmsg"]\n{until}')
+    capture = capture_of(tmp_path / "r", stack(f"tcp_ack < handle_softirqs < {SEND}"))
+    assert shares(capture, rules=str(own)) == {component: 1}
+    # Nothing is between them here.
+    direct = capture_of(tmp_path / "d", stack(f"tcp_ack < {SEND}"))
+    assert shares(direct, rules=str(own)) == {"ours": 1}
+    assert shares(capture_of(tmp_path / "n", stack("tcp_ack")), rules=str(own)) == {"TCP": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "[[rule]] begins each"),
+        ("rule = 1\n", "[[rule]] begins each"),
+        ("rules = []\n", "[[rule]] begins each"),
+        (RULE + 'functions = ["a"]\n[other]\n', "[[rule]] begins each"),
+        ("[[rule]\n", "is no file of rules"),
+        ('[[rule]]\nfunctions = ["a"]\n', "rule 1: component has to be a name"),
+        ("rule = [1]\n", "rule 1: component has to be a name"),
+        ('[[rule]]\ncomponent = 1\nfunctions = ["a"]\n', "rule 1: component has to be a name"),
+        (RULE, "rule 1: it names neither functions nor modules"),
+        (RULE + 'functions = "a"\n', "rule 1: functions has to be a list of names"),
+        (RULE + "modules = [1]\n", "rule 1: modules has to be a list of names"),
+        (RULE + 'functions = ["a"]\nbelow = ["b"]\n', "rule 1: no field below"),
+        (RULE + 'functions = ["a"]\nuntil = ["b"]\n', "rule 1: until takes under"),
+        (RULE + 'functions = ["a"]\ntimer = "x"\n', 'timer has to be "function" or "address"'),
+        (RULE + 'functions = ["a"]\n' + RULE, "rule 2: it names neither"),
+        (
+            '[[rule]]\ncomponent = "application"\nfunctions = ["a"]\n',
+            "application is what no rule names",
+        ),
+        (
+            '[[rule]]\ncomponent = "unclassified"\nfunctions = ["a"]\n',
+            "unclassified is what no rule names",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_a_line(tmp_path: Path, text: str, said: str) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text(text)
+    with pytest.raises(CaptureError) as error:
+        read(own)
+    assert said in str(error.value)
+    assert "own.toml" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(CaptureError, match=r"own.toml is no file of rules"):
+        read(own)
+    for missing in (tmp_path / "absent.toml", tmp_path):
+        with pytest.raises(ArgumentError, match="no file of rules"):
+            rules(missing)
+
+
+# Of what the kernel calls for everyone no rule may speak: its time would be nobody's.
+PRIMITIVES = """
+_raw_spin_lock _raw_spin_lock_bh _raw_spin_lock_irqsave _raw_spin_unlock _raw_read_lock
+native_queued_spin_lock_slowpath __pv_queued_spin_lock_slowpath osq_lock rt_spin_lock
+rt_mutex_slowlock raw_spin_rq_lock_nested __raw_callee_save___pv_queued_spin_unlock mutex_lock
+__mutex_lock mutex_spin_on_owner down_read up_write rwsem_down_read_slowpath
+memcpy memset memmove clear_page_erms rep_movs_alternative copy_user_generic _copy_from_user
+_copy_to_user __put_user_4 __get_user_8 __check_object_size csum_partial crc32c
+kmalloc kfree kmem_cache_alloc kmem_cache_alloc_noprof kmem_cache_free __kmalloc ___slab_alloc
+__slab_free get_page_from_freelist __alloc_pages free_unref_page vmalloc __vmalloc_node_range
+__rcu_read_lock __rcu_read_unlock rcu_read_unlock_strict __srcu_read_lock __srcu_read_unlock
+ktime_get read_tsc pvclock_clocksource_read kvm_clock_get_cycles native_sched_clock
+refcount_warn_saturate __list_del_entry_valid_or_report rb_erase rb_insert_color rb_next
+mas_walk xas_load radix_tree_lookup rhashtable_jhash2 add_wait_queue prepare_to_wait finish_wait
+fput fget fdget iowrite32 native_write_msr __x86_indirect_thunk_rax its_return_thunk
+mod_memcg_state page_counter_charge preempt_count_add __cond_resched
+skb_push skb_put skb_pull skb_checksum __skb_get_hash __skb_flow_dissect skb_gso_validate
+"""
+
+
+@pytest.mark.parametrize("function", PRIMITIVES.split())
+def test_what_everyone_calls_is_named_by_no_rule(function: str) -> None:
+    naming = [rule.place for rule in read(OWN) if not rule.timer and rule.names(function, "")]
+    assert naming == []
+
+
+COMPONENTS = """driver rx; driver tx; NAPI and softirq; GRO; XDP and BPF; bridge; Open vSwitch;
+netfilter; IP and routing; UDP; TCP; socket; copy; allocation; buffer release; qdisc; timers;
+interrupts off;
+system call entry; scheduling; interrupt entry; hypervisor pauses; file system; vhost and tun;
+poll and epoll; idle"""
+
+
+def test_our_rules_have_the_parts_of_a_packets_way() -> None:
+    ours = {rule.component for rule in read(OWN)}
+    assert {name.strip() for name in COMPONENTS.split(";")} <= ours
+
+
+# A pattern that names nothing but what others before it name does nothing: it was meant otherwise.
+def test_no_pattern_stands_twice() -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for rule in read(OWN):
+        if rule.timer or rule.under:
+            continue
+        for pattern in rule.functions:
+            assert ("f", pattern) not in seen, f"{rule.place}: {pattern} is in {seen['f', pattern]}"
+            seen["f", pattern] = rule.place
+
+
+@pytest.mark.parametrize(
+    ("symbol", "function"),
+    [
+        ("tcp_ack", "tcp_ack"),
+        ("tcp_ack.isra.0", "tcp_ack"),
+        ("tcp_ack.constprop.0.isra.0.cold", "tcp_ack"),
+        ("tcp_ack.part.12", "tcp_ack"),
+        ("tcp_ack.llvm.8172", "tcp_ack"),
+        ("bpf_prog_6deef7357e7b4530_main", "bpf_prog_6deef7357e7b4530_main"),
+        (".isra", ".isra"),
+        ("__pfx_tcp_ack", "__pfx_tcp_ack"),
+        ("a.b", "a.b"),
+    ],
+)
+def test_names_are_folded(symbol: str, function: str) -> None:
+    assert folded(symbol) == function
