@@ -22,6 +22,7 @@ _SUBCOMMANDS = (
     "ask",
     "compare",
     "events",
+    "functions",
     "info",
     "ledger",
     "mask",

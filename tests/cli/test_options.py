@@ -14,6 +14,7 @@ from support.run_cli import Netcost
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 VETH = str(ROOT / "sample-data" / "veth-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
+FUNCTIONS = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
 WRONG = {
     "start": (*NOT_SECONDS, ("900", 1)),
@@ -23,6 +24,8 @@ WRONG = {
     "by": (("task", 2),),
     "options": (("by", 2), ("nothing=1", 2), ("by=nothing", 2)),
     "table": (("nothing", 2),),
+    "event": (("nothing", 1), ("branches", 1)),
+    "rules": (("nothing", 2), (NIC, 2), (f"{NIC}/manifest.json", 1)),
     "columns": (("nothing", 2), ("", 2)),
     "output": (("x.txt", 2), ("x", 2)),
     "notebook": (("nothing", 2),),
@@ -56,6 +59,7 @@ WORDS = {
     "ask": ("stolen", NIC),
     "compare": (NIC, VETH),
     "sweep": (SWEEP,),
+    "functions": (FUNCTIONS,),
     "events": (NIC, "irq:softirq_entry"),
     "mask": (NIC, "out.tar.zst"),
     "report": (NIC, "-o", "out.html"),

@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..._native import CaptureError
 from ...capture.kallsyms import kallsyms_beside, read_kallsyms
 from ...capture.recorder import is_perf
-from ...errors import AbsentError, ArgumentError, LackingError
+from ...errors import AbsentError, LackingError
 from ...frames import to_frame
 from ...progress import progress
 from ..inputs import once
@@ -82,7 +82,7 @@ def chosen_event(capture: "Capture", event: str | None = None) -> str:
         return next((name for name in found if counts.get(name)), found[0])
     if event in found:
         return event
-    raise ArgumentError(f"no samples of {event} in this capture; it holds {', '.join(found)}")
+    raise AbsentError(f"no samples of {event} in this capture; it holds {', '.join(found)}")
 
 
 @dataclass(frozen=True)
@@ -150,6 +150,7 @@ class Profile:
         self, source: "Capture", cpu: int | None, start_s: float | None, end_s: float | None
     ) -> "NDArray[np.bool_]":
         """Which samples are of a CPU, and of a stretch of the recording, None for all."""
+        source.timeline(start_s, end_s).require_inside()
         given = (start_s, end_s)
         start, end = (at if at is None else source.start_ns + round(at * 1e9) for at in given)
         return self.within(cpu, start, end)

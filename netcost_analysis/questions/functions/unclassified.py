@@ -100,7 +100,8 @@ def unclassified(
 
 
 def _twice(one: Any, found: Any, own: str | None) -> pd.DataFrame:
-    given = [rule for rule in rules_of(own) if not rule.timer]
+    # Where the path decides, rules do not disagree.
+    given = [rule for rule in rules_of(own) if not rule.timer and not rule.under]
     decided = found.decided_by >= 0
     counts = np.bincount(
         found.decided_by[decided], one.weights[decided], minlength=len(one.frames)
