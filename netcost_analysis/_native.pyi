@@ -99,6 +99,12 @@ class Replacements(Protocol):
 def columns(table: ArrowTable) -> dict[str, list[Any]]:
     """A table's columns as lists of int, bool, str and None, for answers without pandas."""
 
+def flame_svg(lines: Sequence[str], title: str, subtitle: str, unit: str) -> str:
+    """A flame graph as SVG, of folded stacks: `outermost;inner 12`.
+
+    lines: in order, so that what has a caller in common stands together; no frame has a space.
+    """
+
 def lives(slices: Sequence[ArrowTable], sums: ArrowTable, facts: object) -> dict[str, ArrowTable]:
     """When tasks were there: the tables lives and away of questions/lives.py; facts: its Facts."""
 

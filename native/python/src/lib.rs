@@ -4,6 +4,7 @@
 mod alloc;
 mod columns;
 mod describe;
+mod flame;
 mod lives;
 mod mask;
 mod packed;
@@ -334,6 +335,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;
+    module.add_function(wrap_pyfunction!(flame::flame_svg, module)?)?;
     module.add_function(wrap_pyfunction!(lives::lives, module)?)?;
     module.add_function(wrap_pyfunction!(lives::waited_for, module)?)?;
     module.add_function(wrap_pyfunction!(packed::pack_file, module)?)?;
