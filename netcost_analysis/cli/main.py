@@ -22,6 +22,7 @@ _SUBCOMMANDS = (
     "ask",
     "compare",
     "events",
+    "flame",
     "functions",
     "info",
     "ledger",
@@ -232,7 +233,10 @@ def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:
     def checked(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
         from pathlib import Path
 
-        if value is not None and Path(value).suffix not in endings:
+        name = "" if value is None else Path(value).name
+        if value is not None and not any(
+            name.removesuffix(end) not in ("", name) for end in endings
+        ):
             known = " or ".join(endings)
             raise click.UsageError(f"-o takes a file ending in {known}, not {value!r}")
         if value is not None and not Path(value).parent.is_dir():

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     Interval = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Sides = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 # The normal distribution's 97.5 %.
 _Z = 1.959963984540054
@@ -35,3 +36,17 @@ def count_interval(count: "ArrayLike") -> "Interval":
     k = np.asarray(count, dtype=float)
     middle, half = k + _Z**2 / 2, _Z * np.sqrt(k + _Z**2 / 4)
     return np.maximum(middle - half, 0), middle + half
+
+
+def difference_interval(base: "Sides", new: "Sides") -> "Interval":
+    """95 % interval of new - base, each a figure with the ends of its own 95 % interval.
+
+    Source: the square-and-add method (MOVER), G. Y. Zou and A. Donner, Statistics in Medicine 27
+    (2008) 1693.
+    """
+    (first, low, high), (second, new_low, new_high) = base, new
+    middle = second - first
+    return (
+        middle - np.hypot(second - new_low, high - first),
+        middle + np.hypot(new_high - second, first - low),
+    )

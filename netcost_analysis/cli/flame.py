@@ -1,0 +1,96 @@
+# netcost flame: samples by their call paths, as a picture or for other programs.
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .main import COUNT, capture_arguments, opened, output_option
+
+if TYPE_CHECKING:
+    from ..questions.functions.flame import Graph, Kind, Paths
+
+_FOLDED, _SPEEDSCOPE = ".folded", ".speedscope.json"
+
+
+@click.command("flame", short_help="Draw a flame graph of samples: interrupts by their victims.")
+@capture_arguments
+@output_option(
+    *(".svg", _FOLDED, _SPEEDSCOPE),
+    required=True,
+    help="FILE.svg, FILE.folded (text, a line a path), or FILE.speedscope.json.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["stolen", "all"]),
+    default="stolen",
+    help="What is in interrupts, under the task it ran on; or every sample. stolen unless given.",
+)
+@click.option(
+    "--event", metavar="E", help="The sampled event; cycles, else the timer, unless given."
+)
+@click.option("--cpu", type=COUNT, metavar="N", help="Only this CPU.")
+@click.option("--base", metavar="PATH", help="Compare with this capture: colours are changes.")
+def command(
+    path: str, output: str, kind: "Kind", event: str | None, cpu: int | None, base: str | None
+) -> None:
+    """Draw a flame graph of a capture's samples.
+
+    netcost-record --profile functions takes them, and perf record -a -g --kcore.
+
+    Its frames are as wide as the time of samples in them and in what they called. With --base they
+    have the colour of how this changed per packet, or per second of busy CPU.
+    """
+    from ..files import replacing
+    from ..questions.functions.flame import graph, paths
+
+    captures = [opened(one) for one in (base, path) if one is not None]
+    sides = []
+    for capture in captures:
+        sides.append(paths(capture, kind, event, cpu, idle=base is None))
+        event = sides[0].one.event
+    text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
+    with replacing(output) as draft:
+        draft.write_text(text, encoding="utf-8")
+    samples = " and ".join(f"{side.samples:,}" for side in sides)
+    print(f"flame graph of {samples} samples of {event} in {output}")
+
+
+def _text(
+    found: "Graph",
+    sides: "list[Paths]",
+    captures: list[Any],
+    output: str,
+    kind: "Kind",
+    cpu: int | None,
+) -> str:
+    from ..plots.palette import printable
+    from ..questions.functions.flame_change import change, denominators
+    from ..questions.functions.flame_formats import folded, speedscope, svg, svg_of_change
+    from ..units import plural, share
+
+    if output.endswith(_FOLDED):
+        return "".join(folded(found))
+    unit = "ns" if sides[0].one.is_timed else sides[0].one.event
+    names = [printable(Path(one.path).name) for one in captures]
+    if len(set(names)) < len(names):
+        names = [printable(one.path) for one in captures]
+    if output.endswith(_SPEEDSCOPE):
+        return speedscope(found, names, unit)
+    what = "Time in interrupts, by victim" if kind == "stolen" else "Time by call path"
+    if kind == "all" and len(sides) > 1:
+        what += ", without idle"
+    if unit != "ns":
+        what = what.replace("Time", unit, 1)
+    of = "" if cpu is None else f", CPU {cpu}"
+    if len(sides) == 1:
+        [side] = sides
+        # Of what was not idle: an idle CPU has nothing to lose.
+        busy = sum(side.kinds.values()) - side.kinds["idle"]
+        stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
+        told = f"{plural(side.samples, 'sample')}; of the CPUs' busy time {stolen}"
+        return svg(found, f"{what}: {names[0]}{of}", told, unit)
+    per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
+    title = f"{what}, per {per}{of}: base {names[0]}, new {names[1]}"
+    told = "change from base to new of a frame with all it called:"
+    return svg_of_change(found, change(found, per, unit, units), title, told)

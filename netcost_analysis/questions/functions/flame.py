@@ -1,0 +1,241 @@
+# Samples folded by their call paths, one capture's or two captures': what a flame graph draws.
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from ..._native import CaptureError
+from ...plots.palette import printable
+from .components import weights
+from .contexts import CONTEXTS, KINDS, context_of, kinds
+from .profile import chosen_event, profile, sampled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ...capture.capture import Capture
+    from .profile import Profile
+
+Kind = Literal["stolen", "all"]
+
+USER, NO_NAME, LEFT_OUT = "user mode", "unknown function", "frames left out"
+# No task is called this: names have 15 characters.
+IDLE, SWAPPER = "idle: from idle, stolen from nobody", "idle: the idle task"
+# Of a longer path the outermost and the innermost are kept.
+_DEPTH, _OUTER = 256, 128
+# Of a name so much is kept.
+_NAME = 120
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Samples of a capture by their paths.
+
+    samples: how many. kinds: the weight of all samples that were asked for, by kind. labels,
+    stacks, ends: of each path the task at its root, the stack in one, and the place in
+    Profile.places before which it ends. weights, squares: what its samples stand for, and the sum
+    of their squares. span_ns: from the first sample that was asked for to the last.
+    """
+
+    one: "Profile"
+    samples: int
+    kinds: dict[str, int]
+    labels: "NDArray[Any]"
+    stacks: "NDArray[np.int64]"
+    ends: "NDArray[np.int64]"
+    weights: "NDArray[np.int64]"
+    squares: "NDArray[np.float64]"
+    span_ns: int
+
+    @property
+    def total(self) -> int:
+        """The weight of all paths."""
+        return int(self.weights.sum())
+
+
+def paths(
+    capture: "Capture",
+    kind: Kind = "stolen",
+    event: str | None = None,
+    cpu: int | None = None,
+    idle: bool = True,
+) -> Paths:
+    """Samples of an event as the graph of a kind has them.
+
+    stolen: those in interrupts, from the interrupt's entry inwards, under the task it ran on. all:
+    every sample, without the idle loop's own unless `idle`. Raises CaptureError where there is
+    none.
+    """
+    source = sampled(capture)
+    one = profile(source, chosen_event(source, event))
+    one.require_names(source.path)
+    of_sample, entry = kinds(one)
+    taken = one.within(cpu)
+    periods = one.samples["period"].fillna(1).astype("float64").to_numpy()
+    if periods[taken].sum() >= 2**62:
+        raise CaptureError(
+            f"{source.path}: what its samples stand for adds up to more than 64 bits"
+        )
+    by_kind = weights(of_sample[taken], one.samples["period"][taken], len(KINDS))
+    times = one.samples["time_ns"].to_numpy()[taken]
+    if kind == "stolen":
+        taken &= np.isin(of_sample, [KINDS.index("stolen"), KINDS.index("from idle")])
+    elif not idle:
+        taken &= of_sample != KINDS.index("idle")
+    if not taken.any():
+        where = " in an interrupt; --kind all has the others" if kind == "stolen" else ""
+        raise CaptureError(f"{source.path}: no sample of {one.event}{where}")
+    names = one.samples.get("comm", pd.Series(None, one.samples.index, dtype=object))
+    codes, labels = names.astype(object).fillna("unknown task").factorize()
+    # Idle tasks are called differently on each CPU.
+    is_idle = np.isin(of_sample, [KINDS.index("from idle"), KINDS.index("idle")])
+    codes = np.where(is_idle, len(labels), codes)
+    labels = np.append(np.asarray(labels, dtype=object), IDLE if kind == "stolen" else SWAPPER)
+    stack = one.samples["stack"].to_numpy(dtype="i8")
+    # From the interrupt's entry; a softirq of the idle task's own has none.
+    ends = np.where(entry >= 0, entry + 1, one.begins[1:]) if kind == "stolen" else one.begins[1:]
+    pair, group = np.unique(stack[taken] * len(labels) + codes[taken], return_inverse=True)
+    return Paths(
+        one,
+        int(taken.sum()),
+        {name: int(by_kind[at]) for at, name in enumerate(KINDS)},
+        labels[pair % len(labels)],
+        pair // len(labels),
+        ends[pair // len(labels)],
+        weights(group, one.samples["period"][taken], len(pair)),
+        np.bincount(group, periods[taken] ** 2, minlength=len(pair)).astype(float),
+        int(times.max() - times.min()) if len(times) else 0,
+    )
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Paths of one capture or of several, as a tree. Node 0 is the root; parents come first.
+
+    names: what numbers in name mean. name, parent, depth, context: of each node. weights, own,
+    squares: a row per capture, of each node with all below it; of it alone; the sum of squares with
+    all below it.
+    """
+
+    names: list[str]
+    name: "NDArray[np.int64]"
+    parent: "NDArray[np.int64]"
+    depth: "NDArray[np.int64]"
+    context: "NDArray[np.int8]"
+    weights: "NDArray[np.int64]"
+    own: "NDArray[np.int64]"
+    squares: "NDArray[np.float64]"
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """Of each node those below it, by their names."""
+        found: list[list[int]] = [[] for _ in self.parent]
+        for node in sorted(range(1, len(self.parent)), key=lambda at: self.label(at)):
+            found[self.parent[node]].append(node)
+        return found
+
+    def label(self, node: int) -> str:
+        """Its name."""
+        name: str = self.names[self.name[node]]
+        return name
+
+    def path(self, node: int) -> list[int]:
+        """Its nodes from the outermost on, without the root."""
+        found = []
+        while node:
+            found.append(node)
+            node = int(self.parent[node])
+        return found[::-1]
+
+
+def graph(sides: Sequence[Paths]) -> Graph:
+    """The tree of all paths of these captures."""
+    names: dict[str, int] = {"all": 0}
+    code = {name: names.setdefault(name, len(names)) for name in (USER, NO_NAME, LEFT_OUT)}
+    parts = [_flat(side, names, code) for side in sides]
+    place = np.cumsum([0, *(len(part[0]) for part in parts)])
+    flat, context = (np.concatenate([part[at] for part in parts]) for at in (0, 1))
+    lengths = np.concatenate([part[2] for part in parts])
+    begins = np.concatenate([part[3] + at for part, at in zip(parts, place, strict=False)])
+    side = np.repeat(np.arange(len(sides)), [len(part[2]) for part in parts])
+    weight = np.concatenate([one.weights for one in sides])
+    square = np.concatenate([one.squares for one in sides])
+
+    levels: list[tuple[NDArray[Any], ...]] = []
+    own_nodes = np.zeros(len(lengths), dtype="i8")
+    parents = np.zeros(len(lengths), dtype="i8")
+    active = np.arange(len(lengths))
+    inherited, number = np.zeros(1, dtype="i1"), 1
+    for depth in range(int(lengths.max(initial=0))):
+        active = active[lengths[active] > depth]
+        at = begins[active] + depth
+        keys = parents[active] * len(names) + flat[at]
+        different, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        parent = different // len(names)
+        given = context[at[first]]
+        inherited = np.append(inherited, np.where(given >= 0, given, inherited[parent]))
+        sums = [np.zeros((len(sides), len(different)), dtype=kind) for kind in ("i8", "f8")]
+        for sum_of, of in zip(sums, (weight, square), strict=True):
+            np.add.at(sum_of, (side[active], inverse), of[active])
+        parents[active] = own_nodes[active] = number + inverse
+        levels.append((different % len(names), parent, np.full(len(different), depth + 1), *sums))
+        number += len(different)
+    own = np.zeros((len(sides), number), dtype="i8")
+    np.add.at(own, (side, own_nodes), weight)
+    root = [
+        np.array([[of[side == at].sum()] for at in range(len(sides))]) for of in (weight, square)
+    ]
+    zero = np.zeros(1, dtype="i8")
+    name, parent, depths, total, squares = (
+        np.concatenate(column, axis=-1)
+        for column in zip((zero, zero, zero, *root), *levels, strict=True)
+    )
+    return Graph(list(names), name, parent, depths, inherited, total, own, squares)
+
+
+def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["NDArray[Any]", ...]:
+    # Of all paths the names' numbers and contexts, outermost first; each one's length and begin.
+    one = side.one
+    inside = one.frames["in_kernel"].to_numpy()
+
+    def number(text: object) -> int:
+        return names.setdefault(cleaned(str(text)), len(names))
+
+    of_frame = np.array(
+        [number(name) if name else code[NO_NAME] for name in one.names["function"]], dtype="i8"
+    )
+    own_context = context_of(one)
+    begin = one.begins[side.stacks]
+    # The kernel's frames are inside those of user mode, of which one is kept.
+    kernel = np.append(0, np.cumsum(inside[one.places]))
+    in_kernel = kernel[side.ends] - kernel[begin]
+    has_user = (side.ends - begin > in_kernel).astype("i8")
+    full = 1 + has_user + in_kernel
+    lengths = np.minimum(full, _DEPTH)
+    begins = np.append(0, np.cumsum(lengths))[:-1]
+    path = np.repeat(np.arange(len(lengths)), lengths)
+    depth = np.arange(int(lengths.sum())) - begins[path]
+    is_cut = (full > _DEPTH)[path]
+    # How many frames are inside this one. Those of the outer part are counted from outside.
+    within = np.where(is_cut & (depth > _OUTER), _DEPTH, full[path]) - 1 - depth
+    is_kernel = depth > has_user[path]
+    place = one.places[np.where(is_kernel, begin[path] + within, 0)]
+    task = np.array([number(label) for label in side.labels], dtype="i8")
+    flat = np.where(is_kernel, of_frame[place], code[USER])
+    context = np.where(is_kernel, own_context[place], CONTEXTS.index("task"))
+    is_root = depth == 0
+    flat[is_root] = task
+    idle = np.array([label in (IDLE, SWAPPER) for label in side.labels], dtype=bool)
+    context[is_root] = np.where(idle, CONTEXTS.index("idle"), CONTEXTS.index("task"))
+    flat[is_cut & (depth == _OUTER)] = code[LEFT_OUT]
+    return flat, context, lengths, begins
+
+
+def cleaned(name: str) -> str:
+    """A name as the formats can have it: no separator of theirs, nothing that does not print."""
+    clean = " ".join(printable(name).replace(";", ":").split())
+    return clean if len(clean) <= _NAME else clean[: _NAME - 1] + "…"

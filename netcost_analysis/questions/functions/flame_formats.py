@@ -1,0 +1,187 @@
+# Flame graphs as files: folded text, speedscope's JSON, SVG.
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+from ..._native import flame_svg
+from ...plots.palette import KIND, KIND_NAMES, OUTCOME
+from ...units import duration
+from .contexts import CONTEXTS
+from .flame import Graph
+from .flame_change import Change
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Frames narrower than this part of the picture are not drawn.
+_NARROW = 1 / 4000
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+_REST, NO_BREAK = "tasks too narrow to draw", "\xa0"
+UNCHANGED = "#d9d9d9"
+_NAMES = KIND_NAMES | {"softirq_other": "other softirqs, and the start of all"}
+
+
+def folded(graph: Graph) -> Iterator[str]:
+    """Lines `outermost;inner 12`, a number for each capture: what flamegraph.pl and others take."""
+    for node in _order(graph):
+        if graph.own[:, node].any():
+            path = ";".join(graph.label(at).replace(" ", "_") for at in graph.path(node))
+            yield f"{path} {' '.join(map(str, graph.own[:, node].tolist()))}\n"
+
+
+def speedscope(graph: Graph, names: list[str], unit: str) -> str:
+    """What speedscope reads, a profile for each capture. unit: "ns", or what was sampled."""
+    nodes = _order(graph)
+    profiles = []
+    for side, name in enumerate(names):
+        own = [node for node in nodes if graph.own[side, node]]
+        profiles.append(
+            {
+                "type": "sampled",
+                "name": name if unit == "ns" else f"{name} ({unit})",
+                "unit": "nanoseconds" if unit == "ns" else "none",
+                "startValue": 0,
+                "endValue": int(graph.own[side].sum()),
+                "samples": [[int(graph.name[at]) for at in graph.path(node)] for node in own],
+                "weights": [int(graph.own[side, node]) for node in own],
+            }
+        )
+    shared = {"frames": [{"name": name} for name in graph.names]}
+    said = {"$schema": _SCHEMA, "shared": shared, "profiles": profiles, "exporter": "netcost"}
+    return json.dumps(said, ensure_ascii=True) + "\n"
+
+
+def svg(graph: Graph, title: str, subtitle: str, unit: str) -> str:
+    """One capture's graph, in the colours of contexts."""
+    total = int(graph.weights[0, 0])
+    used = sorted({int(at) for at in graph.context[1:]})
+    legend = [(_tint(KIND[CONTEXTS[at]]), _NAMES[CONTEXTS[at]]) for at in used]
+
+    def paint(node: int) -> tuple[str, str]:
+        value = int(graph.weights[0, node])
+        shown = duration(value) if unit == "ns" else f"{value:,} {unit}"
+        name = graph.label(node)
+        color = _tint(KIND[CONTEXTS[graph.context[node]]], name)
+        return color, f"{name} ({shown}, {100 * value / total:.2f}%)"
+
+    return _drawn(graph, graph.own[0], paint, title, subtitle, legend)
+
+
+def svg_of_change(graph: Graph, change: Change, title: str, subtitle: str) -> str:
+    """Two captures' graph, in the colours of the change of each frame with all it called.
+
+    A frame is as wide as the mean of both sides: what is gone, and what is new, both have a width.
+    """
+    mean = (graph.own / np.array(change.units)[:, None]).mean(axis=0)
+    own = np.rint(mean * (1e9 / mean.sum())).astype("i8")
+    largest = float(np.abs(change.change[change.differs]).max(initial=0))
+    legend = [
+        (OUTCOME["worse"], f"more, up to {change.shown(largest)} per {change.per}"),
+        (OUTCOME["better"], "less"),
+        (UNCHANGED, "the 95 % interval of the change has 0 in it"),
+    ]
+
+    def paint(node: int) -> tuple[str, str]:
+        by = change.change[node]
+        color = UNCHANGED
+        if change.differs[node]:
+            # The square root: a tenth of the largest is still seen.
+            share = 0.25 + 0.75 * abs(by / largest) ** 0.5
+            color = _mixed(OUTCOME["worse" if by > 0 else "better"], 0.75 * share)
+        return color, f"{graph.label(node)} ({change.words(node)})"
+
+    return _drawn(graph, own, paint, title, subtitle, legend)
+
+
+def _order(graph: Graph) -> list[int]:
+    # All nodes, parents before their children, siblings by name.
+    found, waiting = [], [0]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting += reversed(graph.children[node])
+    return found
+
+
+_FRAME = re.compile(
+    r'<title>[^<]*</title><rect x="[^"]*" y="(\d+)" width="[^"]*" height="\d+" '
+    r'fill="([^"]*)" fg:x="(\d+)" fg:w="\d+"/>'
+)
+
+
+def _drawn(
+    graph: Graph,
+    own: "NDArray[np.int64]",
+    paint: Callable[[int], tuple[str, str]],
+    title: str,
+    subtitle: str,
+    legend: list[tuple[str, str]],
+) -> str:
+    # inferno colours a function alike wherever it is called, and of a change only the innermost
+    # frame: each one's colour and title are put in afterwards. A frame is known by its depth and
+    # where it begins.
+    nodes = _order(graph)
+    width = own.copy()
+    for node in reversed(nodes[1:]):
+        width[graph.parent[node]] += width[node]
+    least = max(1, int(width[0] * _NARROW))
+    wide = [node for node in nodes if width[node] >= least]
+    lines, node_at, begins = [], {}, {0: 0}
+    kept = own.copy()
+    drawn = set(wide)
+    for node in wide:
+        kept[node] = width[node] - sum(int(width[at]) for at in graph.children[node] if at in drawn)
+        node_at[int(graph.depth[node]), begins[node]] = node
+        place = begins[node] + int(kept[node])
+        for child in graph.children[node]:
+            if child in drawn:
+                begins[child] = place
+                place += int(width[child])
+        if kept[node]:
+            # What stands behind a space is a number.
+            names = [graph.label(at) for at in graph.path(node)] or [_REST]
+            lines.append(f"{';'.join(names).replace(' ', NO_BREAK)} {kept[node]}")
+    text = flame_svg(lines, title, subtitle, "")
+    floors: dict[int, int] = {}
+
+    def painted(match: re.Match[str]) -> str:
+        row, begin = int(match[1]), int(match[3])
+        node = node_at.get((floors[row], begin))
+        color, told = (UNCHANGED, _REST) if node is None else paint(node)
+        whole = match[0].replace(f'fill="{match[2]}"', f'fill="{color}"', 1)
+        return f"<title>{escape(told)}</title>" + whole.partition("</title>")[2]
+
+    rows = {int(found[1]) for found in _FRAME.finditer(text)}
+    floors.update({row: depth for depth, row in enumerate(sorted(rows, reverse=True))})
+    text = _FRAME.sub(painted, text).replace(NO_BREAK, " ")
+    # Its document type and remarks name pages of the web.
+    text = re.sub(r"<!DOCTYPE[^>]*>|<!--.*?-->", "", text, flags=re.DOTALL)
+    key = "".join(
+        f'<tspan dx="14" fill="{color}">■</tspan><tspan dx="4">{escape(name)}</tspan>'
+        for color, name in legend
+    )
+    return re.sub(
+        r'(<text id="subtitle"[^>]*>[^<]*)(</text>)',
+        lambda at: f"{at[1]}{key}{at[2]}",
+        text,
+        count=1,
+    )
+
+
+def _tint(color: str, name: str = "") -> str:
+    # Light enough for black letters; neighbours differ a little. Idle is light as it is.
+    if color == KIND["idle"]:
+        return color
+    return _mixed(color, 0.55 - 0.12 * (crc32(name.encode()) % 8) / 7)
+
+
+def _mixed(color: str, part: float) -> str:
+    # A colour on white.
+    parts = [int(color[at : at + 2], 16) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(255 + (one - 255) * part):02x}" for one in parts)
