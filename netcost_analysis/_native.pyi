@@ -99,7 +99,7 @@ class Replacements(Protocol):
 def columns(table: ArrowTable) -> dict[str, list[Any]]:
     """A table's columns as lists of int, bool, str and None, for answers without pandas."""
 
-def flame_svg(lines: Sequence[str], title: str, subtitle: str, unit: str) -> str:
+def flame_svg(lines: Sequence[str], title: str, subtitle: str) -> str:
     """A flame graph as SVG, of folded stacks: `outermost;inner 12`.
 
     lines: in order, so that what has a caller in common stands together; no frame has a space.

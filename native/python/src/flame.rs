@@ -9,12 +9,11 @@ use pyo3::prelude::*;
 
 /// A flame graph of folded stacks, as SVG that shows itself without a network.
 #[pyfunction]
-pub fn flame_svg(py: Python<'_>, lines: Vec<String>, title: String, subtitle: String, unit: String) -> PyResult<String> {
+pub fn flame_svg(py: Python<'_>, lines: Vec<String>, title: String, subtitle: String) -> PyResult<String> {
     let drawn = py.detach(|| {
         let mut options = Options::default();
         options.title = title;
         options.subtitle = Some(subtitle);
-        options.count_name = unit;
         options.name_type = String::new();
         options.bgcolors = BackgroundColor::from_str("#ffffff").ok();
         options.hash = true;

@@ -237,5 +237,5 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
 
 def cleaned(name: str) -> str:
     """A name as the formats can have it: no separator of theirs, nothing that does not print."""
-    clean = " ".join(printable(name).replace(";", ":").split())
+    clean = " ".join(printable(name).replace(";", ":").split()) or "?"
     return clean if len(clean) <= _NAME else clean[: _NAME - 1] + "…"

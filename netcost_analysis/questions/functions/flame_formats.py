@@ -147,7 +147,7 @@ def _drawn(
             # What stands behind a space is a number.
             names = [graph.label(at) for at in graph.path(node)] or [_REST]
             lines.append(f"{';'.join(names).replace(' ', NO_BREAK)} {kept[node]}")
-    text = flame_svg(lines, title, subtitle, "")
+    text = flame_svg(lines, title, subtitle)
     floors: dict[int, int] = {}
 
     def painted(match: re.Match[str]) -> str:

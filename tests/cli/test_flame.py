@@ -1,0 +1,126 @@
+# netcost flame: what it writes, says and refuses.
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.called import Called, write
+from support.host import ROOT
+from support.perfdata import cpu, recording
+from support.perfdata import happenings as h
+from support.run_cli import Netcost
+
+TOLD = (
+    Called(("user", "asm_sysvec_x", "f"), times=2),
+    Called(("user", "do_syscall_64"), "iperf3", 71, times=3, cpu=1),
+)
+SAMPLE = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return write(tmp_path / "mine", *TOLD)
+
+
+def test_each_ending_is_a_format(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    for name in ("x.svg", "x.folded", "x.speedscope.json"):
+        run = netcost("flame", path, "-o", str(tmp_path / name))
+        assert (run.code, run.err) == (0, "")
+        assert run.out == f"flame graph of 2 samples of cpu-clock in {tmp_path / name}\n"
+    assert (tmp_path / "x.folded").read_text() == "openssl;asm_sysvec_x;f 2000000\n"
+    said = json.loads((tmp_path / "x.speedscope.json").read_text())
+    assert said["profiles"][0]["name"] == "mine"
+    drawn = (tmp_path / "x.svg").read_text()
+    assert "Time in interrupts, by victim: mine" in drawn
+    assert "2 samples; of busy CPU time stolen 40.0 %" in drawn
+
+
+def test_every_sample_and_one_cpu(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    target = tmp_path / "x.folded"
+    netcost("flame", path, "-o", str(target), "--kind", "all")
+    assert target.read_text().splitlines() == [
+        "iperf3;user_mode;do_syscall_64 3000000",
+        "openssl;user_mode;asm_sysvec_x;f 2000000",
+    ]
+    netcost("flame", path, "-o", str(target), "--kind", "all", "--cpu", "1", "--event", "cpu-clock")
+    assert target.read_text() == "iperf3;user_mode;do_syscall_64 3000000\n"
+
+
+def test_with_a_base(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    base = write(tmp_path / "base", *TOLD, TOLD[0])
+    target = tmp_path / "x.svg"
+    run = netcost("flame", path, "--base", base, "-o", str(target))
+    assert run.out == f"flame graph of 4 and 2 samples of cpu-clock in {target}\n"
+    drawn = target.read_text()
+    assert "per second of busy CPU: base base, new mine" in drawn
+    assert "<title>f (base 571 ms, new 400 ms per second of busy CPU; change -171 ms, 95% " in drawn
+    target = tmp_path / "x.speedscope.json"
+    assert netcost("flame", path, "--base", base, "-o", str(target)).code == 0
+    said = json.loads(target.read_text())
+    assert [(one["name"], one["endValue"]) for one in said["profiles"]] == [
+        ("base", 4e6),
+        ("mine", 2e6),
+    ]
+
+
+# Of one name: then by where they are.
+def test_sides_of_one_name(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    base, target = write(tmp_path / "other" / "mine", *TOLD), tmp_path / "x.svg"
+    netcost("flame", path, "--base", base, "-o", str(target))
+    assert f"base {base}, new {path}" in target.read_text()
+
+
+# Packets that both hosts counted are what rates are of.
+def test_a_bundle_counts_packets(netcost: Netcost, tmp_path: Path) -> None:
+    target = tmp_path / "x.svg"
+    other = SAMPLE.replace("/64.", "/1024.")
+    assert netcost("flame", SAMPLE, "--base", other, "-o", str(target)).code == 0
+    title = "per packet: base 1024.netcost.tar.zst, new 64.netcost.tar.zst"
+    assert f"Time in interrupts, by victim, {title}" in target.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--cpu", "7"], 1, "no sample is of CPU 7"),
+        (["--event", "cycles"], 2, "no samples of cycles in this capture; it holds cpu-clock"),
+        (["--cpu", "1"], 1, "no sample of cpu-clock in an interrupt; --kind all has the others"),
+        (["--kind", "some"], 2, "'some' is not one of"),
+        (["--base", "nowhere"], 1, "nowhere"),
+    ],
+)
+def test_what_cannot_be_drawn_leaves_nothing(
+    netcost: Netcost, path: str, tmp_path: Path, words: list[str], code: int, told: str
+) -> None:
+    target = tmp_path / "out" / "x.svg"
+    target.parent.mkdir()
+    target.write_text("before")
+    run = netcost("flame", path, "-o", str(target), *words)
+    assert run.code == code
+    assert told in run.err
+    assert [one.name for one in target.parent.iterdir()] == ["x.svg"]
+    assert target.read_text() == "before"
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.json", "svg", ".svg", ".speedscope.json"])
+def test_other_endings_are_wrong_usage(netcost: Netcost, path: str, name: str) -> None:
+    run = netcost("flame", path, "-o", name)
+    assert run.code == 2
+    assert "-o takes a file ending in .svg or .folded or .speedscope.json" in run.err
+
+
+def test_a_capture_without_samples(netcost: Netcost, tmp_path: Path) -> None:
+    path = recording(cpu(0, h.SoftirqRaise(1_000, 1))).write(tmp_path / "perf.data")
+    run = netcost("flame", str(path), "-o", str(tmp_path / "x.svg"))
+    assert run.code == 1
+    [line] = run.err.splitlines()
+    assert "has no samples of functions: netcost-record --profile functions" in line
+    assert not (tmp_path / "x.svg").exists()
+
+
+def test_functions_without_names(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    Path(path, "kcore_dir", "kallsyms").unlink()
+    run = netcost("flame", path, "-o", str(tmp_path / "x.svg"))
+    assert run.code == 1
+    assert "does not say what the kernel's functions are called" in run.err
