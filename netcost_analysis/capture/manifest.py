@@ -62,11 +62,12 @@ class Calibration(Struct, frozen=True):
 
 
 class Companion(Struct, frozen=True):
-    """A tool that ran beside the recorder, from start_ns on."""
+    """A tool that ran beside the recorder, from start_ns until it was told to end, at end_ns."""
 
     name: str
     output: str | None = None
     start_ns: Count | None = None
+    end_ns: Count | None = None
 
 
 class Compared(Struct, frozen=True):

@@ -41,13 +41,13 @@ def mpstat_intervals(bundle: "Bundle") -> pd.DataFrame:
     frame = frame[frame["interval"].notna()]
     if start is None:
         frame = frame[:0]
-    step = round(_interval_s(bundle) * 1e9)
+    step = round(interval_s(bundle) * 1e9)
     order = frame["interval"].astype("int64")
     begin = start or 0
     return frame.assign(start_ns=begin + order * step, end_ns=begin + (order + 1) * step)
 
 
-def _interval_s(bundle: "Bundle") -> float:
+def interval_s(bundle: "Bundle") -> float:
     words = (bundle.manifest.record_command or "").split()
     try:
         seconds = float(words[words.index("--interval") + 1])

@@ -1,0 +1,230 @@
+"""What ``perf stat -I`` wrote: a count of each event, an interval at a time, as JSON or CSV.
+
+JSON came with perf 6.0 (df936cadfb58). Since then ``metric-value`` became a string, so that its nan
+is JSON, and is left out where a metric has no unit; ``aggregate-number`` became ``counters`` in
+2025; events of hybrid processors are ``cpu_core/cycles/``. What is read here has kept its names:
+interval, cpu, counter-value, unit, event, pcnt-running. perf prints what an event grew by since the
+print before, scaled up where it had to share its counter, and the seconds since its own start.
+"""
+
+import re
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pandas as pd
+
+from ..units import plural
+
+if TYPE_CHECKING:
+    from ..capture.bundle import Bundle
+
+COUNTED, NOT_COUNTED, NOT_SUPPORTED = "counted", "not counted", "not supported"
+_SAID = {f"<{one}>": one for one in (NOT_COUNTED, NOT_SUPPORTED)}
+_TYPES = {
+    "start_s": "float64",
+    "end_s": "float64",
+    "cpu": "Int64",
+    "event": "str",
+    "value": "float64",
+    "unit": "str",
+    "running_share": "float64",
+    "outcome": "str",
+}
+# A counter has 64 bits, and a recording ends within a year.
+_MOST, _LAST_S = 2.0**64, 4e7
+_LONGEST_NAME = 200
+# The first to write JSON print C's nan, which is none, in a field that is not read.
+_NO_JSON = re.compile(r":\s*-?(?:nan|inf)\b")
+# After the time: what stands between fields, whatever -x said.
+_FIRST_CSV = re.compile(r"\s*\d+\.\d+(\D{1,8}?)(?=[CSND]\d|CPU\d|\d|<)")
+_CPU = re.compile(r"CPU(\d{1,6})\s*$")
+# With --per-socket and the like, where the number of counters added up follows.
+_PLACE = re.compile(r"[SND]\d+(?:-[A-Z]+\d+)*\s*$")
+_PERCENT = re.compile(r"\d{1,3}(?:\.\d+)?$")
+# What may stand around an event's own name: ":u", "cpu_core/cycles/".
+_MODIFIER = re.compile(r":[ukhGHpPSDIWeb]{1,12}$")
+_OF_A_PMU = re.compile(r"cpu(?:_core|_atom)?/([^/=,]+)/$")
+
+
+class PerfStat(NamedTuple):
+    """What perf stat counted.
+
+    frame: a row per interval, CPU and event in the order printed: start_s and end_s (from perf's
+    own start), cpu (NA for all together), event, value (NaN where nothing was counted), unit,
+    running_share (of the interval in which it had a counter: below 1 perf has scaled the value),
+    outcome ("counted", "not counted", "not supported"). notes: what was left out, and why.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+class _Line(msgspec.Struct, rename="kebab"):
+    interval: float
+    counter_value: str | float | None = None
+    event: str | None = None
+    unit: str | None = None
+    cpu: str | int | None = None
+    pcnt_running: str | float | None = None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def parse_perf_stat(text: str) -> PerfStat:
+    """What perf stat wrote with -I, as JSON (-j) or with any separator between fields (-x).
+
+    Parameters
+    ----------
+    text : str
+        Its output. Lines that are none of its are left out; where the last one is not whole, all of
+        its interval is.
+
+    Returns
+    -------
+    PerfStat
+        Its rows, and notes on what was left out.
+    """
+    lines = text.split("\n")
+    cut = bool(lines.pop())
+    first = next((one for one in lines if one.strip() and one.strip()[0] != "#"), "")
+    of = _of_json if first.lstrip()[:1] == "{" else _of_csv
+    separator = _FIRST_CSV.match(first)
+    found: list[tuple[Any, ...]] = []
+    unread = 0
+    start, end = 0.0, 0.0
+    for line in lines:
+        if not line.strip() or line.lstrip()[0] == "#":
+            continue
+        row = of(line, separator[1] if separator else ";")
+        # A time before the last one is of another run of perf.
+        if row is None or not end <= row[0] <= _LAST_S:
+            unread += 1
+            continue
+        if row[0] > end:
+            start, end = end, row[0]
+        # A metric's second line has no event.
+        if row[2]:
+            found.append((start, end, *row[1:]))
+    notes = [f"{plural(unread, 'line')} of perf stat could not be read"] if unread else []
+    if cut:
+        found = [row for row in found if row[1] < end]
+        notes.append("perf stat ended in the middle of a line: its last interval is left out")
+    return PerfStat(pd.DataFrame(found, columns=list(_TYPES)).astype(_TYPES), tuple(notes))
+
+
+def counted_in(bundle: "Bundle", name: str) -> PerfStat:
+    """What perf stat counted beside a recording.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        What netcost-record wrote.
+    name : str
+        Of the profile: "counters" or "energy".
+
+    Returns
+    -------
+    PerfStat
+        With start_ns and end_ns on the recording's clock and interval_error_ns, by as much as both
+        may be later; empty where the bundle has none.
+
+    Raises
+    ------
+    CaptureError
+        For a file outside the bundle.
+
+    Notes
+    -----
+    perf says the time since its own start, which is after netcost-record started it and so early
+    that its last print is before it was told to end: the difference is interval_error_ns. Where the
+    manifest does not say when it ran, start_ns and end_ns count from 0.
+    """
+    known = {one.name: one for one in bundle.manifest.companions}.get(name)
+    text = bundle.text((known and known.output) or f"{name}.jsonl")
+    frame, notes = parse_perf_stat(text or "")
+    began = (known and known.start_ns) or 0
+    for column in ("start", "end"):
+        frame[f"{column}_ns"] = began + (frame[f"{column}_s"] * 1e9).round().astype("int64")
+    last = int(frame["end_ns"].max()) if len(frame) else 0
+    ended = (known and known.end_ns) or last
+    frame["interval_error_ns"] = max(ended - last, 0)
+    return PerfStat(frame, notes)
+
+
+def plain_event(name: str) -> str:
+    """An event's name without its modifiers and, of a processor's own events, without its PMU.
+
+    Parameters
+    ----------
+    name : str
+        As perf printed it: "cycles:u", "cpu_core/cycles/".
+
+    Returns
+    -------
+    str
+        "cycles".
+    """
+    found = _OF_A_PMU.match(name)
+    return found[1] if found else _MODIFIER.sub("", name)
+
+
+def _of_json(line: str, _: str) -> tuple[Any, ...] | None:
+    try:
+        said = _decode(line)
+    except msgspec.MsgspecError:
+        try:
+            said = _decode(_NO_JSON.sub(": null", line))
+        except msgspec.MsgspecError:
+            return None
+    cpu = None if said.cpu is None else str(said.cpu).removeprefix("CPU")
+    if cpu is not None and not (cpu.isascii() and cpu.isdigit() and len(cpu) < 7):
+        return None
+    return _row(
+        said.interval, cpu, said.event or "", said.counter_value, said.unit or "", said.pcnt_running
+    )
+
+
+def _of_csv(line: str, separator: str) -> tuple[Any, ...] | None:
+    when, *fields = line.split(separator)
+    cpu = None
+    if fields and (found := _CPU.match(fields[0])):
+        cpu, fields = found[1], fields[1:]
+    elif fields and _PLACE.match(fields[0]):
+        fields = fields[2:]
+    if len(fields) < 3:
+        return None
+    # An event's name may have the separator in it: its run time and percentage end it.
+    ends = (
+        i
+        for i in range(3, len(fields) - 1)
+        if fields[i].isdigit() and _PERCENT.match(fields[i + 1])
+    )
+    end = next(ends, None)
+    name = fields[2] if end is None else separator.join(fields[2:end])
+    running = None if end is None else fields[end + 1]
+    value = _number(when)
+    return None if value is None else _row(value, cpu, name, fields[0], fields[1], running)
+
+
+def _row(
+    when: float, cpu: str | None, event: str, value: Any, unit: str, running: Any
+) -> tuple[Any, ...] | None:
+    number = None if value in _SAID else _number(value)
+    share = 100.0 if running is None else _number(running)
+    if not isfinite(when) or when < 0 or share is None or len(event) > _LONGEST_NAME:
+        return None
+    if event and value not in _SAID and number is None:
+        return None
+    outcome = _SAID.get(value, COUNTED) if isinstance(value, str) else COUNTED
+    name = None if cpu is None else int(cpu)
+    return when, name, event, number, unit[:_LONGEST_NAME], min(share / 100, 1.0), outcome
+
+
+def _number(word: Any) -> float | None:
+    try:
+        value = float(word)
+    except (TypeError, ValueError):
+        return None
+    return value if 0 <= value < _MOST else None

@@ -1,0 +1,93 @@
+"""What turbostat wrote: watts by component, an interval at a time."""
+
+import re
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from .mpstat_times import interval_s
+
+if TYPE_CHECKING:
+    from ..capture.bundle import Bundle
+
+# As its manual has them, and as versions before 2014 called them.
+_WATTS = {
+    "PkgWatt": "package",
+    "Pkg_W": "package",
+    "CorWatt": "cores",
+    "Cor_W": "cores",
+    "GFXWatt": "uncore",
+    "GFX_W": "uncore",
+    "RAMWatt": "dram",
+    "RAM_W": "dram",
+    "SysWatt": "psys",
+}
+_NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?$")
+_TYPES = {"interval": "int64", "component": "str", "watts": "float64"}
+
+
+def parse_turbostat(text: str) -> pd.DataFrame:
+    """What turbostat wrote of the whole machine, with --Summary or without.
+
+    Parameters
+    ----------
+    text : str
+        Its output. Lines of single CPUs, and those that are none of its, are passed over; its
+        heading may come again.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per interval and component: interval (from 0), component (package, cores, uncore,
+        dram, psys), watts (the mean of the interval as turbostat itself measured it). Empty where
+        it printed no watts.
+    """
+    heading: list[str] = []
+    rows: list[tuple[int, str, float]] = []
+    interval = 0
+    for line in text.splitlines():
+        words = line.split()
+        if set(words) & set(_WATTS):
+            heading = words
+        elif len(words) == len(heading) and _of_all(dict(zip(heading, words, strict=True))):
+            found = [
+                (interval, _WATTS[name], float(word))
+                for name, word in zip(heading, words, strict=True)
+                if name in _WATTS and _NUMBER.match(word)
+            ]
+            rows += found
+            interval += bool(found)
+    return pd.DataFrame(rows, columns=list(_TYPES)).astype(_TYPES)
+
+
+def _of_all(said: dict[str, str]) -> bool:
+    # Without --Summary the line of the machine has "-" for its CPU.
+    return all(said.get(name, "-") == "-" for name in ("CPU", "Core", "Package", "Node", "Die"))
+
+
+def turbostat_intervals(bundle: "Bundle") -> pd.DataFrame:
+    """What turbostat said beside a recording, with about when each interval was.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        What netcost-record wrote.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As parse_turbostat() returns it, with start_ns and end_ns: it prints no times, so its
+        intervals are laid one after the other, as long as was asked for. Empty where the bundle
+        has none.
+
+    Raises
+    ------
+    CaptureError
+        For a file outside the bundle.
+    """
+    known = {one.name: one for one in bundle.manifest.companions}.get("turbostat")
+    frame = parse_turbostat(bundle.text((known and known.output) or "turbostat.txt") or "")
+    # Whole seconds.
+    step = max(round(interval_s(bundle) + 1e-9), 1) * 10**9
+    start_ns = ((known and known.start_ns) or 0) + frame["interval"] * step
+    return frame.assign(start_ns=start_ns, end_ns=start_ns + step)
