@@ -26,6 +26,7 @@ from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
 from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
+from netcost_analysis.questions.energy.idle_wakeups import IdleWakeups
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network_cost import NetworkCost
@@ -280,6 +281,11 @@ class RecordingRemedies:
         """What each remedy could give back to a victim at most, and who would pay for it."""
 
 
+class RecordingEnergy:
+    def idle_wakeups(self, *, gap_ns: int = ...) -> Answer[IdleWakeups]:
+        """How often an idle CPU was woken, by what, and how often packets were the reason."""
+
+
 class RecordingAsk(Ask):
     @property
     def completeness(self) -> RecordingCompleteness: ...
@@ -301,6 +307,8 @@ class RecordingAsk(Ask):
     def tracing_overhead(self) -> RecordingTracingOverhead: ...
     @property
     def remedies(self) -> RecordingRemedies: ...
+    @property
+    def energy(self) -> RecordingEnergy: ...
 
 class ExperimentBatches:
     def rate_curve(self, *, curves: tuple[str, ...] | None = ...) -> Answer[DataFrame]:
