@@ -61,6 +61,11 @@ def points(fraction: Any, digits: int = 1, sign: bool = False) -> str:
     return f"{value:+.{digits}f}" if sign else f"{abs(value):.{digits}f}"
 
 
+def figure(value: Any) -> str:
+    # A number as tables have it: three significant digits, all of those before the point.
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
 def since(time_ns: Any, origin_ns: int, digits: int = 6) -> str:
     # A moment in seconds from an origin.
     return f"{(int(time_ns) - origin_ns) / 1e9:.{digits}f}"

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..schema import is_instant, unit_of
-from ..units import absent, duration, share, since
+from ..units import absent, duration, figure, share, since
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _plain(value: Any) -> str:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+        return figure(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -74,6 +74,7 @@ def joined(values: Any, last: str = " and ") -> Markdown:
 FILTERS = {
     "duration": units.duration,
     "fine_duration": units.fine_duration,
+    "figure": units.figure,
     "share": units.share,
     "signed_share": units.signed_share,
     "points": units.points,

@@ -26,7 +26,9 @@ from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
 from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
+from netcost_analysis.questions.energy.energy_by_owner import EnergyByOwner
 from netcost_analysis.questions.energy.idle_wakeups import IdleWakeups
+from netcost_analysis.questions.energy.power import Power
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network_cost import NetworkCost
@@ -282,8 +284,14 @@ class RecordingRemedies:
 
 
 class RecordingEnergy:
+    def energy_by_owner(self, *, component: str = ...) -> Answer[EnergyByOwner]:
+        """Whose a component's energy would be by busy time: tasks, network work, other interrupts."""
+
     def idle_wakeups(self, *, gap_ns: int = ...) -> Answer[IdleWakeups]:
         """How often an idle CPU was woken, by what, and how often packets were the reason."""
+
+    def power(self) -> Answer[Power]:
+        """What the machine used of energy, by component: joules, watts, and what idling takes of it."""
 
 
 class RecordingAsk(Ask):
@@ -353,6 +361,11 @@ class ExperimentSweep:
         """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps."""
 
 
+class ExperimentEnergy:
+    def energy_by_size(self) -> Answer[DataFrame]:
+        """What a gigabyte and a packet cost in energy, in each step of an experiment, by component."""
+
+
 class ExperimentAsk(Ask):
     @property
     def batches(self) -> ExperimentBatches: ...
@@ -364,6 +377,8 @@ class ExperimentAsk(Ask):
     def comparison(self) -> ExperimentComparison: ...
     @property
     def sweep(self) -> ExperimentSweep: ...
+    @property
+    def energy(self) -> ExperimentEnergy: ...
 
 class ComparisonFunctions:
     def component_changes(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., event: str | None = ..., rules: str | None = ...) -> Answer[ComponentChanges]:

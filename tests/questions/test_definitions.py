@@ -11,6 +11,7 @@ from netcost_analysis.capture.experiment import is_experiment
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns
+from support.energy_bundles import kept_energy
 from support.host import ROOT
 from support.kept import kept_experiment, kept_for
 from support.typed import assert_typed, assert_whole
@@ -35,10 +36,15 @@ QUESTIONS = {
     "questions.stolen": "veth-stolen-time",
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
+METERED = ("questions.energy", "questions.counters")
 
 
 def sample_for(name: str) -> str:
     home = questions()[name].function.__module__.removeprefix("netcost_analysis.")
+    if home.startswith(METERED):
+        # No sample has an energy meter.
+        bundle, experiment = kept_energy()
+        return experiment if questions()[name].asked_of == "experiment" else bundle
     return next(
         (sample for module, sample in QUESTIONS.items() if home.startswith(module)),
         "veth-stolen-time",

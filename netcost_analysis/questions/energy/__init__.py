@@ -1,8 +1,21 @@
-"""Energy: joules by component, who they can be laid at, and what wakes idle CPUs.
+"""Energy: joules by component, whose they are by busy time, and what wakes idle CPUs.
 
-What wakes CPUs that idle (idle_wakeups) is counted in the trace.
+Joules and watts by component (power), a component's energy laid at the ledger's owners of time
+(energy_by_owner), a gigabyte's and a packet's over the steps of an experiment (energy_by_size), and
+what wakes CPUs that idle (idle_wakeups), which takes no counter: it is in the trace.
 """
 
+from .energy_by_owner import EnergyByOwner, energy_by_owner
+from .energy_by_size import energy_by_size
 from .idle_wakeups import IdleWakeups, idle_wakeups
+from .power import Power, power
 
-__all__ = ["IdleWakeups", "idle_wakeups"]
+__all__ = [
+    "EnergyByOwner",
+    "IdleWakeups",
+    "Power",
+    "energy_by_owner",
+    "energy_by_size",
+    "idle_wakeups",
+    "power",
+]

@@ -9,8 +9,9 @@ from ...capture.requires import unrecorded
 from ...timeline.aggregate import INTERRUPT_CONTEXTS, thief_label
 from ...timeline.timeline import Timeline
 from ..batches.common import called, records
-from ..inputs import rows, window_of, windows
+from ..inputs import rows, windows
 from ..question import question
+from .metered import packets_of
 from .plots import MOST_CPUS, wakeups_by_cpu
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = GAP_NS) -> IdleWakeups:
     by_cpu = by_cpu.reindex(timeline.summary["cpus"], fill_value=0).rename_axis("cpu")
     by_cpu.insert(0, "idle_share", idle_ns.reindex(by_cpu.index, fill_value=0) / (seconds * 1e9))
     by_cpu.insert(2, "wakeups_per_s", by_cpu["wakeups"] / seconds)
-    device, packets = _packets(timeline)
+    device, packets = packets_of(timeline)
     return IdleWakeups(order[[*_KEYS, *columns]], by_cpu.reset_index(), device, packets)
 
 
@@ -103,7 +104,7 @@ def _together(timeline: Timeline, gap_ns: int) -> "tuple[pd.DataFrame, pd.Series
     # Of all its windows: the counts by cause with the idle time before, and idle time by CPU.
     found, idle = [], []
     for window in windows(timeline):
-        segments, _ = rows(window, "segments", "polls")
+        (segments,) = rows(window, "segments")
         of_cpu = segments.loc[segments["context"] == "idle", ["cpu", "start_ns", "end_ns"]]
         idle.append((of_cpu["end_ns"] - of_cpu["start_ns"]).groupby(of_cpu["cpu"]).sum())
         found.append(_wakeups(segments, gap_ns))
@@ -167,22 +168,6 @@ def _cause(context: str, id_: Any, name: Any, device: Any, is_network: Any) -> t
         return "timer" if name == _TIMER else "IPI", label
     is_line = context == "hardirq" and is_network == "yes"
     return "network interrupt" if is_line else "other interrupt", label
-
-
-def _packets(timeline: Timeline) -> tuple[str | None, int | None]:
-    # A packet that passes several devices is one: those of the device with most.
-    if unrecorded(timeline.capture, "napi:napi_poll"):
-        return None, None
-    found = []
-    for window in windows(timeline):
-        _, polls = rows(window, "segments", "polls")
-        inside = polls[window_of(window).has(polls["end_ns"]).to_numpy(dtype=bool)]
-        device = inside["device"].astype(object).where(inside["device"].notna(), "(no_device)")
-        found.append(inside["work"].fillna(0).astype("int64").groupby(device).sum())
-    packets = pd.concat(found).groupby(level=0).sum()
-    if not len(packets):
-        return None, 0
-    return str(packets.idxmax()), int(packets.max())
 
 
 @idle_wakeups.totals

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.patches import Patch
 
-from ...plots.marks import label_rows, legend_above
-from ...plots.palette import HATCH, KIND, PART
+from ...plots.marks import label_rows, legend_above, short
+from ...plots.palette import FAINT, HATCH, KIND, PART, TASK
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_CPUS = 24
+MOST_CPUS, MOST_OWNERS = 24, 12
 # What woke a CPU: colours of what ran.
 _WAKERS = {
     "network interrupt": KIND["softirq"],
@@ -21,6 +21,21 @@ _WAKERS = {
     "other interrupt": KIND["hardirq"],
     "unrecorded": KIND["unknown"],
 }
+_COMPONENTS = {
+    "package": KIND["softirq"],
+    "cores": KIND["poll"],
+    "uncore": KIND["softirq_other"],
+    "dram": PART["stolen_network"],
+    "psys": KIND["hardirq"],
+}
+_OWNERS = {
+    "task": TASK,
+    "network": KIND["softirq"],
+    "perhaps network": KIND["poll"],
+    "other interrupts": KIND["vector"],
+    "unknown": FAINT,
+}
+_UNITS = {"joules_per_gb": "joules per gigabyte", "uj_per_packet": "microjoules per packet"}
 
 
 def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame) -> None:
@@ -42,3 +57,70 @@ def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame) -> N
     ax.set_xlim(left=0)
     ax.grid(axis="x")
     legend_above(ax, handles, columns=5)
+
+
+def watts_over_time(
+    ax: "Axes", over_time: pd.DataFrame, by_component: pd.DataFrame, origin_ns: int
+) -> None:
+    """Draw the power of each component by its best source, interval by interval; floors dashed."""
+    for component, source, floor in zip(
+        *(by_component[name] for name in ("component", "source", "idle_watts")), strict=True
+    ):
+        color = _COMPONENTS.get(component, FAINT)
+        own = over_time[(over_time["component"] == component) & (over_time["source"] == source)]
+        each = own.groupby(["start_ns", "end_ns"])["watts"].sum().reset_index()
+        start, end = (
+            (each[f"{side}_ns"].to_numpy("int64") - origin_ns) / 1e9 for side in ("start", "end")
+        )
+        # An interval a line, joined where the next begins at its end.
+        x = np.column_stack([start, end]).ravel()
+        ax.plot(x, np.repeat(each["watts"].to_numpy(), 2), color=color, label=component)
+        if floor == floor:
+            ax.axhline(floor, color=color, linewidth=0.8, linestyle=(0, (4, 3)))
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("time since the capture's start, s")
+    ax.set_ylabel("watts")
+    ax.grid(axis="y")
+    legend_above(ax, columns=5)
+
+
+def joules_by_owner(ax: "Axes", owners: pd.DataFrame, component: str) -> None:
+    """Draw what falls to each owner, those with most; of kinds of owners a colour each."""
+    first = owners.head(MOST_OWNERS)
+    colors = [_OWNERS[kind] for kind in first["owner_kind"]]
+    is_dynamic = first["owner_dynamic_joules"].notna().all()
+    joules = first["owner_dynamic_joules" if is_dynamic else "owner_joules"]
+    ax.barh(range(len(first)), joules, height=0.6, color=colors)
+    label_rows(ax, [short(name, 36) for name in first["owner"]])
+    above = " above its idle floor" if is_dynamic else ""
+    ax.set_xlabel(f"joules of the {component}{above}, by busy time")
+    ax.grid(axis="x")
+    kinds = [kind for kind in _OWNERS if kind in set(first["owner_kind"])]
+    legend_above(ax, [Patch(facecolor=_OWNERS[kind], label=kind) for kind in kinds], columns=5)
+
+
+def joules_over_size(ax: "Axes", rows: pd.DataFrame, name: str) -> None:
+    """Draw a figure of every component over the steps: by size of I/O, else in their order."""
+    rows = rows[rows[name].notna()]
+    sized = bool((rows["io_bytes"] > 0).fillna(False).all())
+    for component, own in rows.groupby("component", sort=False):
+        own = own.sort_values("io_bytes", kind="stable") if sized else own
+        x = own["io_bytes"].astype("float64") if sized else range(len(own))
+        color = _COMPONENTS.get(str(component), FAINT)
+        ax.plot(x, own[name], "o-", color=color, markersize=4, label=str(component))
+        dynamic = own[f"dynamic_{name}"]
+        if dynamic.notna().any():
+            ax.plot(x, dynamic, "o--", color=color, markersize=3, linewidth=0.9,
+                    label=f"{component}, above idle")  # fmt: skip
+    if sized:
+        sizes = sorted(rows["io_bytes"].astype("int64").unique())
+        ax.set_xscale("log", base=2)
+        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
+        ax.set_xlabel("bytes of each read and write (log scale)")
+    else:
+        steps = list(dict.fromkeys(rows["step"]))
+        ax.set_xticks(range(len(steps)), [short(step, 16) for step in steps], rotation=30)
+    ax.set_ylim(bottom=0)
+    ax.set_ylabel(_UNITS[name])
+    ax.grid(axis="y")
+    legend_above(ax, columns=5)

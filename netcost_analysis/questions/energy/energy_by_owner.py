@@ -1,0 +1,196 @@
+# Whose a component's energy is, if it goes by busy time: an apportionment, never a measurement.
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.bundle import Bundle
+from ...errors import AbsentError, no_such
+from ...timeline.aggregate import INTERRUPT_CONTEXTS
+from ...timeline.timeline import Timeline
+from ..batches.common import called, records
+from ..question import question
+from .metered import (
+    components_of,
+    idle_watts,
+    metered,
+    packets_of,
+    require_energy_beside,
+    source_of,
+    within,
+)
+from .plots import joules_by_owner
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ...timeline.aggregate import Owned
+    from ..answer import Answer
+
+OWNERS = ("task", "network", "perhaps network", "other interrupts", "unknown")
+_NETWORK = {"yes": "network", "unknown": "perhaps network", "no": "other interrupts"}
+
+
+class EnergyByOwner(NamedTuple):
+    """Answer of `energy_by_owner`.
+
+    Attributes
+    ----------
+    energy_by_owner : pandas.DataFrame
+        A row per owner of CPU time, most first: owner_kind, owner, busy_ns, busy_share,
+        owner_joules, owner_dynamic_joules.
+    by_kind : pandas.DataFrame
+        The same by owner_kind.
+    component, source : str
+        What was metered, and by what.
+    window_joules, window_dynamic_joules : float
+        Its energy in the window, and what of that is above the idle floor, NaN where none is known.
+    metered_share : float
+        Of the window's time, what intervals of the counter cover.
+    packets_device : str or None
+        The device that most packets were polled of, None without polls.
+    packets : int or None
+        Those.
+    network_uj_per_packet, network_dynamic_uj_per_packet : float or None
+        What falls to the network, over them.
+    """
+
+    energy_by_owner: pd.DataFrame
+    by_kind: pd.DataFrame
+    component: str
+    source: str
+    window_joules: float
+    window_dynamic_joules: float
+    metered_share: float
+    packets_device: str | None
+    packets: int | None
+    network_uj_per_packet: float | None
+    network_dynamic_uj_per_packet: float | None
+
+
+@question(
+    needs=("on_cpu", "softirqs"),
+    check=require_energy_beside,
+    inputs=("polls",),
+    main="energy_by_owner",
+    main_columns=("owner_kind", "owner", "busy_share", "owner_joules", "owner_dynamic_joules"),
+    rows=12,
+)
+def energy_by_owner(
+    timeline: Timeline, bundle: Bundle, component: str = "package"
+) -> EnergyByOwner:
+    """Whose a component's energy would be by busy time: tasks, network work, other interrupts.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The window; all CPUs of the host have to be in it.
+    bundle : Bundle
+        Recorded with ``--profile energy``.
+    component : str
+        "package", "cores", "dram" or another that was metered.
+
+    Returns
+    -------
+    EnergyByOwner
+        The component's energy in the window, laid at the owners of time.
+
+    Raises
+    ------
+    MissingEventsError
+        Without sched_switch or softirqs.
+    CaptureError
+        Where no energy was counted, none of it in the window, or not all CPUs were recorded.
+    ArgumentError
+        For a component that was not metered.
+
+    Notes
+    -----
+    An apportionment and no measurement: a component has one counter, and this lays its energy at
+    owners by their share of the CPUs' busy time, as if each busy nanosecond cost the same. The idle
+    tasks own none of it. owner_dynamic_joules lays only what is above the idle floor.
+    """
+    frame = metered(bundle).frame
+    own = source_of(frame, component)
+    if not len(own):
+        raise AbsentError(no_such("component", component, components_of(frame)))
+    cpus = timeline.summary["cpus"]
+    if bundle.host_cpus is not None and len(cpus) < bundle.host_cpus:
+        raise CaptureError(
+            f"energy_by_owner: a {component} is shared by all {bundle.host_cpus} CPUs of the host, "
+            f"and the time of {len(cpus)} is known here"
+        )
+    start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
+    joules, covered_ns = within(own, start_ns, end_ns)
+    if not covered_ns:
+        raise CaptureError("energy_by_owner: no energy was counted while the trace was recorded")
+    floor, _ = idle_watts([own])
+    dynamic = joules - floor * covered_ns / 1e9
+    owners = _owners(timeline.owned_by(), joules, dynamic)
+    sums = ["busy_ns", "busy_share", "owner_joules", "owner_dynamic_joules"]
+    kinds = owners.groupby("owner_kind")[sums].sum(min_count=1)
+    kinds = kinds.reindex([one for one in OWNERS if one in kinds.index]).reset_index()
+    device, packets = packets_of(timeline)
+    network = kinds[kinds["owner_kind"] == "network"]
+    each = [
+        float(network[name].sum(min_count=1)) * 1e6 / packets if packets and len(network) else None
+        for name in sums[2:]
+    ]
+    return EnergyByOwner(
+        owners,
+        kinds,
+        component,
+        str(own["source"].iloc[0]),
+        joules,
+        dynamic,
+        covered_ns / (end_ns - start_ns),
+        device,
+        packets,
+        *each,
+    )
+
+
+def _owners(rows: "list[Owned]", joules: float, dynamic: float) -> pd.DataFrame:
+    busy: dict[tuple[str, str], int] = {}
+    for row in rows:
+        if row.context != "idle":
+            key = _owner(row)
+            busy[key] = busy.get(key, 0) + row.ns
+    frame = pd.DataFrame([(*key, ns) for key, ns in busy.items()],
+                         columns=["owner_kind", "owner", "busy_ns"])  # fmt: skip
+    frame["busy_share"] = frame["busy_ns"] / (frame["busy_ns"].sum() or float("nan"))
+    frame["owner_joules"] = frame["busy_share"] * joules
+    frame["owner_dynamic_joules"] = frame["busy_share"] * dynamic
+    return frame.sort_values("busy_ns", ascending=False, kind="stable", ignore_index=True)
+
+
+def _owner(row: "Owned") -> tuple[str, str]:
+    if row.context == "unknown":
+        return "unknown", "unknown"
+    if row.context in INTERRUPT_CONTEXTS:
+        return _NETWORK[row.is_network], row.thief
+    if row.cost_class == "scheduled" and row.is_network == "yes":
+        return "network", row.comm
+    return "task", row.comm
+
+
+@energy_by_owner.figures
+def _figures(answer: "Answer[EnergyByOwner]") -> dict[str, Any]:
+    parts = answer.parts
+    names = (
+        *("component", "source", "window_joules", "window_dynamic_joules", "metered_share"),
+        *("packets", "network_uj_per_packet", "network_dynamic_uj_per_packet"),
+    )
+    return {
+        **{name: parts[name] for name in names},
+        "device": called(parts["packets_device"]),
+        "kinds": records(parts["by_kind"]),
+    }
+
+
+@energy_by_owner.plot(
+    title="A component's energy by owner of busy time, an apportionment", height=3.4
+)
+def _plot(ax: "Axes", answer: "Answer[EnergyByOwner]") -> None:
+    joules_by_owner(ax, answer.frame, answer.parts["component"])

@@ -1,0 +1,132 @@
+# What the energy counters of a recording said: in a span of time, and while its CPUs idled.
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..._native import CaptureError
+from ...capture.bundle import Bundle
+from ...capture.requires import unrecorded
+from ...parsers.counters import counters
+from ...parsers.energy import SOURCES, Energy, energy
+from ...timeline.timeline import Timeline
+from ..inputs import once, rows, window_of, windows
+
+# What one usually asks about, the whole before its parts; others behind, as they come.
+COMPONENTS = ("package", "cores", "uncore", "dram", "psys")
+# An interval with less of the CPUs' time busy is idle, and one that is shorter than this says
+# little: /proc/stat counts ticks.
+IDLE_BUSY, _SHORTEST_NS = 0.05, 100_000_000
+_NOT_HERE = "profile energy, not on this host:"
+_HOW = (
+    "netcost-record --profile energy, alone or beside a trace, records it on hardware that counts "
+    "energy (RAPL); virtual machines have no such counters"
+)
+
+
+@once
+def metered(bundle: Bundle) -> Energy:
+    # As parsers.energy has it, the best source first, with busy_share: of the CPUs' time in each
+    # interval, by /proc/stat; NaN where nobody looked.
+    found = energy(bundle)
+    order = found.frame["source"].map({name: rank for rank, name in enumerate(SOURCES)})
+    frame = found.frame.iloc[np.argsort(order.to_numpy("int64"), kind="stable")]
+    frame = frame.reset_index(drop=True)
+    return Energy(frame.assign(busy_share=_busy(bundle, frame)), found.notes)
+
+
+def require_energy(bundle: Bundle) -> None:
+    # Raises CaptureError where no energy was counted, with the reason.
+    if len(metered(bundle).frame):
+        return
+    said = [note for note in bundle.manifest.notes if note.startswith(_NOT_HERE)]
+    machine = bundle.manifest.host.virtualization
+    is_virtual = machine not in (None, "", "none")
+    if said:
+        of = f", a virtual machine ({machine})," if is_virtual else ""
+        why = f"this host{of} has no energy counters that netcost-record found"
+    else:
+        why = "no energy counters were recorded"
+    raise CaptureError(f"energy was not measured: {why}. {_HOW}")
+
+
+def require_energy_beside(timeline: Timeline) -> None:
+    # The same of a timeline, whose capture has a bundle.
+    bundle = timeline.capture.bundle
+    assert bundle is not None
+    require_energy(bundle)
+
+
+def _busy(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    nothing = np.full(len(frame), np.nan)
+    ticks = counters(bundle, "stat") if len(frame) else pd.DataFrame()
+    kinds = [name for name in ticks.columns[4:] if not name.startswith("guest")]
+    if not {"idle", "iowait"} <= set(kinds):
+        return nothing
+    of_all = ticks.groupby("at_ns")[kinds].sum(min_count=1).astype("float64").dropna()
+    if len(of_all) < 2:
+        return nothing
+    at, total = of_all.index.to_numpy("float64"), of_all.sum(axis=1).to_numpy()
+    idle = of_all[["idle", "iowait"]].sum(axis=1).to_numpy()
+    start, end = frame["start_ns"].to_numpy("float64"), frame["end_ns"].to_numpy("float64")
+    passed, rested = (np.interp(end, at, of) - np.interp(start, at, of) for of in (total, idle))
+    # Within a tenth of it what nobody looked at is what the rest was.
+    margin = 0.1 * (end - start)
+    seen = (start >= at[0] - margin) & (end <= at[-1] + margin) & (passed > 0) & (rested >= 0)
+    share = 1 - np.divide(rested, passed, out=nothing.copy(), where=seen)
+    return np.asarray(np.clip(share, 0.0, 1.0))
+
+
+def source_of(frame: pd.DataFrame, component: str) -> pd.DataFrame:
+    # The intervals of a component by the best source that has it, of all its zones.
+    own = frame[frame["component"] == component]
+    return own[own["source"] == own["source"].iloc[0]] if len(own) else own
+
+
+def components_of(frame: pd.DataFrame) -> list[str]:
+    found = list(dict.fromkeys(frame["component"]))
+    known = [name for name in COMPONENTS if name in found]
+    return [*known, *(name for name in found if name not in known)]
+
+
+def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[float, float]:
+    # The joules of a component, or a zone, in a span, and how many ns of it were metered: of an
+    # interval that sticks out the part that lies inside.
+    begin = intervals["start_ns"].clip(lower=start_ns)
+    inside = (intervals["end_ns"].clip(upper=end_ns) - begin).clip(lower=0)
+    joules = float((intervals["watts"] * inside / 1e9).sum())
+    by_zone = inside.groupby(intervals["zone"]).sum()
+    return joules, float(by_zone.max()) if len(by_zone) else 0.0
+
+
+def idle_watts(parts: Sequence[pd.DataFrame]) -> tuple[float, int]:
+    # The mean power in intervals in which the CPUs idled, and how many there were; NaN without any.
+    # parts: of one component, its zones together, or of one zone.
+    watts = seconds = 0.0
+    number = 0
+    for one in parts:
+        idle = one[(one["busy_share"] <= IDLE_BUSY) & (one["interval_ns"] >= _SHORTEST_NS)]
+        zones = max(idle["zone"].nunique(), 1)
+        each = idle["interval_ns"] / 1e9
+        watts += float((idle["watts"] * each).sum())
+        seconds += float(each.sum()) / zones
+        number += len(idle) // zones
+    return (watts / seconds if seconds else float("nan")), number
+
+
+def packets_of(timeline: Timeline) -> tuple[str | None, int | None]:
+    # A packet that passes several devices is one: those of the device with most, and which.
+    if unrecorded(timeline.capture, "napi:napi_poll"):
+        return None, None
+    found = []
+    for window in windows(timeline):
+        (polls,) = rows(window, "polls")
+        inside = polls[window_of(window).has(polls["end_ns"]).to_numpy(dtype=bool)]
+        device = inside["device"].astype(object).where(inside["device"].notna(), "(no_device)")
+        found.append(inside["work"].fillna(0).astype("int64").groupby(device).sum())
+    packets = pd.concat(found).groupby(level=0).sum()
+    if not len(packets):
+        return None, 0
+    return str(packets.idxmax()), int(packets.max())

@@ -1,0 +1,234 @@
+# Joules and watts of drawn counters: by component, above the idle floor, by owner, by size of I/O.
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis.errors import ArgumentError
+from support.energy_bundles import (
+    PACKETS,
+    ROUND_NS,
+    ROUNDS,
+    WATTS,
+    ZONES,
+    S,
+    counted,
+    energy_bundle,
+    energy_experiment,
+    energy_samples,
+    stat_samples,
+)
+from support.host import ROOT
+from support.kept import kept_experiment
+
+BUSY_NS = 2 * S
+NETWORK_NS = ROUNDS * ROUND_NS
+
+
+def opened(folder: Path, files: dict[str, str | None] | None = None, **said: Any) -> Any:
+    return netcost.open_capture(energy_bundle(folder, files, **said)).ask.energy
+
+
+def perf(*joules: float, event: str = "power/energy-pkg/") -> str:
+    # Of all CPUs together: no cpu.
+    lines = [counted({0: {event: one}}, 1).replace('"cpu": "0", ', "") for one in joules]
+    texts = [line.replace("1.0,", f"{n}.0,", 1) for n, line in enumerate(lines, 1)]
+    return "".join(texts).replace('"unit": ""', '"unit": "Joules"')
+
+
+# Two seconds idle at 10 W, then 30 and 34 W at half the CPUs' time.
+def test_energy_and_its_idle_floor(tmp_path: Path) -> None:
+    answer = opened(tmp_path).power()
+    package, cores, dram = answer.frame.to_dict("records")
+    assert package["joules"] == pytest.approx(sum(WATTS))
+    assert package["watts"] == pytest.approx(21.0)
+    assert (package["idle_watts"], package["idle_intervals"]) == (pytest.approx(10.0), 2)
+    assert package["dynamic_watts"] == pytest.approx(11.0)
+    assert package["dynamic_joules"] == pytest.approx(44.0)
+    assert (cores["zone"], cores["joules"]) == ("package-0 core", pytest.approx(42.0))
+    assert dram["dynamic_joules"] == pytest.approx(6.0)
+    over_time = answer.tables["over_time"]
+    assert over_time.loc[over_time["zone"] == "package-0", "watts"].tolist() == pytest.approx(WATTS)
+    assert "used 84 J in 4.00 s, 21 W in the mean** (powercap)" in answer.words
+    assert "the 11 W above that are 44 J" in answer.words
+    assert answer.notes == ()
+
+
+def test_without_idle_time_there_is_no_floor(tmp_path: Path) -> None:
+    for number, stat in enumerate((None, stat_samples((0.06, 0.5, 0.5, 0.5)))):
+        answer = opened(tmp_path / str(number), {"samples/stat": stat}).power()
+        assert answer.frame["idle_watts"].isna().all()
+        assert answer.frame["dynamic_joules"].isna().all()
+        assert "what of that is the idle floor is not known" in answer.words
+
+
+def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
+    zones = {**ZONES, "intel-rapl:1 package-1": WATTS}
+    files = {
+        "samples/energy": energy_samples(zones),
+        "energy.jsonl": perf(20.0, 20.0),
+        "turbostat.txt": "PkgWatt\tRAMWatt\n15.25\t2.00\n",
+    }
+    answer = opened(tmp_path, files, record_command="netcost-record --interval 1").power()
+    assert answer.frame["source"].value_counts().to_dict() == {
+        "powercap": 4,
+        "turbostat": 2,
+        "perf": 1,
+    }
+    [package, *_] = answer.parts["by_component"].to_dict("records")
+    assert (package["source"], package["zones"]) == ("powercap", 2)
+    assert package["joules"] == pytest.approx(2 * sum(WATTS))
+    assert package["watts"] == pytest.approx(42.0)
+    assert package["idle_watts"] == pytest.approx(20.0)
+    assert package["metered_ns"] == 4 * S
+    assert answer.notes == (
+        "perf's intervals may be up to 2,000 ms later than they are said to be",
+        "turbostat says no times: its watts stand for intervals as long as was asked for",
+    )
+    by_source = answer.frame.set_index(["source", "component"])["joules"]
+    assert by_source["perf", "package"] == 40.0
+    assert by_source["turbostat", "dram"] == 2.0
+
+
+# What each owner gets adds up to what there is, whoever that is.
+def test_an_apportionment_adds_up(tmp_path: Path) -> None:
+    ask = opened(tmp_path)
+    for component, joules, dynamic in (("package", 84.0, 44.0), ("dram", 14.0, 6.0)):
+        answer = ask.energy_by_owner(component=component)
+        frame = answer.frame.set_index("owner_kind")
+        assert frame["busy_share"].sum() == pytest.approx(1)
+        assert frame["owner_joules"].sum() == pytest.approx(joules)
+        assert frame["owner_dynamic_joules"].sum() == pytest.approx(dynamic)
+        assert frame["busy_ns"].sum() == BUSY_NS
+        network = frame[frame.index == "network"]
+        assert network["busy_ns"].sum() == NETWORK_NS
+        each = 1e6 * dynamic * NETWORK_NS / BUSY_NS / (ROUNDS * PACKETS)
+        assert answer.parts["network_dynamic_uj_per_packet"] == pytest.approx(each)
+        assert answer.parts["metered_share"] == 1.0
+        assert "An apportionment, not a measurement" in answer.words
+        assert answer.parts["window_joules"] == pytest.approx(joules)
+
+
+def test_of_an_interval_counts_what_lies_in_the_window(tmp_path: Path) -> None:
+    capture = netcost.open_capture(energy_bundle(tmp_path))
+    # Half of the second with 10 W, all of that with 30 W, a quarter of that with 34 W.
+    window = capture.timeline(start_s=1.5, end_s=3.25).ask.energy.energy_by_owner()
+    assert window.parts["window_joules"] == pytest.approx(5 + 30 + 34 / 4)
+    assert window.parts["metered_share"] == pytest.approx(1)
+
+
+def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
+    ask = opened(tmp_path / "a")
+    with pytest.raises(ArgumentError, match="no component 'gpu'; there are package, cores, dram"):
+        ask.energy_by_owner(component="gpu")
+    some = netcost.open_capture(tmp_path / "a").timeline(cpus=[0]).ask.energy.energy_by_owner()
+    assert "a package is shared by all 2 CPUs of the host, and the time of 1" in str(some.refusal)
+    late = {"samples/energy": energy_samples(ZONES, start_s=30)}
+    refusal = opened(tmp_path / "b", late).energy_by_owner().refusal
+    assert "no energy was counted while the trace was recorded" in str(refusal)
+    half = {"samples/energy": energy_samples({"intel-rapl:0 package-0": (30.0, 34.0)}, start_s=3)}
+    answer = opened(tmp_path / "c", half).energy_by_owner()
+    assert answer.parts["metered_share"] == pytest.approx(0.5)
+    assert "read for 50.0 % of the window" in answer.words
+
+
+def test_energy_over_sizes(tmp_path: Path) -> None:
+    answer = energy_experiment(tmp_path).ask.energy.energy_by_size()
+    package = answer.frame[answer.frame["component"] == "package"].set_index("io_bytes")
+    # 40, 30 and 20 W at 0.2, 0.4 and 0.8 GB/s, in packets of 1,000 bytes; idle 8 W.
+    assert package["joules_per_gb"].tolist()[1:] == pytest.approx([200, 75, 25])
+    assert package["dynamic_joules_per_gb"].tolist()[1:] == pytest.approx([160, 55, 15])
+    assert package["uj_per_packet"].tolist()[1:] == pytest.approx([200, 75, 25])
+    assert package["joules"].tolist() == pytest.approx([24, 120, 90, 60])
+    assert set(package["metered_ns"]) == {3 * S}
+    # Nothing was moved in the idle step.
+    assert package["joules_per_gb"].isna().tolist() == [True, False, False, False]
+    assert set(package["idle_steps"]) == {"0"}
+    ends = answer.parts["ends"].set_index("component")
+    assert (ends["least_step"]["package"], ends["most_step"]["package"]) == ("65536", "64")
+    assert "least in step 65536, 25 J, and most in step 64, 200 J" in answer.words
+    assert "The idle floor of the package, 8 W, is of step 0" in answer.words
+
+
+def test_sizes_without_an_idle_step_or_a_table(tmp_path: Path) -> None:
+    busy = energy_experiment(tmp_path / "a", sizes=(64, 1024)).ask.energy.energy_by_size()
+    assert busy.frame["idle_watts"].isna().all()
+    assert "In no step the CPUs idled" in busy.words
+    experiment = energy_experiment(tmp_path / "b")
+    table = experiment.path / "steps.tsv"
+    bundles = [line.partition("\t")[0] for line in table.read_text().splitlines()]
+    table.write_text("\n".join(bundles) + "\n")
+    bare = netcost.open_experiment(experiment.path).ask.energy.energy_by_size()
+    assert bare.frame["watts"].notna().all()
+    assert bare.frame["joules_per_gb"].isna().all()
+    assert "is not in their table" in bare.words
+    with pytest.raises(netcost.CaptureError, match="nothing to draw"):
+        bare.plot()
+
+
+@pytest.mark.parametrize("value", ["nan", "-1", "1e400", "many", "", "99999999999999999999"])
+def test_a_strangers_table_is_no_rate(tmp_path: Path, value: str) -> None:
+    experiment = energy_experiment(tmp_path, sizes=(64,))
+    table = experiment.path / "steps.tsv"
+    head, row = table.read_text().splitlines()
+    words = row.split("\t")
+    table.write_text("\t".join(head.split("\t")) + "\n" + "\t".join([*words[:3], *[value] * 3]))
+    frame = netcost.open_experiment(experiment.path).ask.energy.energy_by_size().frame
+    assert frame["joules_per_gb"].isna().all()
+    assert frame["watts"].notna().all()
+
+
+# Of samples, none of which has a meter, with the reason.
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("io-sizes/64.netcost.tar.zst", "this host, a virtual machine (kvm), has no energy count"),
+        ("veth-stolen-time", "no energy counters were recorded"),
+    ],
+)
+def test_energy_that_was_not_measured(name: str, why: str) -> None:
+    ask = netcost.open_capture(ROOT / "sample-data" / name).ask
+    refusal = str(ask.energy.power().refusal)
+    assert refusal.startswith(f"energy was not measured: {why}")
+    assert "netcost-record --profile energy" in refusal
+    assert refusal.count("\n") == 0
+    missing = ask.table.set_index("question")
+    assert missing["missing"]["power"] == "files"
+
+
+def test_an_experiment_and_a_bare_recording_without_energy() -> None:
+    refusal = str(kept_experiment("io-sizes").ask.energy.energy_by_size().refusal)
+    assert refusal.startswith("energy was not measured: this host")
+    bare = netcost.open_capture(ROOT / "sample-data/veth-stolen-time/trace.perf.data")
+    assert "needs what netcost-record keeps" in str(bare.ask.energy.power().refusal)
+
+
+def test_hostile_counters_are_an_answer_or_a_line(tmp_path: Path) -> None:
+    files = {
+        "samples/energy": energy_samples({"intel-rapl:0 <b>$x_`|": WATTS}),
+        "samples/stat": "@ 1 1 1\ncpu0 99999999999999999999999 0 0 1\n@ 2 2 2\ncpu0 1\n",
+    }
+    answer = opened(tmp_path / "a", files).power()
+    assert "<b>" not in answer._repr_html_()
+    assert answer.frame["idle_watts"].isna().all()
+    for number, text in enumerate(("", "\x00", "@ 1 1 1\n", "@ 1 5 1\nx y 1 2\n", "{" * 5_000)):
+        refused = opened(tmp_path / f"b{number}", {"samples/energy": text}).power().refusal
+        assert "energy was not measured" in str(refused)
+
+
+def test_pictures_show_what_the_table_says(tmp_path: Path) -> None:
+    ask = opened(tmp_path / "a")
+    lines = ask.power().plot().get_lines()
+    assert [line.get_label() for line in lines if not str(line.get_label()).startswith("_")] == [
+        *("package", "cores", "dram")
+    ]
+    assert max(lines[0].get_ydata()) == pytest.approx(max(WATTS))
+    bars = [bar.get_width() for bar in ask.energy_by_owner().plot().patches]
+    assert sum(bars) == pytest.approx(44.0)
+    answer = energy_experiment(tmp_path / "b").ask.energy.energy_by_size()
+    for axes in (answer.plot(), answer.plot_packets()):
+        drawn = axes.get_lines()[0]
+        assert list(drawn.get_xdata()) == [64, 1024, 65536]
+        assert list(drawn.get_ydata()) == pytest.approx([200, 75, 25])
