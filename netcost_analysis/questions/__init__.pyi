@@ -3,6 +3,7 @@
 from . import accounting as accounting
 from . import batches as batches
 from . import completeness as completeness
+from . import counters as counters
 from . import devices as devices
 from . import functions as functions
 from . import energy as energy

@@ -20,6 +20,7 @@ from netcost_analysis.questions.completeness.coverages import Coverages
 from netcost_analysis.questions.completeness.known import Completeness
 from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
+from netcost_analysis.questions.counters.cpu_counters import CpuCounters
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.functions.component_changes import ComponentChanges
 from netcost_analysis.questions.functions.components import Components
@@ -283,6 +284,11 @@ class RecordingRemedies:
         """What each remedy could give back to a victim at most, and who would pay for it."""
 
 
+class RecordingCounters:
+    def cpu_counters(self) -> Answer[CpuCounters]:
+        """What each CPU's counters say: instructions per cycle, misses and stalls, also per packet."""
+
+
 class RecordingEnergy:
     def energy_by_owner(self, *, component: str = ...) -> Answer[EnergyByOwner]:
         """Whose a component's energy would be by busy time: tasks, network work, other interrupts."""
@@ -315,6 +321,8 @@ class RecordingAsk(Ask):
     def tracing_overhead(self) -> RecordingTracingOverhead: ...
     @property
     def remedies(self) -> RecordingRemedies: ...
+    @property
+    def counters(self) -> RecordingCounters: ...
     @property
     def energy(self) -> RecordingEnergy: ...
 
@@ -361,6 +369,11 @@ class ExperimentSweep:
         """Where each curve of a sweep ends: found, whose end it is, predicted from its slower steps."""
 
 
+class ExperimentCounters:
+    def counters_by_step(self) -> Answer[DataFrame]:
+        """What each CPU's counters say in each step of an experiment, as over sizes of I/O."""
+
+
 class ExperimentEnergy:
     def energy_by_size(self) -> Answer[DataFrame]:
         """What a gigabyte and a packet cost in energy, in each step of an experiment, by component."""
@@ -377,6 +390,8 @@ class ExperimentAsk(Ask):
     def comparison(self) -> ExperimentComparison: ...
     @property
     def sweep(self) -> ExperimentSweep: ...
+    @property
+    def counters(self) -> ExperimentCounters: ...
     @property
     def energy(self) -> ExperimentEnergy: ...
 

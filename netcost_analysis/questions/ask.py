@@ -34,6 +34,7 @@ TOPICS = {
     "remedies": "what would give it back",
     "comparison": "comparisons",
     "sweep": "sweeps",
+    "counters": "the processor's counters",
     "energy": "energy",
 }
 

@@ -86,7 +86,7 @@ def counted(cpus: Mapping[int, Mapping[str, Any]], seconds: int = 4, running: fl
 
 
 # A second's: CPU 1 does half as much for each cycle, and misses twice as often.
-COUNTERS = {
+COUNTERS: dict[int, dict[str, Any]] = {
     0: {
         "cycles": 2e9,
         "instructions": 4e9,
@@ -187,7 +187,16 @@ def energy_experiment(folder: Path, sizes: tuple[int, ...] = (0, 64, 1024, 65536
             "intel-rapl:0 package-0": watts,
             "intel-rapl:0:1 dram": tuple(each / 8 + rank for each in watts),
         }
-        files = {"samples/energy": energy_samples(zones), "samples/stat": stat_samples(busy)}
+        # Each step takes as many cycles more for as many instructions.
+        slower = {
+            number: {**own, "cycles": (1 + rank) * float(own["cycles"])}
+            for number, own in COUNTERS.items()
+        }
+        files = {
+            "samples/energy": energy_samples(zones),
+            "samples/stat": stat_samples(busy),
+            "counters.jsonl": counted(slower),
+        }
         energy_bundle(folder / str(size), files)
         # In the 3 s between its stamps.
         moved = 0 if size == 0 else 3 * 10**8 * 2**rank

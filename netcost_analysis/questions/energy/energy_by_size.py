@@ -6,6 +6,7 @@ import pandas as pd
 
 from ...capture.experiment import Experiment
 from ..batches.common import records
+from ..io_steps import Step, require_steps, steps_of
 from ..question import question
 from .metered import (
     IDLE_BUSY,
@@ -18,7 +19,6 @@ from .metered import (
 )
 from .plots import joules_over_size
 from .power import split
-from .steps import Step, require_steps, steps_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,6 +8,7 @@ from matplotlib.patches import Patch
 
 from ...plots.marks import label_rows, legend_above, short
 from ...plots.palette import FAINT, HATCH, KIND, PART, TASK
+from ...plots.steps import over_steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,27 +101,14 @@ def joules_by_owner(ax: "Axes", owners: pd.DataFrame, component: str) -> None:
 
 
 def joules_over_size(ax: "Axes", rows: pd.DataFrame, name: str) -> None:
-    """Draw a figure of every component over the steps: by size of I/O, else in their order."""
-    rows = rows[rows[name].notna()]
-    sized = bool((rows["io_bytes"] > 0).fillna(False).all())
-    for component, own in rows.groupby("component", sort=False):
-        own = own.sort_values("io_bytes", kind="stable") if sized else own
-        x = own["io_bytes"].astype("float64") if sized else range(len(own))
-        color = _COMPONENTS.get(str(component), FAINT)
-        ax.plot(x, own[name], "o-", color=color, markersize=4, label=str(component))
-        dynamic = own[f"dynamic_{name}"]
-        if dynamic.notna().any():
-            ax.plot(x, dynamic, "o--", color=color, markersize=3, linewidth=0.9,
-                    label=f"{component}, above idle")  # fmt: skip
-    if sized:
-        sizes = sorted(rows["io_bytes"].astype("int64").unique())
-        ax.set_xscale("log", base=2)
-        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        ax.set_xlabel("bytes of each read and write (log scale)")
-    else:
-        steps = list(dict.fromkeys(rows["step"]))
-        ax.set_xticks(range(len(steps)), [short(step, 16) for step in steps], rotation=30)
-    ax.set_ylim(bottom=0)
-    ax.set_ylabel(_UNITS[name])
-    ax.grid(axis="y")
-    legend_above(ax, columns=5)
+    """Draw a figure of every component over the steps; above the idle floor dashed."""
+    groups = [
+        (str(component), _COMPONENTS.get(str(component), FAINT), own)
+        for component, own in rows.groupby("component", sort=False)
+    ]
+    above = [
+        (f"{component}, above idle", color, own.assign(**{name: own[f"dynamic_{name}"]}))
+        for component, color, own in groups
+        if own[f"dynamic_{name}"].notna().any()
+    ]
+    over_steps(ax, groups, name, _UNITS[name], above)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 
-from ..._native import CaptureError
-from ...capture.bundle import Bundle
-from ...capture.experiment import Experiment
-from ..inputs import once
+from .._native import CaptureError
+from ..capture.bundle import Bundle
+from ..capture.experiment import Experiment
+from .inputs import once
 
 
 @dataclass(frozen=True, eq=False)
