@@ -187,6 +187,16 @@ def _with_index(frame: Any) -> Any:
     return frame.reset_index(drop=all(name is None for name in frame.index.names))
 
 
+def plain_answer(answer: "Answer[Any]") -> dict[str, Any]:
+    # An answer among others as JSON has it: its parts by name; where there is none, why.
+    if answer.refusal is not None:
+        return {"why_not": str(answer.refusal)}
+    name = answer.question.name
+    return {
+        part or name: plain_part(answer.tables.get(part, of)) for part, of in answer.parts.items()
+    }
+
+
 def plain_part(part: Any) -> Any:
     # A part of an answer as JSON has it.
     import pandas as pd

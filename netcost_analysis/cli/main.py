@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SUBCOMMANDS = (
     "ask",
     "compare",
+    "energy",
     "events",
     "flame",
     "functions",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .ask import plain_part
+from .ask import plain_answer
 from .main import json_option, output_option, path_argument, print_json
 from .report import EXTRA
 from .table import by_importance, fitting
@@ -59,7 +59,8 @@ def command(path: str, output: str | None, as_json: bool) -> None:
         with replacing(output) as draft:
             draft.write_text(text_of(experiment), encoding="utf-8")
     if as_json:
-        print_json(_answers(experiment) if output is None else {"sweep": path, "output": output})
+        answers = {name: plain_answer(experiment.ask(name)) for name in QUESTIONS}
+        print_json(answers if output is None else {"sweep": path, "output": output})
     elif output is not None:
         print(f"write-up in {output}")
 
@@ -74,22 +75,6 @@ def _page(path: str, output: str) -> None:
         raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
-
-
-def _answers(experiment: "Experiment") -> dict[str, Any]:
-    # By question what netcost ask prints of it; of what cannot be answered, why.
-    found: dict[str, Any] = {}
-    for name in QUESTIONS:
-        answer = experiment.ask(name)
-        found[name] = (
-            {"why_not": str(answer.refusal)}
-            if answer.refusal
-            else {
-                part or name: plain_part(answer.tables.get(part, of))
-                for part, of in answer.parts.items()
-            }
-        )
-    return found
 
 
 def text_of(experiment: "Experiment") -> str:

@@ -37,6 +37,8 @@ def over_steps(
         ax.set_xlabel("bytes of each read and write (log scale)")
     else:
         ax.set_xticks(range(len(steps)), [short(step, 16) for step in steps], rotation=30)
+        ax.set_xlabel("step")
+    ax.yaxis.set_major_formatter("{x:,g}")
     ax.set_ylim(bottom=0)
     ax.set_ylabel(label)
     ax.grid(axis="y")

@@ -290,7 +290,7 @@ class RecordingCounters:
 
 
 class RecordingEnergy:
-    def energy_by_owner(self, *, component: str = ...) -> Answer[EnergyByOwner]:
+    def energy_by_owner(self, *, component: str | None = ...) -> Answer[EnergyByOwner]:
         """Whose a component's energy would be by busy time: tasks, network work, other interrupts."""
 
     def idle_wakeups(self, *, gap_ns: int = ...) -> Answer[IdleWakeups]:

@@ -78,7 +78,7 @@ class EnergyByOwner(NamedTuple):
     rows=12,
 )
 def energy_by_owner(
-    timeline: Timeline, bundle: Bundle, component: str = "package"
+    timeline: Timeline, bundle: Bundle, component: str | None = None
 ) -> EnergyByOwner:
     """Whose a component's energy would be by busy time: tasks, network work, other interrupts.
 
@@ -88,8 +88,8 @@ def energy_by_owner(
         The window; all CPUs of the host have to be in it.
     bundle : Bundle
         Recorded with ``--profile energy``.
-    component : str
-        "package", "cores", "dram" or another that was metered.
+    component : str, optional
+        "package", "cores", "dram" or another that was metered; unless given, the first of these.
 
     Returns
     -------
@@ -112,9 +112,11 @@ def energy_by_owner(
     tasks own none of it. owner_dynamic_joules lays only what is above the idle floor.
     """
     frame = metered(bundle).frame
+    known = components_of(frame)
+    component = known[0] if component is None else component
+    if component not in known:
+        raise AbsentError(no_such("component", component, known))
     own = source_of(frame, component)
-    if not len(own):
-        raise AbsentError(no_such("component", component, components_of(frame)))
     cpus = timeline.summary["cpus"]
     if bundle.host_cpus is not None and len(cpus) < bundle.host_cpus:
         raise CaptureError(

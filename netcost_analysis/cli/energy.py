@@ -1,0 +1,100 @@
+# netcost energy: joules, wake-ups and the processor's counters of a recording or an experiment.
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..units import printable
+from .ask import plain_answer
+from .main import (
+    capture_arguments,
+    json_option,
+    nothing_beside_experiment,
+    opened,
+    print_json,
+    window_options,
+)
+from .table import by_importance, left_out, say, show, wide_option
+
+if TYPE_CHECKING:
+    from ..questions.answer import Answer
+
+_OF_RECORDING = {
+    "power": "What the machine used",
+    "energy_by_owner": "Whose that is by busy time",
+    "idle_wakeups": "What woke idle CPUs",
+    "cpu_counters": "What the processor's counters say",
+}
+_OF_EXPERIMENT = {
+    "energy_by_size": "What a gigabyte and a packet cost",
+    "counters_by_step": "What the processor's counters say",
+}
+
+
+@click.command("energy", short_help="Show what was used of energy, and what woke idle CPUs.")
+@capture_arguments
+@wide_option
+@window_options
+@json_option
+def command(
+    path: str,
+    wide: bool,
+    start: float | None,
+    end: float | None,
+    cpus: tuple[int, ...],
+    as_json: bool,
+) -> None:
+    """Show what the machine used of energy, by whom, what woke idle CPUs, and its counters.
+
+    PATH may be an experiment, its folder or that folder in one file: then what a gigabyte and a
+    packet cost in each step. What was not measured is said to be so, and how it can be.
+    """
+    from ..capture.experiment import is_experiment, open_experiment
+
+    if is_experiment(path):
+        if start is not None or end is not None or cpus:
+            raise click.UsageError("an experiment takes no --start, --end and --cpu")
+        nothing_beside_experiment()
+        titles, asked = _OF_EXPERIMENT, open_experiment(path).ask
+    else:
+        titles = _OF_RECORDING
+        asked = opened(path).timeline(start, end, list(cpus) or None).ask  # type: ignore[assignment]
+    answers = {name: asked(name) for name in titles}
+    first, *others = [one.refusal for one in answers.values()]
+    if first is not None and None not in others:
+        raise first
+    if as_json:
+        print_json({name: plain_answer(one) for name, one in answers.items()})
+        return
+    refused = set[str]()
+    for name, answer in answers.items():
+        # Why nothing was measured is said once.
+        if str(answer.refusal) in refused:
+            continue
+        if answer.refusal is not None:
+            refused.add(str(answer.refusal))
+        print(f"{titles[name]}\n")
+        _show(answer, wide)
+        print()
+    for note in dict.fromkeys(note for one in answers.values() for note in one.notes):
+        say(f"note: {printable(note)}")
+
+
+def _show(answer: "Answer[Any]", wide: bool) -> None:
+    from ..display.figures import figures, heading
+    from ..display.templates import as_text
+
+    say("\n".join(map(printable, as_text(answer.words).split("\n"))))
+    question = answer.question
+    if answer.refusal is not None or not len(answer.frame):
+        return
+    # A column of blanks says nothing.
+    frame = answer.frame[: question.rows].dropna(axis="columns", how="all")
+    names = {str(name): heading(str(name), answer.start_ns) for name in frame.columns}
+    table = figures(frame, answer.start_ns, names=names, shares=question.shares)
+    print()
+    order = by_importance(table, [names[one] for one in question.main_columns if one in names])
+    missing = show(table, order, wide)
+    more = len(answer.frame) - len(frame)
+    rows = f"{more:,} more rows: netcost ask {question.name}" if more else ""
+    left_out(missing, len(table.header), rows, names=False)

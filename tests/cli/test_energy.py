@@ -1,0 +1,80 @@
+# netcost energy: what was measured, what was not and why, of recordings and experiments.
+
+from pathlib import Path
+
+import pytest
+
+from support.energy_bundles import WATTS, energy_bundle, energy_experiment, energy_samples
+from support.host import ROOT
+from support.run_cli import Netcost
+
+SAMPLES = ROOT / "sample-data"
+OF_RECORDING = ["power", "energy_by_owner", "idle_wakeups", "cpu_counters"]
+
+
+def test_a_recording_with_meters(netcost: Netcost, tmp_path: Path) -> None:
+    printed = netcost("energy", str(energy_bundle(tmp_path / "b")))
+    assert (printed.code, printed.err) == (0, "")
+    lines = printed.out.splitlines()
+    assert lines[0] == "What the machine used"
+    assert lines[2].startswith("The package used 84 J in 4.00 s, 21 W in the mean (powercap).")
+    assert [line for line in lines if line.startswith("Wh")] == [
+        *("What the machine used", "Whose that is by busy time", "What woke idle CPUs"),
+        "What the processor's counters say",
+    ]
+    # The same figures as the questions' own.
+    found = netcost("energy", str(tmp_path / "b"), "--json").json
+    assert list(found) == OF_RECORDING
+    assert found["power"]["power"][0]["joules"] == pytest.approx(84)
+    assert found["energy_by_owner"]["metered_share"] == 1.0
+    assert found["cpu_counters"]["cpu_counters"][0]["ipc"] == 2.0
+    asked = netcost("ask", "energy_by_owner", str(tmp_path / "b"), "--json").json
+    assert asked == found["energy_by_owner"]
+
+
+def test_an_experiment_with_meters(netcost: Netcost, tmp_path: Path) -> None:
+    folder = str(energy_experiment(tmp_path / "e").path)
+    printed = netcost("energy", folder)
+    assert (printed.code, printed.err) == (0, "")
+    assert "least in step 65536, 25 J, and most in step 64, 200 J" in printed.out
+    found = netcost("energy", folder, "--json").json
+    assert list(found) == ["energy_by_size", "counters_by_step"]
+    assert netcost("energy", folder, "--start", "1").code == 2
+
+
+def test_a_window_is_the_ledgers(netcost: Netcost, tmp_path: Path) -> None:
+    path = str(energy_bundle(tmp_path / "b"))
+    found = netcost("energy", path, "--start", "2", "--json").json
+    assert found["energy_by_owner"]["window_joules"] == pytest.approx(64)
+    assert "takes no window" in netcost("energy", path, "--start", "2").out
+    one = netcost("energy", path, "--cpu", "0", "--json").json
+    assert "is shared by all 2 CPUs" in one["energy_by_owner"]["why_not"]
+
+
+# A machine without any of it: why is said once, and what the trace has is there.
+def test_a_sample_without_meters(netcost: Netcost) -> None:
+    printed = netcost("energy", str(SAMPLES / "nic-stolen-time"))
+    assert printed.code == 0
+    assert printed.out.count("energy was not measured: no energy counters were recorded") == 1
+    assert "Whose that is" not in printed.out
+    assert "Idle CPUs were woken 1,256 times" in printed.out
+    found = netcost("energy", str(SAMPLES / "nic-stolen-time"), "--json").json
+    assert found["power"]["why_not"].startswith("energy was not measured")
+    assert found["idle_wakeups"]["all_wakeups"] == 1256
+
+
+def test_where_nothing_was_measured(netcost: Netcost) -> None:
+    printed = netcost("energy", str(SAMPLES / "nic-guest"))
+    assert (printed.code, printed.out) == (1, "")
+    assert printed.err.count("\n") == 1
+    assert "energy was not measured" in printed.err
+    assert netcost("energy", str(SAMPLES / "no-such-file")).code == 1
+
+
+def test_hostile_names_steer_no_terminal(netcost: Netcost, tmp_path: Path) -> None:
+    zone = {"intel-rapl:0 <b>\x1b[1m`x|": WATTS}
+    path = energy_bundle(tmp_path / "b", {"samples/energy": energy_samples(zone)})
+    printed = netcost("energy", str(path))
+    assert printed.code == 0
+    assert "\x1b" not in printed.out
+    assert "<b>" in printed.out
