@@ -124,11 +124,11 @@ def energy_by_owner(
             f"and the time of {len(cpus)} is known here"
         )
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
-    joules, covered_ns = within(own, start_ns, end_ns)
-    if not covered_ns:
+    joules, metered_ns = within(own, start_ns, end_ns)
+    if not metered_ns:
         raise CaptureError("energy_by_owner: no energy was counted while the trace was recorded")
     floor, _ = idle_watts([own])
-    dynamic = joules - floor * covered_ns / 1e9
+    dynamic = joules - floor * metered_ns / 1e9
     owners = _owners(timeline.owned_by(), joules, dynamic)
     sums = ["busy_ns", "busy_share", "owner_joules", "owner_dynamic_joules"]
     kinds = owners.groupby("owner_kind")[sums].sum(min_count=1)
@@ -146,7 +146,7 @@ def energy_by_owner(
         str(own["source"].iloc[0]),
         joules,
         dynamic,
-        covered_ns / (end_ns - start_ns),
+        metered_ns / (end_ns - start_ns),
         device,
         packets,
         *each,

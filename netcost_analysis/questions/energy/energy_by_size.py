@@ -85,8 +85,8 @@ def energy_by_size(experiment: Experiment) -> pd.DataFrame:
 
 def _figures_of(step: Step, own: pd.DataFrame, floor: float, idle: str) -> dict[str, Any]:
     start_ns, end_ns = step.counted_ns or (float("-inf"), float("inf"))
-    joules, covered_ns = within(own, start_ns, end_ns)
-    figures = split(joules, covered_ns / 1e9, floor)
+    joules, metered_ns = within(own, start_ns, end_ns)
+    figures = split(joules, metered_ns / 1e9, floor)
     known = {
         "source": str(own["source"].iloc[0]) if len(own) else None,
         **figures,
@@ -94,7 +94,7 @@ def _figures_of(step: Step, own: pd.DataFrame, floor: float, idle: str) -> dict[
         "received_bytes": step.received_bytes,
         "received_packets": step.received_packets,
     }
-    if not covered_ns:
+    if not metered_ns:
         known["joules"] = known["dynamic_joules"] = float("nan")
     for kind, prefix in (("watts", ""), ("dynamic_watts", "dynamic_")):
         gb, packets = step.bytes_per_s / 1e9, step.packets_per_s

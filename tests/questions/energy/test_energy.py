@@ -52,7 +52,7 @@ def test_energy_and_its_idle_floor(tmp_path: Path) -> None:
     over_time = answer.tables["over_time"]
     assert over_time.loc[over_time["zone"] == "package-0", "watts"].tolist() == pytest.approx(WATTS)
     assert "used 84 J in 4.00 s, 21 W in the mean** (powercap)" in answer.words
-    assert "the 11 W above that are 44 J" in answer.words
+    assert "the other 11 W, 44 J, are dynamic" in answer.words
     assert answer.notes == ()
 
 
