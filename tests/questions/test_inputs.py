@@ -173,7 +173,7 @@ def _plain(parts: dict[str, Any]) -> dict[str, Any]:
 
 
 # What would not fit into memory is read window by window, and never whole.
-@pytest.mark.parametrize("name", ["episodes", "handovers", "lifetimes"])
+@pytest.mark.parametrize("name", ["episodes", "handovers", "idle_wakeups", "lifetimes"])
 def test_a_large_timeline_is_not_read_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     timeline, read, load = fresh(), set[str](), netcost.Timeline.load
 

@@ -47,8 +47,8 @@ def require_counters(bundle: Bundle) -> None:
     # Raises CaptureError where perf stat counted nothing.
     if not (counted(bundle).frame["outcome"] == COUNTED).any():
         raise CaptureError(
-            "the processor's counters were not measured: netcost-record --profile counters, alone "
-            "or beside a trace, has perf stat read them; virtual machines have few or none"
+            "the processor's counters were not measured: netcost-record --profile light,counters "
+            "has perf stat read them; virtual machines have few or none"
         )
 
 

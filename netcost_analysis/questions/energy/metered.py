@@ -21,8 +21,8 @@ COMPONENTS = ("package", "cores", "uncore", "dram", "psys")
 IDLE_BUSY, _SHORTEST_NS = 0.05, 100_000_000
 _NOT_HERE = "profile energy, not on this host:"
 _HOW = (
-    "netcost-record --profile energy, alone or beside a trace, records it on hardware that counts "
-    "energy (RAPL); virtual machines have no such counters"
+    "netcost-record --profile light,energy records it on hardware that counts energy (RAPL); "
+    "virtual machines have no such counters"
 )
 
 
@@ -34,7 +34,7 @@ def metered(bundle: Bundle) -> Energy:
     order = found.frame["source"].map({name: rank for rank, name in enumerate(SOURCES)})
     frame = found.frame.iloc[np.argsort(order.to_numpy("int64"), kind="stable")]
     frame = frame.reset_index(drop=True)
-    return Energy(frame.assign(busy_share=_busy(bundle, frame)), found.notes)
+    return Energy(frame.assign(busy_share=busy_shares(bundle, frame)), found.notes)
 
 
 def require_energy(bundle: Bundle) -> None:
@@ -59,7 +59,8 @@ def require_energy_beside(timeline: Timeline) -> None:
     require_energy(bundle)
 
 
-def _busy(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtype[np.float64]]":
+def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    # By /proc/stat, of all CPUs' time from each start_ns to end_ns; NaN where nobody looked.
     nothing = np.full(len(frame), np.nan)
     ticks = counters(bundle, "stat") if len(frame) else pd.DataFrame()
     kinds = [name for name in ticks.columns[4:] if not name.startswith("guest")]

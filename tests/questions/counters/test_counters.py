@@ -112,12 +112,12 @@ def test_a_machine_without_counters_says_so() -> None:
     assert (answer.frame["context_switches_per_s"] > 100).all()
     assert "Instructions and cycles were not measured: of cycles, instructions" in answer.words
     assert "a virtual one (kvm), counts none" in answer.words
-    assert "netcost-record --profile counters" in answer.words
+    assert "netcost-record --profile light,counters" in answer.words
     assert len(answer.parts["unsupported_events"]) == 10
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         answer.plot()
     refusal = netcost.open_capture(ROOT / "sample-data/veth-stolen-time").ask("cpu_counters")
-    assert "netcost-record --profile counters" in str(refusal.refusal)
+    assert "netcost-record --profile light,counters" in str(refusal.refusal)
 
 
 # What the kernel itself counted meanwhile: within what the ends of both differ by.

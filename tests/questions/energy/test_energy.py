@@ -7,6 +7,8 @@ import pytest
 
 import netcost_analysis as netcost
 from netcost_analysis.errors import ArgumentError
+from netcost_analysis.parsers.mpstat_times import mpstat_intervals
+from netcost_analysis.questions.energy.metered import busy_shares
 from support.energy_bundles import (
     PACKETS,
     ROUND_NS,
@@ -62,6 +64,18 @@ def test_without_idle_time_there_is_no_floor(tmp_path: Path) -> None:
         assert answer.frame["idle_watts"].isna().all()
         assert answer.frame["dynamic_joules"].isna().all()
         assert "what of that is the idle floor is not known" in answer.words
+
+
+# mpstat saw the same CPUs in the same seconds, by counters of its own reading.
+@pytest.mark.parametrize("name", ["io-sizes/64", "io-sizes/65536", "quiet-interface"])
+def test_busy_time_is_what_mpstat_says(name: str) -> None:
+    bundle = netcost.open_capture(ROOT / f"sample-data/{name}.netcost.tar.zst").bundle
+    assert bundle is not None
+    told = mpstat_intervals(bundle)
+    told = told[told["cpu"].isna()]
+    assert len(told) >= 3
+    busy = 1 - told["idle_share"] - told["iowait_share"]
+    assert busy_shares(bundle, told) == pytest.approx(busy.to_numpy(), abs=0.03)
 
 
 def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
@@ -168,6 +182,17 @@ def test_sizes_without_an_idle_step_or_a_table(tmp_path: Path) -> None:
         bare.plot()
 
 
+# netcost-record writes no trace where it was asked for none.
+def test_steps_without_a_trace(tmp_path: Path) -> None:
+    whole = energy_experiment(tmp_path).ask.energy.energy_by_size().frame
+    for path in tmp_path.glob("*/manifest.json"):
+        path.write_text(path.read_text().replace('"perf.data"', "null"))
+        (path.parent / "perf.data").unlink()
+    ask = netcost.open_experiment(tmp_path).ask
+    assert ask.energy.energy_by_size().frame.equals(whole)
+    assert len(ask.counters.counters_by_step().frame) == 8
+
+
 @pytest.mark.parametrize("value", ["nan", "-1", "1e400", "many", "", "99999999999999999999"])
 def test_a_strangers_table_is_no_rate(tmp_path: Path, value: str) -> None:
     experiment = energy_experiment(tmp_path, sizes=(64,))
@@ -192,7 +217,7 @@ def test_energy_that_was_not_measured(name: str, why: str) -> None:
     ask = netcost.open_capture(ROOT / "sample-data" / name).ask
     refusal = str(ask.energy.power().refusal)
     assert refusal.startswith(f"energy was not measured: {why}")
-    assert "netcost-record --profile energy" in refusal
+    assert "netcost-record --profile light,energy records it" in refusal
     assert refusal.count("\n") == 0
     missing = ask.table.set_index("question")
     assert missing["missing"]["power"] == "files"
