@@ -110,6 +110,8 @@ def energy_by_owner(
     An apportionment and no measurement: a component has one counter, and this lays its energy at
     owners by their share of the CPUs' busy time, as if each busy nanosecond cost the same. The idle
     tasks own none of it. owner_dynamic_joules lays only what is above the idle floor.
+
+    Source: the trace's sums and polls, and the counters of power().
     """
     frame = metered(bundle).frame
     known = components_of(frame)

@@ -83,6 +83,8 @@ def idle_wakeups(timeline: Timeline, gap_ns: int = GAP_NS) -> IdleWakeups:
     A wake-up ends a stretch in which a CPU's idle task had it. A stretch between an interrupt and a
     softirq or task, no longer than gap_ns, is of the same wake-up. Stretches before time that
     nobody is known to have had end in none.
+
+    Source: the trace's segments and polls.
     """
     counts, idle_ns = _together(timeline, gap_ns)
     seconds = timeline.duration_ns / 1e9 or float("nan")
