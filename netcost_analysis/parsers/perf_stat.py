@@ -34,6 +34,8 @@ _TYPES = {
 # A counter has 64 bits, and a recording ends within a year.
 _MOST, _LAST_S = 2.0**64, 4e7
 _LONGEST_NAME = 200
+# A stranger's start, and what is added to it, fit into 64 bits.
+FARTHEST_NS = 2**62
 # The first to write JSON print C's nan, which is none, in a field that is not read.
 _NO_JSON = re.compile(r":\s*-?(?:nan|inf)\b")
 # After the time: what stands between fields, whatever -x said.
@@ -144,11 +146,11 @@ def counted_in(bundle: "Bundle", name: str) -> PerfStat:
     known = {one.name: one for one in bundle.manifest.companions}.get(name)
     text = bundle.text((known and known.output) or f"{name}.jsonl")
     frame, notes = parse_perf_stat(text or "")
-    began = (known and known.start_ns) or 0
+    began = min((known and known.start_ns) or 0, FARTHEST_NS)
     for column in ("start", "end"):
         frame[f"{column}_ns"] = began + (frame[f"{column}_s"] * 1e9).round().astype("int64")
     last = int(frame["end_ns"].max()) if len(frame) else 0
-    ended = (known and known.end_ns) or last
+    ended = min((known and known.end_ns) or last, 2 * FARTHEST_NS - 1)
     frame["interval_error_ns"] = max(ended - last, 0)
     return PerfStat(frame, notes)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from .mpstat_times import interval_s
+from .perf_stat import FARTHEST_NS
 
 if TYPE_CHECKING:
     from ..capture.bundle import Bundle
@@ -87,7 +88,9 @@ def turbostat_intervals(bundle: "Bundle") -> pd.DataFrame:
     """
     known = {one.name: one for one in bundle.manifest.companions}.get("turbostat")
     frame = parse_turbostat(bundle.text((known and known.output) or "turbostat.txt") or "")
+    began = min((known and known.start_ns) or 0, FARTHEST_NS)
     # Whole seconds.
-    step = max(round(interval_s(bundle) + 1e-9), 1) * 10**9
-    start_ns = ((known and known.start_ns) or 0) + frame["interval"] * step
-    return frame.assign(start_ns=start_ns, end_ns=start_ns + step)
+    step_s = max(round(interval_s(bundle) + 1e-9), 1)
+    ends = ((frame["interval"] + offset) * step_s for offset in (0, 1))
+    start_ns, end_ns = (began + (end.clip(upper=FARTHEST_NS // 10**9) * 10**9) for end in ends)
+    return frame.assign(start_ns=start_ns, end_ns=end_ns)

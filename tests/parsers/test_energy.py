@@ -184,6 +184,21 @@ def test_turbostats_watts(tmp_path: Path) -> None:
     assert list(placed["start_ns"].unique()) == [5 * S, 6 * S]
 
 
+# A start at the end of 64 bits, and intervals of days.
+def test_times_of_a_strangers_manifest(tmp_path: Path) -> None:
+    perf = perf_line(1.0, "power/energy-pkg/", "1.5") + perf_line(3e7, "power/energy-pkg/", "1.5")
+    told = bundle(tmp_path, energy_jsonl=perf, turbostat_txt=TURBOSTAT)
+    text = (tmp_path / "manifest.json").read_text()
+    said = json.loads(text.replace(str(5 * S), str(2**63 - 1)).replace(str(9 * S), str(2**63 - 1)))
+    said["record_command"] = "netcost-record --interval 999999"
+    (tmp_path / "manifest.json").write_text(json.dumps(said))
+    frame = energy(Bundle(told.path)).frame
+    assert (frame["end_ns"] > frame["start_ns"]).all()
+    assert (frame["start_ns"] >= 2**62).all()
+    assert frame["watts"].between(0, 100).all()
+    assert len(frame) == 8
+
+
 def test_sources_stay_apart(tmp_path: Path) -> None:
     text = copies((S, one(10)), (2 * S, one(1_000_010)))
     told = bundle(tmp_path, text, energy_jsonl=perf_line(1.0, "power/energy-pkg/", "1.5"),
