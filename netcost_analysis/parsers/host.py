@@ -197,8 +197,11 @@ class Snapshot:
             for words in self._lines("net_softnet_stat")
             if _counts(words, _HEX)
         ]
+        # The kernel's lines are of one width: a shorter one is cut.
+        width = max(map(len, lines), default=0)
+        whole = [words for words in lines if len(words) == width]
         frame = pd.DataFrame(
-            [{name: words[i] for i, name in _SOFTNET.items() if i < len(words)} for words in lines],
+            [{name: words[i] for i, name in _SOFTNET.items() if i < width} for words in whole],
             dtype="int64",
         )
         # An offline CPU has no line; since Linux 5.10 each names its own.

@@ -75,6 +75,15 @@ def test_softnet_stat_is_hexadecimal_and_names_its_cpu() -> None:
     assert softnet.loc[0, ["processed", "time_squeeze", "received_rps"]].tolist() == [500, 2, 16]
 
 
+def test_a_line_of_softnet_stat_that_is_cut_is_left_out() -> None:
+    # Whichever, and wherever: its last words may be those of the CPU.
+    lines = SOFTNET.splitlines()
+    assert len(lines) > 1
+    for width in range(1, len(lines[-1].split())):
+        text = "\n".join([*lines[:-1], " ".join(lines[-1].split()[:width])])
+        assert list(snapshot(net_softnet_stat=text).softnet_stat.index) == [0]
+
+
 def test_softnet_stat_before_cpus_were_named() -> None:
     short = "\n".join(" ".join(line.split()[:11]) for line in SOFTNET.splitlines())
     assert list(snapshot(net_softnet_stat=short).softnet_stat.index) == [0, 1]
