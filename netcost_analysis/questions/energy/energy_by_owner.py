@@ -48,6 +48,8 @@ class EnergyByOwner(NamedTuple):
         Its energy in the window, and what of that is above the idle floor, NaN where none is known.
     metered_share : float
         Of the window's time, what intervals of the counter cover.
+    interval_error_ns : int
+        By as much these may be off.
     packets_device : str or None
         The device that most packets were polled of, None without polls.
     packets : int or None
@@ -63,6 +65,7 @@ class EnergyByOwner(NamedTuple):
     window_joules: float
     window_dynamic_joules: float
     metered_share: float
+    interval_error_ns: int
     packets_device: str | None
     packets: int | None
     network_uj_per_packet: float | None
@@ -149,6 +152,7 @@ def energy_by_owner(
         joules,
         dynamic,
         metered_ns / (end_ns - start_ns),
+        int(own["interval_error_ns"].max()),
         device,
         packets,
         *each,
@@ -184,6 +188,7 @@ def _figures(answer: "Answer[EnergyByOwner]") -> dict[str, Any]:
     parts = answer.parts
     names = (
         *("component", "source", "window_joules", "window_dynamic_joules", "metered_share"),
+        "interval_error_ns",
         *("packets", "network_uj_per_packet", "network_dynamic_uj_per_packet"),
     )
     return {

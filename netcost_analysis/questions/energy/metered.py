@@ -93,13 +93,12 @@ def components_of(frame: pd.DataFrame) -> list[str]:
 
 
 def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[float, float]:
-    # The joules of a component, or a zone, in a span, and how many ns of it were metered: of an
-    # interval that sticks out the part that lies inside.
+    # The joules of a component in a span, and how many ns of it were metered, of several zones in
+    # the mean: of an interval that sticks out the part that lies inside.
     begin = intervals["start_ns"].clip(lower=start_ns)
     inside = (intervals["end_ns"].clip(upper=end_ns) - begin).clip(lower=0)
     joules = float((intervals["watts"] * inside / 1e9).sum())
-    by_zone = inside.groupby(intervals["zone"]).sum()
-    return joules, float(by_zone.max()) if len(by_zone) else 0.0
+    return joules, float(inside.sum()) / max(intervals["zone"].nunique(), 1)
 
 
 def idle_watts(parts: Sequence[pd.DataFrame]) -> tuple[float, int]:

@@ -133,6 +133,36 @@ def test_of_an_interval_counts_what_lies_in_the_window(tmp_path: Path) -> None:
     assert window.parts["metered_share"] == pytest.approx(1)
 
 
+# perf says when its intervals were to within its start, turbostat not at all.
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("energy.jsonl", perf(20.0, 20.0), "is known to within 2.00 s"),
+        ("turbostat.txt", "PkgWatt\n10.0\n30.0\n", "turbostat says watts and no times"),
+    ],
+)
+def test_an_apportionment_says_whose_times_it_goes_by(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    answer = opened(tmp_path, {"samples/energy": None, name: text}).energy_by_owner()
+    assert answer.parts["window_joules"] == pytest.approx(40)
+    assert answer.parts["metered_share"] == pytest.approx(0.5)
+    assert said in answer.words
+    assert "known to within" not in opened(tmp_path / "b").energy_by_owner().words
+
+
+# A package of which an interval is left out is not taken for one without power.
+def test_packages_that_were_not_metered_alike(tmp_path: Path) -> None:
+    zones = {"intel-rapl:0 package-0": (10.0,) * 4, "intel-rapl:1 package-1": (30.0,) * 4}
+    lines = energy_samples(zones).splitlines(keepends=True)
+    text = "".join(line for line in lines[:-1])
+    answer = opened(tmp_path, {"samples/energy": text})
+    assert answer.power().parts["by_component"]["watts"].tolist() == pytest.approx([130 / 3.5])
+    owners = answer.energy_by_owner()
+    assert owners.parts["window_joules"] == pytest.approx(130)
+    assert owners.parts["metered_share"] == pytest.approx(3.5 / 4)
+
+
 def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
     ask = opened(tmp_path / "a")
     with pytest.raises(ArgumentError, match="no component 'gpu'; there are package, cores, dram"):
