@@ -1,4 +1,4 @@
-"""Which energy the machine used while it was recorded, by component and interval.
+"""Which energy the machine used while it was recorded, by domain and interval.
 
 From three sources, each by itself, never added: /sys/class/powercap as netcost-record's sampler
 copied it, perf's power events, turbostat. All read the processor's own counters (RAPL).
@@ -39,7 +39,7 @@ _MOST_WATTS = 5_000
 _MICROJOULES = re.compile(r"[0-9]{1,18}$")
 _TYPES = {
     "source": "str",
-    "component": "str",
+    "domain": "str",
     "zone": "str",
     "start_ns": "int64",
     "end_ns": "int64",
@@ -53,7 +53,7 @@ _TYPES = {
 class Energy(NamedTuple):
     """The energy of a recording.
 
-    frame: a row per source, zone and interval: source ("powercap", "perf", "turbostat"), component
+    frame: a row per source, zone and interval: source ("powercap", "perf", "turbostat"), domain
     ("package", "cores", "uncore", "dram", "psys", or the kernel's name of another zone), zone (the
     name with its parent's), start_ns, end_ns, interval_ns and interval_error_ns (the true interval,
     and by how much it may be off), joules, watts; joules are NaN of turbostat, which says no times.
@@ -116,7 +116,7 @@ def _powercap(copies: list[Reading]) -> tuple[pd.DataFrame, list[str]]:
                 continue
             error_ns = (first.end_ns - first.begin_ns + last.end_ns - last.begin_ns) // 2
             rows.append((*_named(zone, names), start_ns, end_ns, error_ns, joules))
-    columns = ("component", "zone", "start_ns", "end_ns", "interval_error_ns", "joules")
+    columns = ("domain", "zone", "start_ns", "end_ns", "interval_error_ns", "joules")
     frame = _measured("powercap", pd.DataFrame(rows, columns=list(columns)))
     if not unknown:
         return frame, []
@@ -135,21 +135,21 @@ def _zones(text: str) -> Iterator[tuple[str, str, float, float]]:
 
 
 def _named(zone: str, names: dict[str, str]) -> tuple[str, str]:
-    # The component, and its name with its parent's: several packages have cores.
+    # The domain, and its name with its parent's: several packages have cores.
     name, parent = names[zone], names.get(zone.rpartition(":")[0])
-    component = _ZONES.get(name.partition("-")[0], name)
-    return component, f"{parent} {name}" if parent else name
+    domain = _ZONES.get(name.partition("-")[0], name)
+    return domain, f"{parent} {name}" if parent else name
 
 
 def _perf(counted: pd.DataFrame) -> pd.DataFrame:
     # Of several packages perf prints the sum, or with another perf a line each.
     events = counted["event"].str.extract(_POWER_EVENT, expand=False)
-    kept = counted.assign(component=events.map(_PERF), joules=counted["value"])
-    kept = kept[kept["component"].notna() & (kept["outcome"] == COUNTED)]
+    kept = counted.assign(domain=events.map(_PERF), joules=counted["value"])
+    kept = kept[kept["domain"].notna() & (kept["outcome"] == COUNTED)]
     kept = kept[(kept["unit"] == "Joules") & (kept["end_ns"] > kept["start_ns"])]
-    keys = ["component", "start_ns", "end_ns", "interval_error_ns"]
+    keys = ["domain", "start_ns", "end_ns", "interval_error_ns"]
     frame = kept.groupby(keys, sort=False)["joules"].sum().reset_index()
-    return _measured("perf", frame.assign(zone=frame["component"]))
+    return _measured("perf", frame.assign(zone=frame["domain"]))
 
 
 def _measured(source: str, frame: pd.DataFrame) -> pd.DataFrame:
@@ -160,6 +160,6 @@ def _measured(source: str, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _turbostat(frame: pd.DataFrame) -> pd.DataFrame:
     interval = frame["end_ns"] - frame["start_ns"]
-    named = frame.assign(source="turbostat", zone=frame["component"], interval_ns=interval)
+    named = frame.assign(source="turbostat", zone=frame["domain"], interval_ns=interval)
     # As long as it was asked to wait, and nobody knows how much longer.
     return named.assign(interval_error_ns=0, joules=float("nan"))

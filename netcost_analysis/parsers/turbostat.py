@@ -1,4 +1,4 @@
-"""What turbostat wrote: watts by component, an interval at a time."""
+"""What turbostat wrote: watts by domain, an interval at a time."""
 
 import re
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ _WATTS = {
     "SysWatt": "psys",
 }
 _NUMBER = re.compile(r"\d{1,6}(?:\.\d+)?$")
-_TYPES = {"interval": "int64", "component": "str", "watts": "float64"}
+_TYPES = {"interval": "int64", "domain": "str", "watts": "float64"}
 
 
 def parse_turbostat(text: str) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def parse_turbostat(text: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row per interval and component: interval (from 0), component (package, cores, uncore,
+        A row per interval and domain: interval (from 0), domain (package, cores, uncore,
         dram, psys), watts (the mean of the interval as turbostat itself measured it). Empty where
         it printed no watts.
     """

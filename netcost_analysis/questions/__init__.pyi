@@ -5,8 +5,8 @@ from . import batches as batches
 from . import completeness as completeness
 from . import counters as counters
 from . import devices as devices
-from . import functions as functions
 from . import energy as energy
+from . import functions as functions
 from . import ledger as ledger
 from . import migration as migration
 from . import network_cost as network_cost

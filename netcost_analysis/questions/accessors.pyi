@@ -22,14 +22,15 @@ from netcost_analysis.questions.completeness.provenance import Provenance
 from netcost_analysis.questions.completeness.recording import Recording
 from netcost_analysis.questions.counters.cpu_counters import CpuCounters
 from netcost_analysis.questions.devices.device_summary import DeviceSummary
-from netcost_analysis.questions.functions.component_changes import ComponentChanges
-from netcost_analysis.questions.functions.components import Components
-from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
-from netcost_analysis.questions.functions.packet_components import PacketComponents
-from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.energy.energy_by_owner import EnergyByOwner
 from netcost_analysis.questions.energy.idle_wakeups import IdleWakeups
 from netcost_analysis.questions.energy.power import Power
+from netcost_analysis.questions.functions.component_changes import ComponentChanges
+from netcost_analysis.questions.functions.components import Components
+from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
+from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
+from netcost_analysis.questions.functions.packet_components import PacketComponents
+from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.ledger import Ledger
 from netcost_analysis.questions.migration.migration_verdict import MigrationVerdict
 from netcost_analysis.questions.network_cost import NetworkCost
@@ -258,6 +259,9 @@ class RecordingFunctions:
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
         """In which functions the CPUs' time went, and to which component they belonged there."""
 
+    def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[InterruptComponents]:
+        """What the kernel did in interrupt context: by device, on top of whom, and by component."""
+
     def packet_components(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
         """What each packet of a device cost, by component, with intervals of the sampling."""
 
@@ -290,14 +294,14 @@ class RecordingCounters:
 
 
 class RecordingEnergy:
-    def energy_by_owner(self, *, component: str | None = ...) -> Answer[EnergyByOwner]:
-        """Whose a component's energy would be by busy time: tasks, network work, other interrupts."""
+    def energy_by_owner(self, *, domain: str | None = ...) -> Answer[EnergyByOwner]:
+        """Whose a domain's energy would be by busy time: tasks, network work, other interrupts."""
 
     def idle_wakeups(self, *, gap_ns: int = ...) -> Answer[IdleWakeups]:
         """How often an idle CPU was woken, by what, and how often packets were the reason."""
 
     def power(self) -> Answer[Power]:
-        """What the machine used of energy, by component: joules, watts, and what idling takes of it."""
+        """What the machine used of energy, by domain: joules, watts, and what idling takes of it."""
 
 
 class RecordingAsk(Ask):
@@ -376,7 +380,7 @@ class ExperimentCounters:
 
 class ExperimentEnergy:
     def energy_by_size(self) -> Answer[DataFrame]:
-        """What a gigabyte and a packet cost in energy, in each step of an experiment, by component."""
+        """What a gigabyte and a packet cost in energy, in each step of an experiment, by domain."""
 
 
 class ExperimentAsk(Ask):

@@ -1,4 +1,4 @@
-# Energy by component: powercap's counters with their wrap, perf's joules, turbostat's watts.
+# Energy by domain: powercap's counters with their wrap, perf's joules, turbostat's watts.
 
 import json
 from pathlib import Path
@@ -97,7 +97,7 @@ def test_zones_are_named_with_their_package(tmp_path: Path) -> None:
     }
     first, last = ({zone: (name, at) for zone, name in names.items()} for at in (10, 1_000_010))
     frame = energy(bundle(tmp_path, copies((S, first), (2 * S, last)))).frame
-    assert dict(zip(frame["zone"], frame["component"], strict=True)) == {
+    assert dict(zip(frame["zone"], frame["domain"], strict=True)) == {
         "package-0": "package",
         "package-0 core": "cores",
         "package-0 uncore": "uncore",
@@ -170,7 +170,7 @@ Busy%\tBzy_MHz\tIRQ\tPkgWatt\tCorWatt\tRAMWatt
 
 def test_turbostats_watts(tmp_path: Path) -> None:
     frame = parse_turbostat(TURBOSTAT)
-    package = frame[frame["component"] == "package"]
+    package = frame[frame["domain"] == "package"]
     assert list(package["watts"]) == [15.25, 30.25]
     assert list(frame["interval"]) == [0, 0, 0, 1, 1, 1]
     every = "Core\tCPU\tBusy%\tPkgWatt\n-\t-\t12.5\t15.25\n0\t0\t10.0\t15.25\n0\t1\t15.0\n"

@@ -1,6 +1,6 @@
-"""Energy: joules by component, whose they are by busy time, and what wakes idle CPUs.
+"""Energy: joules by domain, whose they are by busy time, and what wakes idle CPUs.
 
-Joules and watts by component (power), a component's energy laid at the ledger's owners of time
+Joules and watts by domain (power), a domain's energy laid at the ledger's owners of time
 (energy_by_owner), a gigabyte's and a packet's over the steps of an experiment (energy_by_size), and
 what wakes CPUs that idle (idle_wakeups), which takes no counter: it is in the trace.
 """

@@ -1,4 +1,4 @@
-# Whose a component's energy is, if it goes by busy time: an apportionment, never a measurement.
+# Whose a domain's energy is, if it goes by busy time: an apportionment, never a measurement.
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +12,7 @@ from ...timeline.timeline import Timeline
 from ..batches.common import called, records
 from ..question import question
 from .metered import (
-    components_of,
+    domains_of,
     idle_watts,
     metered,
     packets_of,
@@ -38,11 +38,11 @@ class EnergyByOwner(NamedTuple):
     Attributes
     ----------
     energy_by_owner : pandas.DataFrame
-        A row per owner of CPU time, most first: owner_kind, owner, busy_ns, busy_share,
+        A row per owner of CPU time, most first: owner_kind, owner, busy_ns, owner_share,
         owner_joules, owner_dynamic_joules.
     by_kind : pandas.DataFrame
         The same by owner_kind.
-    component, source : str
+    domain, source : str
         What was metered, and by what.
     window_joules, window_dynamic_joules : float
         Its energy in the window, and what of that is above the idle floor, NaN where none is known.
@@ -60,7 +60,7 @@ class EnergyByOwner(NamedTuple):
 
     energy_by_owner: pd.DataFrame
     by_kind: pd.DataFrame
-    component: str
+    domain: str
     source: str
     window_joules: float
     window_dynamic_joules: float
@@ -77,13 +77,11 @@ class EnergyByOwner(NamedTuple):
     check=require_energy_beside,
     inputs=("polls",),
     main="energy_by_owner",
-    main_columns=("owner_kind", "owner", "busy_share", "owner_joules", "owner_dynamic_joules"),
+    main_columns=("owner_kind", "owner", "owner_share", "owner_joules", "owner_dynamic_joules"),
     rows=12,
 )
-def energy_by_owner(
-    timeline: Timeline, bundle: Bundle, component: str | None = None
-) -> EnergyByOwner:
-    """Whose a component's energy would be by busy time: tasks, network work, other interrupts.
+def energy_by_owner(timeline: Timeline, bundle: Bundle, domain: str | None = None) -> EnergyByOwner:
+    """Whose a domain's energy would be by busy time: tasks, network work, other interrupts.
 
     Parameters
     ----------
@@ -91,13 +89,13 @@ def energy_by_owner(
         The window; all CPUs of the host have to be in it.
     bundle : Bundle
         Recorded with ``--profile energy``.
-    component : str, optional
+    domain : str, optional
         "package", "cores", "dram" or another that was metered; unless given, the first of these.
 
     Returns
     -------
     EnergyByOwner
-        The component's energy in the window, laid at the owners of time.
+        The domain's energy in the window, laid at the owners of time.
 
     Raises
     ------
@@ -106,26 +104,26 @@ def energy_by_owner(
     CaptureError
         Where no energy was counted, none of it in the window, or not all CPUs were recorded.
     ArgumentError
-        For a component that was not metered.
+        For a domain that was not metered.
 
     Notes
     -----
-    An apportionment and no measurement: a component has one counter, and this lays its energy at
+    An apportionment and no measurement: a domain has one counter, and this lays its energy at
     owners by their share of the CPUs' busy time, as if each busy nanosecond cost the same. The idle
     tasks own none of it. owner_dynamic_joules lays only what is above the idle floor.
 
     Source: the trace's sums and polls, and the counters of power().
     """
     frame = metered(bundle).frame
-    known = components_of(frame)
-    component = known[0] if component is None else component
-    if component not in known:
-        raise AbsentError(no_such("component", component, known))
-    own = source_of(frame, component)
+    known = domains_of(frame)
+    domain = known[0] if domain is None else domain
+    if domain not in known:
+        raise AbsentError(no_such("domain", domain, known))
+    own = source_of(frame, domain)
     cpus = timeline.summary["cpus"]
     if bundle.host_cpus is not None and len(cpus) < bundle.host_cpus:
         raise CaptureError(
-            f"energy_by_owner: a {component} is shared by all {bundle.host_cpus} CPUs of the host, "
+            f"energy_by_owner: a {domain} is shared by all {bundle.host_cpus} CPUs of the host, "
             f"and the time of {len(cpus)} is known here"
         )
     start_ns, end_ns = int(timeline.summary["start_ns"]), int(timeline.summary["end_ns"])
@@ -135,7 +133,7 @@ def energy_by_owner(
     floor, _ = idle_watts([own])
     dynamic = joules - floor * metered_ns / 1e9
     owners = _owners(timeline.owned_by(), joules, dynamic)
-    sums = ["busy_ns", "busy_share", "owner_joules", "owner_dynamic_joules"]
+    sums = ["busy_ns", "owner_share", "owner_joules", "owner_dynamic_joules"]
     kinds = owners.groupby("owner_kind")[sums].sum(min_count=1)
     kinds = kinds.reindex([one for one in OWNERS if one in kinds.index]).reset_index()
     device, packets = packets_of(timeline)
@@ -147,7 +145,7 @@ def energy_by_owner(
     return EnergyByOwner(
         owners,
         kinds,
-        component,
+        domain,
         str(own["source"].iloc[0]),
         joules,
         dynamic,
@@ -167,9 +165,9 @@ def _owners(rows: "list[Owned]", joules: float, dynamic: float) -> pd.DataFrame:
             busy[key] = busy.get(key, 0) + row.ns
     frame = pd.DataFrame([(*key, ns) for key, ns in busy.items()],
                          columns=["owner_kind", "owner", "busy_ns"])  # fmt: skip
-    frame["busy_share"] = frame["busy_ns"] / (frame["busy_ns"].sum() or float("nan"))
-    frame["owner_joules"] = frame["busy_share"] * joules
-    frame["owner_dynamic_joules"] = frame["busy_share"] * dynamic
+    frame["owner_share"] = frame["busy_ns"] / (frame["busy_ns"].sum() or float("nan"))
+    frame["owner_joules"] = frame["owner_share"] * joules
+    frame["owner_dynamic_joules"] = frame["owner_share"] * dynamic
     return frame.sort_values("busy_ns", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -187,7 +185,7 @@ def _owner(row: "Owned") -> tuple[str, str]:
 def _figures(answer: "Answer[EnergyByOwner]") -> dict[str, Any]:
     parts = answer.parts
     names = (
-        *("component", "source", "window_joules", "window_dynamic_joules", "metered_share"),
+        *("domain", "source", "window_joules", "window_dynamic_joules", "metered_share"),
         "interval_error_ns",
         *("packets", "network_uj_per_packet", "network_dynamic_uj_per_packet"),
     )
@@ -198,8 +196,6 @@ def _figures(answer: "Answer[EnergyByOwner]") -> dict[str, Any]:
     }
 
 
-@energy_by_owner.plot(
-    title="A component's energy by owner of busy time, an apportionment", height=3.4
-)
+@energy_by_owner.plot(title="A domain's energy by owner of busy time, an apportionment", height=3.4)
 def _plot(ax: "Axes", answer: "Answer[EnergyByOwner]") -> None:
-    joules_by_owner(ax, answer.frame, answer.parts["component"])
+    joules_by_owner(ax, answer.frame, answer.parts["domain"])

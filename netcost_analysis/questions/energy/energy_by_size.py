@@ -10,7 +10,7 @@ from ..io_steps import Step, require_steps, steps_of
 from ..question import question
 from .metered import (
     IDLE_BUSY,
-    components_of,
+    domains_of,
     idle_watts,
     metered,
     require_energy,
@@ -35,12 +35,12 @@ def _require(experiment: Experiment) -> None:
     check=_require,
     rows=40,
     main_columns=(
-        *("step", "io_bytes", "component", "watts", "joules_per_gb", "uj_per_packet"),
+        *("step", "io_bytes", "domain", "watts", "joules_per_gb", "uj_per_packet"),
         *("dynamic_joules_per_gb", "dynamic_uj_per_packet"),
     ),
 )
 def energy_by_size(experiment: Experiment) -> pd.DataFrame:
-    """What a gigabyte and a packet cost in energy, in each step of an experiment, by component.
+    """What a gigabyte and a packet cost in energy, in each step of an experiment, by domain.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def energy_by_size(experiment: Experiment) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A row per component and step, in their order: component, step, io_bytes, source, then
+        A row per domain and step, in their order: domain, step, io_bytes, source, then
         metered_ns, joules, watts, idle_watts, idle_steps, dynamic_watts, dynamic_joules,
         received_bytes, received_packets, joules_per_gb, dynamic_joules_per_gb, uj_per_packet,
         dynamic_uj_per_packet; null where nothing says.
@@ -71,14 +71,14 @@ def energy_by_size(experiment: Experiment) -> pd.DataFrame:
     steps = steps_of(experiment)
     frames = {one.name: metered(one.bundle).frame for one in steps}
     found = []
-    for component in components_of(pd.concat(list(frames.values()))):
-        parts = {name: source_of(frame, component) for name, frame in frames.items()}
+    for domain in domains_of(pd.concat(list(frames.values()))):
+        parts = {name: source_of(frame, domain) for name, frame in frames.items()}
         floor, _ = idle_watts(list(parts.values()))
         idle = ", ".join(
-            name for name, one in parts.items() if (one["busy_share"] <= IDLE_BUSY).any()
+            name for name, one in parts.items() if (one["busy_cpu_share"] <= IDLE_BUSY).any()
         )
         for step in steps:
-            row = {"component": component, "step": step.name, "io_bytes": step.io_bytes}
+            row = {"domain": domain, "step": step.name, "io_bytes": step.io_bytes}
             found.append(row | _figures_of(step, parts[step.name], floor, idle))
     return pd.DataFrame(found)
 
@@ -107,16 +107,16 @@ def _figures_of(step: Step, own: pd.DataFrame, floor: float, idle: str) -> dict[
 
 @energy_by_size.totals
 def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    # ends: of each component the step whose gigabyte is cheapest, and dearest.
+    # ends: of each domain the step whose gigabyte is cheapest, and dearest.
     rows = []
-    for component, of in answer.frame.groupby("component", sort=False):
+    for domain, of in answer.frame.groupby("domain", sort=False):
         known = of[of["joules_per_gb"].notna()].sort_values("joules_per_gb", kind="stable")
         if len(known):
             least, most = known.iloc[0], known.iloc[-1]
             ends = {f"least_{name}": least[name] for name in _ENDS}
             ends |= {f"most_{name}": most[name] for name in _ENDS}
-            rows.append({"component": component, **ends})
-    columns = ["component", *(f"{end}_{name}" for end in ("least", "most") for name in _ENDS)]
+            rows.append({"domain": domain, **ends})
+    columns = ["domain", *(f"{end}_{name}" for end in ("least", "most") for name in _ENDS)]
     return {"ends": pd.DataFrame(rows, columns=columns)}
 
 
@@ -131,7 +131,7 @@ def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
         "ends": records(answer.parts["ends"]),
         "idle_watts": first["idle_watts"],
         "idle_steps": first["idle_steps"],
-        "component": first["component"],
+        "domain": first["domain"],
     }
 
 

@@ -15,7 +15,7 @@ from ...timeline.timeline import Timeline
 from ..inputs import once, rows, window_of, windows
 
 # What one usually asks about, the whole before its parts; others behind, as they come.
-COMPONENTS = ("package", "cores", "uncore", "dram", "psys")
+DOMAINS = ("package", "cores", "uncore", "dram", "psys")
 # An interval with less of the CPUs' time busy is idle, and one that is shorter than this says
 # little: /proc/stat counts ticks.
 IDLE_BUSY, _SHORTEST_NS = 0.05, 100_000_000
@@ -28,13 +28,13 @@ _HOW = (
 
 @once
 def metered(bundle: Bundle) -> Energy:
-    # As parsers.energy has it, the best source first, with busy_share: of the CPUs' time in each
-    # interval, by /proc/stat; NaN where nobody looked.
+    # As parsers.energy has it, the best source first, with busy_cpu_share: of the CPUs' time in
+    # each interval, by /proc/stat; NaN where nobody looked.
     found = energy(bundle)
     order = found.frame["source"].map({name: rank for rank, name in enumerate(SOURCES)})
     frame = found.frame.iloc[np.argsort(order.to_numpy("int64"), kind="stable")]
     frame = frame.reset_index(drop=True)
-    return Energy(frame.assign(busy_share=busy_shares(bundle, frame)), found.notes)
+    return Energy(frame.assign(busy_cpu_share=busy_shares(bundle, frame)), found.notes)
 
 
 def require_energy(bundle: Bundle) -> None:
@@ -80,20 +80,20 @@ def busy_shares(bundle: Bundle, frame: pd.DataFrame) -> "np.ndarray[Any, np.dtyp
     return np.asarray(np.clip(share, 0.0, 1.0))
 
 
-def source_of(frame: pd.DataFrame, component: str) -> pd.DataFrame:
-    # The intervals of a component by the best source that has it, of all its zones.
-    own = frame[frame["component"] == component]
+def source_of(frame: pd.DataFrame, domain: str) -> pd.DataFrame:
+    # The intervals of a domain by the best source that has it, of all its zones.
+    own = frame[frame["domain"] == domain]
     return own[own["source"] == own["source"].iloc[0]] if len(own) else own
 
 
-def components_of(frame: pd.DataFrame) -> list[str]:
-    found = list(dict.fromkeys(frame["component"]))
-    known = [name for name in COMPONENTS if name in found]
+def domains_of(frame: pd.DataFrame) -> list[str]:
+    found = list(dict.fromkeys(frame["domain"]))
+    known = [name for name in DOMAINS if name in found]
     return [*known, *(name for name in found if name not in known)]
 
 
 def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[float, float]:
-    # The joules of a component in a span, and how many ns of it were metered, of several zones in
+    # The joules of a domain in a span, and how many ns of it were metered, of several zones in
     # the mean: of an interval that sticks out the part that lies inside.
     begin = intervals["start_ns"].clip(lower=start_ns)
     inside = (intervals["end_ns"].clip(upper=end_ns) - begin).clip(lower=0)
@@ -103,11 +103,11 @@ def within(intervals: pd.DataFrame, start_ns: float, end_ns: float) -> tuple[flo
 
 def idle_watts(parts: Sequence[pd.DataFrame]) -> tuple[float, int]:
     # The mean power in intervals in which the CPUs idled, and how many there were; NaN without any.
-    # parts: of one component, its zones together, or of one zone.
+    # parts: of one domain, its zones together, or of one zone.
     watts = seconds = 0.0
     number = 0
     for one in parts:
-        idle = one[(one["busy_share"] <= IDLE_BUSY) & (one["interval_ns"] >= _SHORTEST_NS)]
+        idle = one[(one["busy_cpu_share"] <= IDLE_BUSY) & (one["interval_ns"] >= _SHORTEST_NS)]
         zones = max(idle["zone"].nunique(), 1)
         each = idle["interval_ns"] / 1e9
         watts += float((idle["watts"] * each).sum())

@@ -22,7 +22,7 @@ _WAKERS = {
     "other interrupt": KIND["hardirq"],
     "unrecorded": KIND["unknown"],
 }
-_COMPONENTS = {
+_DOMAINS = {
     "package": KIND["softirq"],
     "cores": KIND["poll"],
     "uncore": KIND["softirq_other"],
@@ -61,21 +61,21 @@ def wakeups_by_cpu(ax: "Axes", wakeups: pd.DataFrame, by_cpu: pd.DataFrame) -> N
 
 
 def watts_over_time(
-    ax: "Axes", over_time: pd.DataFrame, by_component: pd.DataFrame, origin_ns: int
+    ax: "Axes", over_time: pd.DataFrame, by_domain: pd.DataFrame, origin_ns: int
 ) -> None:
-    """Draw the power of each component by its best source, interval by interval; floors dashed."""
-    for component, source, floor in zip(
-        *(by_component[name] for name in ("component", "source", "idle_watts")), strict=True
+    """Draw the power of each domain by its best source, interval by interval; floors dashed."""
+    for domain, source, floor in zip(
+        *(by_domain[name] for name in ("domain", "source", "idle_watts")), strict=True
     ):
-        color = _COMPONENTS.get(component, FAINT)
-        own = over_time[(over_time["component"] == component) & (over_time["source"] == source)]
+        color = _DOMAINS.get(domain, FAINT)
+        own = over_time[(over_time["domain"] == domain) & (over_time["source"] == source)]
         each = own.groupby(["start_ns", "end_ns"])["watts"].sum().reset_index()
         start, end = (
             (each[f"{side}_ns"].to_numpy("int64") - origin_ns) / 1e9 for side in ("start", "end")
         )
         # An interval a line, joined where the next begins at its end.
         x = np.column_stack([start, end]).ravel()
-        ax.plot(x, np.repeat(each["watts"].to_numpy(), 2), color=color, label=component)
+        ax.plot(x, np.repeat(each["watts"].to_numpy(), 2), color=color, label=domain)
         if floor == floor:
             ax.axhline(floor, color=color, linewidth=0.8, linestyle=(0, (4, 3)))
     ax.set_ylim(bottom=0)
@@ -85,7 +85,7 @@ def watts_over_time(
     legend_above(ax, columns=5)
 
 
-def joules_by_owner(ax: "Axes", owners: pd.DataFrame, component: str) -> None:
+def joules_by_owner(ax: "Axes", owners: pd.DataFrame, domain: str) -> None:
     """Draw what falls to each owner, those with most; of kinds of owners a colour each."""
     first = owners.head(MOST_OWNERS)
     colors = [_OWNERS[kind] for kind in first["owner_kind"]]
@@ -94,21 +94,21 @@ def joules_by_owner(ax: "Axes", owners: pd.DataFrame, component: str) -> None:
     ax.barh(range(len(first)), joules, height=0.6, color=colors)
     label_rows(ax, [short(name, 36) for name in first["owner"]])
     above = " above its idle floor" if is_dynamic else ""
-    ax.set_xlabel(f"joules of the {component}{above}, by busy time")
+    ax.set_xlabel(f"joules of the {domain}{above}, by busy time")
     ax.grid(axis="x")
     kinds = [kind for kind in _OWNERS if kind in set(first["owner_kind"])]
     legend_above(ax, [Patch(facecolor=_OWNERS[kind], label=kind) for kind in kinds], columns=5)
 
 
 def joules_over_size(ax: "Axes", rows: pd.DataFrame, name: str) -> None:
-    """Draw a figure of every component over the steps; above the idle floor dashed."""
+    """Draw a figure of every domain over the steps; above the idle floor dashed."""
     groups = [
-        (str(component), _COMPONENTS.get(str(component), FAINT), own)
-        for component, own in rows.groupby("component", sort=False)
+        (str(domain), _DOMAINS.get(str(domain), FAINT), own)
+        for domain, own in rows.groupby("domain", sort=False)
     ]
     above = [
-        (f"{component}, above idle", color, own.assign(**{name: own[f"dynamic_{name}"]}))
-        for component, color, own in groups
+        (f"{domain}, above idle", color, own.assign(**{name: own[f"dynamic_{name}"]}))
+        for domain, color, own in groups
         if own[f"dynamic_{name}"].notna().any()
     ]
     over_steps(ax, groups, name, _UNITS[name], above)

@@ -7,7 +7,7 @@ import pandas as pd
 from ...capture.bundle import Bundle
 from ..batches.common import records
 from ..question import question
-from .metered import COMPONENTS, components_of, idle_watts, metered, require_energy, source_of
+from .metered import DOMAINS, domains_of, idle_watts, metered, require_energy, source_of
 from .plots import watts_over_time
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..answer import Answer
 
-_OVER_TIME = ("source", "component", "zone", "start_ns", "end_ns", "interval_ns")
+_OVER_TIME = ("source", "domain", "zone", "start_ns", "end_ns", "interval_ns")
 
 
 class Power(NamedTuple):
@@ -24,11 +24,11 @@ class Power(NamedTuple):
     Attributes
     ----------
     power : pandas.DataFrame
-        A row per source and zone: source, component, zone, metered_ns, joules, watts, idle_watts,
+        A row per source and zone: source, domain, zone, metered_ns, joules, watts, idle_watts,
         idle_intervals, dynamic_watts, dynamic_joules.
     over_time : pandas.DataFrame
-        A row per source, zone and interval: source, component, zone, start_ns, end_ns, interval_ns,
-        interval_error_ns, joules, watts, busy_share.
+        A row per source, zone and interval: source, domain, zone, start_ns, end_ns, interval_ns,
+        interval_error_ns, joules, watts, busy_cpu_share.
     notes : tuple of str
         What was left out, and how the times are known.
     """
@@ -44,7 +44,7 @@ class Power(NamedTuple):
     main_columns=("zone", "joules", "watts", "idle_watts", "dynamic_watts", "source"),
 )
 def power(bundle: Bundle) -> Power:
-    """What the machine used of energy, by component: joules, watts, and what idling takes of it.
+    """What the machine used of energy, by domain: joules, watts, and what idling takes of it.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def power(bundle: Bundle) -> Power:
     /proc/stat.
     """
     found = metered(bundle)
-    zones = found.frame.groupby(["source", "component", "zone"], sort=False)
+    zones = found.frame.groupby(["source", "domain", "zone"], sort=False)
     table = pd.DataFrame([_row(keys, of) for keys, of in zones])
     return Power(table, found.frame, (*found.notes, *_times(found.frame)))
 
@@ -81,7 +81,7 @@ def _row(keys: tuple[Any, ...], intervals: pd.DataFrame) -> dict[str, Any]:
     joules = float((intervals["watts"] * intervals["interval_ns"] / 1e9).sum())
     floor, number = idle_watts([intervals])
     return {
-        **dict(zip(("source", "component", "zone"), keys, strict=True)),
+        **dict(zip(("source", "domain", "zone"), keys, strict=True)),
         **split(joules, seconds, floor),
         "idle_intervals": number,
     }
@@ -116,31 +116,31 @@ def _times(frame: pd.DataFrame) -> list[str]:
 
 @power.totals
 def _totals(answer: "Answer[Power]") -> dict[str, Any]:
-    # by_component: of the best source of each component all its zones, packages first.
+    # by_domain: of the best source of each domain all its zones, packages first.
     frame = answer.result.over_time
     rows = []
-    for component in components_of(frame):
-        own = source_of(frame, component)
+    for domain in domains_of(frame):
+        own = source_of(frame, domain)
         zones = own["zone"].nunique()
         joules = float((own["watts"] * own["interval_ns"] / 1e9).sum())
         floor, number = idle_watts([own])
         rows.append(
             {
-                "component": component,
+                "domain": domain,
                 "source": own["source"].iloc[0],
                 "zones": zones,
                 **split(joules, float(own["interval_ns"].sum()) / 1e9 / zones, floor),
                 "idle_intervals": number,
             }
         )
-    return {"by_component": pd.DataFrame(rows)}
+    return {"by_domain": pd.DataFrame(rows)}
 
 
 @power.figures
 def _figures(answer: "Answer[Power]") -> dict[str, Any]:
-    return {"components": records(answer.parts["by_component"]), "known": COMPONENTS}
+    return {"domains": records(answer.parts["by_domain"]), "known": DOMAINS}
 
 
-@power.plot(title="Power over time by component, with the idle floor dashed", height=3.2)
+@power.plot(title="Power over time by domain, with the idle floor dashed", height=3.2)
 def _plot(ax: "Axes", answer: "Answer[Power]") -> None:
-    watts_over_time(ax, answer.result.over_time, answer.parts["by_component"], answer.start_ns)
+    watts_over_time(ax, answer.result.over_time, answer.parts["by_domain"], answer.start_ns)

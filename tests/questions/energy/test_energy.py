@@ -1,4 +1,4 @@
-# Joules and watts of drawn counters: by component, above the idle floor, by owner, by size of I/O.
+# Joules and watts of drawn counters: by domain, above the idle floor, by owner, by size of I/O.
 
 from pathlib import Path
 from typing import Any
@@ -91,7 +91,7 @@ def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
         "turbostat": 2,
         "perf": 1,
     }
-    [package, *_] = answer.parts["by_component"].to_dict("records")
+    [package, *_] = answer.parts["by_domain"].to_dict("records")
     assert (package["source"], package["zones"]) == ("powercap", 2)
     assert package["joules"] == pytest.approx(2 * sum(WATTS))
     assert package["watts"] == pytest.approx(42.0)
@@ -101,7 +101,7 @@ def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
         "perf's intervals may be up to 2,000 ms later than they are said to be",
         "turbostat says no times: its watts stand for intervals as long as was asked for",
     )
-    by_source = answer.frame.set_index(["source", "component"])["joules"]
+    by_source = answer.frame.set_index(["source", "domain"])["joules"]
     assert by_source["perf", "package"] == 40.0
     assert by_source["turbostat", "dram"] == 2.0
 
@@ -109,10 +109,10 @@ def test_packages_add_up_and_sources_do_not(tmp_path: Path) -> None:
 # What each owner gets adds up to what there is, whoever that is.
 def test_an_apportionment_adds_up(tmp_path: Path) -> None:
     ask = opened(tmp_path)
-    for component, joules, dynamic in (("package", 84.0, 44.0), ("dram", 14.0, 6.0)):
-        answer = ask.energy_by_owner(component=component)
+    for domain, joules, dynamic in (("package", 84.0, 44.0), ("dram", 14.0, 6.0)):
+        answer = ask.energy_by_owner(domain=domain)
         frame = answer.frame.set_index("owner_kind")
-        assert frame["busy_share"].sum() == pytest.approx(1)
+        assert frame["owner_share"].sum() == pytest.approx(1)
         assert frame["owner_joules"].sum() == pytest.approx(joules)
         assert frame["owner_dynamic_joules"].sum() == pytest.approx(dynamic)
         assert frame["busy_ns"].sum() == BUSY_NS
@@ -157,7 +157,7 @@ def test_packages_that_were_not_metered_alike(tmp_path: Path) -> None:
     lines = energy_samples(zones).splitlines(keepends=True)
     text = "".join(line for line in lines[:-1])
     answer = opened(tmp_path, {"samples/energy": text})
-    assert answer.power().parts["by_component"]["watts"].tolist() == pytest.approx([130 / 3.5])
+    assert answer.power().parts["by_domain"]["watts"].tolist() == pytest.approx([130 / 3.5])
     owners = answer.energy_by_owner()
     assert owners.parts["window_joules"] == pytest.approx(130)
     assert owners.parts["metered_share"] == pytest.approx(3.5 / 4)
@@ -165,8 +165,8 @@ def test_packages_that_were_not_metered_alike(tmp_path: Path) -> None:
 
 def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
     ask = opened(tmp_path / "a")
-    with pytest.raises(ArgumentError, match="no component 'gpu'; there are package, cores, dram"):
-        ask.energy_by_owner(component="gpu")
+    with pytest.raises(ArgumentError, match="no domain 'gpu'; there are package, cores, dram"):
+        ask.energy_by_owner(domain="gpu")
     some = netcost.open_capture(tmp_path / "a").timeline(cpus=[0]).ask.energy.energy_by_owner()
     assert "a package is shared by all 2 CPUs of the host, and the time of 1" in str(some.refusal)
     late = {"samples/energy": energy_samples(ZONES, start_s=30)}
@@ -180,7 +180,7 @@ def test_what_cannot_be_apportioned(tmp_path: Path) -> None:
 
 def test_energy_over_sizes(tmp_path: Path) -> None:
     answer = energy_experiment(tmp_path).ask.energy.energy_by_size()
-    package = answer.frame[answer.frame["component"] == "package"].set_index("io_bytes")
+    package = answer.frame[answer.frame["domain"] == "package"].set_index("io_bytes")
     # 40, 30 and 20 W at 0.2, 0.4 and 0.8 GB/s, in packets of 1,000 bytes; idle 8 W.
     assert package["joules_per_gb"].tolist()[1:] == pytest.approx([200, 75, 25])
     assert package["dynamic_joules_per_gb"].tolist()[1:] == pytest.approx([160, 55, 15])
@@ -190,7 +190,7 @@ def test_energy_over_sizes(tmp_path: Path) -> None:
     # Nothing was moved in the idle step.
     assert package["joules_per_gb"].isna().tolist() == [True, False, False, False]
     assert set(package["idle_steps"]) == {"0"}
-    ends = answer.parts["ends"].set_index("component")
+    ends = answer.parts["ends"].set_index("domain")
     assert (ends["least_step"]["package"], ends["most_step"]["package"]) == ("65536", "64")
     assert "least in step 65536, 25 J, and most in step 64, 200 J" in answer.words
     assert "The idle floor of the package, 8 W, is of step 0" in answer.words
