@@ -1,7 +1,7 @@
 # Events and samples as tables for a reader.
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..display.export import rows
@@ -31,10 +31,15 @@ def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     return table
 
 
-def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
-    # The callchain comes last: it is as long as it is.
+def sample_table(
+    frame: "pd.DataFrame", start_ns: int, kernel: Mapping[int, str] | None = None
+) -> Table:
+    """Samples, their callchain last: it is as long as it is.
+
+    kernel: what the kernel's functions are called by address, where that is known.
+    """
     names = [str(name) for name in frame.columns if name not in _OF_CHAINS]
-    samples = rows(frame)
+    samples = _named(rows(frame), kernel)
     table = _table(names, samples, start_ns, _HEX)
     if "callchain" not in frame.columns:
         return table
@@ -48,10 +53,26 @@ def sample_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     )
 
 
-def fitted(frame: "pd.DataFrame", start_ns: int) -> tuple["pd.DataFrame", int]:
+def _named(samples: list[dict[str, Any]], kernel: Mapping[int, str] | None) -> list[dict[str, Any]]:
+    # With names in place of the kernel's addresses, as a text has them.
+    if not kernel:
+        return samples
+    for row in samples:
+        if "ip" in row and row.get("cpu_mode", "kernel") == "kernel":
+            row["ip"] = kernel.get(row["ip"], row["ip"])
+        chain, inside = row.get("callchain") or [], row.get("kernel_frames") or 0
+        row["symbols"] = [
+            kernel.get(address) if place < inside else None for place, address in enumerate(chain)
+        ]
+    return samples
+
+
+def fitted(
+    frame: "pd.DataFrame", start_ns: int, kernel: Mapping[int, str] | None = None
+) -> tuple["pd.DataFrame", int]:
     """The columns that fit a terminal beside the innermost frame of chains; how many do not."""
     names = [name for name in frame.columns if name not in (*_OF_CHAINS, _STACK)]
-    table = _table(list(map(str, names)), rows(frame), start_ns, _HEX)
+    table = _table(list(map(str, names)), _named(rows(frame), kernel), start_ns, _HEX)
     order = sorted(range(len(names)), key=lambda i: (_rank(names[i]), i))
     places = fitting(table, order, width())
     out = [name for i, name in enumerate(names) if i not in places]
@@ -107,8 +128,8 @@ def _cell(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _hex(value: int | None) -> str:
-    return "" if value is None else f"{value:x}"
+def _hex(value: int | str | None) -> str:
+    return f"{value:x}" if isinstance(value, int) else value or ""
 
 
 def _room(table: Table) -> int | None:

@@ -86,7 +86,8 @@ def command(
         # --limit 0 or a capture without times has nothing to count seconds from.
         timed = "time_ns" in frame and frame["time_ns"].notna().any()
         shown = frame[:cut]
-        missing = _print_text(shown, capture.start_ns if timed else 0, sampled, wide)
+        kernel = _kernel_names(capture, name) if sampled and len(shown) else None
+        missing = _print_text(shown, capture.start_ns if timed else 0, sampled, wide, kernel)
         more = cut is not None and len(frame) > cut
         rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
         left_out(missing, len(frame.columns), rows)
@@ -96,6 +97,21 @@ def _is_sampled(capture: "Capture", name: str) -> bool:
     # Of recorders other than perf all are events, and so are those of their texts.
     events = capture.header["events"] if has_samples(capture.header) else ()
     return any(one["name"] == name and not one["tracepoint"] for one in events)
+
+
+def _kernel_names(capture: "Capture", name: str) -> dict[int, str] | None:
+    # What functions of the kernel these samples are in, by address, where /proc/kallsyms is known.
+    if not capture.info["kallsyms"]:
+        return None
+    from ..questions.functions.profile import profile
+
+    try:
+        frames = profile(capture, name).frames
+    except CaptureError:
+        # Samples without addresses.
+        return None
+    known = frames[frames["in_kernel"] & frames["symbol"].notna()]
+    return dict(zip(known["address"].tolist(), known["symbol"].astype(str), strict=True))
 
 
 def _within(
@@ -149,7 +165,13 @@ def _print_json(frame: "pd.DataFrame") -> None:
     sys.stdout.write("]\n" if len(frame) else "[]\n")
 
 
-def _print_text(frame: "pd.DataFrame", start_ns: int, sampled: bool, wide: bool) -> int:
+def _print_text(
+    frame: "pd.DataFrame",
+    start_ns: int,
+    sampled: bool,
+    wide: bool,
+    kernel: dict[int, str] | None = None,
+) -> int:
     # Returns how many columns a terminal had no room for.
     from ..display.export import chunks
     from .event_text import event_table, fitted, sample_table
@@ -159,7 +181,8 @@ def _print_text(frame: "pd.DataFrame", start_ns: int, sampled: bool, wide: bool)
         frame = frame.loc[:, frame.notna().any() | (frame.columns == "time_ns")]
     missing = 0
     if sys.stdout.isatty() and not wide:
-        frame, missing = fitted(frame, start_ns)
+        frame, missing = fitted(frame, start_ns, kernel)
     for chunk in chunks(frame):
-        show((sample_table if sampled else event_table)(chunk, start_ns), wide=True)
+        table = sample_table(chunk, start_ns, kernel) if sampled else event_table(chunk, start_ns)
+        show(table, wide=True)
     return missing

@@ -30,6 +30,8 @@ from support.perfdata.attr import READ_GROUP, READ_ID, TYPE_HARDWARE, TYPE_SOFTW
 from support.perfdata.records import KernelSymbol
 from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from support.run_cli import Netcost
+from support.stacks import CYCLES as STACKS
+from support.stacks import NOWHERE, Stack, capture_of, stack
 
 T = SampleType
 KINDS = T.IDENTIFIER | T.IP | T.TID | T.TIME | T.CPU | T.PERIOD
@@ -316,3 +318,47 @@ def test_stacks_are_in_hex() -> None:
     table = event_table(frame, 1_000)
     assert table.header == ["time (s)", "size", "caller"]
     assert table.rows == [["0.000000000", "2", "fffffffffffffff0 1000"], ["0.000001000", "0", ""]]
+
+
+# Where /proc/kallsyms was recorded the kernel's frames have their names, a program's none; JSON and
+# files have the addresses.
+def test_frames_of_the_kernel_are_named_where_it_says_how(netcost: Netcost, tmp_path: Path) -> None:
+    told = (
+        stack("memcpy.isra.0 < tcp_ack < ?", user=(USER,)),
+        Stack(user=(USER, USER + 16)),
+        stack("veth_poll [veth]"),
+    )
+    capture_of(tmp_path / "named", *told)
+    run = netcost("events", str(tmp_path / "named"), "cycles")
+    assert run.code == 0, run.err
+    lines = [line.split() for line in run.out.splitlines()]
+    at = lines[0].index("ip") - 1
+    # "time (s)" are two words.
+    assert [line[at] for line in lines[1:]] == ["memcpy.isra.0", f"{USER:x}", "veth_poll"]
+    chains = [line.rpartition("  ")[2] for line in run.out.splitlines()[1:]]
+    assert chains == [
+        f"memcpy.isra.0 tcp_ack {NOWHERE:x} | {USER:x}",
+        f"{USER:x} {USER + 16:x}",
+        "veth_poll",
+    ]
+    capture_of(tmp_path / "bare", *told, names=False)
+    bare = netcost("events", str(tmp_path / "bare"), "cycles").out
+    assert "tcp_ack" not in bare
+    for words in (("--json",), ("--columns", "ip,callchain", "--json")):
+        both = [
+            netcost("events", str(tmp_path / one), "cycles", *words).json
+            for one in ("named", "bare")
+        ]
+        assert both[0] == both[1]
+        assert both[0][0]["callchain"][2:] == [NOWHERE, USER]
+
+
+# One column alone, and samples that have no chain.
+def test_names_stand_also_without_a_chain(netcost: Netcost, tmp_path: Path) -> None:
+    bare = replace(STACKS, sample_type=STACKS.sample_type & ~T.CALLCHAIN)
+    capture_of(tmp_path / "r", stack("tcp_ack"), attrs=[bare])
+    words = ("events", str(tmp_path / "r"), "cycles")
+    assert "tcp_ack" in netcost(*words).out
+    assert netcost(*words, "--columns", "ip,cpu_mode").out.split()[-2:] == ["tcp_ack", "kernel"]
+    assert netcost(*words, "--columns", "ip").out.split() == ["ip", "tcp_ack"]
+    assert netcost(*words, "--columns", "time_ns").code == 0
