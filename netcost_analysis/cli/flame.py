@@ -1,5 +1,6 @@
 # netcost flame: samples by their call paths, as a picture or for other programs.
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +51,8 @@ def command(
         sides.append(paths(capture, kind, event, cpu, idle=base is None))
         event = sides[0].one.event
     text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
-    with replacing(output) as draft:
-        draft.write_text(text, encoding="utf-8")
+    with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:
+        file.writelines(text)
     samples = " and ".join(f"{side.samples:,}" for side in sides)
     print(f"flame graph of {samples} samples of {event} in {output}")
 
@@ -63,20 +64,20 @@ def _text(
     output: str,
     kind: "Kind",
     cpu: int | None,
-) -> str:
+) -> Iterable[str]:
     from ..plots.palette import printable
     from ..questions.functions.flame_change import change, denominators
     from ..questions.functions.flame_formats import folded, speedscope, svg, svg_of_change
     from ..units import plural, share
 
     if output.endswith(_FOLDED):
-        return "".join(folded(found))
+        return folded(found)
     unit = "ns" if sides[0].one.is_timed else sides[0].one.event
     names = [printable(Path(one.path).name) for one in captures]
     if len(set(names)) < len(names):
         names = [printable(one.path) for one in captures]
     if output.endswith(_SPEEDSCOPE):
-        return speedscope(found, names, unit)
+        return [speedscope(found, names, unit)]
     what = "Time in interrupts, by victim" if kind == "stolen" else "Time by call path"
     if kind == "all" and len(sides) > 1:
         what += ", without idle"
@@ -89,8 +90,8 @@ def _text(
         busy = sum(side.kinds.values()) - side.kinds["idle"]
         stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
         told = f"{plural(side.samples, 'sample')}; of busy CPU time {stolen}"
-        return svg(found, f"{what}: {names[0]}{of}", told, unit)
+        return [svg(found, f"{what}: {names[0]}{of}", told, unit)]
     per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
     title = f"{what}, per {per}{of}: base {names[0]}, new {names[1]}"
     told = "change from base to new of a frame with all it called:"
-    return svg_of_change(found, change(found, per, unit, units), title, told)
+    return [svg_of_change(found, change(found, per, unit, units), title, told)]

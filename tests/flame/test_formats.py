@@ -2,6 +2,7 @@
 
 import colorsys
 import json
+import random
 import re
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -197,6 +198,19 @@ def test_chains_of_marks(tmp_path: Path) -> None:
     assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == 5 * len(chains)
     assert sum(said["profiles"][0]["weights"]) == 5 * len(chains)
     check_svg(text)
+
+
+# Chains that have nothing in common: of millions of frames so many as a browser can show.
+def test_frames_that_are_drawn_are_bounded(tmp_path: Path) -> None:
+    draw, names = random.Random(1), [f"f{at}" for at in range(300)]
+    told = [Called(["asm_sysvec_x", *draw.choices(names, k=200)], times=2) for _ in range(60)]
+    told += [Called(["asm_sysvec_x", *draw.choices(names, k=200)]) for _ in range(200)]
+    lines, said, text = files(write(tmp_path / "x", *told))
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == 320 * 10**6
+    assert len(said["profiles"][0]["samples"]) == len(lines) == 260
+    check_svg(text)
+    # Of those in two samples there is room for all, of the others for none.
+    assert 10_000 < text.count("<title>") < 13_000
 
 
 # More tasks than the picture has room for: bounded, and nothing of the others' place is lost.

@@ -19,8 +19,8 @@ from .flame_change import Change
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Frames narrower than this part of the picture are not drawn.
-_NARROW = 1 / 4000
+# Frames narrower than this part of the picture are not drawn, and of more than so many the widest.
+_NARROW, _MOST = 1 / 4000, 20_000
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _REST, NO_BREAK = "tasks too narrow to draw", "\xa0"
 UNCHANGED = "#d9d9d9"
@@ -131,6 +131,9 @@ def _drawn(
     for node in reversed(nodes[1:]):
         width[graph.parent[node]] += width[node]
     least = max(1, int(width[0] * _NARROW))
+    if np.count_nonzero(width >= least) > _MOST:
+        # All or none of those that are as wide.
+        least = int(np.sort(width)[-_MOST - 1]) + 1
     wide = [node for node in nodes if width[node] >= least]
     lines, node_at, begins = [], {}, {0: 0}
     kept = own.copy()
