@@ -1,0 +1,169 @@
+# What each packet cost, of described samples between two readings of an interface's counters.
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import netcost_analysis as netcost
+from netcost_analysis import CaptureError, open_capture
+from netcost_analysis.capture.capture import Capture
+from netcost_analysis.errors import ArgumentError
+from support.device_bundles import bundle, net_dev
+from support.host import SAMPLES
+from support.kept import kept_experiment
+from support.stacks import CLOCK, CYCLES, Stack, capture_of, stack
+
+S = 1_000_000_000
+MS = 1_000_000
+TIMED = replace(CLOCK, clock="monotonic")
+BEFORE, AFTER = (1 * S, 1 * S + MS), (3 * S, 3 * S + MS)
+
+
+def told(step: int = 10) -> list[Stack]:
+    # CPU 0 copies for a quarter, receives for a half, and idles for a quarter; CPU 1 is in a
+    # program. Of 4 s only those between 1 s and 3 s count.
+    paths = ["_copy_to_iter", "tcp_v4_rcv", "tcp_v4_rcv", "default_idle"]
+    own = [
+        stack(paths[number % 4], time_ns=number * step * MS, period=step * MS)
+        for number in range(4000 // step)
+    ]
+    return own + [replace(one, frames=(), cpu=1) for one in own]
+
+
+def recorded(folder: Path, *stacks: Stack, attr: Any = TIMED, **files: str) -> Capture:
+    capture_of(folder / "made", *(stacks or told()), attrs=(attr,))
+    counters = {
+        "before/net_dev": net_dev(eth0=(0, 10, 0, 0), lo=(0, 0, 0, 0)),
+        "after/net_dev": net_dev(eth0=(2_500_000, 1_010, 500, 5), lo=(9, 9_000, 9, 9_000)),
+    }
+    stamps = {"before/stamp": BEFORE, "after/stamp": AFTER}
+    manifest = json.dumps({"netcost_bundle": 1, "trace": "functions.perf.data"})
+    texts = {name: f"net_dev {first} {last}\n" for name, (first, last) in stamps.items()}
+    path = folder / "b"
+    bundle(path, {"manifest.json": manifest} | counters | texts | files)
+    (folder / "made").rename(path / "functions.perf.data")
+    return open_capture(path)
+
+
+def test_the_samples_between_two_readings_over_the_packets_between_them(tmp_path: Path) -> None:
+    found = recorded(tmp_path).ask.functions.packet_components().result
+    assert (found.device, found.direction, found.packets) == ("eth0", "rx", 1_000)
+    assert found.packet_bytes == 2_500
+    rows = found.packet_components.set_index("component")
+    # 200 samples a CPU lie there, a quarter of them copy: 50 of 10 ms over 1,000 packets.
+    assert rows.loc["copy", "samples"] == 50
+    assert rows.loc["copy", "weight_per_packet"] == 50 * 10 * MS / 1_000
+    assert rows.loc["TCP", "weight_per_packet"] == 100 * 10 * MS / 1_000
+    assert rows.loc["copy", "weight_per_kib"] == pytest.approx(50 * 10 * MS / (2_500_000 / 1024))
+    low, high = rows.loc["copy", ["weight_per_packet_low", "weight_per_packet_high"]]
+    # Poisson of 50: 37.9 to 65.9 by the score.
+    assert low / 10_000 == pytest.approx(37.9, abs=0.1)
+    assert high / 10_000 == pytest.approx(65.9, abs=0.1)
+    assert "idle" not in rows.index
+    # CPU 0 for three quarters, CPU 1 throughout; 20 Mbit in 2 s.
+    assert found.busy_cores == pytest.approx(1.75)
+    assert found.gbit_per_s == pytest.approx(0.01, rel=1e-3)
+    assert found.cores_per_gbit == pytest.approx(175, rel=1e-3)
+
+
+def test_a_device_a_direction_and_a_cpu(tmp_path: Path) -> None:
+    ask = recorded(tmp_path).ask.functions
+    assert ask.packet_components(direction="tx").result.packets == 5
+    assert ask.packet_components(device="lo").result.packets == 9_000
+    assert ask.packet_components(cpu=0).result.busy_cores == pytest.approx(0.75)
+    assert set(ask.packet_components(cpu=1).frame["component"]) == {"application"}
+    for given in ({"device": "eth7"}, {"direction": "up"}, {"cpu": 7}):
+        with pytest.raises(ArgumentError):
+            ask.packet_components(**given)
+
+
+def test_without_packets_nothing_costs_anything(tmp_path: Path) -> None:
+    idle = {"after/net_dev": net_dev(eth0=(0, 10, 0, 0), lo=(0, 0, 0, 0))}
+    answer = recorded(tmp_path, **idle).ask.functions.packet_components()
+    assert answer.frame["weight_per_packet"].isna().all()
+    assert "received no packet" in answer.words
+
+
+def test_another_clock_is_refused(tmp_path: Path) -> None:
+    capture = recorded(tmp_path, attr=CLOCK)
+    assert "clock" in str(capture.ask.functions.packet_components().refusal)
+    assert capture.ask.functions.components().refusal is None
+
+
+def test_a_bare_recording_says_what_it_lacks(tmp_path: Path) -> None:
+    capture = capture_of(tmp_path / "bare", *told(), attrs=(TIMED,))
+    assert "netcost-record" in str(capture.ask.functions.packet_components().refusal)
+
+
+# Beside a trace, in the same bundle: asked like the trace's own.
+@pytest.mark.parametrize("name", ["functions.perf.data", "../made", "/etc", ".", ""])
+def test_samples_beside_a_trace(tmp_path: Path, name: str) -> None:
+    said = {"netcost_bundle": 1, "trace": "trace.txt"}
+    trace = "# tracer: nop\n#\n a-1 [000] d.h1. 1.000000: irq_handler_entry: irq=1 name=x\n"
+    manifest = said | {"samples_of_functions": {"output": name}}
+    files = {"manifest.json": json.dumps(manifest), "trace.txt": trace}
+    answer = recorded(tmp_path, **files).ask.functions.packet_components()
+    if name == "functions.perf.data":
+        assert answer.result.packets == 1_000
+    else:
+        # A name that leads out of the bundle is none.
+        assert "no samples of functions" in str(answer.refusal)
+
+
+def test_counted_cycles_are_in_their_own_unit(tmp_path: Path) -> None:
+    cycles = replace(CYCLES, clock="monotonic")
+    rows = [replace(one, period=1_000) for one in told()]
+    answer = recorded(tmp_path, *rows, attr=cycles).ask.functions.packet_components()
+    assert not answer.result.is_timed
+    row = answer.frame.set_index("component").loc["copy"]
+    assert row["weight_per_packet"] == 50 * 1_000 / 1_000
+    assert "of cycles" in answer.words
+
+
+# Of the sample: what is on a packet's way adds up, and the two sides have the same packets.
+def test_sizes_of_the_sample() -> None:
+    found = kept_experiment("io-sizes").ask.functions.components_by_size().result
+    keys = ["protocol", "io_bytes", "io_side"]
+    by = found.by_size.groupby(keys, dropna=False)["path_share"].sum()
+    assert by.to_list() == pytest.approx([1.0] * len(by))
+    packets = found.sides.groupby(keys[:2], dropna=False)["packets"].nunique()
+    assert set(packets) == {1}
+    assert found.sides["cores_per_gbit"].gt(0).all()
+    # What every packet of a size costs falls with more bytes in a write.
+    per_kib = found.sides.assign(cost=found.sides["cores_per_gbit"]).sort_values("io_bytes")
+    for _, side in per_kib.groupby(["protocol", "io_side"], dropna=False):
+        assert side["cost"].iloc[0] > side["cost"].iloc[-1]
+
+
+def test_other_experiments_have_no_sizes() -> None:
+    refusal = kept_experiment("hidden-cost").ask.functions.components_by_size().refusal
+    assert "lacks io_bytes" in str(refusal)
+
+
+# Twice as much copying in the new recording, and nothing else.
+def test_what_changed_is_told_from_what_did_not(tmp_path: Path) -> None:
+    base = recorded(tmp_path / "base")
+    paths = ["_copy_to_iter", "tcp_v4_rcv", "tcp_v4_rcv", "_copy_to_iter"]
+    more = [
+        stack(paths[number % 4], time_ns=number * 10 * MS, period=10 * MS) for number in range(400)
+    ]
+    new = recorded(tmp_path / "new", *more)
+    comparison = netcost.compare(base, new)
+    answer = comparison.ask.functions.component_changes()
+    rows = answer.frame.set_index("component")
+    assert rows.loc["copy", "differs"] == "yes"
+    assert rows.loc["copy", "change"] == pytest.approx(50 * 10 * MS / 1_000)
+    assert rows.loc["TCP", "differs"] == "no"
+    assert rows.loc["TCP", "change"] == pytest.approx(0)
+    assert set(rows.index) == {"copy", "TCP"}
+    assert answer.result.observed_in == "blocks"
+    assert "rose by" in answer.words
+
+
+def test_what_no_samples_have_cannot_be_compared() -> None:
+    both = SAMPLES / "veth-stolen-time", SAMPLES / "stolen-time-top.netcost.tar.zst"
+    refusal = netcost.compare(*both).ask.functions.component_changes().refusal
+    assert isinstance(refusal, CaptureError)
