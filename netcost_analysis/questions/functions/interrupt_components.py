@@ -10,12 +10,12 @@ from ...timeline.timeline import Timeline
 from ..inputs import rows
 from ..question import question
 from .components import weights
-from .packet_components import require_clock
 from .profile import chosen_event, classified, profile, sampled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ...capture.capture import Capture
     from ..answer import Answer
 
 _CONTEXTS = ("hardirq", "vector", "softirq", "poll")
@@ -47,7 +47,19 @@ class InterruptComponents(NamedTuple):
 
 
 def _check(timeline: Timeline) -> None:
-    require_clock(sampled(timeline.capture))
+    _source(timeline)
+
+
+def _source(timeline: Timeline) -> "Capture":
+    # Where the samples are, of the tracepoints' clock.
+    source = sampled(timeline.capture)
+    clocks = [str(one.header["clock"]) for one in (timeline.capture, source)]
+    if clocks[0] != clocks[1]:
+        raise CaptureError(
+            f"the clock of the tracepoints is {clocks[0]}, that of the samples {clocks[1]}: "
+            "netcost-record --profile stolen,functions records both by one"
+        )
+    return source
 
 
 @question(
@@ -89,8 +101,7 @@ def interrupt_components(
     that what a hardirq does is found right behind it.
     Source: segments, and questions/functions/components.toml.
     """
-    source = sampled(timeline.capture)
-    require_clock(source)
+    source = _source(timeline)
     chosen = chosen_event(source, event)
     one, found = profile(source, chosen), classified(source, chosen, rules)
     one.require_names(source.path)

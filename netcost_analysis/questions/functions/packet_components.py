@@ -77,12 +77,12 @@ class PacketComponents(NamedTuple):
 
 
 def _check(capture: "Capture") -> None:
-    require_clock(sampled(capture))
+    _require_clock(sampled(capture))
     if capture.bundle:
         carried(capture.bundle)
 
 
-def require_clock(source: "Capture") -> None:
+def _require_clock(source: "Capture") -> None:
     if not comparable(source):
         raise CaptureError(
             f"the clock of the samples is {source.header['clock']}, that of the counters "
@@ -144,7 +144,7 @@ def packet_components(
     if direction not in ("rx", "tx"):
         raise ArgumentError(f"direction={direction!r}: one of rx, tx")
     source = sampled(capture)
-    require_clock(source)
+    _require_clock(source)
     chosen = chosen_event(source, event)
     one, found = profile(source, chosen), classified(source, chosen, rules)
     one.require_names(source.path)
