@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ..questions.functions.flame import Graph, Kind, Paths
 
 _FOLDED, _SPEEDSCOPE = ".folded", ".speedscope.json"
+# Of a path so much is in a title.
+_NAME = 30
 
 
 @click.command("flame", short_help="Draw a flame graph of samples: interrupts by their victims.")
@@ -45,10 +47,10 @@ def command(
     from ..files import replacing
     from ..questions.functions.flame import graph, paths
 
-    captures = [opened(one) for one in (base, path) if one is not None]
-    sides = []
-    for capture in captures:
-        sides.append(paths(capture, kind, event, cpu, idle=base is None))
+    captures, sides = [], []
+    for one in (base, path) if base is not None else (path,):
+        captures.append(opened(one))
+        sides.append(paths(captures[-1], kind, event, cpu, idle=base is None))
         event = sides[0].one.event
     text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
     with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:
@@ -78,7 +80,7 @@ def _text(
         names = [printable(one.path) for one in captures]
     if output.endswith(_SPEEDSCOPE):
         return [speedscope(found, names, unit)]
-    what = "Time in interrupts, by victim" if kind == "stolen" else "Time by call path"
+    what = "Time in interrupts by victim" if kind == "stolen" else "Time by call path"
     if kind == "all" and len(sides) > 1:
         what += ", without idle"
     if unit != "ns":
@@ -90,8 +92,13 @@ def _text(
         busy = sum(side.kinds.values()) - side.kinds["idle"]
         stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
         told = f"{plural(side.samples, 'sample')}; of busy CPU time {stolen}"
-        return [svg(found, f"{what}: {names[0]}{of}", told, unit)]
+        return [svg(found, f"{what}: {_short(names[0])}{of}", told, unit)]
     per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
-    title = f"{what}, per {per}{of}: base {names[0]}, new {names[1]}"
+    title = f"{what} per {per}{of}: base {_short(names[0])}, new {_short(names[1])}"
     told = "change from base to new of a frame with all it called:"
     return [svg_of_change(found, change(found, per, unit, units), title, told)]
+
+
+def _short(name: str) -> str:
+    # A title has room for so much; files differ in how they end.
+    return name if len(name) <= _NAME else "…" + name[1 - _NAME :]

@@ -226,7 +226,9 @@ def _keep(key: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
 def opened(path: str) -> "Capture":
     from ..capture.capture import open_capture
 
-    return open_capture(path, click.get_current_context().meta[_BUFFER], **given_beside())
+    meta = click.get_current_context().meta
+    meta[_PATH] = path
+    return open_capture(path, meta[_BUFFER], **given_beside())
 
 
 def output_option(*endings: str, **settings: Any) -> Callable[..., Any]:

@@ -32,7 +32,7 @@ def test_each_ending_is_a_format(netcost: Netcost, path: str, tmp_path: Path) ->
     said = json.loads((tmp_path / "x.speedscope.json").read_text())
     assert said["profiles"][0]["name"] == "mine"
     drawn = (tmp_path / "x.svg").read_text()
-    assert "Time in interrupts, by victim: mine" in drawn
+    assert "Time in interrupts by victim: mine" in drawn
     assert "2 samples; of busy CPU time stolen 40.0 %" in drawn
 
 
@@ -68,7 +68,10 @@ def test_with_a_base(netcost: Netcost, path: str, tmp_path: Path) -> None:
 def test_sides_of_one_name(netcost: Netcost, path: str, tmp_path: Path) -> None:
     base, target = write(tmp_path / "other" / "mine", *TOLD), tmp_path / "x.svg"
     netcost("flame", path, "--base", base, "-o", str(target))
-    assert f"base {base}, new {path}" in target.read_text()
+    drawn = target.read_text()
+    assert f"base …{base[-29:]}, new …{path[-29:]}" in drawn
+    assert base.endswith("other/mine")
+    assert len(base) > 30
 
 
 # Packets that both hosts counted are what rates are of.
@@ -77,7 +80,7 @@ def test_a_bundle_counts_packets(netcost: Netcost, tmp_path: Path) -> None:
     other = SAMPLE.replace("/64.", "/1024.")
     assert netcost("flame", SAMPLE, "--base", other, "-o", str(target)).code == 0
     title = "per packet: base 1024.netcost.tar.zst, new 64.netcost.tar.zst"
-    assert f"Time in interrupts, by victim, {title}" in target.read_text()
+    assert f"Time in interrupts by victim {title}" in target.read_text()
 
 
 @pytest.mark.parametrize(
@@ -101,6 +104,18 @@ def test_what_cannot_be_drawn_leaves_nothing(
     assert told in run.err
     assert [one.name for one in target.parent.iterdir()] == ["x.svg"]
     assert target.read_text() == "before"
+
+
+# Which of both it is about is said.
+def test_a_base_that_cannot_be_drawn_is_named(netcost: Netcost, path: str, tmp_path: Path) -> None:
+    base = write(tmp_path / "base", Called(("user", "f"), cpu=3))
+    target = str(tmp_path / "x.svg")
+    run = netcost("flame", path, "--base", base, "-o", target)
+    assert run.err.startswith(f"netcost: {base}: no sample of cpu-clock in an interrupt")
+    assert netcost("flame", base, "--base", path, "-o", target).err.startswith(f"netcost: {base}: ")
+    for given in ((path, base), (base, path)):
+        words = ("flame", given[0], "--base", given[1], "-o", target, "--kind", "all", "--cpu", "3")
+        assert netcost(*words).err == f"netcost: {path}: no sample is of CPU 3\n"
 
 
 @pytest.mark.parametrize("name", ["x.png", "x.json", "svg", ".svg", ".speedscope.json"])

@@ -16,6 +16,7 @@ VETH = str(ROOT / "sample-data" / "veth-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
 FUNCTIONS = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
+SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
 WRONG = {
     "start": (*NOT_SECONDS, ("900", 1)),
     "end": (*NOT_SECONDS, ("0", 2)),
@@ -53,6 +54,10 @@ WRONG = {
     "conditions": (("nothing", 2), ("nothing > 5", 2), ("batch_mean > five", 2)),
     "sweep output": (("x.csv", 2), ("x", 2)),
     "compare output": (("x.csv", 2), ("x", 2)),
+    "flame kind": (("synchronous", 2), ("", 2)),
+    "flame event": (("nothing", 2), ("", 2)),
+    "flame cpu": (("-1", 2), ("one", 2), ("7", 1)),
+    "flame base": (("nothing", 1), (NIC, 1), (f"{NIC}/manifest.json", 1)),
 }
 # What a command needs to get as far as its options.
 WORDS = {
@@ -61,6 +66,7 @@ WORDS = {
     "sweep": (SWEEP,),
     "functions": (FUNCTIONS,),
     "events": (NIC, "irq:softirq_entry"),
+    "flame": (SAMPLES, "-o", "out.svg"),
     "mask": (NIC, "out.tar.zst"),
     "report": (NIC, "-o", "out.html"),
 }

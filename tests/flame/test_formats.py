@@ -107,6 +107,7 @@ def test_frames_have_the_colour_of_their_context(tmp_path: Path) -> None:
     }.items():
         assert hue(told_of[name]) == pytest.approx(hue(KIND[kind]), abs=5), name
     assert len(check_svg(text).findall(f".//{SVG}tspan")) == 2 * 6
+    assert text.count(">all</text>") == 1
 
 
 def test_speedscope_has_its_schema(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from ..._native import flame_svg
-from ...plots.palette import KIND, KIND_NAMES, OUTCOME
+from ...plots.palette import KIND, OUTCOME
 from ...units import duration
 from .contexts import CONTEXTS
 from .flame import Graph
@@ -24,7 +24,17 @@ _NARROW, _MOST = 1 / 4000, 20_000
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 _REST, NO_BREAK = "tasks too narrow to draw", "\xa0"
 UNCHANGED = "#d9d9d9"
-_NAMES = KIND_NAMES | {"softirq_other": "other softirqs, and the start of all"}
+# There is room for a line.
+_LEGEND = {
+    "task": "task",
+    "idle": "idle",
+    "hardirq": "hardirq",
+    "vector": "timer, IPI",
+    "nmi": "NMI",
+    "softirq_other": "softirq",
+    "softirq": "network softirq",
+    "poll": "NAPI poll",
+}
 
 
 def folded(graph: Graph) -> Iterator[str]:
@@ -61,7 +71,7 @@ def svg(graph: Graph, title: str, subtitle: str, unit: str) -> str:
     """One capture's graph, in the colours of contexts."""
     total = int(graph.weights[0, 0])
     used = sorted({int(at) for at in graph.context[1:]})
-    legend = [(_tint(KIND[CONTEXTS[at]]), _NAMES[CONTEXTS[at]]) for at in used]
+    legend = [(_tint(KIND[CONTEXTS[at]]), _LEGEND[CONTEXTS[at]]) for at in used]
 
     def paint(node: int) -> tuple[str, str]:
         value = int(graph.weights[0, node])
@@ -111,7 +121,7 @@ def _order(graph: Graph) -> list[int]:
 
 _FRAME = re.compile(
     r'<title>[^<]*</title><rect x="[^"]*" y="(\d+)" width="[^"]*" height="\d+" '
-    r'fill="([^"]*)" fg:x="(\d+)" fg:w="\d+"/>'
+    r'fill="([^"]*)" fg:x="(\d+)" fg:w="\d+"/><text [^>]*>'
 )
 
 
@@ -158,7 +168,9 @@ def _drawn(
         node = node_at.get((floors[row], begin))
         color, told = (UNCHANGED, _REST) if node is None else paint(node)
         whole = match[0].replace(f'fill="{match[2]}"', f'fill="{color}"', 1)
-        return f"<title>{escape(told)}</title>" + whole.partition("</title>")[2]
+        # inferno's script writes the root's name, and a page without scripts needs it too.
+        name = graph.label(0) if node == 0 else ""
+        return f"<title>{escape(told)}</title>{whole.partition('</title>')[2]}{name}"
 
     rows = {int(found[1]) for found in _FRAME.finditer(text)}
     floors.update({row: depth for depth, row in enumerate(sorted(rows, reverse=True))})
