@@ -106,6 +106,13 @@ def test_what_cannot_be_drawn_leaves_nothing(
     assert target.read_text() == "before"
 
 
+# As docs/cli.md says that it was made.
+def test_the_picture_of_the_docs(netcost: Netcost, tmp_path: Path) -> None:
+    target = tmp_path / "x.svg"
+    netcost("flame", SAMPLE.replace("/64.", "/65536."), "-o", str(target))
+    assert target.read_bytes() == (ROOT / "docs" / "images" / "stolen-flame.svg").read_bytes()
+
+
 # Which of both it is about is said.
 def test_a_base_that_cannot_be_drawn_is_named(netcost: Netcost, path: str, tmp_path: Path) -> None:
     base = write(tmp_path / "base", Called(("user", "f"), cpu=3))
