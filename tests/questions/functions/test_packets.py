@@ -120,7 +120,7 @@ def test_counted_cycles_are_in_their_own_unit(tmp_path: Path) -> None:
     assert not answer.result.is_timed
     row = answer.frame.set_index("component").loc["copy"]
     assert row["weight_per_packet"] == 50 * 1_000 / 1_000
-    assert "of cycles" in answer.words
+    assert "The figures are `cycles`" in answer.words
 
 
 # Of the sample: what is on a packet's way adds up, and the two sides have the same packets.
