@@ -128,13 +128,18 @@ class Bundle(Folder):
         return {first: ""} | {one: ".host" if one == "." else f".{one}" for one in others}
 
     @property
+    def has_no_trace(self) -> bool:
+        """Whether it was recorded without a trace, for what ran beside alone."""
+        return self.manifest_json.get("trace", "") is None
+
+    @property
     def trace(self) -> Path:
         """The recording inside the bundle: a file, or the folder of pages that tracefs gave.
 
         Raises CaptureError where there is none, or it, or a link in the folder, leads out of the
         bundle, or a part of it is no regular file.
         """
-        if self.manifest_json.get("trace", "") is None:
+        if self.has_no_trace:
             raise CaptureError("the bundle has no trace: it was recorded without one")
         trace = self._inside(self.manifest_json.get("trace"))
         parts = (

@@ -57,8 +57,7 @@ def command(
         nothing_beside_experiment()
         titles, asked = _OF_EXPERIMENT, open_experiment(path).ask
     else:
-        titles = _OF_RECORDING
-        asked = opened(path).timeline(start, end, list(cpus) or None).ask  # type: ignore[assignment]
+        titles, asked = _OF_RECORDING, _of_recording(path, start, end, cpus)
     answers = {name: asked(name) for name in titles}
     first, *others = [one.refusal for one in answers.values()]
     if first is not None and None not in others:
@@ -78,6 +77,16 @@ def command(
         print()
     for note in dict.fromkeys(note for one in answers.values() for note in one.notes):
         say(f"note: {printable(note)}")
+
+
+def _of_recording(path: str, start: float | None, end: float | None, cpus: tuple[int, ...]) -> Any:
+    from ..capture.bundle import bundle_at
+    from ..questions.ask import Ask
+
+    bundle = bundle_at(path)
+    if bundle is not None and bundle.has_no_trace:
+        return Ask(bundle)
+    return opened(path).timeline(start, end, list(cpus) or None).ask
 
 
 def _show(answer: "Answer[Any]", wide: bool) -> None:

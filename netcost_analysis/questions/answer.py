@@ -91,12 +91,16 @@ class Answer(Generic[Result]):
     @property
     def bundle(self) -> "Bundle | None":
         """The capture's bundle, None for a bare recording."""
-        return self.capture.bundle
+        return self.sources.get("Bundle") or self.capture.bundle
 
     @property
     def start_ns(self) -> int:
         """What its instants count from when shown: the capture's start; 0 of several."""
-        return self.capture.start_ns if self.question.asked_of == "recording" else 0
+        if self.question.asked_of != "recording":
+            return 0
+        if self.bundle is not None and self.bundle.has_no_trace:
+            return self.bundle.manifest.window.start_ns or 0
+        return self.capture.start_ns
 
     @cached_property
     def parts(self) -> dict[str, Any]:

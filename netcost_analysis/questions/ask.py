@@ -78,7 +78,7 @@ class Ask:
     Parameters
     ----------
     source : Capture, Timeline, Experiment or Comparison
-        What is asked.
+        What is asked; of a recording without a trace its Bundle.
     """
 
     def __init__(self, source: Any) -> None:
@@ -207,7 +207,10 @@ class Ask:
             raise LackingError(
                 asked.asked_of, f"{asked.name} is asked of {_ARTICLES[asked.asked_of]}{how}"
             )
-        if self._own != "recording":
+        if self._kind == "Bundle" and asked.sources != ("Bundle",):
+            why = f"needs a trace, and {self._source.shown} was recorded without one"
+            raise LackingError("trace", f"{asked.name} {why}")
+        if self._own != "recording" or self._kind == "Bundle":
             if asked.check:
                 asked.check(self._source)
             return {self._kind: self._source}

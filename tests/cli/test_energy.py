@@ -63,6 +63,25 @@ def test_a_sample_without_meters(netcost: Netcost) -> None:
     assert found["idle_wakeups"]["all_wakeups"] == 1256
 
 
+# netcost-record --profile counters,energy, and nothing else.
+def test_a_recording_without_a_trace(netcost: Netcost, tmp_path: Path) -> None:
+    path = energy_bundle(tmp_path / "b")
+    whole = netcost("energy", str(path), "--json").json
+    manifest = path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"perf.data"', "null"))
+    (path / "perf.data").unlink()
+    found = netcost("energy", str(path), "--json").json
+    assert (found["power"], found["cpu_counters"]) == (whole["power"], whole["cpu_counters"])
+    for name in ("energy_by_owner", "idle_wakeups"):
+        assert (
+            found[name]["why_not"] == f"{name} needs a trace, and {path} was recorded without one"
+        )
+    printed = netcost("energy", str(path))
+    assert (printed.code, printed.err) == (0, "")
+    assert "used 84 J in 4.00 s" in printed.out
+    assert "instructions per cycle" in printed.out
+
+
 def test_where_nothing_was_measured(netcost: Netcost) -> None:
     printed = netcost("energy", str(SAMPLES / "nic-guest"))
     assert (printed.code, printed.out) == (1, "")
