@@ -1,14 +1,16 @@
 # netcost flame: what it writes, says and refuses.
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from support.called import Called, write
+from support.called import CLOCK, KINDS, Called, write
 from support.host import ROOT
-from support.perfdata import cpu, recording
+from support.perfdata import SampleType, cpu, recording
 from support.perfdata import happenings as h
+from support.perfdata.attr import TYPE_HARDWARE
 from support.run_cli import Netcost
 
 TOLD = (
@@ -146,3 +148,53 @@ def test_functions_without_names(netcost: Netcost, path: str, tmp_path: Path) ->
     run = netcost("flame", path, "-o", str(tmp_path / "x.svg"))
     assert run.code == 1
     assert "does not say what the kernel's functions are called" in run.err
+
+
+# Of counters' events what was counted is no time.
+def test_samples_of_cycles(netcost: Netcost, tmp_path: Path) -> None:
+    attr = replace(CLOCK, name="cycles", type=TYPE_HARDWARE)
+    folders = [
+        write(tmp_path / name, Called(("asm_sysvec_x",), times=times), Called(("user",)), attr=attr)
+        for name, times in (("base", 50), ("new", 400))
+    ]
+    target = tmp_path / "x.svg"
+    assert netcost("flame", folders[0], "-o", str(target)).code == 0
+    drawn = target.read_text()
+    assert "cycles in interrupts by victim: base" in drawn
+    assert "<title>asm_sysvec_x (50,000,000 cycles, 100.00%)</title>" in drawn
+    assert netcost("flame", folders[1], "--base", folders[0], "-o", str(target)).code == 0
+    drawn = target.read_text()
+    assert "cycles in interrupts by victim per 1,000 cycles outside idle: base base" in drawn
+    assert "(base 980 cycles, new 998 cycles per 1,000 cycles outside idle; change +17.1 " in drawn
+    target = tmp_path / "x.speedscope.json"
+    assert netcost("flame", folders[0], "-o", str(target)).code == 0
+    [profile] = json.loads(target.read_text())["profiles"]
+    assert (profile["name"], profile["unit"]) == ("base (cycles)", "none")
+
+
+# Without tasks' numbers nobody is the idle task; without periods each sample is one.
+def test_samples_that_say_little(netcost: Netcost, tmp_path: Path) -> None:
+    kinds = KINDS & ~(SampleType.TID | SampleType.PERIOD)
+    attr = replace(CLOCK, sample_type=kinds)
+    path = write(tmp_path / "x", Called(("asm_sysvec_x",), "swapper", 0, times=3), attr=attr)
+    target = tmp_path / "x.folded"
+    run = netcost("flame", path, "-o", str(target))
+    assert (run.code, run.err) == (0, "")
+    [line] = target.read_text().splitlines()
+    assert line.endswith(";asm_sysvec_x 3")
+
+
+def test_samples_without_stacks_or_times(netcost: Netcost, tmp_path: Path) -> None:
+    for lacks in (SampleType.CALLCHAIN, SampleType.TIME, SampleType.CPU, SampleType.IP):
+        attr = replace(CLOCK, sample_type=KINDS & ~lacks)
+        path = write(tmp_path / str(int(lacks)), *TOLD, attr=attr)
+        run = netcost("flame", path, "-o", str(tmp_path / "x.folded"), "--cpu", "0")
+        assert "bug" not in run.err, lacks
+        assert run.err.count("\n") == run.code
+
+
+def test_periods_that_are_none(netcost: Netcost, tmp_path: Path) -> None:
+    path = write(tmp_path / "x", Called(("asm_sysvec_x",), times=4, period=2**62))
+    run = netcost("flame", path, "-o", str(tmp_path / "x.svg"))
+    assert run.code == 1
+    assert "what its samples stand for adds up to more than 64 bits" in run.err

@@ -81,7 +81,7 @@ def paths(
             f"{source.path}: what its samples stand for adds up to more than 64 bits"
         )
     by_kind = weights(of_sample[taken], one.samples["period"][taken], len(KINDS))
-    times = one.samples["time_ns"].to_numpy()[taken]
+    times = one.samples["time_ns"][taken].dropna()
     if kind == "stolen":
         taken &= np.isin(of_sample, [KINDS.index("stolen"), KINDS.index("from idle")])
     elif not idle:
