@@ -193,8 +193,17 @@ def test_samples_without_stacks_or_times(netcost: Netcost, tmp_path: Path) -> No
         assert run.err.count("\n") == run.code
 
 
-def test_periods_that_are_none(netcost: Netcost, tmp_path: Path) -> None:
-    path = write(tmp_path / "x", Called(("asm_sysvec_x",), times=4, period=2**62))
-    run = netcost("flame", path, "-o", str(tmp_path / "x.svg"))
-    assert run.code == 1
-    assert "what its samples stand for adds up to more than 64 bits" in run.err
+@pytest.mark.parametrize(
+    ("period", "told"),
+    [
+        (2**62, "what its samples stand for adds up to more than 64 bits"),
+        (2**64 - 1, "what its samples stand for adds up to more than 64 bits"),
+        (0, "its samples of cpu-clock stand for nothing"),
+    ],
+)
+def test_periods_that_are_none(netcost: Netcost, tmp_path: Path, period: int, told: str) -> None:
+    path = write(tmp_path / "x", Called(("asm_sysvec_x",), times=4, period=period))
+    for words in ((), ("--base", path)):
+        run = netcost("flame", path, "-o", str(tmp_path / "x.svg"), *words)
+        assert run.code == 1
+        assert told in run.err

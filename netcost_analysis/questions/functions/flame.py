@@ -91,6 +91,8 @@ def paths(
         raise CaptureError(f"{source.path}: no sample of {one.event}{where}")
     names = one.samples.get("comm", pd.Series(None, one.samples.index, dtype=object))
     codes, labels = names.astype(object).fillna("unknown task").factorize()
+    if not periods[taken].any():
+        raise CaptureError(f"{source.path}: its samples of {one.event} stand for nothing")
     # Idle tasks are called differently on each CPU.
     is_idle = np.isin(of_sample, [KINDS.index("from idle"), KINDS.index("idle")])
     codes = np.where(is_idle, len(labels), codes)
