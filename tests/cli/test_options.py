@@ -55,7 +55,7 @@ WRONG = {
     "sweep output": (("x.csv", 2), ("x", 2)),
     "compare output": (("x.csv", 2), ("x", 2)),
     "flame kind": (("synchronous", 2), ("", 2)),
-    "flame event": (("nothing", 2), ("", 2)),
+    "flame event": (("nothing", 1), ("", 1)),
     "flame cpu": (("-1", 2), ("one", 2), ("7", 1)),
     "flame base": (("nothing", 1), (NIC, 1), (f"{NIC}/manifest.json", 1)),
 }

@@ -111,6 +111,8 @@ def component_changes(
     repeats; with fewer it is of 64 blocks of time of each recording, over which its packets are
     taken as even, and says nothing of other runs. Intervals: BCa bootstrap; p_value: permutation,
     p_adjusted for all components together (Benjamini, Hochberg).
+
+    Source: packet_components, of each recording.
     """
     asked = _Asked(device, direction, event, rules)
     sides = {

@@ -106,7 +106,9 @@ def components(
     memcpy or an allocation belongs to who called it; one in user mode is "application", what no
     rule names "unclassified". A timer's samples are found where interrupts are enabled again: these
     are "interrupts off". Shares are of the samples outside idle; intervals: Wilson, of the sampling
-    alone. Source: questions/functions/components.toml.
+    alone.
+
+    Source: perf's samples, and questions/functions/components.toml.
     """
     source = sampled(capture)
     chosen = chosen_event(source, event)

@@ -120,6 +120,8 @@ def components_by_size(
     device took in meanwhile. Left out are idle and what is not on a packet's way: file systems,
     block devices, memory management of tasks, processes, and tracing. Intervals and packets as in
     packet_components(). Repeats at one size are rows of their own.
+
+    Source: packet_components.
     """
     rows: list[pd.DataFrame] = []
     sides: list[dict[str, Any]] = []

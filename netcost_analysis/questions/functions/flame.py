@@ -71,7 +71,7 @@ def paths(
     none.
     """
     source = sampled(capture)
-    one = profile(source, chosen_event(source, event))
+    one = profile(source, chosen_event(source, event), kernel_only=False)
     one.require_names(source.path)
     of_sample, entry = kinds(one)
     taken = one.within(cpu)

@@ -58,6 +58,8 @@ def functions(
     -----
     The function is that of the sample's own address, without the compiler's endings (.isra.0,
     .cold); a function's rows add up to its self time in `perf report --no-children`.
+
+    Source: perf's samples, and questions/functions/components.toml.
     """
     source = sampled(capture)
     chosen = chosen_event(source, event)

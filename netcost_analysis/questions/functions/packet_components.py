@@ -140,6 +140,9 @@ def packet_components(
     packets that the device counted between the same two: a packet of net/dev is one that the stack
     handles, with GRO, GSO or a veth up to 64 KiB. Intervals: of the count of samples (Poisson),
     none of the packets.
+
+    Source: perf's samples, net/dev in before/, after/ and samples/, and
+    questions/functions/components.toml.
     """
     if direction not in ("rx", "tx"):
         raise ArgumentError(f"direction={direction!r}: one of rx, tx")

@@ -68,6 +68,10 @@ def unclassified(
         As components() does.
     ArgumentError
         As components() does.
+
+    Notes
+    -----
+    Source: perf's samples, and questions/functions/components.toml.
     """
     source = sampled(capture)
     chosen = chosen_event(source, event)
