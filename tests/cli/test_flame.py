@@ -17,7 +17,7 @@ TOLD = (
     Called(("user", "asm_sysvec_x", "f"), times=2),
     Called(("user", "do_syscall_64"), "iperf3", 71, times=3, cpu=1),
 )
-SAMPLE = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
+SAMPLE = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from support.host import ROOT
 from support.run_cli import Netcost
 from support.stacks import USER, Stack, capture_of, stack
 
-SAMPLE = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
+SAMPLE = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto"
 
 

@@ -14,9 +14,9 @@ from support.run_cli import Netcost
 NIC = str(ROOT / "sample-data" / "nic-stolen-time")
 VETH = str(ROOT / "sample-data" / "veth-stolen-time")
 SWEEP = str(ROOT / "sample-data" / "datapath-sweep")
-FUNCTIONS = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
+FUNCTIONS = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 NOT_SECONDS = (("-1", 2), ("-0.5", 2), ("nan", 2), ("inf", 2), ("soon", 2))
-SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "64.netcost.tar.zst")
+SAMPLES = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 WRONG = {
     "start": (*NOT_SECONDS, ("900", 1)),
     "end": (*NOT_SECONDS, ("0", 2)),

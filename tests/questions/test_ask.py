@@ -30,7 +30,7 @@ from support.robbed import robbed
 
 mpl.use("agg")
 NIC = "nic-stolen-time"
-SAMPLED = "io-sizes/64.netcost.tar.zst"
+SAMPLED = "io-sizes/tcp-64.netcost.tar.zst"
 # Of four recordings.
 SWEEP = "nic-guest"
 ALL = sorted(questions())
@@ -363,7 +363,7 @@ HAPPENED = {"client_and_server", "migration_effect"}
 @pytest.mark.parametrize(
     "name",
     [
-        *("io-sizes/64.netcost.tar.zst", NIC, "hidden-cost/0-pps-2.netcost.tar.zst"),
+        *("io-sizes/tcp-64.netcost.tar.zst", NIC, "hidden-cost/0-pps-2.netcost.tar.zst"),
         *("veth-stolen-time", "nic-guest", "io-sizes", "local-regression"),
     ],
 )

@@ -81,10 +81,8 @@ def kept_comparison() -> Comparison:
 @cache
 def kept_sizes() -> Comparison:
     experiment = kept_experiment("io-sizes")
-    sizes = sorted(experiment.steps["io_bytes"].unique())
-    return compare(
-        experiment, base_where={"io_bytes": int(sizes[1])}, new_where={"io_bytes": int(sizes[2])}
-    )
+    sides = {"base_where": {"io_bytes": 1_024}, "new_where": {"io_bytes": 16_384}}
+    return compare(experiment, where={"protocol": "tcp"}, **sides)
 
 
 # Whom a question is asked, or what else is asked of one like that.

@@ -67,7 +67,7 @@ def test_without_idle_time_there_is_no_floor(tmp_path: Path) -> None:
 
 
 # mpstat saw the same CPUs in the same seconds, by counters of its own reading.
-@pytest.mark.parametrize("name", ["io-sizes/64", "io-sizes/65536", "quiet-interface"])
+@pytest.mark.parametrize("name", ["io-sizes/tcp-64", "io-sizes/tcp-65536", "quiet-interface"])
 def test_busy_time_is_what_mpstat_says(name: str) -> None:
     bundle = netcost.open_capture(ROOT / f"sample-data/{name}.netcost.tar.zst").bundle
     assert bundle is not None
@@ -239,7 +239,7 @@ def test_a_strangers_table_is_no_rate(tmp_path: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("io-sizes/64.netcost.tar.zst", "this host, a virtual machine (kvm), has no energy count"),
+        ("io-sizes/tcp-64.netcost.tar.zst", "this host, a virtual machine (kvm), has no energy count"),
         ("veth-stolen-time", "no energy counters were recorded"),
     ],
 )
