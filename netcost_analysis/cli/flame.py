@@ -91,7 +91,8 @@ def _text(
         # Of what was not idle: an idle CPU has nothing to lose.
         busy = sum(side.kinds.values()) - side.kinds["idle"]
         stolen = f"stolen {share(side.kinds['stolen'] / busy)}" if busy else "all idle"
-        told = f"{plural(side.samples, 'sample')}; of busy CPU time {stolen}"
+        counted = "CPU time" if unit == "ns" else unit
+        told = f"{plural(side.samples, 'sample')}; of busy {counted} {stolen}"
         return [svg(found, f"{what}: {_short(names[0])}{of}", told, unit)]
     per, units = denominators((captures[0], captures[1]), (sides[0], sides[1]), cpu)
     title = f"{what} per {per}{of}: base {_short(names[0])}, new {_short(names[1])}"

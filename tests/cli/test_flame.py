@@ -161,6 +161,7 @@ def test_samples_of_cycles(netcost: Netcost, tmp_path: Path) -> None:
     assert netcost("flame", folders[0], "-o", str(target)).code == 0
     drawn = target.read_text()
     assert "cycles in interrupts by victim: base" in drawn
+    assert "50 samples; of busy cycles stolen 98.0 %" in drawn
     assert "<title>asm_sysvec_x (50,000,000 cycles, 100.00%)</title>" in drawn
     assert netcost("flame", folders[1], "--base", folders[0], "-o", str(target)).code == 0
     drawn = target.read_text()
