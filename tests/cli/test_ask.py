@@ -237,7 +237,7 @@ def test_what_cannot_be_asked(
 
 def test_a_command_that_is_not_there_is_named_with_those_near_it(netcost: Netcost) -> None:
     done = netcost("repot", NIC)
-    assert (done.code, "no command 'repot'; there are report, " in done.err) == (2, True)
+    assert (done.code, "no command 'repot'; there are report" in done.err) == (2, True)
 
 
 # Of few names all are told: one that is near leaves no other out.

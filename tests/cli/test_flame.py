@@ -79,9 +79,9 @@ def test_sides_of_one_name(netcost: Netcost, path: str, tmp_path: Path) -> None:
 # Packets that both hosts counted are what rates are of.
 def test_a_bundle_counts_packets(netcost: Netcost, tmp_path: Path) -> None:
     target = tmp_path / "x.svg"
-    other = SAMPLE.replace("/64.", "/1024.")
+    other = SAMPLE.replace("/tcp-64.", "/tcp-1024.")
     assert netcost("flame", SAMPLE, "--base", other, "-o", str(target)).code == 0
-    title = "per packet: base 1024.netcost.tar.zst, new 64.netcost.tar.zst"
+    title = "per packet: base tcp-1024.netcost.tar.zst, new tcp-64.netcost.tar.zst"
     assert f"Time in interrupts by victim {title}" in target.read_text()
 
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_drawn_leaves_nothing(
 # As docs/cli.md says that it was made.
 def test_the_picture_of_the_docs(netcost: Netcost, tmp_path: Path) -> None:
     target = tmp_path / "x.svg"
-    netcost("flame", SAMPLE.replace("/64.", "/65536."), "-o", str(target))
+    netcost("flame", SAMPLE.replace("/tcp-64.", "/tcp-65536."), "-o", str(target))
     assert target.read_bytes() == (ROOT / "docs" / "images" / "stolen-flame.svg").read_bytes()
 
 

@@ -148,8 +148,7 @@ def test_a_terminal_of_80_columns(netcost: Netcost, monkeypatch: pytest.MonkeyPa
     lines = re.sub(r"\x1b\[\d+m", "", run.out).splitlines()
     assert max(map(len, lines)) <= 80
     heads = [line.split() for line in lines if line.startswith(("component ", "function "))]
-    assert heads == [
-        ["component", "share", "95", "%", "interval", "samples"],
-        ["function", "component", "share", "95", "%", "interval"],
-    ]
+    assert heads[0] == ["component", "share", "95", "%", "interval", "samples"]
+    # How wide it is depends on the longest name.
+    assert heads[1][:3] == ["function", "component", "share"]
     assert "the first 20 of " in run.err

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import netcost_analysis as netcost
 from netcost_analysis._native import field_kind
 from netcost_analysis.masking import mask
 from support.host import missing
@@ -26,6 +27,7 @@ from support.perfdata import (
 )
 from support.perfdata.container import write_file
 from support.perfdata.formats import c_int, comm_t, string
+from support.perfdata.sample import CONTEXT_KERNEL, CONTEXT_USER
 from support.tracedat import Dress, write_trace_dat
 from support.tracedat.told import Beside
 
@@ -254,3 +256,19 @@ def test_every_address_of_this_kernels_events() -> None:
                     assert said in ("ipv4", "ipv6", "sockaddr"), (event, name)
                     seen.add(said)
     assert seen == {"ipv4", "ipv6", "sockaddr"}
+
+
+# Without frame pointers a call chain's user part is what lay on the stack.
+def test_texts_on_a_stack_are_no_addresses(tmp_path: Path) -> None:
+    word, address, kernel = b"/home/gr", 0x7F12_3456_789A, 0xFFFF_FFFF_8100_0010
+    text = int.from_bytes(word, "little")
+    chain = (CONTEXT_KERNEL, kernel, text, CONTEXT_USER, address, text, 0x55_5555_5000)
+    attr = Attr("cycles", 0, (1,), 0, KINDS & ~SampleType.RAW | SampleType.CALLCHAIN, 1)
+    sample = Sample(Where(0, S, 500, 500, 0), callchain=chain)
+    (tmp_path / "in").write_bytes(write_file((attr,), (), (sample,)))
+    listed = mask(tmp_path / "in", tmp_path / "out")
+    one = netcost.open_capture(tmp_path / "out").samples("cycles").loc[0]
+    # The kernel's own are not looked at: there are architectures whose addresses are anywhere.
+    assert list(one["callchain"]) == [kernel, text, address, 0, 0x55_5555_5000]
+    assert one["kernel_frames"] == 2
+    assert listed.changes["words in call chains that are no addresses zeroed"] == 1

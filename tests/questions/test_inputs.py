@@ -109,7 +109,9 @@ def test_what_reads_rows_is_found(code: str, tmp_path: Path) -> None:
 def fresh(name: str = "") -> netcost.Timeline:
     # No sample has an energy meter.
     is_metered = name in OWN and "Bundle" in OWN[name].sources and OWN[name].topic == "energy"
-    return Capture.timeline(kept(kept_energy()[0] if is_metered else "nic-stolen-time"))
+    is_sampled = name in OWN and OWN[name].topic == "functions"
+    sample = "stolen-time-functions.netcost.tar.zst" if is_sampled else "nic-stolen-time"
+    return Capture.timeline(kept(kept_energy()[0] if is_metered else sample))
 
 
 # Every row is in the batch in which it ends; one without an end in the last.

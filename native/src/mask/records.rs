@@ -1,10 +1,11 @@
 //! perf's records, each masked in as many bytes.
 
 use super::Mask;
-use crate::bytes::until_nul;
+use crate::bytes::{until_nul, Order};
 use crate::error::Result;
 use crate::perf::record::{self, kind};
 use crate::perf::recording::PerfData;
+use crate::perf::samples::{CONTEXTS_OF_USER, FIRST_CONTEXT};
 use crate::perf::spans;
 
 impl Mask<'_> {
@@ -40,6 +41,9 @@ impl Mask<'_> {
             return Ok(());
         }
         bytes[parts.end..].fill(0);
+        let chain = parts.callchain.map(|(at, count)| &mut bytes[at..at + 8 * count]);
+        let hidden = chain.map_or(0, |words| hide_no_addresses(words, order));
+        self.names.tell("words in call chains that are no addresses zeroed", hidden);
         for size_at in [parts.sizes[0], parts.sizes[2]].into_iter().flatten() {
             let size = order.u64(bytes, size_at).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
             let memory = size_at.checked_add(8).and_then(|at| bytes.get_mut(at..at.checked_add(size)?));
@@ -60,3 +64,22 @@ impl Mask<'_> {
         self.payload(event, order, payload)
     }
 }
+
+/// Zeroes the words of a call chain's user part that no program's address can be: without frame pointers they are
+/// what lay on its stack, texts among it. How many there were.
+fn hide_no_addresses(words: &mut [u8], order: Order) -> u64 {
+    let (mut in_user, mut hidden) = (false, 0);
+    for word in words.chunks_exact_mut(8) {
+        let value = order.u64(word, 0).unwrap_or(0);
+        if value >= FIRST_CONTEXT {
+            in_user = CONTEXTS_OF_USER.contains(&value);
+        } else if in_user && value >= END_OF_USER {
+            word.fill(0);
+            hidden += 1;
+        }
+    }
+    hidden
+}
+
+/// Beyond this lies no program, on any architecture, unless it asks for it (five levels of page tables).
+const END_OF_USER: u64 = 1 << 48;

@@ -13,7 +13,7 @@ mod naming;
 pub mod open;
 pub mod record;
 pub mod recording;
-mod samples;
+pub mod samples;
 mod sections;
 mod source;
 pub mod spans;

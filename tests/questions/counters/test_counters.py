@@ -121,7 +121,7 @@ def test_a_machine_without_counters_says_so() -> None:
 
 
 # What the kernel itself counted meanwhile: within what the ends of both differ by.
-@pytest.mark.parametrize("step", ["tcp-64", "udp-65507"])
+@pytest.mark.parametrize("step", ["tcp-64", "tcp-65536"])
 def test_switches_are_those_of_the_kernel(step: str) -> None:
     capture = netcost.open_capture(ROOT / f"sample-data/io-sizes/{step}.netcost.tar.zst")
     assert capture.bundle is not None
@@ -149,9 +149,9 @@ def test_counters_over_steps(tmp_path: Path) -> None:
 def test_steps_of_a_machine_without_counters() -> None:
     ask = kept_experiment("io-sizes").ask
     answer = ask.counters.counters_by_step()
-    assert len(answer.frame) == 8
+    assert len(answer.frame) == 16
     assert answer.frame["ipc"].isna().all()
-    assert "were not measured in these 4 steps" in answer.words
+    assert "were not measured in these 8 steps" in answer.words
     with pytest.raises(netcost.CaptureError, match="nothing to draw"):
         answer.plot()
     refusal = str(kept_experiment("nic-guest").ask.counters.counters_by_step().refusal)

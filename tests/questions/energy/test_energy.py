@@ -239,7 +239,10 @@ def test_a_strangers_table_is_no_rate(tmp_path: Path, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("io-sizes/tcp-64.netcost.tar.zst", "this host, a virtual machine (kvm), has no energy count"),
+        (
+            "io-sizes/tcp-64.netcost.tar.zst",
+            "this host, a virtual machine (kvm), has no energy",
+        ),
         ("veth-stolen-time", "no energy counters were recorded"),
     ],
 )
