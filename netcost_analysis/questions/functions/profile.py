@@ -272,14 +272,12 @@ def _candidates(given: list[Rule], function: str, module: str) -> list[int]:
 def _under(
     rule: Rule, distinct: Any, of_place: "NDArray[Any]", begins: "NDArray[np.int64]"
 ) -> "NDArray[np.bool_]":
-    # Whether a function that the rule wants outside is at or outside each frame of its stack, and
-    # none before it ends the search.
+    # Whether a function that the rule wants is at or outside each frame, with none of until before.
     wanted = np.array([rule.is_under(function) for function, _ in distinct], dtype=bool)[of_place]
     end = np.array([rule.ends_at(function) for function, _ in distinct], dtype=bool)[of_place]
-    stacks_end = np.repeat(begins[1:], np.diff(begins))
     nearest = _next(wanted)
-    inside: NDArray[np.bool_] = (nearest < stacks_end) & (nearest <= _next(end))
-    return inside
+    stays: NDArray[np.bool_] = nearest < np.repeat(begins[1:], np.diff(begins))
+    return stays & (nearest <= _next(end))
 
 
 def _next(true: "NDArray[np.bool_]") -> "NDArray[np.int64]":
