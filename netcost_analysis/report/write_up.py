@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display.figures import figures
 from ..display.templates import as_html, escaped, fenced, one_line
+from ..errors import LackingError
 from ..files import replacing
 from ..questions.answer import without_controls
 from ..questions.ask import questions
@@ -62,6 +63,10 @@ class Section:
     table: str = ""
 
 
+def _lacks(answer: "Answer[Any]") -> str:
+    return answer.refusal.lacks if isinstance(answer.refusal, LackingError) else ""
+
+
 class WriteUp:
     """A comparison's sections, and the forms they are written in.
 
@@ -78,7 +83,9 @@ class WriteUp:
     ) -> None:
         self.comparison = comparison
         asked = [one.name for one in questions().values() if one.asked_of == "comparison"]
-        self.answers = {name: comparison.ask(name) for name in asked}
+        answers = {name: comparison.ask(name) for name in asked}
+        # Few recordings have samples of functions: that others have none is nothing to write of.
+        self.answers = {name: one for name, one in answers.items() if _lacks(one) != "samples"}
         _ = self.answers["changes"].result
         self.commands = [shell(command), *recorders(comparison, experiments)]
 

@@ -139,7 +139,7 @@ def test_a_capture_without_samples(netcost: Netcost, tmp_path: Path) -> None:
     run = netcost("flame", str(path), "-o", str(tmp_path / "x.svg"))
     assert run.code == 1
     [line] = run.err.splitlines()
-    assert "has no samples of functions: netcost-record --profile functions" in line
+    assert "no samples of functions were taken: netcost-record --profile functions" in line
     assert not (tmp_path / "x.svg").exists()
 
 

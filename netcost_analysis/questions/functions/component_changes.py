@@ -7,6 +7,7 @@ import pandas as pd
 
 from ..._native import CaptureError
 from ...comparison.comparison import Comparison
+from ...errors import LackingError
 from ...stats.change import LEAST_REPEATS, Side, adjusted, blocks, change_of, repeats
 from ..question import question
 from .components import IDLE
@@ -65,7 +66,7 @@ class _Run(NamedTuple):
 def _check(comparison: Comparison) -> None:
     for name, runs in comparison.sides.items():
         if not any(run.is_recorded for run in runs):
-            raise CaptureError(f"{name} has no recording: components are told from samples")
+            raise LackingError("samples", f"{name} has no recording: components are of samples")
         for run in runs.recorded:
             for capture in run.captures:
                 _ = sampled(capture)
@@ -205,17 +206,24 @@ def _of_capture(capture: "Capture", asked: _Asked) -> _Run:
     return _Run(one.event, one.is_timed, weights, moved.packets)
 
 
+@component_changes.totals
+def _totals(answer: "Answer[ComponentChanges]") -> dict[str, pd.DataFrame]:
+    # What can be told from chance, with how much it is.
+    rows = answer.result.changes
+    rows = rows[rows["differs"] == "yes"]
+    return {"changed": rows.assign(changed_by=rows["change"].abs())}
+
+
 @component_changes.figures
 def _figures(answer: "Answer[ComponentChanges]") -> dict[str, Any]:
     found = answer.result
-    rows = found.changes
     return {
         "base_name": found.base_name,
         "new_name": found.new_name,
         "is_timed": found.is_timed,
         "sampled_event": found.sampled_event,
         "observed_in": found.observed_in,
-        "changed": rows[rows["differs"] == "yes"][:5].to_dict("records"),
+        "changed": answer.parts["changed"][:5].to_dict("records"),
     }
 
 

@@ -44,7 +44,7 @@ def sampled(capture: "Capture") -> "Capture":
         other = Capture(beside)
         if _events(other):
             return other
-    raise LackingError("samples", f"{capture.path} has no samples of functions: {_HOW}")
+    raise LackingError("samples", f"no samples of functions were taken: {_HOW}")
 
 
 def _beside(bundle: "Bundle") -> Path | None:
