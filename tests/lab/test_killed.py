@@ -32,7 +32,7 @@ SHORT = {
         16.0,
         "--networks veth --protocols udp --steerings on --cpus two --repeats 2 --tool tracefs",
     ),
-    "io-sizes": (6.0, "--sizes 32768 --duration 1"),
+    "io-sizes": (6.0, "--protocols tcp --sizes 32768 --duration 1"),
     "quiet-interface": (5.0, "--duration 2 --tool tracefs"),
     "hidden-cost": (9.0, "--rates 5000 --repeats 1 --tool tracefs"),
     "nic-guest": (4.0, "--kernels 6.1 --duration 1"),

@@ -174,7 +174,10 @@ def test_sizes_are_sampled_with_call_graphs(tmp_path: Path) -> None:
     require_lab("iperf3")
     folder = ran("io-sizes", tmp_path, "--sizes", "32768", "--duration", "1")
     _, rows = series(folder)
-    assert [row["io_bytes"] for row in rows] == ["32768"]
+    assert [(row["protocol"], row["io_bytes"]) for row in rows] == [
+        ("tcp", "32768"),
+        ("udp", "32768"),
+    ]
     for row in rows:
         assert int(row["received_bytes"]) > 100000
         assert int(row["received_packets"]) > 10
