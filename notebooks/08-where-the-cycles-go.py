@@ -30,7 +30,6 @@ experiment = "../sample-data/io-sizes"  # recordings over sizes of write and rea
 import netcost_analysis as netcost
 
 capture = netcost.open_capture(path, buffer, **beside)
-capture
 
 # %% [markdown]
 # ## The answer
@@ -94,6 +93,3 @@ asked.ask.energy.energy_by_size()
 # cannot interrupt what runs with interrupts off: such time is found where they are enabled again,
 # and is a row of its own. What else the CPUs did meanwhile is in `packet_components`;
 # `components_by_size` leaves out what is not on a packet's way.
-
-# %%
-capture.ask.completeness.recording()
