@@ -61,10 +61,10 @@ impl Kind {
 }
 
 impl Error {
-    /// The same, of this byte of the file.
-    pub(crate) fn at(mut self, byte: u64) -> Error {
-        if let Error::Capture { offset, .. } = &mut self {
-            *offset = Some(byte);
+    /// The same, with what follows from it.
+    pub(crate) fn followed_by(mut self, consequence: &str) -> Error {
+        if let Error::Capture { message, .. } = &mut self {
+            *message = format!("{message}: {consequence}");
         }
         self
     }
@@ -80,15 +80,19 @@ pub fn printable(message: &str) -> String {
     message.chars().map(spelled).collect()
 }
 
-/// A capture error of a kind (`Refused` unless one is named), with a formatted message.
+/// A capture error of a kind, of a byte where one is given, with a formatted message. What is damaged or cut
+/// short is so at some byte.
 macro_rules! bad {
-    ($kind:ident, $($argument:tt)*) => {
+    (Damaged, $($argument:tt)*) => { compile_error!("say where: bad!(Damaged(byte), ...)") };
+    (CutShort, $($argument:tt)*) => { compile_error!("say where: bad!(CutShort(byte), ...)") };
+    ($kind:ident, $($argument:tt)*) => { $crate::error::bad!(@ $kind, None, $($argument)*) };
+    ($kind:ident($byte:expr), $($argument:tt)*) => { $crate::error::bad!(@ $kind, Some($byte), $($argument)*) };
+    (@ $kind:ident, $offset:expr, $($argument:tt)*) => {
         $crate::error::Error::Capture {
             kind: $crate::error::Kind::$kind,
-            offset: None,
+            offset: $offset,
             message: format!($($argument)*),
         }
     };
-    ($($argument:tt)*) => { $crate::error::bad!(Refused, $($argument)*) };
 }
 pub(crate) use bad;

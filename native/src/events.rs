@@ -242,7 +242,7 @@ pub fn tables(
     let labels = Labels::new(task_names.strings.values());
     let finish = |(name, columns): (&str, EventColumns)| {
         if let Some(column) = columns.overfull() {
-            return Err(bad!("column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)"));
+            return Err(bad!(Refused, "column '{column}' of {name} holds more than 2 GiB: ask for fewer rows (limit)"));
         }
         let comms = comm_column(&columns, &task_names, &labels, !shared[name].2);
         Ok((name.to_owned(), batch(columns.finish(comms, recording.unit))?))

@@ -87,7 +87,7 @@ pub(crate) fn ring(folder: &Path) -> Result<(Ring, Vec<String>)> {
     }
     tracing.add_cmdlines(&optional(folder, "saved_cmdlines", MAX_CMDLINES));
     let layout = PageLayout::parse(&tracing.header_page, 8, 0, Order::Little)
-        .ok_or_else(|| bad!(Damaged, "damaged: header_page of the tracefs folder describes no page"))?;
+        .ok_or_else(|| bad!(Damaged(0), "damaged: header_page of the tracefs folder describes no page"))?;
     let clock = Clock::named(&text(&optional(folder, "trace_clock", MAX_TEXT)));
     let events = Arc::new(tracing.events());
     if events.is_empty() {

@@ -253,7 +253,7 @@ impl Tracing {
     pub fn add(&mut self, system: &str, bytes: &[u8]) {
         match Format::parse(system, &text(bytes), self.long_bytes.unwrap_or(8).into()) {
             Ok(format) => self.formats.push(format),
-            Err(error) => self.problem = Some(error.to_string()),
+            Err(error) => self.problem = Some(error),
         }
     }
 }

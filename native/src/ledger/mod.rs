@@ -93,6 +93,7 @@ pub fn run_beside(
     refuse::refuse_reversed(&tally)?;
     if start > end {
         return Err(bad!(
+            Refused,
             "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
         ));
     }
@@ -105,7 +106,7 @@ pub fn run_beside(
     let cpus: Vec<Found> = cpus.into_iter().filter_map(Cpu::found).collect();
     cpus.iter().for_each(|cpu| counters.add(&cpu.counters));
     if cpus.is_empty() {
-        return Err(bad!("nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
+        return Err(bad!(Refused, "nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
     }
     let mut notes = recording.notes.clone();
     notes.extend(refuse::caveat(recording));

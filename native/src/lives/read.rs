@@ -38,7 +38,7 @@ pub fn texts(table: &RecordBatch, name: &str, strings: &mut Interner) -> Option<
 }
 
 fn required<T>(column: Option<T>, name: &str) -> Result<T> {
-    column.ok_or_else(|| bad!("a table without the column '{name}'"))
+    column.ok_or_else(|| bad!(Refused, "a table without the column '{name}'"))
 }
 
 /// An integer column that has to be there.

@@ -199,7 +199,7 @@ impl<'m> Names<'m> {
         } else if first.iter().any(|&byte| byte != 0) {
             let found = self.replacement(kind, first)?;
             if found.len() != size {
-                return Err(bad!("a {} of {size} bytes got a replacement of {}", kind.name(), found.len()));
+                return Err(bad!(Refused, "a {} of {size} bytes got a replacement of {}", kind.name(), found.len()));
             }
             first.copy_from_slice(found);
         }
@@ -258,5 +258,5 @@ impl<'m> Names<'m> {
 
 fn too_long(kind: Kind, size: usize) -> crate::error::Error {
     let kind = kind.name();
-    bad!("the map replaces a {kind} of {size} bytes by a longer one, for which a recording has no room")
+    bad!(Refused, "the map replaces a {kind} of {size} bytes by a longer one, for which a recording has no room")
 }

@@ -33,6 +33,7 @@ impl Mask<'_> {
                     continue;
                 }
                 return Err(bad!(
+                    Refused,
                     "a perf.data whose records begin at byte {}, before the events are described, is not masked",
                     around.records_at
                 ));
@@ -51,7 +52,8 @@ impl Mask<'_> {
             return Ok(writer.flush()?);
         }
         if written == 0 && part.start < part.end && perf.mode == Mode::File {
-            return Err(bad!("damaged at byte {}: no record before that, so there is nothing to mask", part.start));
+            let at = part.start;
+            return Err(bad!(Damaged(at), "damaged at byte {at}: no record before that, so there is nothing to mask"));
         }
         self.behind_records(perf, part, written, &mut writer)?;
         writer.flush()?;
@@ -82,9 +84,10 @@ impl Mask<'_> {
                 self.names.tell("damaged parts of the header left out", 1);
             }
             let mut bytes = bytes.unwrap_or_default();
+            let at = section.map_or(0, |section| section.offset);
             left = left
                 .checked_sub(bytes.len() as u64)
-                .ok_or_else(|| bad!("damaged: parts of the perf.data header lie over each other"))?;
+                .ok_or_else(|| bad!(Damaged(at), "damaged: parts of the perf.data header lie over each other"))?;
             self.names.hide_all(&spans::feature(*feature, &bytes, order), &mut bytes, order)?;
             places.extend(order.u64_bytes(next));
             places.extend(order.u64_bytes(bytes.len() as u64));

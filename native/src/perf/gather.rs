@@ -47,17 +47,16 @@ pub fn gather(file: Arc<File>, more: Option<Vec<Arc<File>>>) -> Result<PerfData>
         return Err(bad!(NotACapture, "not a capture: the file has {length} bytes, too few for any header"));
     };
     let magic = Magic::parse(&start)
-        .ok_or_else(|| bad!(NotACapture, "not a perf.data: the file starts with {:02x?}", &start[..8]).at(0))?;
+        .ok_or_else(|| bad!(NotACapture(0), "not a perf.data: the file starts with {:02x?}", &start[..8]))?;
     let mut gathered = Gathered { order: magic.order, ..Default::default() };
     let (mode, part, finished) = match magic.header {
         PIPE_HEADER => (Mode::Pipe, gathered.read_pipe(&file, length)?, true),
         SHORT_HEADER | FILE_HEADER => gathered.read_file(&file, length, magic.header, more.is_some())?,
         size => {
             return Err(bad!(
-                Damaged,
+                Damaged(8),
                 "perf.data header claims {size} bytes at offset 8; expected {PIPE_HEADER} (pipe), {FILE_HEADER} or {SHORT_HEADER} (file)"
-            )
-            .at(8))
+            ))
         }
     };
     let mut parts = vec![part];

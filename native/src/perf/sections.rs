@@ -34,7 +34,7 @@ impl Gathered {
         let size = size.min(FILE_HEADER);
         let header = read_at(file, 0, size as usize)?.and_then(|bytes| FileHeader::parse(&bytes, self.order));
         let header = header.ok_or_else(|| {
-            bad!(CutShort, "perf.data header cut short: the file has {length} bytes, the header {size}").at(length)
+            bad!(CutShort(length), "perf.data header cut short: the file has {length} bytes, the header {size}")
         })?;
         self.around.before = vec![Section { offset: 0, size }, header.attrs];
         self.around.records_at = header.data.offset;
@@ -54,7 +54,7 @@ impl Gathered {
         if finished {
             self.read_features(file, &header, directory)?;
         } else if start == end {
-            return Err(bad!(CutShort, "no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}").at(length));
+            return Err(bad!(CutShort(length), "no records: the recording was never finished (data size 0 at offset 48), and the file ends with its header at byte {length}"));
         } else {
             self.notes.push("the recording was never finished (data size 0): records are read to the end of the file, event formats may be missing".into());
         }
@@ -63,28 +63,26 @@ impl Gathered {
     }
 
     fn read_attrs(&mut self, file: &File, header: &FileHeader) -> Result<()> {
+        let length = file.metadata()?.len();
         let damaged = || {
             bad!(
-                Damaged,
+                Damaged(header.attrs.offset.min(length)),
                 "perf.data attr table damaged: {} bytes of {}-byte entries at offset {}",
                 header.attrs.size,
                 header.attr_size,
                 header.attrs.offset
             )
-            .at(header.attrs.offset)
         };
         let smallest = SMALLEST as u64 + 16;
         if header.attr_size < smallest || header.attr_size > 1 << 16 || header.attrs.size > MAX_ATTR_BYTES {
             return Err(damaged());
         }
-        let length = file.metadata()?.len();
         if header.attrs.end() > length {
             return Err(bad!(
-                CutShort,
+                CutShort(length),
                 "cut short: the file has {length} bytes, and its table of events ends at byte {}",
                 header.attrs.end()
-            )
-            .at(length));
+            ));
         }
         let table = read_at(file, header.attrs.offset, header.attrs.size as usize)?.ok_or_else(damaged)?;
         let mut bytes_of_ids = 0u64;

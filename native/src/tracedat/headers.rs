@@ -50,8 +50,9 @@ pub(crate) struct Headers {
     pub instances: Vec<Instance>,
     /// Version 7: what its options bring, in their order.
     pub parts: Vec<Part>,
-    /// Where the place of the first of them is said, and whether they are packed.
+    /// Where the headers go on behind magic and page size; in version 7 the place of the first options is said there.
     pub first_at: u64,
+    /// Version 7: whether options are packed.
     pub packed: bool,
     pub compression: String,
     pub notes: Vec<String>,

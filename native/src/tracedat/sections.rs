@@ -57,9 +57,8 @@ impl Headers {
         let start = (cursor.string(), cursor.string());
         self.first_at = cursor.at();
         let ((Some(compression), Some(_)), Some(next)) = (start, cursor.u64()) else {
-            return Err(
-                bad!(CutShort, "trace.dat cut short at byte {}: the file has {length}", cursor.at()).at(cursor.at())
-            );
+            let at = cursor.at();
+            return Err(bad!(CutShort(at), "trace.dat cut short at byte {at}: the file has {length}"));
         };
         self.compression = compression;
         let (options, whole) = self.list_options(file, next)?;
@@ -68,7 +67,7 @@ impl Headers {
             self.notes.push(format!("file cut short: it ends at byte {length}, within its options"));
         }
         if options.is_empty() {
-            return Err(bad!(Damaged, "trace.dat without options: nothing says where its events are"));
+            return Err(bad!(Damaged(self.first_at), "trace.dat without options: nothing says where its events are"));
         }
         // Formats need the size of a long, buffers the formats' page: their order in the file is free.
         let sections = options.iter().map(|(option, data)| self.metadata_section(file, *option, data));
@@ -150,11 +149,11 @@ impl Headers {
     /// What a section holds, unpacked.
     pub(crate) fn section(&self, file: &File, at: u64, wanted: u16) -> Result<Section> {
         let mut cursor = Cursor::of_file(file, at, self.order);
-        let damaged = |why: &str| bad!(Damaged, "section {wanted} at byte {at} is damaged: {why}").at(at);
+        let damaged = |why: &str| bad!(Damaged(at), "section {wanted} at byte {at} is damaged: {why}");
         let (number, flags, size) = self.section_header(&mut cursor).ok_or_else(|| {
             let what = if wanted == id::OPTIONS { "its options".to_owned() } else { format!("section {wanted}") };
-            bad!(CutShort, "trace.dat cut short: {what} should be at byte {at}, the file ends at {}", self.length)
-                .at(at)
+            let length = self.length;
+            bad!(CutShort(length), "trace.dat cut short: {what} should be at byte {at}, the file ends at {length}")
         })?;
         if number != wanted {
             return Err(damaged(&format!("there is section {number}")));

@@ -15,6 +15,7 @@ impl Headers {
     /// Reads on behind the magic; `None` where the file ends too early.
     pub(super) fn read_version_6(&mut self, file: &File, cursor: &mut Cursor<'_>) -> Option<()> {
         self.version = 6;
+        self.first_at = cursor.at();
         self.tracing.metadata(cursor)?;
         self.tracing.behind_formats(cursor)?;
         let cpus = cursor.u32().filter(|&count| count <= MAX_CPUS)?;
