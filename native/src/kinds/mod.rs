@@ -88,32 +88,4 @@ impl Kind {
             Kind::Line => "line",
         }
     }
-
-    /// What an option of a trace.dat holds.
-    pub fn of_option(option: u16) -> Kind {
-        match option {
-            5 => Kind::Uname,
-            9 => Kind::Words,
-            10 => Kind::Hidden("maps of processes left out"),
-            13 => Kind::Guest,
-            // Dates, statistics, clocks and their shifts; names of events and fields, as the kernel calls them.
-            0..=14 => Kind::Keep,
-            _ => Kind::UnknownOption(option),
-        }
-    }
-
-    /// What a part of a perf.data's header holds.
-    pub fn of_feature(feature: usize) -> Kind {
-        match feature {
-            1 => Kind::TaskLines,
-            2 => Kind::Path,
-            3 => Kind::Host,
-            4..=6 | 8 | 9 => Kind::Text,
-            11 => Kind::Arguments,
-            0 | 25 | 26 => Kind::Hidden("BPF programs in the header zeroed"),
-            // Topology, names of events, clocks.
-            ..=31 => Kind::Keep,
-            _ => Kind::UnknownFeature(feature),
-        }
-    }
 }

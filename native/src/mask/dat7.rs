@@ -12,8 +12,8 @@ use crate::bytes::Order;
 use crate::error::{bad, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
-use crate::tracedat::sections::{id, packing, Section};
-use crate::tracedat::{Headers, Instance, Part};
+use crate::tracedat::sections::{packing, Section};
+use crate::tracedat::{id, Headers, Instance, Part};
 
 /// Pages that trace-cmd packs in one piece.
 const CHUNK_PAGES: usize = 10;
@@ -31,7 +31,7 @@ impl Mask<'_> {
         for part in &headers.parts {
             match part {
                 Part::Option(number, data) => {
-                    let (kind, mut data) = (Kind::of_option(*number), data.clone());
+                    let (kind, mut data) = (id::kind(*number), data.clone());
                     self.names.hide(kind, &mut data, order)?;
                     if !matches!(kind, Kind::Hidden(_) | Kind::UnknownOption(_)) {
                         append(&mut options, order, *number, &data);

@@ -11,6 +11,7 @@ use crate::error::{bad, Error, Result};
 use crate::input::read_at;
 use crate::kinds::Kind;
 use crate::perf::blocks::{self, follows, Records, Stop};
+use crate::perf::feature;
 use crate::perf::header::Section;
 use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part, PerfData};
@@ -20,7 +21,6 @@ use crate::perf::stream::OLD_FEATURE_BASE;
 /// What stands before the records: attrs and their ids.
 const MAX_BEFORE: u64 = 64 << 20;
 const DATA_SIZE_AT: u64 = 48;
-const TRACING_DATA: usize = 1;
 
 impl Mask<'_> {
     /// Writes a whole perf.data to `out`; of a folder its main file.
@@ -75,7 +75,7 @@ impl Mask<'_> {
                 all.any(|(_, other)| other.offset < section.end() && section.offset < other.end())
             };
             // What stays as it is must be nothing else's.
-            let stays = Kind::of_feature(*feature) == Kind::Keep;
+            let stays = feature::kind(*feature) == Kind::Keep;
             let bytes = match section.filter(|section| !stays || !lies_over(section)) {
                 Some(section) => read_at(&part.file, section.offset, section.size as usize)?,
                 None => None,
@@ -88,7 +88,7 @@ impl Mask<'_> {
             left = left
                 .checked_sub(bytes.len() as u64)
                 .ok_or_else(|| bad!(Damaged(at), "damaged: parts of the perf.data header lie over each other"))?;
-            self.names.hide_all(&spans::feature(*feature, &bytes, order), &mut bytes, order)?;
+            self.names.hide_all(&spans::of_feature(*feature, &bytes, order), &mut bytes, order)?;
             places.extend(order.u64_bytes(next));
             places.extend(order.u64_bytes(bytes.len() as u64));
             next += bytes.len() as u64;
@@ -203,7 +203,7 @@ impl Copy<'_, '_> {
                     let Some(mut section) = read_at(&self.part.file, end, size as usize)? else {
                         return Ok(Stop::Enough);
                     };
-                    self.feature(TRACING_DATA, &mut section)?;
+                    self.feature(feature::TRACING_DATA, &mut section)?;
                     bytes.extend(section);
                 }
                 self.write(&bytes)?;
@@ -215,7 +215,7 @@ impl Copy<'_, '_> {
 
     fn feature(&mut self, feature: usize, section: &mut [u8]) -> Result<()> {
         let order = self.perf.order;
-        self.mask.names.hide_all(&spans::feature(feature, section, order), section, order)
+        self.mask.names.hide_all(&spans::of_feature(feature, section, order), section, order)
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {

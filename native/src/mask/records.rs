@@ -20,7 +20,7 @@ impl Mask<'_> {
         let trailer = if kind < kind::HEADER_ATTR { perf.layout_of_trailer(bytes, order).trailer } else { 0 };
         let end = bytes.len().saturating_sub(trailer).max(record::HEADER);
         let body = &mut bytes[..end];
-        self.names.hide_all(&spans::record(kind, body, order), body, order)
+        self.names.hide_all(&spans::of_record(kind, body, order), body, order)
     }
 
     fn sample(&mut self, perf: &PerfData, bytes: &mut [u8]) -> Result<()> {

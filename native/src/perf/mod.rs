@@ -4,6 +4,7 @@ pub mod attr;
 pub(crate) mod blocks;
 pub mod command;
 mod counters;
+pub(crate) mod feature;
 mod gather;
 pub mod header;
 pub mod ids;

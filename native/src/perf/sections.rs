@@ -7,8 +7,9 @@ use crate::error::{bad, Result};
 use crate::input::{read_at, Window};
 use crate::perf::attr::{Attr, SMALLEST};
 use crate::perf::blocks::is_last;
+use crate::perf::feature;
 use crate::perf::gather::{Gathered, EVENT_TYPE};
-use crate::perf::header::{Features, FileHeader, Section, FILE_HEADER};
+use crate::perf::header::{FileHeader, Section, FILE_HEADER};
 use crate::perf::record::{self, kind};
 use crate::perf::recording::{Mode, Part};
 
@@ -18,9 +19,6 @@ const MAX_ID_BYTES: u64 = 32 << 20;
 const MAX_ATTR_BYTES: u64 = 2 << 20;
 /// Records of perf's own that may stand before a file's first sample and still be looked at.
 const MAX_LEADING: usize = 1 << 16;
-
-/// The feature of a folder's main file.
-const DIR_FORMAT: usize = 24;
 
 impl Gathered {
     /// Reads a file's sections; says whether the recorder closed it.
@@ -114,7 +112,7 @@ impl Gathered {
         let mut left_out: Vec<&str> = Vec::new();
         let length = file.metadata()?.len();
         let mut end = header.data.end().saturating_add(header.features.len() as u64 * 16);
-        if header.features.contains(&DIR_FORMAT) && !directory {
+        if header.features.contains(&feature::DIR_FORMAT) && !directory {
             self.notes.push("part of a recording in a folder (perf record --threads): the events of the files beside it are not read; open the folder".to_owned());
         }
         for (index, &feature) in header.features.iter().enumerate() {
@@ -122,15 +120,11 @@ impl Gathered {
             end = end.max(section.map_or(0, |section| section.end()));
             let section = section.filter(|section| section.size <= 1 << 28);
             self.around.features.push((feature, section));
-            if !Features::wants(feature) {
-                continue;
-            }
-            match section {
-                Some(section) => match read_at(file, section.offset, section.size as usize)? {
-                    Some(bytes) => self.features.read(feature, &bytes, self.order),
-                    None => left_out.push(Features::name(feature)),
-                },
-                None => left_out.push(Features::name(feature)),
+            let Some(about) = feature::about(feature) else { continue };
+            let read = |section: Section| read_at(file, section.offset, section.size as usize);
+            match section.map(read).transpose()?.flatten() {
+                Some(bytes) => self.features.read(feature, &bytes, self.order),
+                None => left_out.push(about),
             }
         }
         if !left_out.is_empty() {

@@ -1,6 +1,7 @@
 //! trace.dat, versions 6 and 7 (`trace-cmd.dat.v6(5)`, `trace-cmd.dat.v7(5)`).
 
 mod headers;
+pub(crate) mod id;
 mod options;
 pub(crate) mod sections;
 mod version6;
@@ -19,7 +20,6 @@ use crate::ring::{check_apart, Clock, Packed, PageLayout, Pages, Ring};
 use crate::text::Text;
 use crate::tracing::Cursor;
 pub(crate) use headers::{CpuData, Headers, Instance, Part};
-use sections::id;
 
 /// First bytes of a trace.dat.
 pub use crate::tracing::MAGIC;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 
 use super::headers::{CpuData, Headers, Instance, Part};
+use super::id;
 use crate::error::{bad, Result};
 use crate::kinds::Kind;
 use crate::ring::Packed;
@@ -16,19 +17,6 @@ pub(crate) const FLAG_COMPRESSED: u16 = 1;
 const MAX_SECTIONS: usize = 1 << 10;
 /// Bytes of a section once unpacked.
 const MAX_UNPACKED: usize = 256 << 20;
-
-pub(crate) mod id {
-    pub const OPTIONS: u16 = 0;
-    pub const BUFFER: u16 = 3;
-    pub const STRINGS: u16 = 15;
-    pub const HEADER_INFO: u16 = 16;
-    pub const FTRACE_EVENTS: u16 = 17;
-    pub const EVENT_FORMATS: u16 = 18;
-    pub const KALLSYMS: u16 = 19;
-    pub const PRINTK: u16 = 20;
-    pub const CMDLINES: u16 = 21;
-    pub const BUFFER_TEXT: u16 = 22;
-}
 
 /// How a file says that it is compressed.
 pub fn packing(name: &str) -> Result<Packed> {
