@@ -240,8 +240,8 @@ impl EventSchemas {
     }
 }
 
-/// The mask behind `? "+" : ""` in sched_switch's print format: 0x200 in 3.4, 0x400, 0x800 and
-/// 0x1000 later, 0x100 since 4.14, where it is spelled `(((0x0 | ... | 0x40) + 1) << 1)`.
+/// The mask behind `? "+" : ""` in sched_switch's print format: 0x200, 0x400, 0x800 or 0x1000 in older ones, 0x100 in
+/// today's, where it is spelled `(((0x0 | ... | 0x40) + 1) << 1)`.
 fn preempted_bit(print_fmt: &str) -> i64 {
     const NEWEST: i64 = 0x100;
     let Some(end) = print_fmt.find("? \"+\"") else { return NEWEST };

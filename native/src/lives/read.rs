@@ -10,8 +10,8 @@ use crate::error::{bad, Result};
 use crate::intern::Interner;
 use crate::lives::slice::{Slice, NOBODY};
 
-/// Bits of prev_state above these say that the task was preempted (TASK_REPORT_MAX); it was 0x80 to
-/// 0x1000 in kernels until 4.14 and is 0x100 since.
+/// Bits of prev_state above these say that the task was preempted: 0x100 (TASK_REPORT_MAX) in today's formats, up to
+/// 0x1000 in older ones.
 const ASLEEP: i64 = 0xff;
 /// EXIT_DEAD and EXIT_ZOMBIE, in either order: a task that leaves its CPU so never comes back.
 const DEAD: i64 = 0x30;
