@@ -35,12 +35,6 @@ impl<T> Chunks<T> {
         self.chunks.push(chunk);
     }
 
-    /// The newest row.
-    #[inline(always)]
-    pub fn last_mut(&mut self) -> Option<&mut T> {
-        self.chunks.last_mut()?.last_mut()
-    }
-
     /// The oldest row.
     pub fn first_mut(&mut self) -> Option<&mut T> {
         self.chunks.first_mut()?.first_mut()

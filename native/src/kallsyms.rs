@@ -68,11 +68,6 @@ impl Kallsyms {
         self.symbols.dedup_by_key(|symbol| symbol.start);
     }
 
-    /// Whether there is any.
-    pub fn is_empty(&self) -> bool {
-        self.symbols.is_empty()
-    }
-
     /// What lies at an address: its symbol, the module it belongs to (empty: the kernel itself), and the distance from its start.
     pub fn find(&self, address: u64) -> Option<(&str, &str, u64)> {
         let after = self.symbols.partition_point(|symbol| symbol.start <= address);
@@ -152,7 +147,7 @@ ffffffffa0000090 t veth_xmit\t[veth]
 
     #[test]
     fn addresses_that_the_kernel_hides_are_none() {
-        assert!(Kallsyms::parse("0000000000000000 T _stext\n".to_owned()).is_empty());
+        assert!(Kallsyms::parse("0000000000000000 T _stext\n".to_owned()).symbols.is_empty());
     }
 
     #[test]

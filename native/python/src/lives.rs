@@ -1,12 +1,12 @@
 //! Lives and waits, of tables that a timeline has.
 
 use arrow_array::{Array, RecordBatch};
-use netcost::error::Result;
-use netcost::intern::Interner;
 use netcost::lives::facts::Known;
 use netcost::lives::holders::{self, Wait};
 use netcost::lives::read::{self, Events};
 use netcost::lives::{of_stays, tables, Slice, Sum};
+use netcost::parts::Interner;
+use netcost::Result;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pyo3_arrow::PyTable;

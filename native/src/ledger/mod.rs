@@ -10,10 +10,8 @@ mod counters;
 mod cpu;
 mod deal;
 mod event;
-#[allow(missing_docs)]
 mod fields;
 mod flush;
-#[allow(missing_docs)]
 mod frames;
 mod irqs;
 mod join;
@@ -26,10 +24,8 @@ mod read;
 mod refuse;
 mod request;
 mod resolve;
-#[allow(missing_docs)]
 mod rows;
 mod schema;
-#[allow(missing_docs)]
 mod segment;
 mod settings;
 mod softirq;

@@ -52,13 +52,12 @@ pub struct RecordType {
 macro_rules! record_types {
     ($($name:ident = $id:literal $widths:tt $behind:expr;)*) => {
         /// Numbers of the types.
-        #[allow(missing_docs)]
         pub mod kind {
             $(pub const $name: u32 = $id;)*
         }
 
         const TYPES: &[RecordType] =
-            &[$(RecordType { id: $id, name: stringify!($name), widths: &$widths, behind: $behind }),*];
+            &[$(RecordType { id: kind::$name, name: stringify!($name), widths: &$widths, behind: $behind }),*];
     };
 }
 

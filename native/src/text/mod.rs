@@ -8,20 +8,16 @@
 //! that tables and ledger read them as they read any recording's. What a text does not show is absent.
 
 pub(crate) mod blanks;
-#[allow(missing_docs)]
 mod buffers;
 mod chains;
 mod comms;
 mod context;
 pub mod encoding;
-#[allow(missing_docs)]
 mod found;
 mod frame;
 mod graph;
-#[allow(missing_docs)]
 pub(crate) mod head;
 mod irq;
-#[allow(missing_docs)]
 mod known;
 mod latency;
 pub(crate) mod line;
@@ -29,7 +25,6 @@ pub(crate) mod lines;
 mod notes;
 mod order;
 mod passed;
-#[allow(missing_docs)]
 mod preamble;
 pub(crate) mod prefix;
 mod row;
@@ -37,13 +32,10 @@ mod scan;
 mod sched;
 mod shapes;
 mod stamp;
-#[allow(missing_docs)]
 mod survey;
-#[allow(missing_docs)]
 mod switch;
 mod tracepoints;
 mod walk;
-#[allow(missing_docs)]
 mod who;
 
 use std::fs::File;

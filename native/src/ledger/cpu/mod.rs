@@ -29,9 +29,7 @@ mod on_softirq;
 mod on_task;
 mod raise;
 mod slice;
-#[allow(missing_docs)]
 mod softirqs;
-#[allow(missing_docs)]
 mod visibility;
 
 use std::sync::Arc;
