@@ -19,3 +19,10 @@ pub enum Network {
     /// The question does not arise: a task's own time, idle.
     NotApplicable,
 }
+
+/// What a run has proved to be once it does something more that is `network`.
+pub fn prove(proved: &mut Option<Network>, network: Network) {
+    if *proved != Some(Network::Yes) {
+        *proved = Some(network);
+    }
+}

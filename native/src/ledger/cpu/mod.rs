@@ -29,6 +29,7 @@ mod on_softirq;
 mod on_task;
 mod raise;
 mod slice;
+mod softirq;
 mod softirqs;
 mod visibility;
 
@@ -49,7 +50,8 @@ use current::Current;
 use hardirqs::Hardirqs;
 use napi_thread::{Poll, ResumedPoll};
 use slice::Slice;
-use softirqs::{Softirq, Softirqs};
+use softirq::Softirq;
+use softirqs::Softirqs;
 use visibility::{Head, Visibility};
 
 pub use raise::ORIGINS;
@@ -246,7 +248,7 @@ impl Cpu {
             self.close(self.no_hardirq_ns);
         }
         if let Some(softirq) = self.softirqs.open() {
-            if softirq.is_flagged && !in_softirq {
+            if softirq.is_flagged() && !in_softirq {
                 self.abandon_softirq(event.time_ns);
             }
         } else if in_softirq && self.since < self.no_softirq_ns {
@@ -259,7 +261,7 @@ impl Cpu {
         self.drain(false);
         self.part.unsettled_since = self.unsettled_since();
         for (&tid, parked) in &self.parked {
-            let part = parked.poll.as_ref().and_then(|poll| poll.earlier.last());
+            let part = parked.poll.as_ref().and_then(|poll| poll.earlier().last());
             self.part.away.extend(part.map(|part| Absence { tid, out_ns: part.out_ns, number: part.number }));
         }
         let next = Part { cpu: self.number, has_events: self.part.has_events, ..Part::default() };

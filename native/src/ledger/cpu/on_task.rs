@@ -62,7 +62,7 @@ impl Cpu {
 
     /// It ends.
     pub(super) fn end_slice(&mut self, out_ns: i64, prev_state: Option<i64>) {
-        if let Some(row) = self.rows.slices.get_mut(self.slice.row).filter(|_| self.settings.has_slices) {
+        if let Some(row) = self.rows.slices.get_mut(self.slice.row()).filter(|_| self.settings.has_slices) {
             self.slice.end(row, self.current.victim(), out_ns, prev_state);
         }
     }
@@ -79,7 +79,7 @@ impl Cpu {
         self.point(now, tid, What::Out(is_runnable));
         let mut poll = self.napi_poll.take().filter(|_| is_runnable);
         if let Some(poll) = &mut poll {
-            poll.preempt(now, self.slice.row, self.absences);
+            poll.preempt(now, self.slice.row(), self.absences);
             self.absences += 1;
         }
         let softirq = self.softirqs.park();
