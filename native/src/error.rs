@@ -73,7 +73,7 @@ impl Error {
 /// The same text on one line, with what a terminal would obey spelled out: names in messages come
 /// from strangers.
 pub fn printable(message: &str) -> String {
-    // What no script has assigned is no more for a terminal than what steers it.
+    // A terminal may obey control characters, and code points that no script uses may become some.
     let is_plain = |letter: char| matches!(letter, ' '..='~' | 'µ' | '–' | '…') || letter.is_alphanumeric();
     let spelled =
         |letter: char| if is_plain(letter) { letter.to_string() } else { letter.escape_default().to_string() };

@@ -181,7 +181,7 @@ impl Visitor for Decoder<'_> {
     }
 
     fn block_end(&mut self, block: &[u8]) {
-        // Where a block is small, sharing it out costs more than it saves.
+        // Dealing a small block to several threads costs more than it saves.
         const WORTH_SHARING: usize = 1 << 18;
         if block.len() < WORTH_SHARING || self.pending.len() < 2 {
             self.pending.drain(..).for_each(|slot| self.columns[slot].gather(block));
@@ -206,7 +206,7 @@ pub fn tables(
 ) -> Result<Vec<(String, RecordBatch)>> {
     let mut tables: IndexMap<&str, EventColumns, FxBuildHasher> = IndexMap::default();
     let mut slots = Vec::new();
-    // What every event of a name has: time and CPU; and whether one is a guest's.
+    // Whether all events of a name have a time and a CPU, and whether one is a guest's.
     let mut shared: FxHashMap<&str, (bool, bool, bool)> = FxHashMap::default();
     for event in recording.events.iter() {
         let (timed, placed, guest) = shared.entry(&event.name).or_insert((true, true, false));

@@ -140,7 +140,7 @@ ffffffffa0000090 t veth_xmit\t[veth]
         assert_eq!(at(0xffffffff81000200), Some(("local_one", "", 0)));
         assert_eq!(at(0xffffffffa0000091), Some(("veth_xmit", "veth", 1)));
         assert_eq!(at(0xffffffff80000000), None);
-        // Nothing tells where the last one ends: behind its page it is no longer it.
+        // Nothing tells where the last symbol ends: it is taken to reach to the end of its page.
         assert_eq!(at(0xffffffff81001fff), Some(("local_one", "", 0x1dff)));
         assert_eq!(at(0xffffffff81002000), None);
     }

@@ -54,7 +54,7 @@ pub fn stacks(
     let mut key: Vec<u64> = Vec::new();
     for (row, &in_kernel) in in_kernel.iter().enumerate() {
         let range = chains.value_offsets()[row] as usize..chains.value_offsets()[row + 1] as usize;
-        // How many of the frames are the kernel's, then the frames.
+        // First how many of the frames are the kernel's, then the frames.
         key.clear();
         key.push(counts.value(row).max(0) as u64);
         key.extend_from_slice(&words[range]);

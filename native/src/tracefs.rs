@@ -59,7 +59,7 @@ pub fn open(folder: &Path) -> Result<Recording> {
         finished: true,
         cut: false,
         host: Host {
-            // Its folder holds those that were recorded, and says nothing of others.
+            // The folder holds the CPUs that were recorded: how many there are it does not say.
             nr_cpus: None,
             long_bytes: Some(ring.layout.commit.1 as u8),
             ..Host::of_uname(Some(uname))

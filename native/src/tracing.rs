@@ -140,7 +140,7 @@ impl Tracing {
         let mut found = Tracing::default();
         let mut cursor = Cursor::new(bytes, Order::Little);
         match found.start(&mut cursor).and_then(|_| found.metadata(&mut cursor)) {
-            // What follows is absent from the oldest and cut from nobody's use.
+            // Symbols and task names follow. Old recordings lack them, and without them the formats are still of use.
             Some(()) => drop(found.behind_formats(&mut cursor)),
             None => found.problem = Some("the recorded event formats (TRACING_DATA) are cut short".to_owned()),
         }

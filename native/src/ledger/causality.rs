@@ -124,7 +124,7 @@ impl Causality {
             (Cycle::Asleep { since }, true) => *cycle = Cycle::Caused { since, cpu },
             (Cycle::Asleep { since }, false) => *cycle = Cycle::Ahead { since, cpu, time_ns },
             (Cycle::Caused { since, cpu: cause }, false) => {
-                // The wakeup may share the waking's CPU, and the switch-in not.
+                // The wakeup may be on the waking's CPU, while the switch-in is on another.
                 if cause != cpu {
                     self.cycles.remove(&tid);
                     self.compared += u64::from(is_sure(since));

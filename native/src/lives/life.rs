@@ -1,4 +1,4 @@
-//! What a task under a name had, and what it did between its stays on CPUs.
+//! What a task under a name had, and what it did between its slices on CPUs.
 
 /// What a task under a name had, in ns; docs of the columns: `lives_of` in Python.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,11 +27,11 @@ pub struct Life {
     pub(super) last_task: Option<usize>,
 }
 
-/// What a task did before a stay.
+/// What a task did before a slice.
 #[derive(Debug, Clone, Copy)]
 pub struct Away {
-    /// The place of the stay.
-    pub stay: usize,
+    /// The place of the slice.
+    pub slice: usize,
     /// Its name then.
     pub comm: u32,
     /// From when to when it waited, within the window, where `waited` is not 0.
@@ -40,7 +40,7 @@ pub struct Away {
     pub end_ns: i64,
     /// How long it waited.
     pub waited: i64,
-    /// Of the stay, what its task is shown elsewhere at the same time.
+    /// Of the slice, what its task is shown elsewhere at the same time.
     pub twice: i64,
 }
 

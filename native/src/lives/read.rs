@@ -56,13 +56,13 @@ fn at(column: &Int64Array, row: usize) -> Option<i64> {
     column.is_valid(row).then(|| column.value(row))
 }
 
-/// The stays of the table slices whose task is known.
-pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>> {
+/// The rows of the table slices whose task is known.
+pub fn slices(table: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>> {
     let [cpu, tid, in_ns, out_ns, wait_ns, state] =
-        ["cpu", "tid", "in_ns", "out_ns", "wait_ns", "prev_state"].map(|name| numbers(slices, name));
+        ["cpu", "tid", "in_ns", "out_ns", "wait_ns", "prev_state"].map(|name| numbers(table, name));
     let (cpu, tid, in_ns, out_ns, wait_ns, state) = (cpu?, tid?, in_ns?, out_ns?, wait_ns?, state?);
-    let comm = comms(slices, "comm", strings)?;
-    let stay = |row: usize| {
+    let comm = comms(table, "comm", strings)?;
+    let slice = |row: usize| {
         let left = at(&state, row);
         let runnable = left.is_some_and(|state| state & ASLEEP == 0);
         Some(Slice {
@@ -77,7 +77,7 @@ pub fn stays(slices: &RecordBatch, strings: &mut Interner) -> Result<Vec<Slice>>
             asleep: left.is_some() && !runnable,
         })
     };
-    Ok((0..slices.num_rows()).filter_map(stay).collect())
+    Ok((0..table.num_rows()).filter_map(slice).collect())
 }
 
 /// Events of one kind that tell something of a task.

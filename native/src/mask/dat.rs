@@ -28,7 +28,7 @@ impl Mask<'_> {
     fn version_6(&mut self, file: &Arc<File>, headers: &Headers, out: &File) -> Result<()> {
         let length = file.metadata()?.len();
         out.set_len(length)?;
-        // Only damage lets what stays lie over names: those are written last.
+        // In a damaged file a part that is kept may lie over names: names are written last.
         let stays = |kind: &Kind| matches!(kind, Kind::Keep | Kind::Text);
         let (kept, others) = headers.tracing.spans.iter().partition::<Vec<_>, _>(|(_, kind)| stays(kind));
         let cut_short = || bad!(CutShort(length), "trace.dat cut short at byte {length}: it cannot be masked");

@@ -96,7 +96,7 @@ impl<'m> Names<'m> {
             match kind {
                 Kind::Arguments => {}
                 Kind::BuildId => build_id = place,
-                // A program is known by its build id too.
+                // A build id names a program too: it goes with the path.
                 _ if self.hide(*kind, &mut bytes[place], order)? => bytes[build_id.clone()].fill(0),
                 _ => {}
             }
@@ -181,7 +181,7 @@ impl<'m> Names<'m> {
         }
         let found = self.replacement(kind, original)?;
         let (length, changed) = (found.len(), found != original);
-        // The NUL behind it, where there is one, stays.
+        // If there is a NUL behind it, it keeps its room.
         if length > place.len().saturating_sub(1).max(size) {
             return Err(too_long(kind, size));
         }
@@ -243,7 +243,7 @@ impl<'m> Names<'m> {
 
     /// What `uname -snrm` says, its second word another.
     pub fn uname(&mut self, uname: &str) -> Result<String> {
-        // Whatever a fuller uname says (the build's host and date) is not needed.
+        // More that uname may say (host and date of the build) is not needed.
         let mut words: Vec<String> = uname.split(' ').take(4).map(str::to_owned).collect();
         if let Some(host) = words.get_mut(1).filter(|host| !host.is_empty()) {
             *host = String::from_utf8_lossy(self.replacement(Kind::Host, host.as_bytes())?).into_owned();

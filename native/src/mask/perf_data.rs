@@ -28,7 +28,7 @@ impl Mask<'_> {
         let (around, Some(part)) = (&perf.around, perf.parts.first()) else { return Ok(()) };
         for (place, section) in around.before.iter().enumerate() {
             if around.records_at > MAX_BEFORE || section.size > 0 && section.end() > around.records_at {
-                // Ids may be anywhere: those that are behind are left out.
+                // Ids may lie anywhere in the file: those behind the records are left out.
                 if place > 1 {
                     continue;
                 }
@@ -74,7 +74,7 @@ impl Mask<'_> {
                 let mut all = others().chain([(None, records)]).filter(|(other, _)| *other != Some(*feature));
                 all.any(|(_, other)| other.offset < section.end() && section.offset < other.end())
             };
-            // What stays as it is must be nothing else's.
+            // A part that is copied as it is must not lie over another one.
             let stays = feature::kind(*feature) == Kind::Keep;
             let bytes = match section.filter(|section| !stays || !lies_over(section)) {
                 Some(section) => read_at(&part.file, section.offset, section.size as usize)?,
@@ -195,8 +195,7 @@ impl Copy<'_, '_> {
                     false => self.mask.record(self.perf, &mut bytes)?,
                 }
                 if let (Stop::Skip(_), kind::AUXTRACE) = (&stop, kind) {
-                    // Data of a tracer in the hardware, which nobody here takes apart: the record says that none
-                    // follows.
+                    // The data of a hardware tracer is not understood here: the record now says that none follows.
                     bytes[8..16].fill(0);
                     self.mask.names.tell("hardware traces (AUXTRACE) left out", 1);
                 } else if let Stop::Skip(size) = stop {

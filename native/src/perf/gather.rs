@@ -165,7 +165,7 @@ impl Gathered {
             let described = own_ids.first().and_then(|id| described_by_id.get(id).copied());
             let described = described.or_else(|| self.features.event_desc.get(index).map(|found| &found.0));
             let updated = || own_ids.iter().find_map(|id| updated_by_id.get(id).copied());
-            // The oldest lists say nothing of an event's type: two of one number are not told apart.
+            // The oldest lists do not have the type of an event: two events of one number cannot be told apart.
             let listed = || self.names_by_config.get(&attr.config).filter(|_| of_config[&attr.config] == 1);
             let name = format.as_ref().map(|format| format.full_name());
             let name = name.or_else(|| described.or_else(updated).or_else(listed).cloned());

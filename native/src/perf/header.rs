@@ -30,7 +30,7 @@ impl Magic {
         let (version, order) = match start.get(..8)? {
             b"PERFILE2" => (2, Order::Little),
             b"2ELIFREP" => (2, Order::Big),
-            // Characters, not a number: the same in either order. A header is small.
+            // This magic is text, the same in either order; but a header is small in only one of them.
             b"PERFFILE" if size(Order::Little)? < 1 << 32 => (1, Order::Little),
             b"PERFFILE" => (1, Order::Big),
             _ => return None,
@@ -146,7 +146,7 @@ impl Features {
             feature::NRCPUS => self.nr_cpus = order.u32(bytes, 0).zip(order.u32(bytes, 4)),
             feature::CMDLINE => self.cmdline = strings(bytes, order),
             feature::EVENT_DESC => self.event_desc = event_desc(bytes, order).unwrap_or_default(),
-            // Version, then the method: perf stat notes this one too, and with none.
+            // The version, then the method. perf stat writes this part too, with method 0.
             feature::COMPRESSED => self.compressed = order.u32(bytes, 4).is_some_and(|method| method != 0),
             _ => {}
         }

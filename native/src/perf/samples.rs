@@ -122,7 +122,7 @@ impl Columns {
         let mut in_user = false;
         for place in 0..count {
             match u64_at(record, at + 8 * place) {
-                // What follows is no address but what names the rest of the chain.
+                // This is no address: it says whose addresses follow.
                 Some(CONTEXT_USER_DEFERRED) => break,
                 Some(marker) if CONTEXTS_OF_USER.contains(&marker) => in_user = true,
                 Some(marker) if CONTEXTS_OF_KERNEL.contains(&marker) => in_user = false,
@@ -192,7 +192,7 @@ pub fn samples(perf: &PerfData, name: &str, limit: Option<usize>, progress: Prog
     }
     let chosen = |number: &usize| wanted[*number];
     let has = |bits: u64| (0..wanted.len()).filter(chosen).all(|number| perf.attrs[number].has(bits));
-    // Task names are the host's.
+    // Names of tasks are known of the host only.
     let guests = (0..wanted.len()).filter(chosen).any(|number| perf.events[number].guest.is_some());
     let named = has(sample::TID) && !guests;
     let mut sampler = Sampler {

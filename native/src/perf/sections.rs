@@ -97,7 +97,7 @@ impl Gathered {
     }
 
     fn read_event_types(&mut self, file: &File, section: Section) -> Result<()> {
-        // Later recorders leave it empty, or unwritten.
+        // Later recorders leave it empty, or do not write it at all.
         if section.size < MAX_ATTR_BYTES {
             if let Some(bytes) = read_at(file, section.offset, section.size as usize)? {
                 bytes.chunks_exact(EVENT_TYPE).for_each(|entry| self.name_by_config(entry));

@@ -149,7 +149,7 @@ impl Text {
             let is_tracepoint = found.is_tracepoint(survey.style());
             let attr = survey.preamble.event(&found.name);
             let print_fmt = survey.print_fmt(&known);
-            // A text says no number of an event: they are counted.
+            // A text has no IDs of events: their place is the ID.
             let format = known.format(&found.name, number as u64 + 1, found.needs(), common, print_fmt);
             readings.push(Reading { known, needs: found.needs() });
             events.push(Event {

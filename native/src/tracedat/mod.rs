@@ -58,7 +58,7 @@ impl Headers {
         let wanted = buffer.unwrap_or_default();
         let buffers: Vec<Buffer> = self.instances.iter().map(|instance| self.describe(instance)).collect();
         let found = self.instances.iter().position(|instance| instance.name == wanted);
-        // A recording of instances alone has nothing in the top one.
+        // If only instances were recorded, the top one is empty.
         let filled = |instance: &Instance| !instance.cpus.is_empty() || instance.text.is_some();
         let only = self.instances.iter().position(filled);
         let empty = |place: usize| !filled(&self.instances[place]);

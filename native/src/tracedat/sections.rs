@@ -108,7 +108,7 @@ impl Headers {
         let section = match self.section(file, at, option) {
             Ok(section) => section,
             Err(error) => {
-                // What trace_printk's formats say is not read.
+                // Formats of trace_printk are not read: nothing is lost with them.
                 self.notes.extend((option != id::PRINTK).then(|| error.to_string()));
                 return Some(Part::Section(option, at, Vec::new()));
             }

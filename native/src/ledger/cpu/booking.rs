@@ -31,7 +31,7 @@ impl Cpu {
         let (mut thief, mut class, depth) = self.owner();
         let mut victim = self.current.victim();
         if depth == 0 && !self.settings.has_switch {
-            // Nobody's, so of no class either: neighbours become one segment.
+            // It is nobody's time and has no class: neighbouring segments become one.
             (thief, victim, class) = (TASK, NOBODY, Class::None);
         }
         let ns = self.settings.clip(self.since, now);

@@ -3,7 +3,7 @@
 use crate::ledger::cpu::napi_thread::Poll;
 use crate::ledger::cpu::visibility::Visibility;
 use crate::ledger::cpu::{Cpu, Parked};
-use crate::ledger::event::{Event, Migrate, Switch, Wakeup, What as Happened};
+use crate::ledger::event::{Event, Migrate, Switch, Tracepoint, Wakeup};
 use crate::ledger::point::{Absence, Point, What};
 use crate::ledger::rows::{Cause, MigrationRow, SliceRow};
 use crate::ledger::task::Role;
@@ -50,7 +50,7 @@ impl Cpu {
         if self.settings.has_slices {
             self.rows.slices.push(SliceRow { victim, in_ns: now, out_ns: now, ..SliceRow::default() });
         }
-        // Whom a CPU's first event witnesses has run since before the capture.
+        // The task that a CPU's first event shows has run since before the capture.
         let since = if self.visibility == Visibility::Never { i64::MIN } else { now };
         self.part.has_events = true;
         self.point(since, self.current.tid(), What::In(row, victim));
@@ -111,9 +111,9 @@ impl Cpu {
     /// An event of a task that was not switched in: the switch was not seen.
     pub(super) fn another_task(&mut self, event: &Event) {
         let now = event.time_ns;
-        let is_exec = matches!(event.what, Happened::Exec);
+        let is_exec = matches!(event.what, Tracepoint::Exec);
         if !self.settings.has_switch || is_exec {
-            // Without sched_switch that is normal; an exec gives a thread its leader's tid.
+            // Without sched_switch this is normal. An exec gives a thread the tid of its leader.
             self.close(if is_exec { now } else { self.last_ns });
             self.become_task(event.pid, event.victim);
             return;
@@ -123,7 +123,7 @@ impl Cpu {
         self.drop_hardirqs(0);
         self.end_softirq(None);
         self.end_slice(self.last_ns, None);
-        // It came back unseen, to whatever it then did.
+        // The task came back unseen: what it did since then is not known.
         if let Some(parked) = self.parked.get_mut(&event.pid) {
             parked.poll = None;
         }
