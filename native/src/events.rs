@@ -30,7 +30,7 @@ pub struct Scan {
     pub gaps: Vec<Gap>,
     /// Sum of LOST records.
     pub lost: u64,
-    /// Losses whose number nobody knows.
+    /// Losses of an unknown number of events.
     pub lost_unknown: u64,
     /// Sum of LOST_SAMPLES records, which count the same losses again.
     pub lost_samples: u64,

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// What one page of the kernel's memory has: behind the last symbol of the kernel or a module nothing tells its end.
+/// Bytes of a page of memory: nothing tells where the last symbol of the kernel or a module ends, but no later than its
+/// page does.
 const PAGE: u64 = 4096;
 
 #[derive(Debug)]

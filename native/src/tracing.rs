@@ -123,7 +123,7 @@ pub struct Tracing {
     pub kallsyms: Option<String>,
     /// Task names by pid, as the kernel had them at the end.
     pub cmdlines: Vec<(i32, String)>,
-    /// What was read, from its first byte on, where it is one behind the other.
+    /// What stands where in the bytes that were read, from the first one on and without gaps.
     pub spans: Vec<Span>,
     /// Why something could not be read.
     pub problem: Option<String>,

@@ -213,7 +213,7 @@ impl<'v> Feed<'v> {
     }
 }
 
-/// What a pass met besides what it showed.
+/// What a pass counted besides what it showed.
 #[derive(Debug, Default, Clone)]
 pub struct Tally {
     /// Records by the name of their type.

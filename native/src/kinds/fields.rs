@@ -20,7 +20,7 @@ const IPV4_NUMBERS: &str = "saddr daddr src_ip dst_ip";
 const IPV6: &str = "gw gw6 src dst saddr daddr primary_key6 ip6 grp";
 /// Of IPv6 with "6", "_6" or "_v6" behind them.
 const IPV6_STEMS: &str = "saddr daddr src dst gw ip addr";
-/// What may stand before the last underscore is free.
+/// Anything may stand before the last underscore.
 const HARDWARE: &str = "mac lladdr addr bssid hwaddr dmac smac da sa ra ta";
 const SOCKETS: &str = "saddr daddr laddr addr raddr src_addr srcaddr dst_addr dstaddr";
 const BEFORE_COMM: &str = "old new prev next parent child target";
@@ -32,11 +32,11 @@ pub enum Shape {
     Int,
     /// Characters.
     Text,
-    /// What nobody says.
+    /// Bytes without a declared meaning.
     Bytes,
 }
 
-/// What a field holds of which a recording has `size` bytes, whatever the declaration says.
+/// What a field holds. `size`: its bytes in the recording, whatever the declaration says.
 pub fn of_field(event: &str, field: &str, shape: Shape, size: usize) -> Kind {
     let system = event.split(':').next().unwrap_or_default();
     let low = field.to_lowercase();

@@ -10,15 +10,15 @@ use std::ops::Range;
 pub enum Kind {
     /// Numbers, and names that the kernel gave.
     Keep,
-    /// What nobody knows.
+    /// Of unknown meaning.
     Zero,
-    /// What is known and left out: what that is told as.
+    /// Known, and left out: how that is reported.
     Hidden(&'static str),
-    /// An option of a trace.dat that nobody knows.
+    /// An option of a trace.dat that is not known here.
     UnknownOption(u16),
     /// The same of a part of a perf.data's header.
     UnknownFeature(usize),
-    /// And of one of its records.
+    /// The same of one of its records.
     UnknownRecord(u32),
     /// The build id of the path that follows.
     BuildId,

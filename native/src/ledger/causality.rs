@@ -24,7 +24,7 @@ enum Cycle {
     Asleep { since: i64 },
     /// A CPU recorded the cause.
     Caused { since: i64, cpu: u32 },
-    /// A CPU recorded the effect, and nobody yet the cause.
+    /// A CPU recorded the effect; the cause has not been recorded yet.
     Ahead { since: i64, cpu: u32, time_ns: i64 },
 }
 

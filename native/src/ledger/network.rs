@@ -20,7 +20,7 @@ pub enum Network {
     NotApplicable,
 }
 
-/// What a run has proved to be once it does something more that is `network`.
+/// A run did something that is `network`: what it has proved to be with that.
 pub fn prove(proved: &mut Option<Network>, network: Network) {
     if *proved != Some(Network::Yes) {
         *proved = Some(network);

@@ -8,7 +8,7 @@ use crate::visit::Tally;
 /// Interrupts take microseconds; ftrace's uptime counts ticks.
 const COARSEST_NS: u64 = 1_000_000;
 
-/// What cannot give true numbers gives none.
+/// Refuses a recording that cannot give true numbers.
 pub fn refuse(recording: &Recording, schemas: &EventSchemas) -> Result<()> {
     let clock = &recording.clock;
     match recording.unit {

@@ -137,7 +137,7 @@ pub fn turned(thief: u32, known: Network, proved: Network) -> u32 {
     turned.map_or(thief, |turned| thief | ((turned as u32 + 1) * MAX_THIEVES as u32))
 }
 
-/// What a run is whose end was not seen.
+/// What a run proved to be, if its end was not seen.
 pub fn in_doubt(known: Network, proved: Option<Network>) -> Option<Network> {
     let doubt = (known == Network::OfRun).then_some(Network::Unknown);
     proved.filter(|&proved| proved == Network::Yes).or(doubt)

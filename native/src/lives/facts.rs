@@ -107,7 +107,7 @@ impl<'k> Facts<'k> {
         (holes[first].0.max(start), holes[after - 1].1.min(end))
     }
 
-    /// Of a stretch between a slice on one CPU and one on another, what nobody had. Without migrations
+    /// Of a stretch between slices on two CPUs, the time in which these have no known owner. Without migrations
     /// the CPUs in between are not known: then of any.
     pub fn unseen(&self, first: i64, second: i64, start: i64, end: i64) -> i64 {
         let end = end.max(start);

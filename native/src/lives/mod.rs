@@ -36,7 +36,7 @@ pub fn ordered(mut slices: Vec<Slice>) -> Vec<Slice> {
     slices
 }
 
-/// Who came to a CPU that was not recorded may have run there: how its last slice ended says no more.
+/// A task that was moved to a CPU that was not recorded may have run there: how its last slice ended no longer counts.
 pub fn forget_left(slices: &mut [Slice], known: &Known) {
     let mut away: FxHashMap<i64, i64> = FxHashMap::default();
     for &(tid, at, _, cpu) in known.moved.iter().flat_map(|events| &events.rows) {

@@ -1,6 +1,6 @@
 //! A task's slice on a CPU, as the table slices has it.
 
-/// The name of whom nobody knows.
+/// In place of a name that is not known.
 pub const NOBODY: &[u8] = b"(unknown)";
 
 /// A slice of a task on a CPU, whole, also beyond the window.

@@ -14,7 +14,7 @@ use crate::perf::record;
 /// Bytes of names remembered of one kind; beyond that they are asked for again.
 const MAX: usize = 64 << 20;
 
-/// What the caller knows, and is told.
+/// The caller: it says what replaces what, and is told how far masking is.
 pub trait Replacements {
     /// What stands in the place of something, in no more bytes than that has.
     fn replace(&mut self, kind: Kind, original: &[u8]) -> Result<Vec<u8>>;

@@ -32,9 +32,9 @@ pub enum Behind {
     Words,
     /// From this byte of the record on, something of this kind.
     Is(usize, Kind),
-    /// From this byte on what nobody knows.
+    /// From this byte on, something of unknown meaning.
     Unknown(usize),
-    /// What this type alone has.
+    /// Parts that no other type has.
     Own,
 }
 

@@ -26,7 +26,7 @@ use crate::visit::{Sample, Side, Visitor};
 const CONTEXT_USER_DEFERRED: u64 = -640i64 as u64;
 /// The least number of them, of which there are 4,095 at most (`PERF_CONTEXT_MAX`).
 pub const FIRST_CONTEXT: u64 = -4095i64 as u64;
-/// What follows is the program's.
+/// The addresses behind this mark are the program's.
 pub const CONTEXTS_OF_USER: [u64; 2] = [-512i64 as u64, -2560i64 as u64];
 const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, -128i64 as u64, -2048i64 as u64, -2176i64 as u64];
 

@@ -103,7 +103,7 @@ struct Reading {
     needs: u8,
 }
 
-/// What is no tracepoint has a kind that the text does not tell.
+/// Kind of events that are no tracepoints: the text does not say it.
 const OTHER_KIND: u32 = u32::MAX;
 /// Whose texts have samples.
 pub const PERF_SCRIPT: &str = "perf script";

@@ -29,7 +29,7 @@ pub(crate) struct Instance {
 /// What an option of version 7 brings.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// What it says itself.
+    /// Its own data.
     Option(u16, Vec<u8>),
     /// A section: its number, where it is, and what stands in it.
     Section(u16, u64, Vec<Span>),
