@@ -48,12 +48,16 @@ class Capture:
         name: str,
         kallsyms: str | None = None,
         kernel_only: bool = False,
+        programs: bool = False,
+        search: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> dict[str, ArrowTable]:
         """The samples of one event, each different stack once, and the frames in them.
 
         kallsyms: the kernel's symbols, where the recording has none. kernel_only: one frame stands
-        for user mode, and who called the kernel is left out: far fewer stacks.
+        for user mode, and who called the kernel is left out: far fewer stacks. programs: addresses
+        in user mode get their file (dso, build_id, file_offset). search: they get names too, from
+        this machine's files: those in these folders, or else at the recorded paths.
         """
 
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
+pub mod chains;
 pub mod chunks;
 pub mod columns;
 pub mod counts;
@@ -40,6 +41,7 @@ pub mod names;
 pub mod open;
 pub mod payload;
 pub mod perf;
+pub mod programs;
 pub mod progress;
 pub mod recording;
 pub mod ring;

@@ -256,7 +256,7 @@ class RecordingFunctions:
     def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[Components]:
         """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
 
-    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
+    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer[DataFrame]:
         """In which functions the CPUs' time went, and to which component they belonged there."""
 
     def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[InterruptComponents]:

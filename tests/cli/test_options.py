@@ -40,6 +40,8 @@ WRONG = {
     "after": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
     "victim_cpu": (("-1", 2), ("one", 2)),
     "tsc_hz": (("2400", 2), ("nan", 2), ("-1", 2), ("fast", 2), ("2.4e9", 1)),
+    "kallsyms": (("nothing", 1), (f"{NIC}/manifest.json", 1), (NIC, 1)),
+    "symbols": (("nothing", 1), (f"{NIC}/manifest.json", 1)),
     "map_path": (("no/where", 1),),
     "name": (("a/b", 2), ("", 2)),
     "base_more": (("nothing", 1),),

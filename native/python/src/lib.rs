@@ -11,6 +11,7 @@ mod packed;
 mod progress;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use arrow_array::RecordBatch;
@@ -20,6 +21,7 @@ use netcost::events::{self, Scan, Scanner};
 use netcost::ledger::{self, Request, Want};
 use netcost::open::open;
 use netcost::perf::maps;
+use netcost::programs::files::Search;
 use netcost::progress::Progress;
 use netcost::recording::Recording;
 use netcost::stacks;
@@ -134,17 +136,21 @@ impl Capture {
     }
 
     /// The samples of one event with their stacks: three Arrow tables, `samples`, `stacks` and `frames`.
-    #[pyo3(signature = (name, kallsyms=None, kernel_only=false, progress=None))]
+    #[pyo3(signature = (name, kallsyms=None, kernel_only=false, programs=false, search=None, progress=None))]
+    #[allow(clippy::too_many_arguments)]
     fn stacks<'py>(
         &self,
         py: Python<'py>,
         name: &str,
         kallsyms: Option<String>,
         kernel_only: bool,
+        programs: bool,
+        search: Option<Vec<PathBuf>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let of = |progress: Progress<'_>| stacks::stacks(&self.recording, name, kallsyms, kernel_only, progress);
-        let found = pass(py, progress, of)?;
+        let search = search.map(|folders| Search { folders });
+        let request = stacks::Request { kallsyms, kernel_only, programs, search };
+        let found = pass(py, progress, |progress| stacks::stacks(&self.recording, name, &request, progress))?;
         let tables = PyDict::new(py);
         for (name, batch) in [("samples", found.samples), ("stacks", found.stacks), ("frames", found.frames)] {
             tables.set_item(name, table(py, batch)?)?;

@@ -2,6 +2,7 @@
 
 use crate::bytes::{slice, text, Order};
 use crate::perf::attr::Attr;
+use crate::perf::build_ids::{self, BuildIds};
 use crate::perf::command;
 use crate::tracing::Tracing;
 
@@ -129,11 +130,14 @@ pub struct Features {
     pub event_desc: Vec<(String, Vec<u64>)>,
     /// Formats of the recorded tracepoints.
     pub tracing: Tracing,
+    /// Build ids of files that were mapped.
+    pub build_ids: BuildIds,
     /// Whether records were compressed.
     pub compressed: bool,
 }
 
 const TRACING_DATA: usize = 1;
+const BUILD_ID: usize = 2;
 const HOSTNAME: usize = 3;
 const OSRELEASE: usize = 4;
 const VERSION: usize = 5;
@@ -148,7 +152,16 @@ impl Features {
     pub fn wants(feature: usize) -> bool {
         matches!(
             feature,
-            TRACING_DATA | HOSTNAME | OSRELEASE | VERSION | ARCH | NRCPUS | CMDLINE | EVENT_DESC | COMPRESSED
+            TRACING_DATA
+                | BUILD_ID
+                | HOSTNAME
+                | OSRELEASE
+                | VERSION
+                | ARCH
+                | NRCPUS
+                | CMDLINE
+                | EVENT_DESC
+                | COMPRESSED
         )
     }
 
@@ -156,6 +169,7 @@ impl Features {
     pub fn name(feature: usize) -> &'static str {
         match feature {
             TRACING_DATA => "event formats",
+            BUILD_ID => "build ids",
             HOSTNAME => "host name",
             OSRELEASE => "kernel",
             VERSION => "perf version",
@@ -172,6 +186,7 @@ impl Features {
         let string = || string_at(bytes, 0, order).map(|found| found.0);
         match feature {
             TRACING_DATA => self.tracing = Tracing::of_perf(bytes),
+            BUILD_ID => build_ids::section(bytes, order, &mut self.build_ids),
             HOSTNAME => self.hostname = string(),
             OSRELEASE => self.os_release = string(),
             VERSION => self.version = string(),
