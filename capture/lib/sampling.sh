@@ -26,6 +26,14 @@ choose_sampling() {
 	die "perf cannot sample$choose_sampling_tried here (it takes root)"
 }
 
+# sampling_build_ids: what makes perf record the build ids of programs with their mappings, from which functions are
+# named later; empty where perf or the kernel cannot. -B stays: perf's own list takes rereading all of the trace.
+sampling_build_ids() {
+	perf_has --buildid-mmap || return 0
+	! PERF_CONFIG=/dev/null asked perf record -q -e dummy --buildid-mmap -B -N -o /dev/null -- true >/dev/null 2>&1 </dev/null ||
+		echo --buildid-mmap
+}
+
 # sampled_by EVENT: can it be? perf takes the timer for an event that is not there, and does not say so.
 sampled_by() {
 	set -- "$1" -q -a -e "$1" -F "$sampling_frequency" -B -N -o "$workspace/probe.data"
@@ -41,6 +49,8 @@ start_sampling() {
 	mkdir -p "$1/$sampled" || die "cannot write to $1: is there room?"
 	start_sampling_folder=$1
 	if [ -n "$cpus" ]; then set -- -C "$cpus"; else set -- -a; fi
+	start_sampling_build_ids=$(sampling_build_ids)
+	[ -z "$start_sampling_build_ids" ] || set -- "$@" "$start_sampling_build_ids"
 	companion functions KILL "$workspace/functions.out" perf record "$@" -k CLOCK_MONOTONIC -e "$sampling_event" \
 		-F "$sampling_frequency" --call-graph "$sampling_graph" -m 1024K -B -N -o "$start_sampling_folder/$sampled/data" -- \
 		sh "$library/hold-window.sh" "$workspace/stop-sampling" functions
