@@ -54,10 +54,16 @@ def questions() -> dict[str, Question[Any, Any]]:
     """Every question, by name: topics in reading order, in each by name."""
     found: dict[str, Question[Any, Any]] = {}
     for topic in TOPICS:
-        home = import_module(f".{topic}", __package__)
-        here = [one for one in vars(home).values() if isinstance(one, Question)]
-        found |= {one.name: one for one in sorted(here, key=lambda one: one.name)}
+        found |= questions_of(topic)
     return found
+
+
+@cache
+def questions_of(topic: str) -> dict[str, Question[Any, Any]]:
+    """Those of a topic. The others are not imported: that takes longer than many an answer."""
+    home = import_module(f".{topic}", __package__)
+    here = [one for one in vars(home).values() if isinstance(one, Question)]
+    return {one.name: one for one in sorted(here, key=lambda one: one.name)}
 
 
 def listed() -> "pd.DataFrame":
@@ -260,7 +266,7 @@ class Topic:
         self._ask, self._name = ask, name
 
     def _own(self) -> dict[str, Question[Any, Any]]:
-        return {name: one for name, one in questions().items() if one.topic == self._name}
+        return questions_of(self._name)
 
     def __getattr__(self, name: str) -> "Callable[..., Answer[Any]]":
         asked = self._own().get(name)

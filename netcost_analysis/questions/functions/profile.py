@@ -77,6 +77,9 @@ def chosen_event(capture: "Capture", event: str | None = None) -> str:
     # The one asked for, else that which tells where time went.
     found = _events(capture)
     if event is None:
+        if len(found) == 1:
+            # Counting them takes a pass over the recording.
+            return found[0]
         counts = capture.info["events"]
         return next((name for name in found if counts.get(name)), found[0])
     if event in found:
