@@ -28,6 +28,7 @@ from netcost_analysis.questions.energy.power import Power
 from netcost_analysis.questions.functions.component_changes import ComponentChanges
 from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
+from netcost_analysis.questions.functions.counters_by_component import CountersByComponent
 from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
 from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
@@ -255,6 +256,9 @@ class RecordingAccounting:
 class RecordingFunctions:
     def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[Components]:
         """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
+
+    def counters_by_component(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer[CountersByComponent]:
+        """What the processor's counters say of each component: instructions per cycle, misses, stalls."""
 
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
         """In which functions the CPUs' time went, and to which component they belonged there."""

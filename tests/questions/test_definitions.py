@@ -11,6 +11,7 @@ from netcost_analysis.capture.experiment import is_experiment
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns
+from support.counter_captures import kept_counters
 from support.energy_bundles import kept_energy
 from support.host import ROOT
 from support.kept import kept_experiment, kept_for
@@ -38,6 +39,8 @@ QUESTIONS = {
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
 METERED = ("questions.energy", "questions.counters")
+# And none was made where a processor counts.
+COUNTED = ("questions.functions.counters_by_component",)
 
 
 def sample_for(name: str) -> str:
@@ -46,6 +49,8 @@ def sample_for(name: str) -> str:
         # No sample has an energy meter.
         bundle, experiment = kept_energy()
         return experiment if questions()[name].asked_of == "experiment" else bundle
+    if home.startswith(COUNTED):
+        return kept_counters()
     return next(
         (sample for module, sample in QUESTIONS.items() if home.startswith(module)),
         "veth-stolen-time",
