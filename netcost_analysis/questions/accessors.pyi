@@ -30,6 +30,7 @@ from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
 from netcost_analysis.questions.functions.counters_by_component import CountersByComponent
 from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
+from netcost_analysis.questions.functions.memory_loads import MemoryLoads
 from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.ledger import Ledger
@@ -265,6 +266,9 @@ class RecordingFunctions:
 
     def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[InterruptComponents]:
         """What the kernel did in interrupt context: by device, on top of whom, and by component."""
+
+    def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[MemoryLoads]:
+        """Which loads of memory were slow: by component, and by the data that they were of."""
 
     def packet_components(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
         """What each packet of a device cost, by component, with intervals of the sampling."""

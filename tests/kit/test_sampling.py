@@ -1,5 +1,5 @@
-# Profiles that sample several events, and loads of memory, on a host without such counters: with events
-# of the kernel's own in their place.
+# Profiles that sample several events, and loads of memory, on a host without such counters: with
+# events of the kernel's own in their place.
 
 import shutil
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
-# Captures of several sampled events with known answers, and of loads: no machine that tests run on
-# has such counters.
+# Captures of several sampled events with known answers: no machine that tests run on has such
+# counters.
 
 import atexit
 import json

@@ -10,6 +10,7 @@ from .components_by_size import components_by_size
 from .counters_by_component import counters_by_component
 from .functions import functions
 from .interrupt_components import interrupt_components
+from .memory_loads import memory_loads
 from .packet_components import packet_components
 from .unclassified import unclassified
 
@@ -20,6 +21,7 @@ __all__ = [
     "counters_by_component",
     "functions",
     "interrupt_components",
+    "memory_loads",
     "packet_components",
     "unclassified",
 ]

@@ -260,7 +260,9 @@ def _plot(ax: "Axes", answer: "Answer[CountersByComponent]") -> None:
     from ...plots.palette import COMPONENT_GROUPS, ink_on
     from .components_by_size import GROUPS, OTHER, group_of
 
-    rows = answer.result.by_event.assign(group=lambda all_: all_["component"].map(group_of))
+    rows = answer.result.by_event
+    rows = rows[rows["busy_share"].notna()]
+    rows = rows.assign(group=rows["component"].map(group_of))
     by = rows.pivot_table(
         index="sampled_event", columns="group", values="busy_share", aggfunc="sum", sort=False
     )
