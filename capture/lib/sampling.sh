@@ -16,7 +16,7 @@ choose_sampling() {
 	sampling_frequency=$(sampling_said frequency)
 	sampling_graph=$(sampling_said call-graph)
 	sampling_symbols=$(sampling_said symbols)
-	sampling_options=$(sampling_said options)
+	sampling_addresses=$(sampling_said addresses)
 	choose_sampling_tried='' sampling_others='' choose_sampling_found=''
 	sampling_said event >"$workspace/sampling-events"
 	while read -r sampling_event; do
@@ -27,7 +27,7 @@ choose_sampling() {
 		choose_sampling_tried="$choose_sampling_tried $sampling_event"
 	done <"$workspace/sampling-events"
 	if [ -z "$choose_sampling_found" ]; then
-		[ -n "$sampling_options" ] || die "perf cannot sample$choose_sampling_tried here (it takes root)"
+		[ -n "$sampling_addresses" ] || die "perf cannot sample$choose_sampling_tried here (it takes root)"
 		choose_sampling_tried="loads of memory cannot be sampled with their addresses on this host (tried:$choose_sampling_tried): that takes a processor that samples them, which virtual machines rarely show"
 		[ "$profile" != "$sampling_profile" ] || die "$choose_sampling_tried"
 		note "$choose_sampling_tried"
@@ -71,8 +71,8 @@ sampling_list() {
 # and does not say so. Of a group for which there are not counters enough the kernel takes no sample at all.
 sampled_by() {
 	sampled_by_events=$1 sampled_by_name=${2:-$1}
-	# shellcheck disable=SC2086 # options are words
-	set -- -q -a -e "$1" -F "$sampling_frequency" -B -N $sampling_options -o "$workspace/probe.data"
+	set -- -q -a -e "$1" -F "$sampling_frequency" -B -N -o "$workspace/probe.data"
+	[ -z "$sampling_addresses" ] || set -- "$@" -d -W --phys-data
 	! perf_has --no-bpf-event || set -- "$@" --no-bpf-event
 	# shellcheck disable=SC2016 # it counts itself
 	PERF_CONFIG=/dev/null asked perf record "$@" -- sh -c 'i=0; while [ "$i" -lt 20000 ]; do i=$((i + 1)); done' >/dev/null 2>&1 </dev/null ||
@@ -91,8 +91,8 @@ sampled_by() {
 start_sampling() {
 	mkdir -p "$1/$sampled" || die "cannot write to $1: is there room?"
 	start_sampling_folder=$1
-	# shellcheck disable=SC2086 # options are words
-	if [ -n "$cpus" ]; then set -- -C "$cpus" $sampling_options; else set -- -a $sampling_options; fi
+	if [ -n "$cpus" ]; then set -- -C "$cpus"; else set -- -a; fi
+	[ -z "$sampling_addresses" ] || set -- "$@" -d -W --phys-data
 	companion functions KILL "$workspace/functions.out" perf record "$@" -k CLOCK_MONOTONIC -e "$(sampling_list)" \
 		-F "$sampling_frequency" --call-graph "$sampling_graph" -m 1024K -B -N -o "$start_sampling_folder/$sampled/data" -- \
 		sh "$library/hold-window.sh" "$workspace/stop-sampling" functions
@@ -127,7 +127,7 @@ stop_sampling() {
 	[ -s "$1/$sampled/data" ] || die "perf wrote no samples"
 	{ mkdir -p "$1/$sampled/kcore_dir" && grep -i " [${sampling_symbols:-tw}] " /proc/kallsyms >"$1/$sampled/kcore_dir/kallsyms"; } ||
 		die "cannot write $1/$sampled/kcore_dir/kallsyms: is there room?"
-	[ -n "$sampling_options" ] || return 0
+	[ -n "$sampling_addresses" ] || return 0
 	# What lies at which address, beside symbols; a kernel may show none of it.
 	for stop_sampling_file in iomem vmallocinfo; do
 		cat "/proc/$stop_sampling_file" >"$1/$sampled/kcore_dir/$stop_sampling_file" 2>/dev/null ||

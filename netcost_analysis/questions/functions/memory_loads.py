@@ -97,10 +97,8 @@ def memory_loads(
     ----------
     capture : Capture
         With samples of loads, of its own or beside it in its bundle.
-    event : str, optional
-        The sampled event; the first that has samples of loads unless given.
-    cpu, rules
-        As components() takes them.
+    cpu, event, rules
+        As components() takes them, but the first event that has samples of loads unless given.
 
     Returns
     -------
