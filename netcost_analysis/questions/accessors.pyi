@@ -28,7 +28,9 @@ from netcost_analysis.questions.energy.power import Power
 from netcost_analysis.questions.functions.component_changes import ComponentChanges
 from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
+from netcost_analysis.questions.functions.counters_by_component import CountersByComponent
 from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
+from netcost_analysis.questions.functions.memory_loads import MemoryLoads
 from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.ledger import Ledger
@@ -257,10 +259,17 @@ class RecordingFunctions:
         """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
 
     def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer[DataFrame]:
+    def counters_by_component(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer[CountersByComponent]:
+        """What the processor's counters say of each component: instructions per cycle, misses, stalls."""
+
+    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
         """In which functions the CPUs' time went, and to which component they belonged there."""
 
     def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[InterruptComponents]:
         """What the kernel did in interrupt context: by device, on top of whom, and by component."""
+
+    def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[MemoryLoads]:
+        """Which loads of memory were slow: by component, and by the data that they were of."""
 
     def packet_components(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
         """What each packet of a device cost, by component, with intervals of the sampling."""
