@@ -7,9 +7,11 @@
 //!   | ran before |                           | next, ran since then          |
 //! ```
 
-use crate::ledger::cpu::visibility::{Head, Visibility};
+use crate::ledger::cpu::visibility::Visibility;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
+use crate::ledger::outcome::Head;
+use crate::ledger::rows::CoverageRow;
 use crate::ledger::segment::Segment;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{Class, TASK, UNKNOWN};
@@ -41,6 +43,7 @@ impl Cpu {
             }
             head.slice = self.settings.has_slices.then_some(self.slice.row);
             self.head = Some(head);
+            self.show_head();
         } else {
             (self.no_hardirq_ns, self.no_softirq_ns) = (self.since, self.since);
         }
@@ -76,6 +79,7 @@ impl Cpu {
             _ if self.untimed_loss.is_some() => {} // the next event tells how long it was
             Visibility::Never => {
                 self.head = Some(Head::unknown(until, Some(why), lost));
+                self.show_head();
                 self.since = until;
             }
             Visibility::Lost(from) => self.gap(from, until, why, lost),
@@ -147,21 +151,52 @@ impl Cpu {
             }
         }
         self.drain(true);
-        self.patch_head(start);
+        self.is_over = true;
+        if self.settings.outcome.is_none() {
+            self.patch_head(start);
+        }
         self.finished.sums.flush(self.number, self.settings.bin_ns.unwrap_or(1));
     }
 
-    /// The head was not counted while the window's start was unknown.
-    fn patch_head(&mut self, start: i64) {
-        let Some(head) = self.head.take() else { return };
+    /// The same at once, where a first pass has found out what the head is: in whose slice, if any, the present one.
+    fn show_head(&mut self) {
+        let Some(outcome) = &self.settings.outcome else { return };
+        let Some(head) = outcome.cpus.get(&self.number).and_then(|foreseen| foreseen.head) else { return };
+        let start = outcome.start_ns;
         let (from, to) = (start.max(self.settings.window.0), head.end_ns.min(self.settings.window.1));
         let mut segment = unknown(from, to);
         if let Some(why) = head.unknown {
             self.uncovered(start, head.end_ns.max(start), why, head.lost);
         } else {
             (segment.victim, segment.thief, segment.class) = (head.victim, head.thief, head.class);
+            self.slice.task_ns += (to - from).max(0);
+            if let Some(row) = self.rows.slices.get_mut(self.slice.row) {
+                row.in_ns = start.min(row.in_ns);
+            }
+        }
+        if to > from {
+            self.finished.take(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
+        }
+    }
+
+    /// The head was not counted while the window's start was unknown.
+    fn patch_head(&mut self, start: i64) {
+        let Some(head) = self.head.take() else { return };
+        self.outcome.head = Some(head);
+        let (from, to) = (start.max(self.settings.window.0), head.end_ns.min(self.settings.window.1));
+        let mut segment = unknown(from, to);
+        if let Some(why) = head.unknown {
+            // Before what else begins with the recording.
+            let row = CoverageRow { start_ns: start, end_ns: head.end_ns.max(start), why, lost: head.lost };
+            self.rows.coverage.insert(0, row);
+        } else {
+            (segment.victim, segment.thief, segment.class) = (head.victim, head.thief, head.class);
             if let Some(row) = head.slice.and_then(|row| self.rows.slices.get_mut(row)) {
                 (row.in_ns, row.task_ns) = (start.min(row.in_ns), row.task_ns + (to - from).max(0));
+            }
+            if start <= self.settings.window.1 {
+                let first = self.kinds.first.take().unwrap_or_default();
+                self.kinds.add(first.into_iter());
             }
         }
         if to > from {
