@@ -17,8 +17,8 @@ const LARGEST: u64 = 2 << 30;
 pub const MOST_FILES: usize = 4096;
 /// Where distributions keep what debuggers know.
 const DEBUG: &str = "/usr/lib/debug";
-/// Names that lead to no file of a program.
-const NOT_IN: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// Where regular files are no programs: reading them asks the kernel. Devices are no regular files.
+const NOT_IN: [&str; 2] = ["/proc", "/sys"];
 
 /// Where to look.
 #[derive(Debug, Clone, Default)]
