@@ -86,6 +86,7 @@ fn given<T>(result: Result<T, Error>) -> Option<T> {
 
 fn everything() -> Want {
     Want {
+        coverage: true,
         segments: true,
         softirqs: true,
         hardirqs: true,
