@@ -150,6 +150,9 @@ class RecordingBatches:
     def softirq_chains(self) -> Answer[DataFrame]:
         """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went."""
 
+    def softirq_lengths(self) -> Answer[DataFrame]:
+        """How long softirqs run, by vector: how many took how long, in bins that merge by adding."""
+
     def softirq_runs(self, *, hz: int | None = ...) -> Answer[DataFrame]:
         """The runs of __do_softirq: how many rounds each made, and what ended it."""
 
