@@ -23,6 +23,7 @@ _SUBCOMMANDS = (
     "compare",
     "energy",
     "events",
+    "fleet",
     "flame",
     "functions",
     "info",
