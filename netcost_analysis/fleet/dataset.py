@@ -33,6 +33,19 @@ def is_dataset(folder: str | Path) -> bool:
     return (Path(folder) / MARK).is_file()
 
 
+def require_free(folder: str | Path) -> None:
+    """Raises ArgumentError for a folder that has something else in it than a dataset."""
+    place = Path(folder)
+    if is_dataset(place) or not place.exists():
+        return
+    # What a run that was killed has left.
+    drafts = f".{MARK}."
+    if not place.is_dir() or any(not one.name.startswith(drafts) for one in place.iterdir()):
+        raise ArgumentError(
+            f"{place} is not empty and has no {MARK}: name a new folder, or that of a fleet"
+        )
+
+
 class Dataset:
     """The answers to a fleet, in a folder.
 
@@ -61,14 +74,10 @@ class Dataset:
 
         Raises ArgumentError for a folder in which there is something else.
         """
+        require_free(folder)
         place = Path(folder)
         place.mkdir(parents=True, exist_ok=True)
         if not is_dataset(place):
-            drafts = f".{MARK}."
-            if any(not one.name.startswith(drafts) for one in place.iterdir()):
-                raise ArgumentError(
-                    f"{place} is not empty and has no {MARK}: name a new folder, or that of a fleet"
-                )
             with replacing(place / MARK) as draft:
                 draft.write_text(json.dumps({"netcost_fleet": FORMAT}) + "\n", encoding="utf-8")
         for name in SCHEMAS:

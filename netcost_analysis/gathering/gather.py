@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from .._native import __version__
-from ..fleet.dataset import Dataset
+from ..fleet.dataset import Dataset, is_dataset, require_free
 from ..fleet.tables import SCHEMAS
 from .answered import LASTING, Answered
 from .bar import bar
@@ -94,16 +96,27 @@ def gather_fleet(
         For what cannot be listed or written.
     """
     every = found(map(str, paths))
-    data = Dataset.create(folder)
-    with data.locked():
+    require_free(folder)
+    with ExitStack() as opened:
+
+        @cache
+        def engine() -> Engine:
+            if one_by_one:
+                return in_turn
+            client = opened.enter_context(connected(scheduler, workers))
+            return lambda some: ask_all(client, some)
+
+        if not is_dataset(folder):
+            # Where no cluster is to be had, no folder is made.
+            engine()
+        data = Dataset.create(folder)
+        opened.enter_context(data.locked())
         data.tidy()
         known = {row["path"]: row for row in data.read("captures").to_pylist()}
         todo = [(one, _sum_of(known.get(one.path))) for one in every if _is_new(one, known)]
         # The largest first: none of them is left to one worker at the end.
         todo.sort(key=lambda each: -(each[0].bytes or 0))
-        same = 0
-        if todo:
-            same = _asked(data, todo, known, scheduler, workers, one_by_one)
+        same = _kept(data, todo, known, engine()) if todo else 0
         removed = 0
         if prune:
             named = {one.path for one in every}
@@ -133,21 +146,6 @@ def _sum_of(row: dict[str, Any] | None) -> str | None:
     lasting = row["error_kind"] is None or row["error_kind"] in LASTING
     checksum: str | None = row["sha256"] if lasting else None
     return checksum
-
-
-def _asked(
-    data: Dataset,
-    todo: Sequence[tuple[Found, str | None]],
-    known: dict[str, dict[str, Any]],
-    scheduler: str | None,
-    workers: int | None,
-    one_by_one: bool,
-) -> int:
-    # Asks and writes; returns how many were the same as before.
-    if one_by_one:
-        return _kept(data, todo, known, in_turn)
-    with connected(scheduler, workers) as client:
-        return _kept(data, todo, known, lambda some: ask_all(client, some))
 
 
 def _kept(

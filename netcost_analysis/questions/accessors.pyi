@@ -25,6 +25,8 @@ from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.energy.energy_by_owner import EnergyByOwner
 from netcost_analysis.questions.energy.idle_wakeups import IdleWakeups
 from netcost_analysis.questions.energy.power import Power
+from netcost_analysis.questions.fleet.fleet_captures import FleetCaptures
+from netcost_analysis.questions.fleet.trend import Trend
 from netcost_analysis.questions.functions.component_changes import ComponentChanges
 from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
@@ -435,3 +437,39 @@ class ComparisonAsk(Ask):
     def functions(self) -> ComparisonFunctions: ...
     @property
     def comparison(self) -> ComparisonComparison: ...
+
+class FleetFleet:
+    def by_device(self) -> Answer[DataFrame]:
+        """What networking costs by device: share stolen from tasks, time of a packet, batches."""
+
+    def by_driver(self) -> Answer[DataFrame]:
+        """What networking costs by driver: share stolen from tasks, time of a packet, batches."""
+
+    def by_host(self) -> Answer[DataFrame]:
+        """What networking costs by host: share stolen from tasks, time of a packet, batches."""
+
+    def by_kernel(self) -> Answer[DataFrame]:
+        """What networking costs by kernel: share stolen from tasks, time of a packet, batches."""
+
+    def fleet_captures(self) -> Answer[FleetCaptures]:
+        """Which captures there are: of which hosts, kernels and times, and how much is in them."""
+
+    def fleet_poll_sizes(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer[DataFrame]:
+        """Packets per poll in all captures together: exact sums of their histograms."""
+
+    def fleet_softirq_lengths(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer[DataFrame]:
+        """How long softirqs ran in all captures together: exact sums of their histograms."""
+
+    def outliers(self, *, far: float = ...) -> Answer[DataFrame]:
+        """Captures far from others of their kernel and driver, and which part of the cost makes it."""
+
+    def trend(self) -> Answer[Trend]:
+        """When the cost of packets, or the share stolen, changed, on which kernel and driver."""
+
+    def unreadable(self) -> Answer[DataFrame]:
+        """Captures that could not be read, and why."""
+
+
+class FleetAsk(Ask):
+    @property
+    def fleet(self) -> FleetFleet: ...

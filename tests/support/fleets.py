@@ -122,3 +122,83 @@ def gathered(captures: Path, folder: Path, **more: Any) -> Path:
     # Without Dask: what a cluster does beside that has tests of its own.
     gather_fleet([captures], folder, one_by_one=True, **more)
     return folder
+
+
+# A dataset without captures: what netcost fleet would have kept of them, from their description.
+def dataset(folder: Path, told: Iterable[Told], unreadable: int = 0) -> Path:
+    from netcost_analysis.fleet.dataset import Dataset
+
+    rows: dict[str, list[dict[str, Any]]] = {
+        name: [] for name in ("captures", "answers", "devices", "histograms")
+    }
+    for one in told:
+        polls = one.rounds
+        poll_ns = int(one.around * (one.fixed_ns + one.packet_ns * one.batch)) * polls
+        whole_ns = polls * one.period_ns
+        irq_ns = one.irq_ns * polls
+        identity = {
+            "path": f"captures/{one.name}",
+            "hostname": one.host,
+            "kernel": one.kernel,
+            "recorded_at": one.recorded_at,
+        }
+        rows["captures"].append(
+            identity
+            | {
+                "recorded_by": "stamp",
+                "netcost": "0",
+                "duration_ns": whole_ns,
+                "events": 6 * polls,
+                "bytes": 1_000,
+                "state": "unknown",
+            }
+        )
+        taken = poll_ns + irq_ns + 100 * polls
+        rows["answers"].append(
+            identity
+            | {"cpu_ns": whole_ns, "on_cpu_ns": whole_ns, "net_rx": polls, "with_polls": polls}
+            | {"network_cpu_ns": taken, "network_cpu_max_ns": taken}
+            | {"stolen_network_ns": taken, "stolen_network_max_ns": taken}
+            | {"net_rx_ns": poll_ns + 100 * polls, "squeezes_low": 0, "squeezes_high": 0}
+        )
+        packets = polls * one.batch
+        rows["devices"].append(
+            identity
+            | {"device": "eth0", "driver": one.driver, "ns": poll_ns + irq_ns, "poll_ns": poll_ns}
+            | {"hardirq_ns": irq_ns, "cut_poll_ns": 0, "interrupts": polls, "polls": polls}
+            | {"packets": packets, "timed_packets": packets, "busy_polls": polls}
+        )
+        each = poll_ns // polls
+        size = {"of": "eth0", "low": one.batch, "high": one.batch, "count": polls, "ns": poll_ns}
+        length = {"of": "NET_RX", "low": each, "high": each, "count": polls, "ns": each * polls}
+        rows["histograms"] += [
+            identity | {"histogram": "poll_packets", **size},
+            identity | {"histogram": "softirq_ns", **length},
+        ]
+    for number in range(unreadable):
+        refused = {"error_kind": "refused", "error": "not a capture: it is cut"}
+        rows["captures"].append({"path": f"captures/cut-{number}.data", **refused})
+    Dataset.create(folder).add(rows)
+    return folder
+
+
+REGRESSED, WHOLE = "6.12.0", "6.1.0"
+
+
+# Hosts of two kernels, and, where one is planted, on one of them from a day on dearer polls.
+def days(
+    seed: int = 3, factor: float = 1.0, since: int = 8, count: int = 14, noise: float = 0.03
+) -> list[Told]:
+    draw = np.random.default_rng(seed)
+    return [
+        Told(
+            host=f"web{host}",
+            kernel=REGRESSED if host < 2 else WHOLE,
+            day=day,
+            fixed_ns=3_000 + 400 * host,
+            around=float(np.exp(draw.normal(0, noise)))
+            * (factor if host < 2 and day >= since else 1),
+        )
+        for day in range(count)
+        for host in range(4)
+    ]
