@@ -23,6 +23,8 @@ _SUBCOMMANDS = (
     "compare",
     "energy",
     "events",
+    "fleet",
+    "fleet-report",
     "flame",
     "functions",
     "info",
@@ -60,7 +62,7 @@ class _Group(click.Group):
             return None
         from importlib import import_module
 
-        module = import_module(f".{cmd_name}", __package__)
+        module = import_module(f".{cmd_name.replace('-', '_')}", __package__)
         command: click.Command = module.command
         return command
 

@@ -1,4 +1,4 @@
-"""``ask`` of a capture, a timeline, an experiment, a comparison: topics of questions."""
+"""``ask`` of a capture, a timeline, an experiment, a comparison, a fleet: topics of questions."""
 
 import inspect
 from functools import cache, cached_property, update_wrapper
@@ -34,6 +34,7 @@ TOPICS = {
     "remedies": "what would give it back",
     "comparison": "comparisons",
     "sweep": "sweeps",
+    "fleet": "fleets",
     "counters": "the processor's counters",
     "energy": "energy",
 }
@@ -42,10 +43,12 @@ _ARTICLES = {
     "recording": "a recording",
     "experiment": "an experiment",
     "comparison": "a comparison",
+    "fleet": "a fleet",
 }
 _HOW = {
     "experiment": ": netcost.open_experiment(FOLDER).ask",
     "comparison": ": netcost.compare(BASE, NEW).ask",
+    "fleet": ": netcost.open_fleet(DIR).ask",
 }
 
 
@@ -83,7 +86,7 @@ class Ask:
 
     Parameters
     ----------
-    source : Capture, Timeline, Experiment or Comparison
+    source : Capture, Timeline, Experiment, Comparison or Fleet
         What is asked; of a recording without a trace its Bundle.
     """
 
@@ -107,7 +110,8 @@ class Ask:
     @property
     def _own(self) -> str:
         """Whom its questions are asked: of Question.asked_of."""
-        return self._kind.lower() if self._kind in ("Experiment", "Comparison") else "recording"
+        alone = ("Experiment", "Comparison", "Fleet")
+        return self._kind.lower() if self._kind in alone else "recording"
 
     @property
     def _has_window(self) -> bool:
@@ -179,8 +183,9 @@ class Ask:
         missing: "" for nothing, else "events", "samples" (none of functions were taken), "bundle",
         "victim", "files" (what netcost-record
         keeps, or a step's table, is not there or damaged), "ledger" (the events do not tell the
-        CPUs' time apart, or not as this needs it), "recording", "experiment" or "comparison" (it is
-        asked of one, and this is none). why: the same in a sentence. asked_of: one of these three.
+        CPUs' time apart, or not as this needs it), "recording", "experiment", "comparison" or
+        "fleet" (it is asked of one, and this is none). why: the same in a sentence. asked_of: one
+        of these four.
         """
         frame = listed()
         found = [self._missing(one) for one in questions().values()]
