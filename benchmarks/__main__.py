@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import cores, first, functions, questions, recording, text, trace_dat
+from benchmarks import cores, first, fleet, functions, questions, recording, text, trace_dat
 from benchmarks.measure import Figure, Way, compare
 from benchmarks.page import machine, page, table
 
@@ -55,6 +55,7 @@ def main() -> int:
         lines = text.measure(path, Path(folder), arguments.repeats)
         asked = questions.measure(path, 1)
         answered = first.measure(arguments.repeats)
+        many = fleet.measure()
         sampled = (
             None if arguments.synthetic else functions.measure(Path(folder), arguments.repeats)
         )
@@ -69,6 +70,8 @@ def main() -> int:
         print(text.targets(lines))
     print(questions.table(asked))
     print(first.table(answered))
+    print(fleet.table(many))
+    print(fleet.targets(many))
     if ring is not None:
         print(trace_dat.table(ring))
         print(trace_dat.targets(ring))
@@ -85,6 +88,7 @@ def main() -> int:
             + (text.section(lines) if lines is not None else "")
             + questions.section(asked)
             + first.section(answered)
+            + fleet.section(many)
         )
     return 0
 

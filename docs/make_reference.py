@@ -26,10 +26,11 @@ _ASKED_OF = {
     "Bundle": "a bundle",
     "Experiment": "an experiment",
     "Comparison": "a comparison",
+    "Fleet": "a fleet",
 }
 _PAGE_HEAD = """# Questions
 
-`capture.ask.TOPIC.QUESTION()`, the same of a timeline, an experiment and a comparison, and
+`capture.ask.TOPIC.QUESTION()`, the same of a timeline, an experiment, a comparison and a fleet, and
 `netcost ask QUESTION PATH`. What each column means: [columns.md](columns.md). A capture
 that lacks what a question needs gets an answer that says what is missing. A question's name leads
 to the file that computes it. Written by `make reference` from the declarations in
@@ -110,7 +111,8 @@ def _group(group: Group) -> str:
 
 def stub() -> str:
     """The stub of the accessors: a class for each topic, and one for what is asked."""
-    classes = [one for kind in ("recording", "experiment", "comparison") for one in _classes(kind)]
+    kinds = ("recording", "experiment", "comparison", "fleet")
+    classes = [one for kind in kinds for one in _classes(kind)]
     body = "\n".join(classes)
     # By their own names: a module may have the name of the question in it.
     named = sorted(set(re.findall(r"\b(netcost_analysis(?:\.\w+)+|pandas)\.(\w+)", body)))

@@ -13,6 +13,10 @@ from .comparison.comparison import compare as compare
 from .comparison.run import Run as Run
 from .comparison.run_set import RunSet as RunSet
 from .comparison.run_set import run_set as run_set
+from .fleet.fleet import Fleet as Fleet
+from .fleet.fleet import open_fleet as open_fleet
+from .gathering.gather import Gathered as Gathered
+from .gathering.gather import gather_fleet as gather_fleet
 from .masking import Masked as Masked
 from .masking import mask as mask
 from .parsers.host import Snapshot as Snapshot

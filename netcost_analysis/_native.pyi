@@ -48,12 +48,16 @@ class Capture:
         name: str,
         kallsyms: str | None = None,
         kernel_only: bool = False,
+        programs: bool = False,
+        search: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> dict[str, ArrowTable]:
         """The samples of one event, each different stack once, and the frames in them.
 
         kallsyms: the kernel's symbols, where the recording has none. kernel_only: one frame stands
-        for user mode, and who called the kernel is left out: far fewer stacks.
+        for user mode, and who called the kernel is left out: far fewer stacks. programs: addresses
+        in user mode get their file (dso, build_id, file_offset). search: they get names too, from
+        this machine's files: those in these folders, or else at the recorded paths.
         """
 
     def mappings(self, progress: Progress | None = None) -> ArrowTable: ...
@@ -81,6 +85,30 @@ class Capture:
         lines: dict[int, str] | None = None,
         progress: Progress | None = None,
     ) -> dict[str, Any]: ...
+    def batches(
+        self,
+        tables: Sequence[str],
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        cpus: Sequence[int] | None = None,
+        clock_doubt: str | None = None,
+        lines: dict[int, str] | None = None,
+        rows: int = 1_000_000,
+        progress: Progress | None = None,
+    ) -> Batches:
+        """The tables of timeline() but displaced, a batch of rows after the other.
+
+        A second pass, after one of timeline() over the same part of the capture, which it makes
+        itself where the last one was another.
+        """
+
+class Batches:
+    """Tables by name, batch by batch; the pass waits while nobody asks for the next."""
+
+    def __iter__(self) -> Batches: ...
+    def __next__(self) -> dict[str, ArrowTable]: ...
+    def close(self) -> None:
+        """Ends the pass before its end; its thread is gone when this returns."""
 
 class Unpacker:
     """A file's bytes, unpacked where gzip or zstd packed it; no more than `limit` of them."""

@@ -10,7 +10,8 @@ from typing import Any
 _PATIENCE_S = 1.0
 
 
-def _watched() -> bool:
+def is_watched() -> bool:
+    # Whether a bar is of use.
     if os.environ.get("NETCOST_PROGRESS") == "0":
         return False
     if sys.stderr.isatty():
@@ -24,7 +25,7 @@ def _watched() -> bool:
 @contextmanager
 def progress(label: str) -> Iterator[Callable[[float], None] | None]:
     # Yields what native calls now and then with the fraction done, or None where nobody watches.
-    if not _watched():
+    if not is_watched():
         yield None
         return
     started = time.monotonic()

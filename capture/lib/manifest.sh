@@ -124,7 +124,7 @@ json_calibration() {
 # json_sampling DIR: what the functions were sampled by.
 json_sampling() {
 	if [ -d "$1/$sampled" ]; then
-		printf '{"output": "%s", "event": "%s", "frequency_hz": %s, "call_graph": "%s"}' "$sampled" "$sampling_event" "$sampling_frequency" "$sampling_graph"
+		printf '{"output": "%s", "event": "%s", "other_events": %s, "frequency_hz": %s, "call_graph": "%s"}' "$sampled" "$sampling_event" "$(json_words "$(echo "$sampling_others" | tr ',' ' ')")" "$sampling_frequency" "$sampling_graph"
 	else
 		printf null
 	fi

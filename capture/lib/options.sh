@@ -162,6 +162,7 @@ split_profiles() {
 		if [ -r "$split_profiles_file.events" ]; then
 			event_profiles="$event_profiles $split_profiles_name"
 		elif [ -r "$split_profiles_file.sampling" ]; then
+			[ -z "$sampling_profile" ] || bad_usage "profiles $sampling_profile and $split_profiles_name both sample functions: take one of them"
 			sampling_profile=$split_profiles_name
 		elif [ -r "$split_profiles_file.counters" ]; then
 			counter_profiles="$counter_profiles $split_profiles_name"

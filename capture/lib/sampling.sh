@@ -5,35 +5,94 @@
 
 sampled=functions.perf.data
 
-# choose_sampling: sets sampling_event to the first of the profile's that this host can sample.
+# choose_sampling: sets sampling_event to the first of the profile's that this host can sample, sampling_others to those
+# that it can sample beside it, at the same time.
 choose_sampling() {
 	[ -n "$sampling_profile" ] || return 0
 	# Its table says that it takes root.
 	[ -z "$check_only" ] || [ "$(id -u)" = 0 ] || return 0
 	command -v perf >/dev/null || die "perf is not installed, and profile $sampling_profile takes it"
 	choose_sampling_file=$here/profiles/$sampling_profile.sampling
-	sampling_frequency=$(sed -n 's/^frequency //p' "$choose_sampling_file")
-	sampling_graph=$(sed -n 's/^call-graph //p' "$choose_sampling_file")
-	choose_sampling_tried=''
-	sed -n 's/^event //p' "$choose_sampling_file" >"$workspace/sampling-events"
+	sampling_frequency=$(sampling_said frequency)
+	sampling_graph=$(sampling_said call-graph)
+	sampling_symbols=$(sampling_said symbols)
+	sampling_addresses=$(sampling_said addresses)
+	choose_sampling_tried='' sampling_others='' choose_sampling_found=''
+	sampling_said event >"$workspace/sampling-events"
 	while read -r sampling_event; do
 		if sampled_by "$sampling_event"; then
-			[ -z "$choose_sampling_tried" ] || note "functions are sampled by $sampling_event, for this host cannot sample$choose_sampling_tried: time with interrupts off is found where they are switched on again"
-			return
+			choose_sampling_found=yes
+			break
 		fi
 		choose_sampling_tried="$choose_sampling_tried $sampling_event"
 	done <"$workspace/sampling-events"
-	die "perf cannot sample$choose_sampling_tried here (it takes root)"
+	if [ -z "$choose_sampling_found" ]; then
+		[ -n "$sampling_addresses" ] || die "perf cannot sample$choose_sampling_tried here (it takes root)"
+		choose_sampling_tried="loads of memory cannot be sampled with their addresses on this host (tried:$choose_sampling_tried): that takes a processor that samples them, which virtual machines rarely show"
+		[ "$profile" != "$sampling_profile" ] || die "$choose_sampling_tried"
+		note "$choose_sampling_tried"
+		sampling_profile=''
+		return
+	fi
+	choose_others
+	# Counters that take no samples together are sampled by none.
+	if [ "$sampling_event" = cpu-clock ] && [ -n "$choose_sampling_tried" ]; then
+		note "functions are sampled by cpu-clock, for this host cannot sample$choose_sampling_tried$choose_others_missing: time with interrupts off is found where they are switched on again"
+	elif [ -n "$choose_others_missing" ]; then
+		note "profile $sampling_profile, not on this host:$choose_others_missing"
+	fi
 }
 
-# sampled_by EVENT: can it be? perf takes the timer for an event that is not there, and does not say so.
+# sampling_build_ids: what makes perf record the build ids of programs with their mappings, from which functions are
+# named later; empty where perf or the kernel cannot. -B stays: perf's own list takes rereading all of the trace.
+sampling_build_ids() {
+	perf_has --buildid-mmap || return 0
+	! PERF_CONFIG=/dev/null asked perf record -q -e dummy --buildid-mmap -B -N -o /dev/null -- true >/dev/null 2>&1 </dev/null ||
+		echo --buildid-mmap
+}
+
+# sampling_said WORD: what the profile says behind it, a line each.
+sampling_said() {
+	sed -n "s/^$1 //p" "$choose_sampling_file"
+}
+
+# choose_others: as a group, for which a processor has to have counters enough, so that ratios of them are of the same
+# time.
+choose_others() {
+	choose_others_missing=''
+	sampling_said with >"$workspace/sampling-events"
+	while read -r choose_others_event; do
+		if sampled_by "{$sampling_event,${sampling_others}$choose_others_event}" "$choose_others_event"; then
+			sampling_others="$sampling_others$choose_others_event,"
+		else
+			choose_others_missing="$choose_others_missing $choose_others_event"
+		fi
+	done <"$workspace/sampling-events"
+}
+
+# sampling_list: the events as perf takes them.
+sampling_list() {
+	if [ -n "$sampling_others" ]; then echo "{$sampling_event,${sampling_others%,}}"; else echo "$sampling_event"; fi
+}
+
+# sampled_by EVENTS [OTHER]: can they be, together? perf takes the timer for an event that is not there, or leaves it out,
+# and does not say so. Of a group for which there are not counters enough the kernel takes no sample at all.
 sampled_by() {
-	set -- "$1" -q -a -e "$1" -F "$sampling_frequency" -B -N -o "$workspace/probe.data"
+	sampled_by_events=$1 sampled_by_name=${2:-$1}
+	set -- -q -a -e "$1" -F "$sampling_frequency" -B -N -o "$workspace/probe.data"
+	[ -z "$sampling_addresses" ] || set -- "$@" -d -W --phys-data
 	! perf_has --no-bpf-event || set -- "$@" --no-bpf-event
-	sampled_by_event=$1
-	shift
-	PERF_CONFIG=/dev/null asked perf record "$@" -- true >/dev/null 2>&1 </dev/null &&
-		asked perf evlist -i "$workspace/probe.data" 2>/dev/null | grep -q -e "^$sampled_by_event"
+	# shellcheck disable=SC2016 # it counts itself
+	PERF_CONFIG=/dev/null asked perf record "$@" -- sh -c 'i=0; while [ "$i" -lt 20000 ]; do i=$((i + 1)); done' >/dev/null 2>&1 </dev/null ||
+		return 1
+	asked perf evlist -i "$workspace/probe.data" >"$workspace/sampling-found" 2>/dev/null
+	case $sampled_by_name in
+	*/*) ! grep -q -e '^cpu-clock' "$workspace/sampling-found" ;;
+	*) grep -q -e "^$sampled_by_name" "$workspace/sampling-found" ;;
+	esac || return 1
+	case $sampled_by_events in
+	"{$sampling_event,"*) asked perf script -F event -i "$workspace/probe.data" 2>/dev/null | grep -q -e "^ *$sampling_event" ;;
+	esac
 }
 
 # start_sampling DIR: returns when it samples.
@@ -41,7 +100,10 @@ start_sampling() {
 	mkdir -p "$1/$sampled" || die "cannot write to $1: is there room?"
 	start_sampling_folder=$1
 	if [ -n "$cpus" ]; then set -- -C "$cpus"; else set -- -a; fi
-	companion functions KILL "$workspace/functions.out" perf record "$@" -k CLOCK_MONOTONIC -e "$sampling_event" \
+	start_sampling_build_ids=$(sampling_build_ids)
+	[ -z "$start_sampling_build_ids" ] || set -- "$@" "$start_sampling_build_ids"
+	[ -z "$sampling_addresses" ] || set -- "$@" -d -W --phys-data
+	companion functions KILL "$workspace/functions.out" perf record "$@" -k CLOCK_MONOTONIC -e "$(sampling_list)" \
 		-F "$sampling_frequency" --call-graph "$sampling_graph" -m 1024K -B -N -o "$start_sampling_folder/$sampled/data" -- \
 		sh "$library/hold-window.sh" "$workspace/stop-sampling" functions
 	start_limit "$start_seconds"
@@ -73,6 +135,12 @@ stop_sampling() {
 	await_end "$sampling_pid" 3
 	sampling_pid=''
 	[ -s "$1/$sampled/data" ] || die "perf wrote no samples"
-	{ mkdir -p "$1/$sampled/kcore_dir" && grep -i ' [tw] ' /proc/kallsyms >"$1/$sampled/kcore_dir/kallsyms"; } ||
+	{ mkdir -p "$1/$sampled/kcore_dir" && grep -i " [${sampling_symbols:-tw}] " /proc/kallsyms >"$1/$sampled/kcore_dir/kallsyms"; } ||
 		die "cannot write $1/$sampled/kcore_dir/kallsyms: is there room?"
+	[ -n "$sampling_addresses" ] || return 0
+	# What lies at which address, beside symbols; a kernel may show none of it.
+	for stop_sampling_file in iomem vmallocinfo; do
+		cat "/proc/$stop_sampling_file" >"$1/$sampled/kcore_dir/$stop_sampling_file" 2>/dev/null ||
+			note "/proc/$stop_sampling_file cannot be read"
+	done
 }

@@ -16,6 +16,12 @@ impl<T> Default for Chunks<T> {
     }
 }
 
+impl<T> From<Vec<T>> for Chunks<T> {
+    fn from(rows: Vec<T>) -> Self {
+        Chunks { chunks: if rows.is_empty() { Vec::new() } else { vec![rows] } }
+    }
+}
+
 impl<T> Chunks<T> {
     /// Appends a row.
     #[inline(always)]
@@ -33,6 +39,11 @@ impl<T> Chunks<T> {
         let mut chunk = Vec::with_capacity(rows);
         chunk.push(row);
         self.chunks.push(chunk);
+    }
+
+    /// The newest row.
+    pub fn last_mut(&mut self) -> Option<&mut T> {
+        self.chunks.last_mut()?.last_mut()
     }
 
     /// The oldest row.
@@ -58,6 +69,20 @@ impl<T> Chunks<T> {
     /// The rows in order, as slices.
     pub fn slices(&self) -> impl Iterator<Item = &[T]> {
         self.chunks.iter().map(Vec::as_slice)
+    }
+
+    /// Takes the first rows, as many as are wanted.
+    pub fn take_while(&mut self, wanted: impl Fn(&T) -> bool) -> Vec<T> {
+        let count = self.slices().flatten().take_while(|row| wanted(row)).count();
+        let mut taken = Vec::with_capacity(count);
+        while taken.len() < count {
+            let chunk = &mut self.chunks[0];
+            taken.extend(chunk.drain(..chunk.len().min(count - taken.len())));
+            if chunk.is_empty() {
+                self.chunks.remove(0);
+            }
+        }
+        taken
     }
 
     /// The row of a number, to change.
@@ -109,6 +134,20 @@ mod tests {
         assert_eq!(rows.slices().flatten().take(3).collect::<Vec<_>>(), [&0, &1, &0]);
         rows.sort_by_key(|row| *row);
         assert!(rows.slices().flatten().is_sorted());
+    }
+
+    #[test]
+    fn the_first_rows_are_taken() {
+        let mut rows = Chunks::default();
+        (0..1_000u32).for_each(|row| rows.push(row));
+        for until in [0, 100, 256, 900] {
+            let taken = rows.take_while(|row| *row < until);
+            assert_eq!(taken.last().map_or(0, |last| last + 1), if taken.is_empty() { 0 } else { until });
+            assert_eq!(rows.len(), 1_000 - until as usize);
+        }
+        rows.push(1_000);
+        assert_eq!(rows.take_while(|_| true).len(), 101);
+        assert!(rows.is_empty());
     }
 
     #[test]

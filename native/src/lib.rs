@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod chains;
 mod chunks;
 mod columns;
 mod error;
@@ -34,6 +35,7 @@ mod names;
 mod open;
 mod payload;
 mod perf;
+mod programs;
 mod progress;
 mod recording;
 mod ring;
@@ -60,6 +62,7 @@ pub use gaps::WHYS;
 pub use host::{Buffer, Guest, Host, Session};
 pub use open::{of_file as open_file, open};
 pub use perf::maps;
+pub use programs::files::Search;
 pub use progress::{Progress, Waiting};
 pub use recording::{Event, Rate, Recording, Unit};
 pub use visit::{Sample, Side, Tally, Visitor, What};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use crate::bytes::Order;
+use crate::chains::{Chains, Wanted};
 use crate::error::{bad, Result};
 use crate::format::Format;
 use crate::host::{Buffer, Host, Session};
@@ -153,6 +154,11 @@ pub trait Source: Debug + Send + Sync {
         Ok(None)
     }
 
+    /// The same samples with each different chain once, where it can.
+    fn chains(&self, _wanted: Wanted<'_>, _progress: Progress<'_>) -> Result<Option<Chains>> {
+        Ok(None)
+    }
+
     /// Whether the recorder may have written the same record twice at the end of a flush.
     fn may_repeat(&self) -> bool {
         false
@@ -181,6 +187,13 @@ impl Recording {
         unchanged(&self.files, self.source.samples(name, limit, progress))?.ok_or_else(|| {
             bad!(Missing, "a {format} capture has no samples with addresses and callchains: its events are in events()")
         })
+    }
+
+    /// The same with each different chain once.
+    pub fn chains(&self, wanted: Wanted<'_>, progress: Progress<'_>) -> Result<Chains> {
+        let format = self.format;
+        unchanged(&self.files, self.source.chains(wanted, progress))?
+            .ok_or_else(|| bad!(Missing, "a {format} capture has no samples with addresses: they have no stacks"))
     }
 
     /// Says how many cycles of the clock make a second, where the capture does not.

@@ -1,18 +1,20 @@
-//! Samples with their stacks, each different one once, and the kernel's functions by name.
+//! Samples with their stacks, each different one once, and functions by name: the kernel's, and programs'.
 
-use arrow_array::cast::AsArray;
+use std::sync::Arc;
+
 use arrow_array::types::{Int32Type, UInt64Type};
 use arrow_array::{ArrayRef, LargeListArray, RecordBatch};
 use arrow_buffer::{OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field};
-use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxBuildHasher;
-use std::sync::Arc;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::error::{bad, Result};
+use crate::chains::{Chain, Chains, User, Wanted, HEAD};
+use crate::error::Result;
 use crate::intern::{Interner, Labels, NONE};
 use crate::kallsyms::Kallsyms;
-use crate::perf::maps;
+use crate::programs::files::Search;
+use crate::programs::naming::{frames_of_programs, Frame};
 use crate::progress::Progress;
 use crate::recording::Recording;
 use crate::tables::{batch, booleans, optional, plain};
@@ -24,114 +26,144 @@ pub struct Stacks {
     pub samples: RecordBatch,
     /// A row per different stack: `frames`, rows of the next table, the innermost first.
     pub stacks: RecordBatch,
-    /// A row per different address: `address`, `in_kernel`, and of the kernel's `symbol`, `module`, `offset`.
+    /// A row per different address: `address`, `in_kernel`, `symbol`, `module`, `offset`; where programs were asked
+    /// for `dso`, `build_id`, `file_offset`, and `inlined`, of functions that have no address of their own.
     pub frames: RecordBatch,
 }
 
-/// Samples of the events of this name. `kallsyms`: the kernel's symbols, where the recording has none. `kernel_only`:
-/// of user mode one frame stands for all, with address 0, and none where the kernel was called: far fewer stacks.
-pub fn stacks(
-    recording: &Recording,
-    name: &str,
-    kallsyms: Option<String>,
-    kernel_only: bool,
-    progress: Progress<'_>,
-) -> Result<Stacks> {
-    let samples = recording.samples(name, None, progress)?;
-    let mut symbols = Kallsyms::parse(kallsyms.or_else(|| recording.host.kallsyms.clone()).unwrap_or_default());
-    symbols.add(&maps::live_symbols(recording, progress)?);
-    let column = |name: &str| {
-        samples.column_by_name(name).ok_or_else(|| bad!(Missing, "samples without {name}: they have no stacks"))
+/// What of stacks is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The kernel's symbols, where the recording has none.
+    pub kallsyms: Option<String>,
+    /// Of the kernel's stacks no caller in user mode: far fewer different ones. Of a sample in user mode one frame,
+    /// with address 0 unless `programs`.
+    pub kernel_only: bool,
+    /// Whether files are wanted for addresses in user mode.
+    pub programs: bool,
+    /// Where to look for these files, if functions are wanted too. Files of this machine are read for that alone.
+    pub search: Option<Search>,
+}
+
+/// Samples of the events of this name, with their stacks.
+pub fn stacks(recording: &Recording, name: &str, request: &Request, progress: Progress<'_>) -> Result<Stacks> {
+    let user = match (request.kernel_only, request.programs) {
+        (true, false) => User::Merged,
+        (true, true) => User::Leaf,
+        (false, _) => User::Whole,
     };
-    let in_kernel = kernel_rows(column("cpu_mode")?);
-    let ips = column("ip")?.as_primitive::<UInt64Type>();
-    let chains: Option<&LargeListArray> = column("callchain")?.as_list_opt();
-    let counts = column("kernel_frames")?.as_primitive::<Int32Type>();
-    let chains = chains.ok_or_else(|| bad!(Missing, "samples without addresses: they have no stacks"))?;
-    let words = chains.values().as_primitive::<UInt64Type>().values();
-    let mut distinct: IndexSet<Box<[u64]>, FxBuildHasher> = IndexSet::default();
-    let mut of_sample: Vec<i32> = Vec::with_capacity(samples.num_rows());
-    let mut key: Vec<u64> = Vec::new();
-    for (row, &in_kernel) in in_kernel.iter().enumerate() {
-        let range = chains.value_offsets()[row] as usize..chains.value_offsets()[row + 1] as usize;
-        // First how many of the frames are the kernel's, then the frames.
-        key.clear();
-        key.push(counts.value(row).max(0) as u64);
-        key.extend_from_slice(&words[range]);
-        lead(&mut key, ips.value(row), in_kernel);
-        if kernel_only {
-            key.truncate(key[0] as usize + 1);
-            if !in_kernel {
-                key.clear();
-                key.extend([0, 0]);
-            }
-        }
-        let place = distinct.get_index_of(key.as_slice());
-        of_sample.push(place.unwrap_or_else(|| distinct.insert_full(key.as_slice().into()).0) as i32);
-    }
-    let (stacks, frames) = tables(&distinct, &symbols)?;
-    Ok(Stacks { samples: with_stacks(&samples, of_sample)?, stacks, frames })
+    let found = recording.chains(Wanted { name, user, mapped: request.programs }, progress)?;
+    let text = request.kallsyms.as_ref().or(recording.host.kallsyms.as_ref());
+    let mut symbols = Kallsyms::parse(text.cloned().unwrap_or_default());
+    symbols.add(&found.came);
+    let (stacks, frames) = tables(&found, &symbols, request.search.as_ref())?;
+    Ok(Stacks { samples: found.samples, stacks, frames })
 }
 
-/// Puts the sample's own address first: what the processor says is more exact than where the interrupt came. Of a
-/// sample elsewhere, as in a guest, no frame is this kernel's.
-fn lead(key: &mut Vec<u64>, ip: u64, in_kernel: bool) {
-    if !in_kernel {
-        key[0] = 0;
-    }
-    match key.len() > 1 && (key[0] > 0) == in_kernel {
-        true => key[1] = ip,
-        false => {
-            key.insert(1, ip);
-            key[0] += u64::from(in_kernel);
+/// The different frames of chains, and of each chain which they are.
+fn different(chains: &IndexSet<Chain, FxBuildHasher>, mapped: bool) -> (IndexSet<Frame, FxBuildHasher>, Vec<u32>) {
+    let mut frames: IndexSet<Frame, FxBuildHasher> = IndexSet::default();
+    let mut of_chains = Vec::new();
+    for chain in chains {
+        let kernel = chain[0] as usize;
+        for (place, &address) in chain[HEAD..].iter().enumerate() {
+            let in_kernel = place < kernel;
+            let process = (mapped && !in_kernel).then_some((chain[1] as u32 as i32, chain[2] as u32));
+            // What a program was at when the kernel took over is no call.
+            let returns = !in_kernel && place > kernel;
+            let frame = Frame { address, in_kernel, process, returns: process.is_some() && returns };
+            of_chains.push(frames.insert_full(frame).0 as u32);
         }
     }
+    (frames, of_chains)
 }
 
-fn kernel_rows(modes: &ArrayRef) -> Vec<bool> {
-    let modes = modes.as_any_dictionary();
-    let names = modes.values().as_string::<i32>();
-    let is_kernel: Vec<bool> = names.iter().map(|name| name == Some("kernel")).collect();
-    modes.normalized_keys().into_iter().map(|key| is_kernel.get(key).copied().unwrap_or(false)).collect()
-}
-
-fn with_stacks(samples: &RecordBatch, of_sample: Vec<i32>) -> Result<RecordBatch> {
-    let mut columns: Vec<(String, ArrayRef)> = Vec::new();
-    for (field, column) in samples.schema().fields().iter().zip(samples.columns()) {
-        if !["callchain", "kernel_frames"].contains(&field.name().as_str()) {
-            columns.push((field.name().clone(), Arc::clone(column)));
-        }
+fn tables(found: &Chains, symbols: &Kallsyms, search: Option<&Search>) -> Result<(RecordBatch, RecordBatch)> {
+    let (frames, of_chains) = different(&found.chains, found.spaces.is_some());
+    let mut strings = Interner::default();
+    let known = frames_of_programs(&frames, found.spaces.as_ref(), search, &mut strings);
+    let mut code = |text: &str| if text.is_empty() { NONE } else { strings.code(text.as_bytes()) };
+    // A row per function: those that are inlined before the one that they are in. The same of another process once.
+    let mut rows: IndexSet<Row, FxBuildHasher> = IndexSet::default();
+    let mut begins: Vec<u32> = Vec::with_capacity(frames.len() + 1);
+    let mut expanded: Vec<i32> = Vec::new();
+    for (frame, known) in frames.iter().zip(&known) {
+        begins.push(expanded.len() as u32);
+        let kernel = symbols.find(frame.address).filter(|_| frame.in_kernel);
+        let kernel = kernel.map(|(name, module, offset)| (code(name), code(module), offset));
+        let own = Row {
+            address: frame.address,
+            in_kernel: frame.in_kernel,
+            symbol: kernel.map_or(known.symbol, |found| found.0),
+            module: kernel.map_or(NONE, |found| found.1),
+            offset: kernel.map(|found| found.2).or(known.offset),
+            dso: known.dso,
+            build_id: known.build_id,
+            file_offset: known.file_offset,
+            inlined: false,
+        };
+        let inlined = known.inlined.iter().map(|&symbol| Row { symbol, offset: None, inlined: true, ..own });
+        expanded.extend(inlined.chain([own]).map(|row| rows.insert_full(row).0 as i32));
     }
-    columns.push(("stack".into(), plain::<Int32Type>(of_sample.into_iter())));
-    batch(columns)
-}
-
-fn tables(distinct: &IndexSet<Box<[u64]>, FxBuildHasher>, symbols: &Kallsyms) -> Result<(RecordBatch, RecordBatch)> {
-    let mut places: IndexMap<(u64, bool), (), FxBuildHasher> = IndexMap::default();
-    let (mut frames, mut ends): (Vec<i32>, Vec<i64>) = (Vec::new(), vec![0]);
-    for stack in distinct {
-        let kernel = stack[0] as usize;
-        let place = |(at, &address): (usize, &u64)| places.insert_full((address, at < kernel), ()).0 as i32;
-        frames.extend(stack[1..].iter().enumerate().map(place));
-        ends.push(frames.len() as i64);
+    begins.push(expanded.len() as u32);
+    let (mut places, mut ends): (Vec<i32>, Vec<i64>) = (Vec::with_capacity(of_chains.len()), vec![0]);
+    let mut left = of_chains.as_slice();
+    for chain in &found.chains {
+        let (own, rest) = left.split_at(chain.len() - HEAD);
+        for &frame in own {
+            places.extend(&expanded[begins[frame as usize] as usize..begins[frame as usize + 1] as usize]);
+        }
+        left = rest;
+        ends.push(places.len() as i64);
     }
     let item = Arc::new(Field::new("item", DataType::Int32, false));
-    let values = plain::<Int32Type>(frames.into_iter());
+    let values = plain::<Int32Type>(places.into_iter());
     let list = LargeListArray::new(item, OffsetBuffer::new(ScalarBuffer::from(ends)), values, None);
-    let mut strings = Interner::default();
-    let mut code = |text: &str| if text.is_empty() { NONE } else { strings.code(text.as_bytes()) };
-    let found: Vec<Option<(u32, u32, u64)>> = places
-        .keys()
-        .map(|&(address, in_kernel)| symbols.find(address).filter(|_| in_kernel))
-        .map(|found| found.map(|(name, module, offset)| (code(name), code(module), offset)))
-        .collect();
-    let labels = Labels::new(strings.values());
-    let frames = batch(vec![
-        ("address".into(), plain::<UInt64Type>(places.keys().map(|place| place.0))),
-        ("in_kernel".into(), booleans(places.keys().map(|place| place.1))),
-        ("symbol".into(), labels.column(found.iter().map(|found| found.map_or(NONE, |found| found.0)))),
-        ("module".into(), labels.column(found.iter().map(|found| found.map_or(NONE, |found| found.1)))),
-        ("offset".into(), optional::<UInt64Type>(found.iter().map(|found| found.map(|found| found.2)))),
-    ])?;
-    Ok((batch(vec![("frames".into(), Arc::new(list) as ArrayRef)])?, frames))
+    let stacks = batch(vec![("frames".into(), Arc::new(list) as ArrayRef)])?;
+    Ok((stacks, frame_table(&rows, &strings, found.spaces.is_some())?))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Row {
+    address: u64,
+    in_kernel: bool,
+    symbol: u32,
+    module: u32,
+    offset: Option<u64>,
+    dso: u32,
+    build_id: u32,
+    file_offset: Option<u64>,
+    inlined: bool,
+}
+
+fn frame_table(rows: &IndexSet<Row, FxBuildHasher>, strings: &Interner, programs: bool) -> Result<RecordBatch> {
+    let labels = |of: fn(&Row) -> u32| {
+        // A column's values are its own: names of files are none of functions.
+        let mut own: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut values: Vec<&str> = Vec::new();
+        let mut place = |code: u32| {
+            *own.entry(code).or_insert_with(|| {
+                values.push(strings.get(code));
+                values.len() as u32 - 1
+            })
+        };
+        let codes: Vec<u32> = rows.iter().map(of).map(|code| if code == NONE { NONE } else { place(code) }).collect();
+        Labels::new(&values).column(codes.into_iter())
+    };
+    let mut columns: Vec<(String, ArrayRef)> = vec![
+        ("address".into(), plain::<UInt64Type>(rows.iter().map(|row| row.address))),
+        ("in_kernel".into(), booleans(rows.iter().map(|row| row.in_kernel))),
+        ("symbol".into(), labels(|row| row.symbol)),
+        ("module".into(), labels(|row| row.module)),
+        ("offset".into(), optional::<UInt64Type>(rows.iter().map(|row| row.offset))),
+    ];
+    if programs {
+        columns.extend([
+            ("dso".into(), labels(|row| row.dso)),
+            ("build_id".into(), labels(|row| row.build_id)),
+            ("file_offset".into(), optional::<UInt64Type>(rows.iter().map(|row| row.file_offset))),
+            ("inlined".into(), booleans(rows.iter().map(|row| row.inlined))),
+        ]);
+    }
+    batch(columns)
 }

@@ -6,17 +6,19 @@ use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
-use arrow_schema::{Field, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use rayon::prelude::*;
 
 use crate::error::{bad, Result};
 
-/// Named columns of one length as a batch. A column is nullable exactly if it brought a null
-/// buffer, so that its type does not depend on the data.
+/// Named columns of one length as a batch. A column is nullable if it brought a null buffer, and if its values are of a
+/// dictionary, which has one only where there are nulls: so its type does not depend on the data.
 pub fn batch(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
-    let field =
-        |(name, array): &(String, ArrayRef)| Field::new(name, array.data_type().clone(), array.nulls().is_some());
+    let field = |(name, array): &(String, ArrayRef)| {
+        let is_dictionary = matches!(array.data_type(), DataType::Dictionary(..));
+        Field::new(name, array.data_type().clone(), is_dictionary || array.nulls().is_some())
+    };
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<Field>>());
     let arrays = columns.into_iter().map(|column| column.1).collect();
     RecordBatch::try_new(Arc::new(schema), arrays).map_err(|error| bad!(Refused, "a table could not be built: {error}"))

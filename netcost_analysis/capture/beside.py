@@ -117,7 +117,7 @@ class BesideBundle(Bundle):
         }
         given = [
             f"{name} {what}" + (" (in place of the bundle's own)" if replaced[name] else "")
-            for name, what in beside._replace(tsc_hz=None)._asdict().items()
+            for name, what in beside.of_bundle._asdict().items()
             if what is not None
         ]
         notes = [f"given beside the recording: {', '.join(given)}"]

@@ -14,7 +14,7 @@ from ..progress import progress
 from ..units import duration, not_recorded, plural, share
 from .bundle import bundle_at
 from .event_names import require_event
-from .given import Beside
+from .given import Beside, kallsyms_text
 from .kallsyms import kallsyms_beside, read_kallsyms
 from .manifest import Window
 from .recorder import clock, is_perf, recorder, require_perf, require_samples
@@ -37,6 +37,8 @@ def open_capture(
     before: str | Path | None = None,
     after: str | Path | None = None,
     tsc_hz: float | None = None,
+    kallsyms: str | Path | None = None,
+    symbols: str | Path | None = None,
 ) -> "Capture":
     """Open a recording; only its headers are read, and what is given beside it.
 
@@ -67,6 +69,13 @@ def open_capture(
     tsc_hz : float, optional
         How many cycles of its clock make a second, where that counts cycles (x86-tsc) and the
         recording does not say.
+    kallsyms : str or Path, optional
+        A copy of /proc/kallsyms since the boot that was recorded, which names the kernel's
+        functions; it goes before one in the recording.
+    symbols : str or Path, optional
+        A folder with the programs that were recorded or what debuggers know of them: by build id
+        (.build-id/ab/cdef.debug), by their whole path, or by their name. It is looked at before
+        this machine's own files, and only where functions of programs are asked for.
 
     Returns
     -------
@@ -83,7 +92,15 @@ def open_capture(
         For a file that is missing or unreadable.
     """
     beside = Beside(
-        victim_output, victim_cpu, baseline_output, kernel_config, before, after, tsc_hz
+        victim_output,
+        victim_cpu,
+        baseline_output,
+        kernel_config,
+        before,
+        after,
+        tsc_hz,
+        kallsyms,
+        symbols,
     )
     return Capture(path, buffer, beside.checked())
 
@@ -98,6 +115,8 @@ class Capture:
     bundle : Bundle or None
         The one that the recording came in, or that what was given beside it makes; None for a bare
         recording.
+    beside : Beside
+        What was given beside it.
     native : object
         The recording as the native reader has it: no part of what is kept stable.
     """
@@ -124,7 +143,13 @@ class Capture:
             # Native says what went wrong, not with which file.
             raise type(error)(f"{named(self._trace)}: {error}") from None
         self._is_bundle = self.bundle is not None
-        if beside and beside.of_a_bundle:
+        self.beside = beside or Beside()
+        self._kallsyms = None
+        if self.beside.kallsyms is not None:
+            self._kallsyms = kallsyms_text(Path(self.beside.kallsyms))
+        if self.beside.symbols is not None and not Path(self.beside.symbols).is_dir():
+            raise CaptureError(f"{self.beside.symbols} is no folder of programs")
+        if beside and beside.is_of_bundle:
             from .beside import BesideBundle
 
             self.bundle = BesideBundle(copy(self), beside)
@@ -170,7 +195,7 @@ class Capture:
             "lost_unplaced": scan["lost_unplaced"],
             "lost_unknown": scan["lost_unknown"],
             "guest_samples": scan["guest_samples"],
-            "kallsyms": header["kallsyms"] or kallsyms_beside(self._trace) is not None,
+            "kallsyms": header["kallsyms"] or self.has_kallsyms_beside,
             "recorded": None
             if start is None
             else recorded_share(scan["cpus"], coverage, (start, end)),
@@ -339,7 +364,7 @@ class Capture:
             return to_frame(self.native.kernel_symbols(advance))
 
     def kallsyms(self) -> "pd.DataFrame | None":
-        """The recorded /proc/kallsyms.
+        """The recorded /proc/kallsyms, or the one that was given.
 
         Returns
         -------
@@ -349,10 +374,20 @@ class Capture:
         """
         from ..parsers.kallsyms import parse_kallsyms
 
-        text, beside = self.native.kallsyms(), kallsyms_beside(self._trace)
-        if text is None and beside is not None:
-            text = read_kallsyms(beside)
+        text = self._kallsyms or self.native.kallsyms() or self.kallsyms_beside()
         return None if text is None else parse_kallsyms(text)
+
+    @property
+    def has_kallsyms_beside(self) -> bool:
+        """Whether /proc/kallsyms was given, or lies beside the recording."""
+        return self._kallsyms is not None or kallsyms_beside(self._trace) is not None
+
+    def kallsyms_beside(self) -> str | None:
+        """The text of that one; None for none. One that was given goes first."""
+        beside = kallsyms_beside(self._trace)
+        if self._kallsyms is not None or beside is None:
+            return self._kallsyms
+        return read_kallsyms(beside)
 
     def timeline(
         self,

@@ -1,5 +1,6 @@
 """What is given beside a recording, and its files, each read whole and checked for what it is."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,6 +8,9 @@ from .._native import CaptureError, Unpacker
 from ..errors import ArgumentError, require_text
 from .folder import Folder, read_text
 
+# A line of /proc/kallsyms, and one whose address is not hidden.
+_SYMBOL = re.compile(r"^[0-9a-f]{8,16} [A-Za-z] \S", re.MULTILINE)
+_PLACED = re.compile(r"^0*[1-9a-f][0-9a-f]* [A-Za-z] \S", re.MULTILINE)
 # A number in MHz or GHz is none of these.
 _SLOWEST_HZ, _FASTEST_HZ = 1e6, 1e11
 # Four times what the longest configurations have.
@@ -23,6 +27,8 @@ class Beside(NamedTuple):
     before: str | Path | None = None
     after: str | Path | None = None
     tsc_hz: float | None = None
+    kallsyms: str | Path | None = None
+    symbols: str | Path | None = None
 
     def checked(self) -> "Beside":
         """The same; ArgumentError for a number that none can be, CaptureError for a path."""
@@ -34,9 +40,19 @@ class Beside(NamedTuple):
         return self
 
     @property
-    def of_a_bundle(self) -> bool:
+    def is_of_bundle(self) -> bool:
         """Whether anything of it is what a bundle keeps."""
-        return any(one is not None for one in self._replace(tsc_hz=None))
+        return any(one is not None for one in self.of_bundle)
+
+    @property
+    def of_samples(self) -> "Beside":
+        """What of it is about samples, which may be in a recording beside the bundle's trace."""
+        return Beside(kallsyms=self.kallsyms, symbols=self.symbols)
+
+    @property
+    def of_bundle(self) -> "Beside":
+        """What of it a bundle keeps."""
+        return self._replace(tsc_hz=None, kallsyms=None, symbols=None)
 
     @property
     def cycles_per_s(self) -> int | None:
@@ -79,6 +95,26 @@ def config_text(path: Path) -> str:
         raise CaptureError(f"{path}: {error}") from None
     if not parse_kernel_config(text):
         raise CaptureError(f"{path} is no kernel configuration: no line begins with CONFIG_")
+    return text
+
+
+def kallsyms_text(path: Path) -> str:
+    """A copy of /proc/kallsyms; raises as speed_output."""
+    from .kallsyms import read_kallsyms
+
+    if path.stat() and not path.is_file():
+        raise CaptureError(f"{path} is no regular file")
+    text = read_kallsyms(path)
+    symbols = _SYMBOL.search(text)
+    if not symbols:
+        raise CaptureError(
+            f'{path} is no copy of /proc/kallsyms: no line is as "ffffffff81000000 T _stext"'
+        )
+    if not _PLACED.search(text):
+        raise CaptureError(
+            f"{path} has no addresses: the kernel shows them to root alone, so copy /proc/kallsyms "
+            "as root, since the boot that was recorded"
+        )
     return text
 
 

@@ -93,6 +93,7 @@ def command(
     QUESTION --help shows the options of one. Columns and their meaning: docs/columns.md.
     """
     from ..capture.experiment import is_experiment, open_experiment
+    from ..fleet.dataset import is_dataset
     from ..questions.answer import NO_WINDOW
 
     one = _question(question)
@@ -103,6 +104,12 @@ def command(
             raise click.UsageError("an experiment takes no --start, --end and --cpu")
         nothing_beside_experiment()
         answer = open_experiment(path).ask(question, **given)
+    elif is_dataset(path):
+        from ..fleet.fleet import open_fleet
+
+        if not whole:
+            raise click.UsageError("a fleet takes no --start, --end and --cpu")
+        answer = open_fleet(path).ask(question, **given)
     else:
         capture = opened(path)
         source = capture if whole else capture.timeline(start, end, list(cpus) or None)

@@ -1,7 +1,7 @@
 # Events and samples as tables for a reader.
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from ..display.export import rows
@@ -11,8 +11,10 @@ from .table import fitting, width
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .event_names import Names
+
 # What of a sample is shown as one column, behind all others.
-_OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos")
+_OF_CHAINS = ("callchain", "kernel_frames", "symbols", "dsos", "stack")
 # What ftrace calls the addresses of kernel_stack and user_stack.
 _STACK = "caller"
 # The first to go where a terminal is narrow.
@@ -31,16 +33,14 @@ def event_table(frame: "pd.DataFrame", start_ns: int) -> Table:
     return table
 
 
-def sample_table(
-    frame: "pd.DataFrame", start_ns: int, kernel: Mapping[int, str] | None = None
-) -> Table:
+def sample_table(frame: "pd.DataFrame", start_ns: int, names: "Names | None" = None) -> Table:
     """Samples, their callchain last: it is as long as it is.
 
-    kernel: what the kernel's functions are called by address, where that is known.
+    names: what functions are called, where that is known.
     """
-    names = [str(name) for name in frame.columns if name not in _OF_CHAINS]
-    samples = _named(rows(frame), kernel)
-    table = _table(names, samples, start_ns, _HEX)
+    columns = [str(name) for name in frame.columns if name not in _OF_CHAINS]
+    samples = names.put_in(rows(frame)) if names else rows(frame)
+    table = _table(columns, samples, start_ns, _HEX)
     if "callchain" not in frame.columns:
         return table
     return _with_chains(
@@ -53,29 +53,16 @@ def sample_table(
     )
 
 
-def _named(samples: list[dict[str, Any]], kernel: Mapping[int, str] | None) -> list[dict[str, Any]]:
-    # With names in place of the kernel's addresses, as a text has them.
-    if not kernel:
-        return samples
-    for row in samples:
-        if "ip" in row and row.get("cpu_mode", "kernel") == "kernel":
-            row["ip"] = kernel.get(row["ip"], row["ip"])
-        chain, inside = row.get("callchain") or [], row.get("kernel_frames") or 0
-        row["symbols"] = [
-            kernel.get(address) if place < inside else None for place, address in enumerate(chain)
-        ]
-    return samples
-
-
 def fitted(
-    frame: "pd.DataFrame", start_ns: int, kernel: Mapping[int, str] | None = None
+    frame: "pd.DataFrame", start_ns: int, names: "Names | None" = None
 ) -> tuple["pd.DataFrame", int]:
     """The columns that fit a terminal beside the innermost frame of chains; how many do not."""
-    names = [name for name in frame.columns if name not in (*_OF_CHAINS, _STACK)]
-    table = _table(list(map(str, names)), _named(rows(frame), kernel), start_ns, _HEX)
-    order = sorted(range(len(names)), key=lambda i: (_rank(names[i]), i))
+    columns = [name for name in frame.columns if name not in (*_OF_CHAINS, _STACK)]
+    samples = names.put_in(rows(frame)) if names else rows(frame)
+    table = _table(list(map(str, columns)), samples, start_ns, _HEX)
+    order = sorted(range(len(columns)), key=lambda i: (_rank(columns[i]), i))
     places = fitting(table, order, width())
-    out = [name for i, name in enumerate(names) if i not in places]
+    out = [name for i, name in enumerate(columns) if i not in places]
     return frame.drop(columns=out), len(out)
 
 

@@ -10,6 +10,7 @@ from .._native import CaptureError
 from ..capture.recorder import has_samples
 from ..errors import AbsentError
 from ..units import not_recorded, plural
+from .event_names import Names
 from .main import (
     COUNT,
     capture_arguments,
@@ -19,6 +20,7 @@ from .main import (
     print_json,
     window_options,
 )
+from .sampled import names_options, wants_user
 from .table import columns_option, left_out, show, wide_option, with_columns
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _ON_A_TERMINAL = 50
 )
 @columns_option
 @wide_option
+@names_options
 @window_options
 @json_option
 def command(
@@ -55,6 +58,7 @@ def command(
     end: float | None,
     cpus: tuple[int, ...],
     as_json: bool,
+    user: bool,
 ) -> None:
     """List one event's records, NAME as `netcost info` writes it.
 
@@ -86,8 +90,11 @@ def command(
         # --limit 0 or a capture without times has nothing to count seconds from.
         timed = "time_ns" in frame and frame["time_ns"].notna().any()
         shown = frame[:cut]
-        kernel = _kernel_names(capture, name) if sampled and len(shown) else None
-        missing = _print_text(shown, capture.start_ns if timed else 0, sampled, wide, kernel)
+        start_ns = capture.start_ns if timed else 0
+        names = None
+        if sampled and len(shown):
+            shown, names = _with_names(capture, name, shown, wants_user(user))
+        missing = _print_text(shown, start_ns, sampled, wide, names)
         more = cut is not None and len(frame) > cut
         rows = f"the first {cut} rows: --limit shows more, a pipe or -o gets all" if more else ""
         left_out(missing, len(frame.columns), rows)
@@ -99,19 +106,37 @@ def _is_sampled(capture: "Capture", name: str) -> bool:
     return any(one["name"] == name and not one["tracepoint"] for one in events)
 
 
-def _kernel_names(capture: "Capture", name: str) -> dict[int, str] | None:
-    # What functions of the kernel these samples are in, by address, where /proc/kallsyms is known.
-    if not capture.info["kallsyms"]:
-        return None
+def _with_names(
+    capture: "Capture", name: str, frame: "pd.DataFrame", user: bool
+) -> "tuple[pd.DataFrame, Names | None]":
+    # What functions these samples are in, by stack and address: the kernel's where /proc/kallsyms
+    # is known, and if wanted those of programs; and the samples with their stacks.
+    if not (capture.info["kallsyms"] or user) or "ip" not in frame:
+        return frame, None
     from ..questions.functions.profile import profile
+    from ..questions.functions.programs import labels
 
-    try:
-        frames = profile(capture, name).frames
-    except CaptureError:
-        # Samples without addresses.
-        return None
-    known = frames[frames["in_kernel"] & frames["symbol"].notna()]
-    return dict(zip(known["address"].tolist(), known["symbol"].astype(str), strict=True))
+    one = profile(capture, name, not user, user)
+    known = one.frames[one.frames["in_kernel"] & one.frames["symbol"].notna()]
+    kernel = dict(zip(known["address"].tolist(), known["symbol"].astype(str), strict=True))
+    if not user:
+        return frame, Names(kernel)
+    # Rows are those of all samples, numbered through.
+    stacks = one.samples["stack"].to_numpy()[frame.index]
+    addresses, inside = one.frames["address"].tolist(), one.frames["in_kernel"].tolist()
+    names, is_inlined = labels(one), one.frames["inlined"].tolist()
+    of_programs: dict[tuple[int, int], str] = {}
+    for stack in set(stacks.tolist()):
+        inlined: list[str] = []
+        for place in one.places[one.begins[stack] : one.begins[stack + 1]].tolist():
+            label = names[place]
+            if is_inlined[place]:
+                inlined.append(label)
+            elif label and not inside[place]:
+                # Of one address those that are inlined first.
+                of_programs[stack, addresses[place]] = " < ".join([*inlined, label])
+                inlined = []
+    return frame.assign(stack=stacks), Names(kernel, of_programs)
 
 
 def _within(
@@ -170,7 +195,7 @@ def _print_text(
     start_ns: int,
     sampled: bool,
     wide: bool,
-    kernel: dict[int, str] | None = None,
+    names: "Names | None" = None,
 ) -> int:
     # Returns how many columns a terminal had no room for.
     from ..display.export import chunks
@@ -181,8 +206,8 @@ def _print_text(
         frame = frame.loc[:, frame.notna().any() | (frame.columns == "time_ns")]
     missing = 0
     if sys.stdout.isatty() and not wide:
-        frame, missing = fitted(frame, start_ns, kernel)
+        frame, missing = fitted(frame, start_ns, names)
     for chunk in chunks(frame):
-        table = sample_table(chunk, start_ns, kernel) if sampled else event_table(chunk, start_ns)
+        table = sample_table(chunk, start_ns, names) if sampled else event_table(chunk, start_ns)
         show(table, wide=True)
     return missing

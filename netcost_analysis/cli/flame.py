@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .main import COUNT, capture_arguments, opened, output_option
+from .sampled import names_options, wants_user
 
 if TYPE_CHECKING:
     from ..questions.functions.flame import Graph, Kind, Paths
@@ -34,8 +35,15 @@ _NAME = 30
 )
 @click.option("--cpu", type=COUNT, metavar="N", help="Only this CPU.")
 @click.option("--base", metavar="PATH", help="Compare with this capture: colours are changes.")
+@names_options
 def command(
-    path: str, output: str, kind: "Kind", event: str | None, cpu: int | None, base: str | None
+    path: str,
+    output: str,
+    kind: "Kind",
+    event: str | None,
+    cpu: int | None,
+    base: str | None,
+    user: bool,
 ) -> None:
     """Draw a flame graph of a capture's samples.
 
@@ -47,10 +55,10 @@ def command(
     from ..files import replacing
     from ..questions.functions.flame import graph, paths
 
-    captures, sides = [], []
+    captures, sides, programs = [], [], wants_user(user)
     for one in (base, path) if base is not None else (path,):
         captures.append(opened(one))
-        sides.append(paths(captures[-1], kind, event, cpu, idle=base is None))
+        sides.append(paths(captures[-1], kind, event, cpu, idle=base is None, user=programs))
         event = sides[0].one.event
     text = _text(graph(sides), sides, captures, Path(output).name, kind, cpu)
     with replacing(output) as draft, draft.open("w", encoding="utf-8") as file:

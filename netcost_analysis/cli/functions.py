@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .main import capture_arguments, json_option, opened, print_json, window_options
+from .sampled import names_options, wants_user
 from .table import by_importance, left_out, say, show, wide_option
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _COLUMNS = {
     "busy_share_low": "95 % interval",
     "samples": "samples",
     "module": "module",
+    "dso": "file",
     "deciding_functions": "most of it in",
     "further_components": "also in",
     "call_path": "call path",
@@ -47,6 +49,7 @@ _RIGHT = {"share", "95 % interval", "samples"}
     is_flag=True,
     help="Show which functions no rule names, and which several rules do.",
 )
+@names_options
 @wide_option
 @window_options
 @json_option
@@ -55,6 +58,7 @@ def command(
     event: str | None,
     rules: str | None,
     unclassified: bool,
+    user: bool,
     wide: bool,
     start: float | None,
     end: float | None,
@@ -78,7 +82,7 @@ def command(
     asked |= {"start_s": start, "end_s": end}
     parts, rows = (
         capture.ask.functions.components(**asked),
-        capture.ask.functions.functions(**asked),
+        capture.ask.functions.functions(**asked, user=wants_user(user)),
     )
     found = parts.result
     if as_json:
@@ -134,7 +138,12 @@ def _show(frame: "pd.DataFrame", wide: bool, most: int | None = None) -> None:
 
     cut = most is not None and sys.stdout.isatty() and len(frame) > most
     shown = frame[:most] if cut else frame
-    columns = {head: _cells(shown, name) for name, head in _COLUMNS.items() if name in frame}
+    names = {
+        name: head
+        for name, head in _COLUMNS.items()
+        if name in frame and (name != "dso" or frame[name].notna().any())
+    }
+    columns = {head: _cells(shown, name) for name, head in names.items()}
     table = Table(
         list(columns),
         [list(row) for row in zip(*columns.values(), strict=True)],

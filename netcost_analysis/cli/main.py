@@ -23,6 +23,8 @@ _SUBCOMMANDS = (
     "compare",
     "energy",
     "events",
+    "fleet",
+    "fleet-report",
     "flame",
     "functions",
     "info",
@@ -60,7 +62,7 @@ class _Group(click.Group):
             return None
         from importlib import import_module
 
-        module = import_module(f".{cmd_name}", __package__)
+        module = import_module(f".{cmd_name.replace('-', '_')}", __package__)
         command: click.Command = module.command
         return command
 
@@ -162,7 +164,7 @@ def capture_arguments(function: Callable[..., None]) -> Callable[..., None]:
         type=float,
         metavar="HZ",
         expose_value=False,
-        callback=_keep_beside,
+        callback=keep_beside,
         help="Cycles a second of a clock that counts them (x86-tsc), where the capture says none.",
     )(function)
     function = click.option(
@@ -193,7 +195,7 @@ def beside_options(function: Callable[..., None]) -> Callable[..., None]:
             type=kind,
             metavar=metavar,
             expose_value=False,
-            callback=_keep_beside,
+            callback=keep_beside,
             help=text,
         )(function)
     return function
@@ -210,7 +212,7 @@ def given_beside() -> dict[str, Any]:
     return given
 
 
-def _keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+def keep_beside(ctx: click.Context, option: click.Parameter, value: Any) -> None:
     if value is not None:
         ctx.meta.setdefault(_BESIDE, {})[option.name] = value
 

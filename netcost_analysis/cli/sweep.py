@@ -1,5 +1,6 @@
 # netcost sweep: the write-up of a sweep, as text, JSON, or a page like netcost report's.
 
+from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from .table import by_importance, fitting
 if TYPE_CHECKING:
     from ..capture.experiment import Experiment
     from ..display.tables import Table
+    from ..fleet.fleet import Fleet
     from ..questions.answer import Answer
 
 NOTEBOOK = "data-path-comparison"
@@ -50,14 +52,14 @@ def command(path: str, output: str | None, as_json: bool) -> None:
     experiment = open_experiment(path)
     require_steps(experiment)
     if output is not None and Path(output).suffix != ".txt":
-        _page(path, output)
+        page(NOTEBOOK, "sweep", path, output)
     if output is None and not as_json:
-        print(text_of(experiment), end="")
+        print(text_of(experiment, QUESTIONS), end="")
     elif output is not None and Path(output).suffix == ".txt":
         from ..files import replacing
 
         with replacing(output) as draft:
-            draft.write_text(text_of(experiment), encoding="utf-8")
+            draft.write_text(text_of(experiment, QUESTIONS), encoding="utf-8")
     if as_json:
         answers = {name: plain_answer(experiment.ask(name)) for name in QUESTIONS}
         print_json(answers if output is None else {"sweep": path, "output": output})
@@ -65,24 +67,25 @@ def command(path: str, output: str | None, as_json: bool) -> None:
         print(f"write-up in {output}")
 
 
-def _page(path: str, output: str) -> None:
+def page(notebook: str, command: str, path: str, output: str) -> None:
+    # The notebook that a command's answers are written up in, executed.
     from ..report.execution import NotebookError
     from ..report.report import find_notebook, write_report
 
     try:
-        write_report(find_notebook(NOTEBOOK), path, output, named=("netcost", "sweep", path))
+        write_report(find_notebook(notebook), path, output, named=("netcost", command, path))
     except ImportError as error:
         raise click.ClickException(f"{EXTRA} (no module {error.name})") from None
     except NotebookError as error:
         raise click.ClickException(str(error)) from None
 
 
-def text_of(experiment: "Experiment") -> str:
+def text_of(source: "Experiment | Fleet", questions: Mapping[str, str]) -> str:
     """The write-up as text of 72 columns: words, and of each table the columns that fit.
 
-    experiment: a sweep. Returns lines, the last one ended.
+    source: what is asked. questions: their titles by name. Returns lines, the last one ended.
     """
-    parts = [_text(experiment.ask(name), title) for name, title in QUESTIONS.items()]
+    parts = [_text(source.ask(name), title) for name, title in questions.items()]
     return "\n\n".join(parts) + "\n"
 
 

@@ -15,7 +15,7 @@ _OWN = {
     "clock",
     "cpus",
 }
-_OWN |= {"events", "event", "call_graph", "name", "kind", "program"}
+_OWN |= {"events", "event", "other_events", "call_graph", "name", "kind", "program"}
 # Files of the bundle, and folders with a slash behind them.
 _REFERENCES = {"output", "trace", "files", "baseline", "idle", "load", "idle_traced", "load_traced"}
 _HOST = {

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from .palette import FAINT, INK, printable
 
@@ -62,3 +64,13 @@ def short(name: object, most: int) -> str:
     """A name as it can be drawn, cut to so many letters."""
     text = printable(name)
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def plain_log(axis: Axis) -> None:
+    """Marks of a log axis as plain numbers: call it when the axis has its limits."""
+    # Over less than two decades powers of ten alone would be one mark or none.
+    low, high = sorted(axis.get_view_interval())
+    marks = (1.0, 2.0, 5.0) if low > 0 and high / low < 150 else (1.0,)
+    axis.set_major_locator(LogLocator(10, subs=marks))
+    axis.set_major_formatter("{x:,.10g}")
+    axis.set_minor_formatter(NullFormatter())

@@ -25,10 +25,14 @@ from netcost_analysis.questions.devices.device_summary import DeviceSummary
 from netcost_analysis.questions.energy.energy_by_owner import EnergyByOwner
 from netcost_analysis.questions.energy.idle_wakeups import IdleWakeups
 from netcost_analysis.questions.energy.power import Power
+from netcost_analysis.questions.fleet.fleet_captures import FleetCaptures
+from netcost_analysis.questions.fleet.trend import Trend
 from netcost_analysis.questions.functions.component_changes import ComponentChanges
 from netcost_analysis.questions.functions.components import Components
 from netcost_analysis.questions.functions.components_by_size import ComponentsBySize
+from netcost_analysis.questions.functions.counters_by_component import CountersByComponent
 from netcost_analysis.questions.functions.interrupt_components import InterruptComponents
+from netcost_analysis.questions.functions.memory_loads import MemoryLoads
 from netcost_analysis.questions.functions.packet_components import PacketComponents
 from netcost_analysis.questions.functions.unclassified import Unclassified
 from netcost_analysis.questions.ledger import Ledger
@@ -150,6 +154,9 @@ class RecordingBatches:
     def softirq_chains(self) -> Answer[DataFrame]:
         """Each NET_RX softirq: what raised it, how long it waited, what it polled, where its time went."""
 
+    def softirq_lengths(self) -> Answer[DataFrame]:
+        """How long softirqs run, by vector: how many took how long, in bins that merge by adding."""
+
     def softirq_runs(self, *, hz: int | None = ...) -> Answer[DataFrame]:
         """The runs of __do_softirq: how many rounds each made, and what ended it."""
 
@@ -256,11 +263,17 @@ class RecordingFunctions:
     def components(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[Components]:
         """To which part of the kernel's work the CPUs' time went, by the call paths of samples."""
 
-    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ...) -> Answer[DataFrame]:
+    def counters_by_component(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., rules: str | None = ...) -> Answer[CountersByComponent]:
+        """What the processor's counters say of each component: instructions per cycle, misses, stalls."""
+
+    def functions(self, *, cpu: int | None = ..., event: str | None = ..., start_s: float | None = ..., end_s: float | None = ..., rules: str | None = ..., user: bool = ...) -> Answer[DataFrame]:
         """In which functions the CPUs' time went, and to which component they belonged there."""
 
     def interrupt_components(self, *, event: str | None = ..., rules: str | None = ...) -> Answer[InterruptComponents]:
         """What the kernel did in interrupt context: by device, on top of whom, and by component."""
+
+    def memory_loads(self, *, cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[MemoryLoads]:
+        """Which loads of memory were slow: by component, and by the data that they were of."""
 
     def packet_components(self, *, device: str | None = ..., direction: Literal['rx', 'tx'] = ..., cpu: int | None = ..., event: str | None = ..., rules: str | None = ...) -> Answer[PacketComponents]:
         """What each packet of a device cost, by component, with intervals of the sampling."""
@@ -432,3 +445,39 @@ class ComparisonAsk(Ask):
     def functions(self) -> ComparisonFunctions: ...
     @property
     def comparison(self) -> ComparisonComparison: ...
+
+class FleetFleet:
+    def by_device(self) -> Answer[DataFrame]:
+        """What networking costs by device: share stolen from tasks, time of a packet, batches."""
+
+    def by_driver(self) -> Answer[DataFrame]:
+        """What networking costs by driver: share stolen from tasks, time of a packet, batches."""
+
+    def by_host(self) -> Answer[DataFrame]:
+        """What networking costs by host: share stolen from tasks, time of a packet, batches."""
+
+    def by_kernel(self) -> Answer[DataFrame]:
+        """What networking costs by kernel: share stolen from tasks, time of a packet, batches."""
+
+    def fleet_captures(self) -> Answer[FleetCaptures]:
+        """Which captures there are: of which hosts, kernels and times, and how much is in them."""
+
+    def fleet_poll_sizes(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer[DataFrame]:
+        """Packets per poll in all captures together: exact sums of their histograms."""
+
+    def fleet_softirq_lengths(self, *, captures_by: Literal['all', 'host', 'kernel', 'device', 'driver'] = ...) -> Answer[DataFrame]:
+        """How long softirqs ran in all captures together: exact sums of their histograms."""
+
+    def outliers(self, *, far: float = ...) -> Answer[DataFrame]:
+        """Captures far from others of their kernel and driver, and which part of the cost makes it."""
+
+    def trend(self) -> Answer[Trend]:
+        """When the cost of packets, or the share stolen, changed, on which kernel and driver."""
+
+    def unreadable(self) -> Answer[DataFrame]:
+        """Captures that could not be read, and why."""
+
+
+class FleetAsk(Ask):
+    @property
+    def fleet(self) -> FleetFleet: ...

@@ -1,4 +1,4 @@
-"""``ask`` of a capture, a timeline, an experiment, a comparison: topics of questions."""
+"""``ask`` of a capture, a timeline, an experiment, a comparison, a fleet: topics of questions."""
 
 import inspect
 from functools import cache, cached_property, update_wrapper
@@ -34,6 +34,7 @@ TOPICS = {
     "remedies": "what would give it back",
     "comparison": "comparisons",
     "sweep": "sweeps",
+    "fleet": "fleets",
     "counters": "the processor's counters",
     "energy": "energy",
 }
@@ -42,10 +43,12 @@ _ARTICLES = {
     "recording": "a recording",
     "experiment": "an experiment",
     "comparison": "a comparison",
+    "fleet": "a fleet",
 }
 _HOW = {
     "experiment": ": netcost.open_experiment(FOLDER).ask",
     "comparison": ": netcost.compare(BASE, NEW).ask",
+    "fleet": ": netcost.open_fleet(DIR).ask",
 }
 
 
@@ -54,10 +57,16 @@ def questions() -> dict[str, Question[Any, Any]]:
     """Every question, by name: topics in reading order, in each by name."""
     found: dict[str, Question[Any, Any]] = {}
     for topic in TOPICS:
-        home = import_module(f".{topic}", __package__)
-        here = [one for one in vars(home).values() if isinstance(one, Question)]
-        found |= {one.name: one for one in sorted(here, key=lambda one: one.name)}
+        found |= questions_of(topic)
     return found
+
+
+@cache
+def questions_of(topic: str) -> dict[str, Question[Any, Any]]:
+    """Those of a topic. The others are not imported: that takes longer than many an answer."""
+    home = import_module(f".{topic}", __package__)
+    here = [one for one in vars(home).values() if isinstance(one, Question)]
+    return {one.name: one for one in sorted(here, key=lambda one: one.name)}
 
 
 def listed() -> "pd.DataFrame":
@@ -77,7 +86,7 @@ class Ask:
 
     Parameters
     ----------
-    source : Capture, Timeline, Experiment or Comparison
+    source : Capture, Timeline, Experiment, Comparison or Fleet
         What is asked; of a recording without a trace its Bundle.
     """
 
@@ -101,7 +110,8 @@ class Ask:
     @property
     def _own(self) -> str:
         """Whom its questions are asked: of Question.asked_of."""
-        return self._kind.lower() if self._kind in ("Experiment", "Comparison") else "recording"
+        alone = ("Experiment", "Comparison", "Fleet")
+        return self._kind.lower() if self._kind in alone else "recording"
 
     @property
     def _has_window(self) -> bool:
@@ -173,8 +183,9 @@ class Ask:
         missing: "" for nothing, else "events", "samples" (none of functions were taken), "bundle",
         "victim", "files" (what netcost-record
         keeps, or a step's table, is not there or damaged), "ledger" (the events do not tell the
-        CPUs' time apart, or not as this needs it), "recording", "experiment" or "comparison" (it is
-        asked of one, and this is none). why: the same in a sentence. asked_of: one of these three.
+        CPUs' time apart, or not as this needs it), "recording", "experiment", "comparison" or
+        "fleet" (it is asked of one, and this is none). why: the same in a sentence. asked_of: one
+        of these four.
         """
         frame = listed()
         found = [self._missing(one) for one in questions().values()]
@@ -260,7 +271,7 @@ class Topic:
         self._ask, self._name = ask, name
 
     def _own(self) -> dict[str, Question[Any, Any]]:
-        return {name: one for name, one in questions().items() if one.topic == self._name}
+        return questions_of(self._name)
 
     def __getattr__(self, name: str) -> "Callable[..., Answer[Any]]":
         asked = self._own().get(name)

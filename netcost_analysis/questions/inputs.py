@@ -10,9 +10,10 @@ answer needs, its state:
 >>> counted(timeline)
 
 A batch has rows of each table that a fold names, in the tables' order; every row is in one batch,
-that in which it ends, with what native says of it as a whole. Today a timeline is one batch. No
-question reads a table otherwise: tests/questions/test_inputs.py. What pairs rows of several tables
-takes all of them, rows(), where they may be more than memory holds window by window, windows().
+no earlier than it ends, with what native says of it as a whole. A timeline that fits into memory is
+one batch. No question reads a table otherwise: tests/questions/test_inputs.py. What pairs rows of
+several tables takes all of them, rows(), where they may be more than memory holds window by window,
+windows().
 """
 
 from collections.abc import Callable, Iterator
@@ -93,8 +94,15 @@ def displaced_waits(timeline: "Timeline") -> dict[str, list[Any]] | None:
 
 def batches(timeline: "Timeline", *tables: str) -> "Iterator[tuple[pd.DataFrame, ...]]":
     """The rows of some tables, a frame each, batch by batch."""
+    if fits(timeline) or "displaced" in tables:
+        yield _whole(timeline, *tables)
+    else:
+        yield from timeline.batches(*tables)
+
+
+def _whole(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
     timeline.load(*tables)
-    yield tuple(getattr(timeline, table) for table in tables)
+    return tuple(getattr(timeline, table) for table in tables)
 
 
 def once(
@@ -146,6 +154,9 @@ def fold(*tables: str) -> "Callable[[Callable[..., State]], Fold[State]]":
 
 def rows(timeline: "Timeline", *tables: str) -> "tuple[pd.DataFrame, ...]":
     """All rows of some tables, for what pairs them: a frame each, by CPU and time."""
+    if not fits(timeline):
+        # Put together from batches they would take twice the memory.
+        return _whole(timeline, *tables)
     parts = list(batches(timeline, *tables))
     if len(parts) == 1:
         return parts[0]

@@ -36,9 +36,13 @@ Result = TypeVar("Result")
 Panel = Mapping[str, Any]
 
 # What a question can be asked of, by the types of its first arguments.
-SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison")
+SOURCES = ("Timeline", "Capture", "Bundle", "Experiment", "Comparison", "Fleet")
 # Those that are asked alone; all others are parts of one recording.
-_ALONE: dict[tuple[str, ...], str] = {("Experiment",): "experiment", ("Comparison",): "comparison"}
+_ALONE: dict[tuple[str, ...], str] = {
+    ("Experiment",): "experiment",
+    ("Comparison",): "comparison",
+    ("Fleet",): "fleet",
+}
 # Types of parameters that a shell can set.
 _PLAIN = (int, float, str, bool, tuple, list, type(None))
 
@@ -175,7 +179,7 @@ class Question(Generic[Given, Result]):
 
     @property
     def asked_of(self) -> str:
-        """Whom it is asked: "recording", "experiment" or "comparison"."""
+        """Whom it is asked: "recording", "experiment", "comparison" or "fleet"."""
         return _ALONE.get(self.sources, "recording")
 
     @cached_property

@@ -20,6 +20,7 @@ DEFAULT = "stolen-time"
 # Those that are not about one capture: the command that writes each, and what it is about.
 OTHERS = {
     "data-path-comparison": ("netcost sweep DIR", "a sweep over packet rates"),
+    "fleet": ("netcost fleet-report DIR", "the answers to many captures"),
     "local-traffic-regression": ("netcost compare BASE NEW", "two sides with repeats"),
 }
 

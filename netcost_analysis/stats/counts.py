@@ -50,3 +50,21 @@ def difference_interval(base: "Sides", new: "Sides") -> "Interval":
         middle - np.hypot(second - new_low, high - first),
         middle + np.hypot(new_high - second, first - low),
     )
+
+
+def ratio_interval(first: "ArrayLike", second: "ArrayLike") -> "Interval":
+    """95 % interval of the ratio of the means of two counts that come at random; NaN over none.
+
+    Of their sum the share of the first has Wilson's interval, and a share p is a ratio p / (1 - p).
+
+    Source: the score interval of a ratio of two Poisson rates, P. L. Graham, K. Mengersen and
+    A. P. Morton, Statistics in Medicine 22 (2003) 2071.
+    """
+    k, other = np.broadcast_arrays(np.asarray(first, float), np.asarray(second, float))
+    of = k + other
+    with np.errstate(divide="ignore", invalid="ignore"):
+        middle = (k + _Z**2 / 2) / (of + _Z**2)
+        half = _Z / (of + _Z**2) * np.sqrt(k * other / of + _Z**2 / 4)
+        low, high = np.maximum(middle - half, 0), np.minimum(middle + half, 1)
+        known = other > 0
+        return np.where(known, low / (1 - low), np.nan), np.where(known, high / (1 - high), np.nan)

@@ -16,6 +16,8 @@ from .by import By
 from .facts import Missing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
     from .._native import ArrowTable
@@ -38,6 +40,8 @@ _WAITS = ("displaced", "slices")
 _SMALL = 1_000_000
 # What 64 bits of nanoseconds reach, and more seconds than they do.
 _LAST_NS, _FAR_S = 2**63 - 1, 1e10
+# Rows of a batch: some 100 MB.
+MOST_ROWS = 1_000_000
 # Softirqs, hardirqs and polls of so many take some 400 MB.
 _MOST_EVENTS = 5_000_000
 
@@ -155,21 +159,80 @@ class Timeline:
             )
 
     def _pass(self, tables: list[str], bin_ns: int | None = None) -> dict[str, Any]:
+        selection = self.selection
+        with progress("computing the timeline") as advance:
+            return self.capture.native.timeline(
+                tables, bin_ns=bin_ns, progress=advance, **selection
+            )
+
+    @property
+    def selection(self) -> dict[str, Any]:
+        """What native is given to know of which part of the capture it is, and of what host."""
         self.require_inside()
         recorded = self.capture.info["cpus"] if self.cpus else []
         for cpu in set(self.cpus or ()).difference(recorded):
             raise AbsentError(not_recorded(cpu, recorded))
-        with progress("computing the timeline") as advance:
-            return self.capture.native.timeline(
-                tables,
-                start_ns=self._absolute(self.start_s),
-                end_ns=self._absolute(self.end_s),
-                cpus=self.cpus,
-                bin_ns=bin_ns,
-                clock_doubt=self.capture.bundle.clock_doubt if self.capture.bundle else None,
-                lines=self._bundle_lines,
-                progress=advance,
-            )
+        return {
+            "start_ns": self._absolute(self.start_s),
+            "end_ns": self._absolute(self.end_s),
+            "cpus": self.cpus,
+            "clock_doubt": self.capture.bundle.clock_doubt if self.capture.bundle else None,
+            "lines": self._bundle_lines,
+        }
+
+    def batches(self, *tables: str, rows: int = MOST_ROWS) -> "Iterator[tuple[pd.DataFrame, ...]]":
+        """The rows of tables, batch by batch, in memory that does not grow with the capture.
+
+        For captures whose tables do not fit into memory, after one pass for the names. Every row
+        is in one batch, no earlier than it has ended; all batches together, sorted by cpu where a
+        table has one (stable), are the table of that name. Columns: docs/tables.md, times in ns.
+
+        Parameters
+        ----------
+        *tables : str
+            Any of segments, softirqs, hardirqs, polls, slices, migrations, coverage.
+        rows : int
+            Of a batch over all tables; the last one has what is left.
+
+        Yields
+        ------
+        tuple of pandas.DataFrame
+            A frame for each table, in the order in which they are named; within one rows are in
+            the order of the table.
+
+        Raises
+        ------
+        ValueError
+            For another table, or no rows.
+        CaptureError
+            For a capture that cannot be told apart into owners, and where the file changes while
+            it is read: then the batches before it are void.
+        """
+        from ..frames import to_frame
+
+        for batch in self.arrow_batches(*tables, rows=rows):
+            yield tuple(to_frame(batch[table]) for table in tables)
+
+    def arrow_batches(
+        self, *tables: str, rows: int = MOST_ROWS
+    ) -> "Iterator[dict[str, ArrowTable]]":
+        """The same as Arrow, without pandas: for exports.
+
+        Parameters
+        ----------
+        *tables : str
+            As batches() takes them.
+        rows : int
+            The same.
+
+        Returns
+        -------
+        iterator of dict
+            Table name to an Arrow table, by the Arrow PyCapsule interface.
+        """
+        from .batches import arrow_batches
+
+        return arrow_batches(self, tables, rows)
 
     @cached_property
     def _bundle_lines(self) -> dict[int, str] | None:

@@ -1,5 +1,6 @@
 # netcost functions: components first, then functions; what no rule names.
 
+import json
 import re
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from support.host import ROOT
 from support.run_cli import Netcost
-from support.stacks import USER, Stack, capture_of, stack
+from support.stacks import USER, Stack, Symbols, capture_of, stack
 
 SAMPLE = str(ROOT / "sample-data" / "io-sizes" / "tcp-64.netcost.tar.zst")
 SEND = "tcp_sendmsg < inet_sendmsg < __sys_sendto"
@@ -152,3 +153,25 @@ def test_a_terminal_of_80_columns(netcost: Netcost, monkeypatch: pytest.MonkeyPa
     # How wide it is depends on the longest name.
     assert heads[1][:3] == ["function", "component", "share"]
     assert "the first 20 of " in run.err
+
+
+# A bare recording has no names of the kernel's functions until they are given.
+def test_kallsyms_that_are_given(netcost: Netcost, tmp_path: Path) -> None:
+    symbols = Symbols()
+    folder = tmp_path / "x"
+    capture_of(
+        folder, stack("tcp_ack < tcp_v4_rcv"), Stack(user=(USER,)), symbols=symbols, names=False
+    )
+    path, text = str(folder), tmp_path / "kallsyms"
+    text.write_text(symbols.kallsyms())
+    assert "does not say what the kernel's functions are called" in netcost("functions", path).err
+    run = netcost("functions", path, "--kallsyms", str(text))
+    assert run.code == 0
+    assert "tcp_ack" in run.out
+    run = netcost("functions", path, "--kallsyms", str(text), "--user", "--json")
+    assert {row["dso"] for row in json.loads(run.out)["functions"]} == {None}
+    run = netcost("events", path, "cycles", "--kallsyms", str(text))
+    assert "tcp_ack tcp_v4_rcv" in run.out
+    hidden = re.sub("(?m)^[0-9a-f]{16}", "0" * 16, symbols.kallsyms())
+    text.write_text(hidden)
+    assert "has no addresses" in netcost("functions", path, "--kallsyms", str(text)).err

@@ -11,9 +11,11 @@ from netcost_analysis.capture.experiment import is_experiment
 from netcost_analysis.questions.answer import Answer, parts
 from netcost_analysis.questions.ask import questions
 from netcost_analysis.schema import column, columns
+from support.counter_captures import kept_counters
 from support.energy_bundles import kept_energy
 from support.host import ROOT
 from support.kept import kept_experiment, kept_for
+from support.load_captures import kept_loads
 from support.typed import assert_typed, assert_whole
 
 SAMPLES = ROOT / "sample-data"
@@ -38,6 +40,11 @@ QUESTIONS = {
     "questions.stolen_time": "stolen-time-top.netcost.tar.zst",
 }
 METERED = ("questions.energy", "questions.counters")
+# And none was made where a processor counts.
+COUNTED = {
+    "questions.functions.counters_by_component": kept_counters,
+    "questions.functions.memory_loads": kept_loads,
+}
 
 
 def sample_for(name: str) -> str:
@@ -46,6 +53,8 @@ def sample_for(name: str) -> str:
         # No sample has an energy meter.
         bundle, experiment = kept_energy()
         return experiment if questions()[name].asked_of == "experiment" else bundle
+    if home in COUNTED:
+        return COUNTED[home]()
     return next(
         (sample for module, sample in QUESTIONS.items() if home.startswith(module)),
         "veth-stolen-time",

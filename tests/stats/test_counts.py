@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from netcost_analysis.stats.counts import count_interval, share_interval
+from netcost_analysis.stats.counts import count_interval, ratio_interval, share_interval
 
 
 # R. G. Newcombe, Statistics in Medicine 17 (1998) 857, table I, method 3.
@@ -59,3 +59,29 @@ def test_the_interval_of_a_count_covers(mean: float) -> None:
     counts = np.random.default_rng(1).poisson(mean, 20_000)
     low, high = count_interval(counts)
     assert 0.93 < ((low <= mean) & (mean <= high)).mean() < 0.985
+
+
+# Two Poisson counts: the interval of their ratio is where the share of the first is as far off.
+@pytest.mark.parametrize(("first", "second"), [(10, 20), (50, 50), (1, 300), (300, 1)])
+def test_interval_of_a_ratio(first: int, second: int) -> None:
+    (low, high), share = ratio_interval(first, second), share_interval(first, first + second)
+    assert (low / (1 + low), high / (1 + high)) == pytest.approx(share)
+    assert low < first / second < high
+    # Upside down it is the same.
+    assert ratio_interval(second, first) == pytest.approx((1 / high, 1 / low))
+
+
+def test_a_ratio_over_nothing_is_unknown() -> None:
+    low, high = ratio_interval([0, 5, 0], [0, 0, 7])
+    assert np.isnan(low[:2]).all()
+    assert np.isnan(high[:2]).all()
+    assert low[2] == 0
+    assert 0 < high[2] < 1
+
+
+# Of many pairs of counts 95 in a hundred hold the ratio of their means.
+def test_ratios_hold_what_they_came_of() -> None:
+    rng = np.random.default_rng(7)
+    first, second = rng.poisson(12, 4000), rng.poisson(30, 4000)
+    low, high = ratio_interval(first, second)
+    assert np.mean((low <= 0.4) & (high >= 0.4)) == pytest.approx(0.95, abs=0.015)

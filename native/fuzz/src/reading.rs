@@ -83,6 +83,7 @@ fn given<T>(result: Result<T, Error>) -> Option<T> {
 
 fn everything() -> Want {
     Want {
+        coverage: true,
         segments: true,
         softirqs: true,
         hardirqs: true,

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod alloc;
+mod batches;
 mod columns;
 mod describe;
 mod flame;
@@ -11,13 +12,14 @@ mod packed;
 mod progress;
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use arrow_array::RecordBatch;
 use netcost::counts::{self, Wanted};
 use netcost::events::{self, Scan, Scanner};
 use netcost::ledger::{self, Request, Want};
-use netcost::{maps, open, printable, stacks, Error, ErrorKind, Progress, Recording, Result, Visitor};
+use netcost::{maps, open, printable, stacks, Error, ErrorKind, Progress, Recording, Result, Search, Visitor};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,8 +54,9 @@ fn raised(error: Error) -> PyErr {
 /// An opened capture. Headers are read at once, samples by each call that needs them.
 #[pyclass(frozen)]
 pub struct Capture {
-    recording: Recording,
+    recording: Arc<Recording>,
     scan: OnceLock<Scan>,
+    surveyed: batches::Surveyed,
 }
 
 /// Notes as a terminal can take them.
@@ -99,7 +102,7 @@ impl Capture {
             Ok(recording)
         });
         let recording = reporter.settle(opened)?;
-        Ok(Capture { recording, scan: OnceLock::new() })
+        Ok(Capture { recording: Arc::new(recording), scan: OnceLock::new(), surveyed: batches::Surveyed::default() })
     }
 
     /// What the headers say.
@@ -128,17 +131,21 @@ impl Capture {
     }
 
     /// The samples of one event with their stacks: three Arrow tables, `samples`, `stacks` and `frames`.
-    #[pyo3(signature = (name, kallsyms=None, kernel_only=false, progress=None))]
+    #[pyo3(signature = (name, kallsyms=None, kernel_only=false, programs=false, search=None, progress=None))]
+    #[allow(clippy::too_many_arguments)]
     fn stacks<'py>(
         &self,
         py: Python<'py>,
         name: &str,
         kallsyms: Option<String>,
         kernel_only: bool,
+        programs: bool,
+        search: Option<Vec<PathBuf>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let of = |progress: Progress<'_>| stacks::stacks(&self.recording, name, kallsyms, kernel_only, progress);
-        let found = pass(py, progress, of)?;
+        let search = search.map(|folders| Search { folders });
+        let request = stacks::Request { kallsyms, kernel_only, programs, search };
+        let found = pass(py, progress, |progress| stacks::stacks(&self.recording, name, &request, progress))?;
         let tables = PyDict::new(py);
         for (name, batch) in [("samples", found.samples), ("stacks", found.stacks), ("frames", found.frames)] {
             tables.set_item(name, table(py, batch)?)?;
@@ -225,11 +232,8 @@ impl Capture {
         lines: Option<HashMap<i64, String>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let lines = lines.unwrap_or_default().into_iter().collect();
-        let mut request = Request { want: want(&tables)?, window: None, cpus, bin_ns, clock_doubt, lines };
-        if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
-            request.window = self.window(py, start_ns, end_ns, bin_ns)?;
-        }
+        let window = (start_ns, end_ns, bin_ns);
+        let request = self.request(py, want(&tables)?, window, cpus, clock_doubt, lines)?;
         // Most who ask for a ledger ask what is in the capture too: one pass tells both.
         let mut scanner = self.scan.get().is_none().then(|| Scanner::new(&self.recording));
         let beside = scanner.as_mut().map(|scanner| scanner as &mut (dyn Visitor + Send));
@@ -238,6 +242,9 @@ impl Capture {
         })?;
         if let Some(scanner) = scanner {
             self.scan.get_or_init(|| scanner.finish(tally));
+        }
+        if bin_ns.is_none() {
+            *self.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(output.survey);
         }
         let found = PyDict::new(py);
         let shown = PyDict::new(py);
@@ -267,9 +274,59 @@ impl Capture {
         found.set_item("summary", summary)?;
         Ok(found)
     }
+
+    /// The same tables, a batch of rows after the other.
+    #[pyo3(signature = (tables, start_ns=None, end_ns=None, cpus=None, clock_doubt=None, lines=None, rows=1_000_000, progress=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn batches(
+        &self,
+        py: Python<'_>,
+        tables: Vec<String>,
+        start_ns: Option<i64>,
+        end_ns: Option<i64>,
+        cpus: Option<Vec<u32>>,
+        clock_doubt: Option<String>,
+        lines: Option<HashMap<i64, String>>,
+        rows: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<batches::Batches> {
+        let want = want(&tables)?;
+        if want.displaced || rows == 0 {
+            let why = if want.displaced {
+                "displaced has sums, not rows: timeline() tells them"
+            } else {
+                "no batch has 0 rows"
+            };
+            return Err(PyValueError::new_err(why));
+        }
+        let request = self.request(py, want, (start_ns, end_ns, None), cpus, clock_doubt, lines)?;
+        let (recording, surveyed) = (Arc::clone(&self.recording), Arc::clone(&self.surveyed));
+        batches::Batches::new(batches::Source { recording, surveyed, request, rows }, tables, progress)
+    }
 }
 
 impl Capture {
+    /// What Python asks a pass for; `window`: start, end, and width of bins.
+    fn request(
+        &self,
+        py: Python<'_>,
+        want: Want,
+        window: (Option<i64>, Option<i64>, Option<i64>),
+        cpus: Option<Vec<u32>>,
+        clock_doubt: Option<String>,
+        lines: Option<HashMap<i64, String>>,
+    ) -> PyResult<Request> {
+        let (start_ns, end_ns, bin_ns) = window;
+        let mut lines: Vec<(i64, String)> = lines.unwrap_or_default().into_iter().collect();
+        // As a hash map has them, no two lists of the same would be equal.
+        lines.sort_unstable();
+        let mut request = Request { want, window: None, cpus, bin_ns, clock_doubt, lines };
+        if start_ns.is_some() || end_ns.is_some() || bin_ns.is_some() {
+            request.window = self.window(py, start_ns, end_ns, bin_ns)?;
+        }
+        Ok(request)
+    }
+
     /// The absolute window of a request; bins must not be so narrow that they outnumber events.
     fn window(
         &self,
@@ -313,7 +370,7 @@ fn want(tables: &[String]) -> PyResult<Want> {
             "slices" => &mut want.slices,
             "migrations" => &mut want.migrations,
             "displaced" => &mut want.displaced,
-            "coverage" => continue,
+            "coverage" => &mut want.coverage,
             _ => {
                 let known = "segments, softirqs, hardirqs, polls, slices, migrations, displaced, coverage";
                 return Err(PyValueError::new_err(format!("no table '{name}'; there are {known}")));
@@ -326,6 +383,7 @@ fn want(tables: &[String]) -> PyResult<Want> {
 
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<batches::Batches>()?;
     module.add_class::<Capture>()?;
     module.add_class::<packed::Unpacker>()?;
     module.add_function(wrap_pyfunction!(columns::columns, module)?)?;

@@ -15,7 +15,7 @@ use rayon::Scope;
 use crate::error::{bad, Result};
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
-use crate::ledger::join::Join;
+use crate::ledger::join::{Join, Round};
 
 /// Events of a batch: few enough to stay in a core's own cache.
 const BATCH: usize = 2048;
@@ -133,6 +133,11 @@ impl<'s> Dealer<'s> {
             self.pass(place);
         }
         self.rounds += 1;
+    }
+
+    /// Rounds that every CPU has told of since this was last asked.
+    pub fn settled(&self) -> Vec<Round> {
+        self.shared.join.settled()
     }
 
     /// Whether a machine has panicked: then the pass is to end.

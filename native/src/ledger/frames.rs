@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::intern::{Labels, NONE};
 use crate::ledger::cpu::{Found, ORIGINS};
 use crate::ledger::irqs::KNOWN_BY;
+use crate::ledger::migrated::Migrated;
 use crate::ledger::resolve::{network_label, Names, NETWORKS};
-use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, MigrationRow, PollRow, SliceRow, SoftirqRow};
+use crate::ledger::rows::{known, Cause, CoverageRow, HardirqRow, PollRow, SliceRow, SoftirqRow};
 use crate::ledger::segment::{Packed, SumRow};
 use crate::ledger::thief::{Class, Context};
 use crate::ledger::wait::Waits;
@@ -156,13 +157,14 @@ pub fn polls(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-pub fn slices(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
-    let tables: Vec<&[SliceRow]> = cpus.iter().map(|cpu| cpu.rows.slices.as_slice()).collect();
+/// `kinds`: the columns of softirq time.
+pub fn slices(names: &Names, cpus: &[Found], kinds: &[(u8, Class)]) -> Result<RecordBatch> {
+    let tables: Vec<&[SliceRow]> = cpus.iter().map(|cpu| cpu.rows.slices.rows()).collect();
     let rows = tables.as_slice();
     let mut plan = Plan::new();
     let number = |value: fn(&SliceRow) -> i64| move || plain::<Int64Type>(each(rows).map(value));
     let maybe = |value: fn(&SliceRow) -> Option<i64>| move || optional::<Int64Type>(each(rows).map(value));
-    plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.slices.len()))
+    plan.add("cpu", move || numbers(cpus, |cpu| cpu.rows.slices.rows().len()))
         .add("tid", move || names.tids(each(rows).map(|row| row.victim)))
         .add("comm", move || names.comms(each(rows).map(|row| row.victim)))
         .add("in_ns", number(|row| row.in_ns))
@@ -172,14 +174,7 @@ pub fn slices(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
         .add("softirq_ns", number(|row| row.softirq_ns))
         .add("poll_ns", number(|row| row.poll_ns))
         .add("unknown_ns", number(|row| row.unknown_ns));
-    let mut kinds: Vec<(u8, Class)> = Vec::new();
-    for entry in each(rows).flat_map(|row| &row.by_softirq) {
-        if !kinds.contains(&(entry.0, entry.1)) {
-            kinds.push((entry.0, entry.1));
-        }
-    }
-    kinds.sort_by_key(|kind| (kind.0, kind.1 as u8));
-    for kind in kinds {
+    for &kind in kinds {
         let action = names.reader.strings.get(names.action(kind.0));
         let name = format!("softirq_{action}_{}_ns", Class::NAMES[kind.1 as usize]);
         let of = move |row: &SliceRow| {
@@ -193,41 +188,19 @@ pub fn slices(names: &Names, cpus: &[Found]) -> Result<RecordBatch> {
     plan.batch()
 }
 
-/// Who held a CPU at a time.
-fn holder(cpus: &[Found], cpu: i32, time_ns: i64) -> u32 {
-    let found =
-        cpus.binary_search_by_key(&i64::from(cpu), |cpu| cpu.number.into()).map(|index| &cpus[index].rows.slices);
-    let Ok(slices) = found else { return NONE };
-    let after = slices.partition_point(|row| row.in_ns <= time_ns);
-    let row = after.checked_sub(1).map(|index| &slices[index]);
-    row.filter(|row| time_ns <= row.out_ns).map_or(NONE, |row| row.victim)
-}
-
-/// `cpus`: all, for who held those that are not shown.
-pub fn migrations(names: &Names, cpus: &[Found], shown: &impl Fn(u32) -> bool) -> Result<RecordBatch> {
-    /// A stopper that moves a task on exec runs just before the exec is recorded.
-    const EXEC_WITHIN_NS: i64 = 50_000_000;
-    let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec].map(Cause::name);
-    let labels = Labels::new(&causes);
-    let on_shown = |row: &&MigrationRow| [row.orig_cpu, row.dest_cpu].iter().any(|&cpu| shown(cpu as u32));
-    let mut kept: Vec<&MigrationRow> = cpus.iter().flat_map(|cpu| &cpu.rows.migrations).filter(on_shown).collect();
-    kept.sort_by_key(|row| (row.time_ns, row.order));
-    let rows = kept.as_slice();
-    let execs: Vec<(i64, i32)> = cpus.iter().flat_map(|cpu| cpu.rows.execs.iter().copied()).collect();
-    let cause = |row: &&MigrationRow| {
-        let soon = |exec: &(i64, i32)| exec.1 == row.tid && (0..EXEC_WITHIN_NS).contains(&(exec.0 - row.time_ns));
-        let on_exec = row.cause == Cause::Stopper && execs.iter().any(soon);
-        let name = if on_exec { Cause::Exec } else { row.cause }.name();
-        causes.iter().position(|known| *known == name).map_or(NONE, |index| index as u32)
-    };
-    let orig = move || rows.iter().map(|row| holder(cpus, row.orig_cpu, row.time_ns));
-    let dest = move || rows.iter().map(|row| holder(cpus, row.dest_cpu, row.time_ns));
+pub fn migrations(names: &Names, rows: &[Migrated]) -> Result<RecordBatch> {
+    let causes = [Cause::WakeUp, Cause::Balance, Cause::Stopper, Cause::Exec];
+    let labels = Labels::new(&causes.map(Cause::name));
+    let cause =
+        |one: &Migrated| causes.iter().position(|known| *known == one.row.cause).map_or(NONE, |index| index as u32);
+    let each = move || rows.iter().map(|one| &one.row);
+    let (orig, dest) = (move || rows.iter().map(|one| one.orig), move || rows.iter().map(|one| one.dest));
     let mut plan = Plan::new();
-    plan.add("time_ns", move || plain::<Int64Type>(rows.iter().map(|row| row.time_ns)))
-        .add("tid", move || plain::<Int32Type>(rows.iter().map(|row| row.tid)))
-        .add("comm", move || names.comms(rows.iter().map(|row| row.victim)))
-        .add("orig_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.orig_cpu.into())))
-        .add("dest_cpu", move || plain::<Int64Type>(rows.iter().map(|row| row.dest_cpu.into())))
+    plan.add("time_ns", move || plain::<Int64Type>(each().map(|row| row.time_ns)))
+        .add("tid", move || plain::<Int32Type>(each().map(|row| row.tid)))
+        .add("comm", move || names.comms(each().map(|row| row.victim)))
+        .add("orig_cpu", move || plain::<Int64Type>(each().map(|row| row.orig_cpu.into())))
+        .add("dest_cpu", move || plain::<Int64Type>(each().map(|row| row.dest_cpu.into())))
         .add("cause", || labels.column(rows.iter().map(cause)))
         .add("orig_holder_tid", move || names.tids(orig()))
         .add("orig_holder_comm", move || names.comms(orig()))
@@ -236,15 +209,12 @@ pub fn migrations(names: &Names, cpus: &[Found], shown: &impl Fn(u32) -> bool) -
     plan.batch()
 }
 
-pub fn coverage(cpus: &[Found], window: (i64, i64)) -> Result<RecordBatch> {
+/// `reasons`: all that there are, in order.
+pub fn coverage(cpus: &[Found], window: (i64, i64), reasons: &[&'static str]) -> Result<RecordBatch> {
     let all = cpus.iter().flat_map(|cpu| cpu.rows.coverage.iter().map(|row| (cpu.number, row)));
-    let inside = |(_, row): &(u32, &CoverageRow)| row.end_ns >= window.0 && row.start_ns <= window.1;
-    let kept: Vec<(u32, &CoverageRow)> = all.filter(inside).collect();
+    let kept: Vec<(u32, &CoverageRow)> = all.filter(|(_, row)| row.is_in(window)).collect();
     let rows = kept.as_slice();
-    let mut reasons: Vec<&str> = rows.iter().map(|(_, row)| row.why).collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    let labels = Labels::new(&reasons);
+    let labels = Labels::new(reasons);
     let why = |(_, row): &(u32, &CoverageRow)| reasons.binary_search(&row.why).map_or(NONE, |index| index as u32);
     let mut plan = Plan::new();
     plan.add("cpu", move || plain::<Int32Type>(rows.iter().map(|row| row.0 as i32)))

@@ -9,8 +9,10 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
+use crate::ledger::left::Left;
 use crate::ledger::moved::Moved;
 use crate::ledger::point::Part;
+use crate::ledger::rows::Answer;
 use crate::ledger::wait::Waits;
 
 /// Gathers what the CPUs tell.
@@ -23,7 +25,7 @@ pub struct Join {
 struct State {
     joined: Joined,
     /// Rounds that not every CPU has told of yet, and the number of the first.
-    rounds: VecDeque<Round>,
+    rounds: VecDeque<Untold>,
     first: u64,
 }
 
@@ -34,24 +36,53 @@ pub struct Joined {
     pub waits: Waits,
     /// Which NAPI threads ran elsewhere in the middle of a poll.
     pub moved: Moved,
+    /// Rounds whose rows nobody has taken yet, where they leave before the end.
+    pub rounds: Vec<Round>,
+    has_rows: bool,
+}
+
+/// How far everything is settled.
+#[derive(Debug, Clone, Copy)]
+pub struct Settled {
+    /// No CPU tells of anything before this any more.
+    pub known_ns: i64,
+    /// It is known who waited for a slice that began before this.
+    pub waits_ns: i64,
+}
+
+/// A round that every CPU has told of.
+#[derive(Debug)]
+pub struct Round {
+    /// How far it has settled everything.
+    pub settled: Settled,
+    /// By CPU the rows that have left it.
+    pub left: Vec<(u32, Left)>,
+    /// Answers about slices.
+    pub answers: Vec<Answer>,
 }
 
 #[derive(Debug)]
-struct Round {
+struct Untold {
     expected: usize,
     known_ns: i64,
     parts: Vec<(usize, Part)>,
 }
 
 impl Join {
-    /// For these waits, which know how clocks are compared.
-    pub fn new(waits: Waits) -> Join {
-        Join { state: Mutex::new(State { joined: Joined { waits, ..Joined::default() }, ..State::default() }) }
+    /// For these waits, which know how clocks are compared. `has_rows`: whether rows leave before the end.
+    pub fn new(waits: Waits, has_rows: bool) -> Join {
+        let joined = Joined { waits, has_rows, ..Joined::default() };
+        Join { state: Mutex::new(State { joined, ..State::default() }) }
+    }
+
+    /// Rounds that every CPU has told of since this was last asked.
+    pub fn settled(&self) -> Vec<Round> {
+        std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).joined.rounds)
     }
 
     /// So many CPUs will tell of the next round; no later one holds anything before `known_ns`.
     pub fn expect(&self, cpus: usize, known_ns: i64) {
-        let round = Round { expected: cpus, known_ns, parts: Vec::new() };
+        let round = Untold { expected: cpus, known_ns, parts: Vec::new() };
         self.state.lock().unwrap_or_else(PoisonError::into_inner).rounds.push_back(round);
     }
 
@@ -82,12 +113,20 @@ impl Joined {
     fn settle(&mut self, mut parts: Vec<(usize, Part)>, known_ns: i64) {
         parts.sort_unstable_by_key(|part| part.0);
         let mut settled = known_ns;
+        let mut left = Vec::new();
         for (_, part) in &mut parts {
             settled = settled.min(part.unsettled_since);
             self.moved.take(part);
             self.waits.take(part);
+            if self.has_rows {
+                left.push((part.cpu, std::mem::take(&mut part.left)));
+            }
         }
         self.moved.settle(known_ns);
         self.waits.settle_round(settled);
+        if self.has_rows {
+            let answers = std::mem::take(&mut self.waits.answers);
+            self.rounds.push(Round { settled: Settled { known_ns, waits_ns: settled }, left, answers });
+        }
     }
 }

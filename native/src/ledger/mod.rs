@@ -15,9 +15,14 @@ mod flush;
 mod frames;
 mod irqs;
 mod join;
+mod left;
+mod migrated;
 mod moved;
 mod network;
+mod numbered;
+mod outcome;
 mod output;
+mod pass;
 mod place;
 mod point;
 mod read;
@@ -30,6 +35,8 @@ mod segment;
 mod settings;
 mod softirq;
 mod stem;
+mod stream;
+mod survey;
 mod task;
 mod thief;
 mod wait;
@@ -37,24 +44,16 @@ mod walk;
 
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 use crate::error::{bad, Result};
 use crate::progress::Progress;
 use crate::recording::Recording;
-use crate::visit::{Both, Tally, Visitor};
-use causality::Causality;
-use cpu::{Cpu, Found};
-use deal::Dealer;
-use join::Join;
-use output::Pass;
-use schema::EventSchemas;
-use settings::Settings;
-use wait::Waits;
-use walk::Walk;
+use crate::visit::{Tally, Visitor};
+use stream::Batches;
 
-pub use output::Output;
+pub use output::{Output, Tables};
 pub use request::{Request, Want};
+pub use stream::Sink;
+pub use survey::Survey;
 
 /// Runs the ledger over a recording.
 pub fn run(recording: &Recording, request: &Request, progress: Progress<'_>) -> Result<Output> {
@@ -68,48 +67,39 @@ pub fn run_beside(
     beside: Option<&mut dyn Visitor>,
     progress: Progress<'_>,
 ) -> Result<(Output, Tally)> {
-    let schemas = EventSchemas::of(recording);
-    refuse::refuse(recording, &schemas)?;
-    let has_waits = request.want.slices || request.want.displaced;
-    let causality = Causality::of(recording, request.clock_doubt.as_deref()).filter(|_| has_waits);
-    let settings = Arc::new(Settings::of(&schemas, request, causality.is_some()));
-    let join = Join::new(Waits::new(causality));
-    let walked = rayon::in_place_scope(|scope| -> Result<_> {
-        let dealer = Dealer::new(scope, join);
-        let mut walk = Walk::new(recording, schemas, settings, dealer, progress);
-        let tally = match beside {
-            None => recording.walk(&mut walk),
-            Some(beside) => recording.walk(&mut Both(&mut walk, beside)),
-        }?;
-        walk.settle_present();
-        Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, walk.window, walk.lost, tally))
-    });
-    let (schemas, reader, dealt, mut counters, (start, end), lost, tally) = walked?;
-    let (mut cpus, join) = dealt.collect()?;
+    let (mut pass, tally) = pass::pass(recording, request, None, beside, progress)?;
     refuse::refuse_reversed(&tally)?;
-    if start > end {
-        return Err(bad!(
-            Refused,
-            "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
-        ));
-    }
-    // Rings are written one after the other: where the rest of a file is missing, so may be what
-    // the other CPUs did meanwhile.
-    let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
-    cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, in_full));
-    let joined = join.end(cpus.iter_mut().map(Cpu::part).collect(), end);
-    cpus.par_iter_mut().for_each(|cpu| cpu.undo_polls_that_moved(&joined.moved));
-    let cpus: Vec<Found> = cpus.into_iter().filter_map(Cpu::found).collect();
-    cpus.iter().for_each(|cpu| counters.add(&cpu.counters));
-    if cpus.is_empty() {
+    if pass.cpus.is_empty() {
         return Err(bad!(Refused, "nothing to account for: the capture holds no readable sample of an interrupt, softirq, napi or scheduler event"));
     }
+    pass.cpus.iter().for_each(|cpu| pass.counters.add(&cpu.counters));
     let mut notes = recording.notes.clone();
     notes.extend(refuse::caveat(recording));
     notes.extend(tally.notes.iter().cloned());
     if tally.unreadable > 0 {
         notes.push(format!("{} samples could not be read: unknown event or cut short", tally.unreadable));
     }
-    let pass = Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost };
     Ok((output::build(pass, request, notes)?, tally))
+}
+
+/// The tables of `request` as batches of `rows` rows over all of them: a second pass, after one of which `survey` is.
+///
+/// Every row is in one batch, and all batches together, ordered by CPU where rows have one, are the tables that [`run`]
+/// gives. A row leaves when it and all before it in its table and CPU have ended on every CPU's clock, so memory does
+/// not grow with the recording, but for what never ends: a softirq or interrupt without its exit keeps what began after
+/// it on its CPU until the recording ends. Recordings without common rounds (a folder of `perf record --threads`) settle
+/// nothing before their end. The walk waits while `sink` is busy, and ends where it answers that it wants no more.
+pub fn run_in_batches(
+    recording: &Recording,
+    request: &Request,
+    survey: &Arc<Survey>,
+    rows: usize,
+    sink: Sink<'_>,
+    progress: Progress<'_>,
+) -> Result<()> {
+    if !survey.is_for(request) {
+        return Err(bad!(Refused, "batches need a first pass over the same window, CPUs and lines"));
+    }
+    let batches = Batches { survey, rows, sink };
+    pass::pass(recording, request, Some(batches), None, progress).map(|_| ())
 }

@@ -1,6 +1,7 @@
 //! The end of a pass: what it says besides its tables.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use rayon::prelude::*;
@@ -12,18 +13,21 @@ use crate::ledger::counters::Counters;
 use crate::ledger::cpu::Found;
 use crate::ledger::frames;
 use crate::ledger::irqs::Irqs;
+use crate::ledger::migrated::{migrated, Migrated};
 use crate::ledger::read::Reader;
-use crate::ledger::request::Request;
+use crate::ledger::request::{Request, Want};
 use crate::ledger::resolve::Names;
 use crate::ledger::rows::known;
 use crate::ledger::schema::EventSchemas;
+use crate::ledger::survey::{sort_kinds, Numbers, Survey};
+use crate::ledger::thief::Class;
 use crate::ledger::wait::Waits;
 
 /// Everything a pass gives.
 #[derive(Debug)]
 pub struct Output {
     /// The tables that were asked for, by name.
-    pub tables: Vec<(&'static str, RecordBatch)>,
+    pub tables: Tables,
     /// Victim x thief x class x CPU x bin.
     pub sums: RecordBatch,
     /// Displaced time per CPU and victim.
@@ -45,6 +49,23 @@ pub struct Output {
     /// Facts that only the events show, with why they are not known, "" where they are: `on_cpu`, and
     /// `clocks` where waits or displaced time were asked for, which compare times of two CPUs.
     pub missing: BTreeMap<&'static str, &'static str>,
+    /// What a second pass, of the tables in batches, has to know.
+    pub survey: Arc<Survey>,
+}
+
+/// Tables by name.
+pub type Tables = Vec<(&'static str, RecordBatch)>;
+
+/// What of the rows is shown, and how.
+pub struct Shown<'s> {
+    /// Which tables.
+    pub want: Want,
+    /// The accounted window.
+    pub window: (i64, i64),
+    /// Columns of softirq time in slices.
+    pub kinds: &'s [(u8, Class)],
+    /// Reasons for gaps, in order.
+    pub reasons: &'s [&'static str],
 }
 
 const NO_SWITCHES: &str = "sched:sched_switch was not recorded in a form that can be read";
@@ -68,6 +89,34 @@ pub struct Pass {
     pub lost: (u64, u64),
 }
 
+/// The tables that are wanted, of these rows.
+pub fn tables(names: &Names, cpus: &[Found], migrated: &[Migrated], shown: &Shown<'_>) -> Result<Tables> {
+    let Shown { want, window, kinds, reasons } = *shown;
+    let mut tables = Tables::new();
+    if want.segments {
+        tables.push(("segments", frames::segments(names, cpus)?));
+    }
+    if want.softirqs {
+        tables.push(("softirqs", frames::softirqs(names, cpus)?));
+    }
+    if want.hardirqs {
+        tables.push(("hardirqs", frames::hardirqs(names, cpus)?));
+    }
+    if want.polls {
+        tables.push(("polls", frames::polls(names, cpus)?));
+    }
+    if want.migrations {
+        tables.push(("migrations", frames::migrations(names, migrated)?));
+    }
+    if want.slices {
+        tables.push(("slices", frames::slices(names, cpus, kinds)?));
+    }
+    if want.coverage {
+        tables.push(("coverage", frames::coverage(cpus, window, reasons)?));
+    }
+    Ok(tables)
+}
+
 /// Builds everything.
 pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Output> {
     let Pass { schemas, reader, mut cpus, mut waits, counters, capture, lost: (lost, lost_samples) } = pass;
@@ -81,7 +130,7 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
     let mut irqs = Irqs::default();
     cpus.iter_mut().for_each(|cpu| irqs.add(std::mem::take(&mut cpu.irqs)));
     irqs.sort();
-    let shown = |cpu: u32| request.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu));
+    let shown = |cpu: u32| request.shows(cpu);
     cpus.sort_by_key(|cpu| cpu.number);
     notes.extend(schemas.notes.iter().cloned());
     notes.extend(counted(&counters));
@@ -89,49 +138,46 @@ pub fn build(pass: Pass, request: &Request, mut notes: Vec<String>) -> Result<Ou
     if unplaced > 0 {
         notes.push(format!("{unplaced} lost records have no place in time: every figure is a lower bound"));
     }
-    let window = request.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)));
+    let window = request.window_in(capture);
     let want = request.want;
     let mut missing = BTreeMap::from([("on_cpu", if schemas.has_switch { "" } else { NO_SWITCHES })]);
     if want.slices || want.displaced {
         missing.insert("clocks", if clocks_agree { "" } else { CLOCKS_DISAGREE });
     }
     sort_rows(&mut cpus, request.window.unwrap_or((i64::MIN, i64::MAX)));
+    let numbers = Numbers::of(&reader);
     let names = Names::new(&schemas, reader, irqs, &counters, &request.lines);
-    let migrations = if want.migrations { Some(frames::migrations(&names, &cpus, &shown)?) } else { None };
+    let migrated = if want.migrations { migrated(&cpus, shown) } else { Vec::new() };
+    let clocks_agree = missing.get("clocks").map(|why| why.is_empty());
+    let survey = Survey::new(names, numbers, capture, &mut cpus, clocks_agree, request);
+    let names = &survey.names;
     cpus.retain(|cpu| shown(cpu.number));
-    let mut tables: Vec<(&'static str, RecordBatch)> = Vec::new();
-    if want.segments {
-        tables.push(("segments", frames::segments(&names, &cpus)?));
+    let mut kinds: Vec<(u8, Class)> = Vec::new();
+    for entry in cpus.iter().flat_map(|cpu| cpu.rows.slices.rows()).flat_map(|row| &row.by_softirq) {
+        if !kinds.contains(&(entry.0, entry.1)) {
+            kinds.push((entry.0, entry.1));
+        }
     }
-    if want.softirqs {
-        tables.push(("softirqs", frames::softirqs(&names, &cpus)?));
-    }
-    if want.hardirqs {
-        tables.push(("hardirqs", frames::hardirqs(&names, &cpus)?));
-    }
-    if want.polls {
-        tables.push(("polls", frames::polls(&names, &cpus)?));
-    }
-    tables.extend(migrations.map(|table| ("migrations", table)));
-    if want.slices {
-        tables.push(("slices", frames::slices(&names, &cpus)?));
-    }
-    tables.push(("coverage", frames::coverage(&cpus, window)?));
+    sort_kinds(&mut kinds);
+    let want = Want { coverage: true, ..want };
+    let shown_part = Shown { want, window, kinds: &kinds, reasons: &survey.reasons };
+    let tables = tables(names, &cpus, &migrated, &shown_part)?;
     let output = Output {
         tables,
-        sums: frames::sums(&names, &cpus, request.bin_ns.is_none().then_some(window.0))?,
-        displaced: frames::displaced(&names, &waits, &shown)?,
-        irqs: frames::irq_lines(&names)?,
-        longest: frames::longest(&names, &cpus)?,
+        sums: frames::sums(names, &cpus, request.bin_ns.is_none().then_some(window.0))?,
+        displaced: frames::displaced(names, &waits, &shown)?,
+        irqs: frames::irq_lines(names)?,
+        longest: frames::longest(names, &cpus)?,
         window,
         cpus: cpus.iter().map(|cpu| cpu.number).collect(),
         notes,
         lost: (lost.max(lost_samples), unplaced),
         counters,
         missing,
+        survey: Arc::new(survey),
     };
     // To free hundreds of megabytes takes time: another thread does it.
-    rayon::spawn(move || drop((names, cpus)));
+    rayon::spawn(move || drop(cpus));
     Ok(output)
 }
 
@@ -161,7 +207,7 @@ fn take_answers(cpus: &mut [Found], waits: &Waits) {
     let mut of: FxHashMap<u32, &mut Found> = cpus.iter_mut().map(|cpu| (cpu.number, cpu)).collect();
     for answer in &waits.answers {
         if let Some(row) = of.get_mut(&answer.cpu).and_then(|cpu| cpu.rows.slices.get_mut(answer.row)) {
-            (row.wake_ns, row.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
+            row.answer(answer);
         }
     }
 }
@@ -172,8 +218,9 @@ fn sort_rows(cpus: &mut [Found], window: (i64, i64)) {
         let rows = &mut cpu.rows;
         rows.softirqs.sort_by_key(|row| known(row.entry_ns).unwrap_or(row.exit_ns));
         rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
-        rows.slices.retain(|row| row.in_ns <= window.1 && row.out_ns >= window.0);
-        rows.slices.sort_by_key(|row| row.in_ns);
+        let slices = rows.slices.rows_mut();
+        slices.retain(|row| row.is_in(window));
+        slices.sort_by_key(|row| row.in_ns);
         rows.coverage.sort_by_key(|row| row.start_ns);
     });
 }

@@ -1,5 +1,7 @@
 //! What one CPU tells the stage that joins CPUs.
 
+use crate::ledger::left::Left;
+
 /// Something that happened to a task.
 #[derive(Debug, Clone, Copy)]
 pub enum What {
@@ -65,4 +67,6 @@ pub struct Part {
     pub has_events: bool,
     /// Since when it is not settled yet whether scheduled work held the CPU.
     pub unsettled_since: i64,
+    /// Rows, where they are dealt in batches.
+    pub left: Left,
 }

@@ -38,15 +38,14 @@ pub struct Reader {
     likely: [u32; 2],
     /// The thief that an interrupt vector was last, by its place in `EventSchemas::vectors`.
     vectors: Vec<(Option<i64>, u32)>,
-    /// How many wake-ups there were: each may be of a task of its own.
-    pub wakeups: usize,
-    has_migrations: bool,
+    /// Wake-ups of tasks without a name: each may be another.
+    pub unnamed_wakeups: usize,
     order: u32,
 }
 
 impl Reader {
-    /// Nothing read yet. `has_migrations`: whether who is moved is asked for.
-    pub fn new(schemas: &EventSchemas, has_migrations: bool) -> Reader {
+    /// Nothing read yet. What is numbered, and how, does not depend on what is asked for.
+    pub fn new(schemas: &EventSchemas) -> Reader {
         let mut strings = Interner::default();
         let thieves = Thieves::new(&schemas.softirqs, &mut strings);
         Reader {
@@ -56,8 +55,7 @@ impl Reader {
             thieves,
             comms: CommCache::default(),
             likely: [NONE; 2],
-            wakeups: 0,
-            has_migrations,
+            unnamed_wakeups: 0,
             order: 0,
         }
     }
@@ -162,7 +160,7 @@ impl Reader {
             }
             Fields::Migrate { pid, orig_cpu, dest_cpu } => {
                 let pid = pid_at(pid);
-                let victim = if self.has_migrations { self.named(pid, None) } else { 0 };
+                let victim = self.named(pid, None);
                 let (orig_cpu, dest_cpu) = (pid_at(orig_cpu), pid_at(dest_cpu));
                 *what = Tracepoint::Migrate(Migrate { pid, victim, orig_cpu, dest_cpu });
             }
@@ -207,12 +205,14 @@ impl Reader {
     }
 
     fn wakeup(&mut self, pid: i32, target_cpu: Option<i32>) -> Wakeup {
-        self.wakeups += 1;
         let network = match self.tasks.role(pid) {
             Some(Role::Napi) => Some(Network::Yes),
             Some(_) => None,
             // It has no name yet; the name will say whether it is a NAPI thread.
-            None => Some(Network::OfThread),
+            None => {
+                self.unnamed_wakeups += 1;
+                Some(Network::OfThread)
+            }
         };
         Wakeup { pid, target_cpu, network }
     }

@@ -15,6 +15,8 @@ pub struct Want {
     pub slices: bool,
     /// The migrations table.
     pub migrations: bool,
+    /// The coverage table; a whole pass gives it anyway.
+    pub coverage: bool,
     /// Displaced time.
     pub displaced: bool,
 }
@@ -34,4 +36,16 @@ pub struct Request {
     pub clock_doubt: Option<String>,
     /// Network devices of interrupt lines, by number, as files beside the recording have them.
     pub lines: Vec<(i64, String)>,
+}
+
+impl Request {
+    /// Whether a CPU is shown.
+    pub fn shows(&self, cpu: u32) -> bool {
+        self.cpus.as_ref().is_none_or(|cpus| cpus.contains(&cpu))
+    }
+
+    /// The part of a capture that is shown.
+    pub fn window_in(&self, capture: (i64, i64)) -> (i64, i64) {
+        self.window.map_or(capture, |window| (window.0.max(capture.0), window.1.min(capture.1)))
+    }
 }

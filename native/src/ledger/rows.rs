@@ -1,6 +1,7 @@
 //! Rows of the tables, as the walk finds them. Names and devices are resolved when it is over.
 
 use crate::chunks::Chunks;
+use crate::ledger::numbered::Numbered;
 use crate::ledger::thief::Class;
 
 /// A time that is not known. Rows say it so rather than with an `Option`, which takes twice the room.
@@ -74,6 +75,31 @@ pub struct SliceRow {
     pub by_softirq: Vec<(u8, Class, i64)>,
 }
 
+impl SliceRow {
+    /// What is known of the wait for it.
+    pub fn answer(&mut self, answer: &Answer) {
+        (self.wake_ns, self.wait_ns) = (answer.wake_ns, Some(answer.wait_ns));
+    }
+
+    /// Whether any of it is in a window.
+    pub fn is_in(&self, window: (i64, i64)) -> bool {
+        self.in_ns <= window.1 && self.out_ns >= window.0
+    }
+}
+
+/// Answers about one slice.
+#[derive(Debug, Clone, Copy)]
+pub struct Answer {
+    /// CPU of the slice.
+    pub cpu: u32,
+    /// Its row among that CPU's.
+    pub row: usize,
+    /// When the task was woken; not if it was only preempted.
+    pub wake_ns: Option<i64>,
+    /// How long it was runnable before this slice.
+    pub wait_ns: i64,
+}
+
 /// Why a task was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
@@ -121,14 +147,21 @@ pub struct CoverageRow {
     pub lost: u64,
 }
 
+impl CoverageRow {
+    /// Whether any of it is in a window.
+    pub fn is_in(&self, window: (i64, i64)) -> bool {
+        self.end_ns >= window.0 && self.start_ns <= window.1
+    }
+}
+
 /// Rows that one CPU gathers, nearly in the order of its time.
 #[derive(Debug, Default)]
 pub struct Rows {
     pub softirqs: Chunks<SoftirqRow>,
     pub hardirqs: Chunks<HardirqRow>,
     pub polls: Chunks<PollRow>,
-    pub slices: Vec<SliceRow>,
-    pub migrations: Vec<MigrationRow>,
+    pub slices: Numbered<SliceRow>,
+    pub migrations: Numbered<MigrationRow>,
     pub coverage: Vec<CoverageRow>,
     /// Time and tid of every exec, to tell why a stopper moved a task.
     pub execs: Vec<(i64, i32)>,
@@ -150,9 +183,10 @@ impl Rows {
     /// Makes `ns` of what a finished slice had for its own unknown: of the one that holds `at_ns`, at or
     /// before row `row`. Returns its row, to go on from.
     pub fn doubt_slice(&mut self, row: usize, at_ns: i64, ns: i64) -> usize {
-        let known = row.saturating_add(1).min(self.slices.len());
-        let place = self.slices[..known].iter().rposition(|slice| slice.in_ns <= at_ns);
-        let Some(slice) = place.map(|place| &mut self.slices[place]) else { return row };
+        let (first, here) = (self.slices.first(), self.slices.rows());
+        let known = row.saturating_add(1).saturating_sub(first).min(here.len());
+        let place = here[..known].iter().rposition(|slice| slice.in_ns <= at_ns).map(|place| first + place);
+        let Some(slice) = place.and_then(|place| self.slices.get_mut(place)) else { return row };
         slice.task_ns -= ns;
         slice.unknown_ns += ns;
         place.unwrap_or(row)

@@ -168,6 +168,8 @@ fn add_to(cells: &mut FxHashMap<Key, (i64, i64)>, key: Key, ns: i64, segments: i
 pub struct Tail {
     base: u64,
     segments: Vec<Segment>,
+    /// Segments that leave as another thief's than they are here.
+    returned: FxHashMap<u64, u32>,
 }
 
 /// Segments kept changeable at least.
@@ -201,6 +203,16 @@ impl Tail {
         }
     }
 
+    /// When the first segment began that is still here.
+    pub fn first_start(&self) -> Option<i64> {
+        self.segments.first().map(|segment| segment.start)
+    }
+
+    /// Gives a segment to a thief once it leaves: here it stays what it is.
+    pub fn give_at_last(&mut self, index: u64, thief: u32) {
+        self.returned.insert(index, thief);
+    }
+
     /// Newest first.
     pub fn newest_first(&mut self) -> impl Iterator<Item = &mut Segment> {
         self.segments.iter_mut().rev()
@@ -224,7 +236,10 @@ impl Tail {
         if let Some(pending) = pending.filter(|_| !all && length < MAX) {
             count = count.min(pending.saturating_sub(self.base) as usize);
         }
-        for segment in self.segments.drain(..count) {
+        for (index, mut segment) in (self.base..).zip(self.segments.drain(..count)) {
+            if !self.returned.is_empty() {
+                segment.thief = self.returned.remove(&index).unwrap_or(segment.thief);
+            }
             show(&segment);
         }
         self.base += count as u64;
@@ -278,6 +293,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// These rows of the table, and where the last of them ends.
+    pub fn of(table: Chunks<Packed>, end: i64) -> Finished {
+        Finished { table, end, ..Finished::default() }
+    }
+
     /// Takes one segment. Neighbours of one owner that were cut only in case of doubt become one.
     #[inline(always)]
     pub fn take(&mut self, cpu: u32, segment: &Segment, bin_ns: Option<i64>, keep: bool) {
@@ -291,6 +311,14 @@ impl Finished {
         if keep && !continues {
             self.table.push(Packed::new(segment));
         }
+    }
+
+    /// Takes the table's rows whose ends are known, and the end of the last; all of them when the recording is over.
+    pub fn leave(&mut self, is_over: bool) -> (Vec<Packed>, i64) {
+        let last = self.table.last_mut().map(|last| last.start).filter(|_| !is_over);
+        // A segment has a length: no other begins where the last one does.
+        let left = self.table.take_while(|row| Some(row.start) != last);
+        (left, last.unwrap_or(self.end))
     }
 
     /// Gives finished segments to other thieves.

@@ -1,5 +1,8 @@
 //! What every CPU's machine knows from the start: what was recorded, and what is asked for.
 
+use std::sync::Arc;
+
+use crate::ledger::outcome::Outcome;
 use crate::ledger::request::{Request, Want};
 use crate::ledger::schema::EventSchemas;
 
@@ -32,6 +35,8 @@ pub struct Settings {
     pub compares_clocks: bool,
     /// Whether a row is kept of each time that a task ran.
     pub has_slices: bool,
+    /// What becomes of the CPUs, where a first pass has found out: then rows leave at the end of each round.
+    pub outcome: Option<Arc<Outcome>>,
 }
 
 impl Settings {
@@ -52,6 +57,7 @@ impl Settings {
             has_waits: want.slices || want.displaced,
             compares_clocks,
             has_slices: schemas.has_switch && (want.slices || want.migrations),
+            outcome: None,
         }
     }
 

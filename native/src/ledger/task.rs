@@ -100,8 +100,6 @@ pub struct Tasks {
     pub now_ns: i64,
     /// Goes up with whatever changes who has a tid, or under which name.
     pub version: u64,
-    /// Whether any is a NAPI thread.
-    pub has_napi: bool,
     published: Arc<Mutex<Vec<Block>>>,
 }
 
@@ -197,7 +195,6 @@ impl Tasks {
             let is_stopper = strings.get(comm).starts_with("migration/");
             let victim = Victim { tid, task, comm, role, own, is_stopper };
             victims.push(victim);
-            self.has_napi |= role == Role::Napi;
             publish(&self.published, victims.len() - 1, victim);
             victims.len() as u32 - 1
         });

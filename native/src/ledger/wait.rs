@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use crate::ledger::causality::Causality;
 use crate::ledger::point::{Part, Point, What};
+use crate::ledger::rows::Answer;
 
 #[derive(Debug, Clone, Copy)]
 enum State {
@@ -23,19 +24,6 @@ enum State {
         here_since: i64,
         away: Option<u32>,
     },
-}
-
-/// Answers about one slice.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer {
-    /// CPU of the slice.
-    pub cpu: u32,
-    /// Its row among that CPU's.
-    pub row: usize,
-    /// When the task was woken; not if it was only preempted.
-    pub wake_ns: Option<i64>,
-    /// How long it was runnable before this slice.
-    pub wait_ns: i64,
 }
 
 /// Stretches of one CPU held by scheduled network work, in order, with their running sum.
@@ -91,16 +79,17 @@ pub struct Waits {
     moved: FxHashMap<i32, Vec<(u32, i64)>>,
     /// (cpu, victim) to displaced time.
     pub displaced: FxHashMap<(u32, u32), i64>,
-    /// Answers not yet taken.
+    /// Answers not yet taken; none where nobody takes them.
     pub answers: Vec<Answer>,
+    keeps_answers: bool,
     /// Whether the CPUs' clocks agree, where that is to be shown.
     pub causality: Option<Causality>,
 }
 
 impl Waits {
-    /// Nobody waits yet. `causality`: where the clocks are to be compared.
-    pub fn new(causality: Option<Causality>) -> Waits {
-        Waits { causality, ..Waits::default() }
+    /// Nobody waits yet. `causality`: where the clocks are to be compared; `keeps_answers`: whether slices are asked for.
+    pub fn new(causality: Option<Causality>, keeps_answers: bool) -> Waits {
+        Waits { causality, keeps_answers, ..Waits::default() }
     }
 
     /// Takes what a CPU tells.
@@ -215,12 +204,10 @@ impl Waits {
             (What::In(row, victim), State::Runnable { since, woken, cpu, here_since, away }) => {
                 if self.unseen(away, []).is_none() && since <= time_ns && self.is_sure(since, time_ns) {
                     self.displace(tid, victim, cpu, here_since, time_ns);
-                    self.answers.push(Answer {
-                        cpu: here,
-                        row,
-                        wake_ns: woken.then_some(since),
-                        wait_ns: time_ns - since,
-                    });
+                    if self.keeps_answers {
+                        let (wake_ns, wait_ns) = (woken.then_some(since), time_ns - since);
+                        self.answers.push(Answer { cpu: here, row, wake_ns, wait_ns });
+                    }
                 }
                 self.moved.remove(&tid);
                 State::Running
@@ -257,7 +244,7 @@ mod tests {
 
     /// What CPUs 0 and 1 tell of these points, stretches that network work held CPU 0, and losses.
     fn settled(points: &[Point], held: &[(i64, i64)], gaps: &[(i64, i64)]) -> Waits {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(None, true);
         let (points, held, gaps) = (points.to_vec(), held.to_vec(), gaps.to_vec());
         waits.take(&mut Part { cpu: 1, has_events: true, ..Part::default() });
         waits.take(&mut Part { points, held, gaps, has_events: true, ..Part::default() });

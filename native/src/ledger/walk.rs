@@ -10,6 +10,7 @@ use crate::ledger::flush::{Flush, Verdict};
 use crate::ledger::read::{Reader, Running};
 use crate::ledger::schema::EventSchemas;
 use crate::ledger::settings::Settings;
+use crate::ledger::stream::Stream;
 use crate::progress::{flow, Progress};
 use crate::recording::Recording;
 use crate::visit::{Sample, Side, Visitor, What, MAX_CPUS};
@@ -49,12 +50,16 @@ pub struct Walk<'w, 'p> {
     /// Newest time of the ledger's events, at the end of the last round, and of the one before it.
     newest: i64,
     rounds: (i64, i64),
+    /// Where rows go before the pass is over.
+    pub stream: Option<Stream<'p>>,
     progress: Progress<'p>,
 }
 
 const ABSENT: u32 = u32::MAX;
 /// Events that make it worth looking at every CPU and task.
 const WORTH_JOINING: usize = 1 << 15;
+/// However many tasks there are: what CPUs tell, and the rows that they keep, take memory until they are joined.
+const MOST_UNJOINED: usize = 1 << 19;
 
 impl<'w, 'p> Walk<'w, 'p> {
     /// Nothing walked yet.
@@ -63,10 +68,11 @@ impl<'w, 'p> Walk<'w, 'p> {
         schemas: EventSchemas,
         settings: Arc<Settings>,
         dealer: Dealer<'w>,
+        stream: Option<Stream<'p>>,
         progress: Progress<'p>,
     ) -> Self {
         Walk {
-            reader: Reader::new(&schemas, settings.want.migrations),
+            reader: Reader::new(&schemas),
             schemas,
             settings,
             dealer,
@@ -83,6 +89,7 @@ impl<'w, 'p> Walk<'w, 'p> {
             undealt: 0,
             newest: i64::MIN,
             rounds: (i64::MIN, i64::MIN),
+            stream,
             progress,
         }
     }
@@ -175,16 +182,24 @@ impl<'w, 'p> Walk<'w, 'p> {
         }
     }
 
+    fn goes_on(&self) -> bool {
+        self.stream.as_ref().is_none_or(Stream::goes_on)
+    }
+
     /// One round of flushes ended. Rings are read one after the other, so the next may still hold what happened
     /// before this one's newest event, and none what happened before the newest of the one before.
     fn round(&mut self) {
         self.new_flush = true;
         self.rounds = (self.newest, self.rounds.0);
-        let joins = self.settings.has_waits || self.reader.tasks.has_napi;
-        let tasks = self.reader.tasks.victims.len() + self.reader.wakeups / 8;
-        if self.has_rounds && joins && self.undealt > WORTH_JOINING + tasks + self.streams.len() {
+        let tasks = self.reader.tasks.victims.len() + self.reader.unnamed_wakeups / 8;
+        let most = self.stream.as_ref().map_or(MOST_UNJOINED, |stream| stream.rows.min(MOST_UNJOINED));
+        let worth = (WORTH_JOINING + tasks + self.streams.len()).min(most);
+        if self.has_rounds && self.undealt > worth {
             self.undealt = 0;
             self.dealer.round(self.rounds.1);
+            if let Some(stream) = &mut self.stream {
+                stream.give(self.dealer.settled(), &self.reader, false);
+            }
         }
     }
 }
@@ -192,7 +207,7 @@ impl<'w, 'p> Walk<'w, 'p> {
 impl Visitor for Walk<'_, '_> {
     fn samples(&mut self, block: &[u8], samples: &[Sample]) -> ControlFlow<()> {
         samples.iter().for_each(|sample| self.sample(block, sample));
-        ControlFlow::Continue(())
+        flow(self.goes_on())
     }
 
     fn side(&mut self, side: &Side<'_>) {
@@ -250,6 +265,6 @@ impl Visitor for Walk<'_, '_> {
     }
 
     fn progress(&mut self, fraction: f64) -> ControlFlow<()> {
-        flow((self.progress)(fraction) && !self.dealer.has_failed())
+        flow((self.progress)(fraction) && !self.dealer.has_failed() && self.goes_on())
     }
 }

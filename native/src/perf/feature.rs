@@ -18,7 +18,7 @@ const BPF: Kind = Hidden("BPF programs in the header zeroed");
 features! {
     RESERVED = 0 BPF, "";
     TRACING_DATA = 1 TaskLines, "event formats";
-    BUILD_ID = 2 Path, "";
+    BUILD_ID = 2 Path, "build ids";
     HOSTNAME = 3 Host, "host name";
     OSRELEASE = 4 Text, "kernel";
     VERSION = 5 Text, "perf version";

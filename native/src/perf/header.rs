@@ -2,6 +2,7 @@
 
 use crate::bytes::{slice, text, Order};
 use crate::perf::attr::Attr;
+use crate::perf::build_ids::{self, BuildIds};
 use crate::perf::{command, feature};
 use crate::tracing::Tracing;
 
@@ -129,6 +130,8 @@ pub struct Features {
     pub event_desc: Vec<(String, Vec<u64>)>,
     /// Formats of the recorded tracepoints.
     pub tracing: Tracing,
+    /// Build ids of files that were mapped.
+    pub build_ids: BuildIds,
     /// Whether records were compressed.
     pub compressed: bool,
 }
@@ -139,6 +142,7 @@ impl Features {
         let string = || string_at(bytes, 0, order).map(|found| found.0);
         match feature {
             feature::TRACING_DATA => self.tracing = Tracing::of_perf(bytes),
+            feature::BUILD_ID => build_ids::section(bytes, order, &mut self.build_ids),
             feature::HOSTNAME => self.hostname = string(),
             feature::OSRELEASE => self.os_release = string(),
             feature::VERSION => self.version = string(),

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::RecordBatch;
 
-use crate::bytes::{i32_at, u16_at, u32_at, u64_at, until_nul};
+use crate::bytes::{i32_at, text, u16_at, u32_at, u64_at, until_nul};
 use crate::error::{bad, Result};
 use crate::intern::{Interner, Labels, NONE};
+use crate::perf::build_ids::digits;
 use crate::perf::record::{kind, misc, CPU_MODES, MISC_CPUMODE_MASK, MISC_MMAP_BUILD_ID, MISC_MMAP_DATA};
 use crate::progress::{flow, Progress};
 use crate::recording::Recording;
@@ -15,20 +16,24 @@ use crate::tables::{batch, booleans, optional, plain};
 use crate::visit::{Sample, Side, Visitor};
 
 const PROT_EXEC: u32 = 4;
+/// What `MISC_CPUMODE_MASK` selects of this kernel's own code, and of programs.
+pub(super) const MODE_KERNEL: u16 = 1;
+pub(super) const MODE_USER: u16 = 2;
 const KSYMBOL_KINDS: [&str; 3] = ["unknown", "bpf", "out of line"];
 const KSYMBOL_UNREGISTER: u16 = 1;
 
-struct Mapping {
+/// A MMAP or MMAP2 record; `filename` and `build_id` are codes of an interner.
+pub(super) struct Mapping {
     time_ns: Option<i64>,
-    pid: i32,
+    pub(super) pid: i32,
     tid: i32,
-    address: u64,
-    length: u64,
-    page_offset: u64,
-    filename: u32,
-    executable: bool,
-    build_id: u32,
-    mode: u16,
+    pub(super) address: u64,
+    pub(super) length: u64,
+    pub(super) page_offset: u64,
+    pub(super) filename: u32,
+    pub(super) executable: bool,
+    pub(super) build_id: u32,
+    pub(super) mode: u16,
 }
 
 struct Symbol {
@@ -73,14 +78,13 @@ impl Visitor for Collector<'_> {
     }
 }
 
-fn mapping(side: &Side<'_>, strings: &mut Interner) -> Option<Mapping> {
+pub(super) fn mapping(side: &Side<'_>, strings: &mut Interner) -> Option<Mapping> {
     let (bytes, misc) = (side.bytes, misc(side.bytes));
     let newer = side.kind == kind::MMAP2;
     let executable = if newer { u32_at(bytes, 64)? & PROT_EXEC != 0 } else { misc & MISC_MMAP_DATA == 0 };
     let build_id = if newer && misc & MISC_MMAP_BUILD_ID != 0 {
         let size = usize::from(*bytes.get(40)?).min(20);
-        let hex: String = bytes.get(44..44 + size)?.iter().map(|byte| format!("{byte:02x}")).collect();
-        strings.code(hex.as_bytes())
+        digits(bytes.get(44..44 + size)?).map_or(NONE, |id| strings.code(id.as_bytes()))
     } else {
         NONE
     };
@@ -162,11 +166,9 @@ pub fn kernel_symbols(recording: &Recording, progress: Progress<'_>) -> Result<R
     ])
 }
 
-/// Kernel code that came while recording was under way, or was there: address, length and name.
-pub fn live_symbols(recording: &Recording, progress: Progress<'_>) -> Result<Vec<(u64, u64, String)>> {
-    let mut found = Collector { strings: Interner::default(), mappings: None, symbols: Some(Vec::new()), progress };
-    recording.walk(&mut found)?;
-    let Collector { strings, symbols, .. } = found;
-    let came = symbols.into_iter().flatten().filter(|symbol| !symbol.unregistered);
-    Ok(came.map(|symbol| (symbol.address, symbol.length, strings.get(symbol.name).to_owned())).collect())
+/// Of a KSYMBOL record kernel code that was there or came: address, length and name.
+pub(super) fn came(side: &Side<'_>) -> Option<(u64, u64, String)> {
+    let bytes = Some(side.bytes).filter(|_| side.kind == kind::KSYMBOL)?;
+    let is_gone = u16_at(bytes, 22)? & KSYMBOL_UNREGISTER != 0;
+    (!is_gone).then_some((u64_at(bytes, 8)?, u32_at(bytes, 16)?.into(), text(bytes.get(24..)?)))
 }

@@ -2,6 +2,8 @@
 
 pub mod attr;
 pub(crate) mod blocks;
+pub mod build_ids;
+mod chains;
 pub mod command;
 mod counters;
 pub(crate) mod feature;
@@ -17,6 +19,7 @@ pub mod recording;
 pub mod samples;
 mod sections;
 mod source;
+mod spaces;
 pub mod spans;
 pub(crate) mod stream;
 mod swap;

@@ -23,12 +23,12 @@ use crate::visit::{Sample, Side, Visitor};
 
 /// `enum perf_callchain_context`. Only these mark; what else lies near -1 is an address that a stack
 /// without frame pointers gave.
-const CONTEXT_USER_DEFERRED: u64 = -640i64 as u64;
+pub(super) const CONTEXT_USER_DEFERRED: u64 = -640i64 as u64;
 /// The least number of them, of which there are 4,095 at most (`PERF_CONTEXT_MAX`).
 pub const FIRST_CONTEXT: u64 = -4095i64 as u64;
 /// The addresses behind this mark are the program's.
 pub const CONTEXTS_OF_USER: [u64; 2] = [-512i64 as u64, -2560i64 as u64];
-const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, -128i64 as u64, -2048i64 as u64, -2176i64 as u64];
+pub(super) const CONTEXTS_OF_KERNEL: [u64; 4] = [-32i64 as u64, -128i64 as u64, -2048i64 as u64, -2176i64 as u64];
 
 /// Fields of one word each that a sample may have: name, sample_type bit, and place.
 type Extra = (&'static str, u64, fn(&Layout, &Parts) -> Option<usize>);
@@ -182,18 +182,24 @@ impl Columns {
     }
 }
 
-/// The samples of the events of this name, in file order.
-pub fn samples(perf: &PerfData, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
+/// Which events have this name; an error where none has.
+pub(super) fn chosen(perf: &PerfData, name: &str) -> Result<Vec<bool>> {
     let wanted: Vec<bool> = perf.events.iter().map(|event| event.name == name).collect();
     if !wanted.contains(&true) {
         let mut names: Vec<&str> = perf.events.iter().map(|event| event.name.as_str()).collect();
         names.dedup();
         return Err(bad!(Missing, "no event '{name}' in this capture; it holds {}", names.join(", ")));
     }
-    let chosen = |number: &usize| wanted[*number];
-    let has = |bits: u64| (0..wanted.len()).filter(chosen).all(|number| perf.attrs[number].has(bits));
+    Ok(wanted)
+}
+
+/// The samples of the events of this name, in file order.
+pub fn samples(perf: &PerfData, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<RecordBatch> {
+    let wanted = chosen(perf, name)?;
+    let of = || (0..wanted.len()).filter(|&number| wanted[number]);
+    let has = |bits: u64| of().all(|number| perf.attrs[number].has(bits));
     // Names of tasks are known of the host only.
-    let guests = (0..wanted.len()).filter(chosen).any(|number| perf.events[number].guest.is_some());
+    let guests = of().any(|number| perf.events[number].guest.is_some());
     let named = has(sample::TID) && !guests;
     let mut sampler = Sampler {
         perf,

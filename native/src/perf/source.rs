@@ -5,8 +5,10 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use crate::bytes::Order;
+use crate::chains::{Chains, Wanted};
 use crate::error::Result;
 use crate::host::{Host, Session};
+use crate::perf::chains::chains;
 use crate::perf::recording::{Mode, PerfData};
 use crate::perf::samples::samples;
 use crate::progress::Progress;
@@ -20,6 +22,10 @@ impl Source for PerfData {
 
     fn samples(&self, name: &str, limit: Option<usize>, progress: Progress<'_>) -> Result<Option<RecordBatch>> {
         samples(self, name, limit, progress).map(Some)
+    }
+
+    fn chains(&self, wanted: Wanted<'_>, progress: Progress<'_>) -> Result<Option<Chains>> {
+        chains(self, wanted, progress).map(Some)
     }
 
     fn may_repeat(&self) -> bool {

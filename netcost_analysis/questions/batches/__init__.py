@@ -1,12 +1,12 @@
 """Softirqs and batches: how packets reach the CPU, in what portions, and what a portion costs.
 
 What NET_RX softirqs did in all (net_rx_totals), of a large capture in a part (detail_window). From
-an interrupt to the softirq that it raised to the polls in it (softirq_chains); how many
-packets a poll and a softirq handle (poll_sizes, softirq_sizes); what stopped them (squeezes,
-softirq_runs against kernel_limits); how long things wait (irq_gaps, raise_delays); what is out of
-the ordinary (long_softirqs) and what only steers (rps_dispatch); what a poll costs however few
-packets it has, and a packet however many there are (poll_costs, packet_costs), and how the CPU
-share grows with the rate of packets (rate_curve).
+an interrupt to the softirq that it raised to the polls in it (softirq_chains); how many packets a
+poll and a softirq handle (poll_sizes, softirq_sizes), how long softirqs run (softirq_lengths); what
+stopped them (squeezes, softirq_runs against kernel_limits); how long things wait (irq_gaps,
+raise_delays); what is out of the ordinary (long_softirqs) and what only steers (rps_dispatch); what
+a poll costs however few packets it has, and a packet however many there are (poll_costs,
+packet_costs), and how the CPU share grows with the rate of packets (rate_curve).
 """
 
 from .detail_window import DetailWindow, detail_window
@@ -22,6 +22,7 @@ from .raise_delays import raise_delays
 from .rate_curve import rate_curve
 from .rps_dispatch import rps_dispatch
 from .softirq_chains import softirq_chains
+from .softirq_lengths import softirq_lengths
 from .softirq_runs import softirq_runs
 from .softirq_sizes import softirq_sizes
 from .squeezes import Exhaustion, squeezes
@@ -44,6 +45,7 @@ __all__ = [
     "rate_curve",
     "rps_dispatch",
     "softirq_chains",
+    "softirq_lengths",
     "softirq_runs",
     "softirq_sizes",
     "squeezes",

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 
-from ...plots.marks import legend_above, limit, short
+from ...plots.marks import legend_above, limit, plain_log, short
 from ...plots.palette import FAINT, HATCH, INK, KIND, KIND_NAMES, PART, time_unit
 from .kernel_limits import KernelLimits
 
@@ -220,12 +219,3 @@ def run_rounds(ax: Axes, runs: pd.DataFrame, most: int = 10) -> None:
     ax.set_xlabel("rounds of a run, back to back")
     ax.set_ylabel("runs (log scale)")
     legend_above(ax, None, 4)
-
-
-def plain_log(axis: Axis) -> None:
-    # Over less than two decades powers of ten alone would be one mark or none. Limits first.
-    low, high = sorted(axis.get_view_interval())
-    marks = (1.0, 2.0, 5.0) if low > 0 and high / low < 150 else (1.0,)
-    axis.set_major_locator(LogLocator(10, subs=marks))
-    axis.set_major_formatter("{x:,.10g}")
-    axis.set_minor_formatter(NullFormatter())

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from ...plots.marks import legend_above, short
+from ...plots.marks import legend_above, plain_log, short
 from ...plots.palette import FAINT, INK, KIND, PART, time_unit
-from .plots import LONGEST_CURVE, plain_log
+from .plots import LONGEST_CURVE
 
 _COLORS = (KIND["softirq"], PART["stolen_network"], KIND["softirq_other"], PART["stolen_other"])
 _MARKERS = "os^D"

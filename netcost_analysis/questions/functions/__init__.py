@@ -7,8 +7,10 @@ tracepoints or alone.
 from .component_changes import component_changes
 from .components import components
 from .components_by_size import components_by_size
+from .counters_by_component import counters_by_component
 from .functions import functions
 from .interrupt_components import interrupt_components
+from .memory_loads import memory_loads
 from .packet_components import packet_components
 from .unclassified import unclassified
 
@@ -16,8 +18,10 @@ __all__ = [
     "component_changes",
     "components",
     "components_by_size",
+    "counters_by_component",
     "functions",
     "interrupt_components",
+    "memory_loads",
     "packet_components",
     "unclassified",
 ]

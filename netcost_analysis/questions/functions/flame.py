@@ -13,6 +13,7 @@ from ...plots.palette import printable
 from .components import weights
 from .contexts import CONTEXTS, KINDS, context_of, kinds
 from .profile import chosen_event, profile, sampled
+from .programs import labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,15 +64,16 @@ def paths(
     event: str | None = None,
     cpu: int | None = None,
     idle: bool = True,
+    user: bool = False,
 ) -> Paths:
     """Samples of an event as the graph of a kind has them.
 
     stolen: those in interrupts, from the interrupt's entry inwards, under the task it ran on. all:
-    every sample, without the idle loop's own unless `idle`. Raises CaptureError where there is
-    none.
+    every sample, without the idle loop's own unless `idle`. user: with functions of programs, as
+    questions.functions.functions has them. Raises CaptureError where there is none.
     """
     source = sampled(capture)
-    one = profile(source, chosen_event(source, event), kernel_only=False)
+    one = profile(source, chosen_event(source, event), kernel_only=False, user=user)
     one.require_names(source.path)
     of_sample, entry = kinds(one)
     taken = one.within(cpu)
@@ -208,15 +210,17 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
         return names.setdefault(cleaned(str(text)), len(names))
 
     of_frame = np.array(
-        [number(name) if name else code[NO_NAME] for name in one.names["function"]], dtype="i8"
+        [number(name) if name else code[NO_NAME] for name in labels(one)], dtype="i8"
     )
     own_context = context_of(one)
     begin = one.begins[side.stacks]
-    # The kernel's frames are inside those of user mode, of which one is kept.
+    # The kernel's frames are inside those of user mode, of which one is kept where they have no
+    # names.
     kernel = np.append(0, np.cumsum(inside[one.places]))
     in_kernel = kernel[side.ends] - kernel[begin]
-    has_user = (side.ends - begin > in_kernel).astype("i8")
-    full = 1 + has_user + in_kernel
+    in_user = side.ends - begin - in_kernel
+    nameless = np.zeros_like(in_user) if "dso" in one.frames else np.minimum(in_user, 1)
+    full = 1 + np.where(nameless > 0, 1, in_user) + in_kernel
     lengths = np.minimum(full, _DEPTH)
     begins = np.append(0, np.cumsum(lengths))[:-1]
     path = np.repeat(np.arange(len(lengths)), lengths)
@@ -224,11 +228,11 @@ def _flat(side: Paths, names: dict[str, int], code: dict[str, int]) -> tuple["ND
     is_cut = (full > _DEPTH)[path]
     # How many frames are inside this one. Those of the outer part are counted from outside.
     within = np.where(is_cut & (depth > _OUTER), _DEPTH, full[path]) - 1 - depth
-    is_kernel = depth > has_user[path]
-    place = one.places[np.where(is_kernel, begin[path] + within, 0)]
+    is_named = depth > nameless[path]
+    place = one.places[np.where(is_named, begin[path] + within, 0)]
     task = np.array([number(label) for label in side.labels], dtype="i8")
-    flat = np.where(is_kernel, of_frame[place], code[USER])
-    context = np.where(is_kernel, own_context[place], CONTEXTS.index("task"))
+    flat = np.where(is_named, of_frame[place], code[USER])
+    context = np.where(is_named, own_context[place], CONTEXTS.index("task"))
     is_root = depth == 0
     flat[is_root] = task
     idle = np.array([label in (IDLE, SWAPPER) for label in side.labels], dtype=bool)

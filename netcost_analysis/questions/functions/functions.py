@@ -9,6 +9,7 @@ from ...stats.counts import share_interval
 from ..question import question
 from .components import IDLE, effective, weights
 from .profile import chosen_event, classified, profile, sampled
+from .rules import APPLICATION
 
 if TYPE_CHECKING:
     from ...capture.capture import Capture
@@ -30,6 +31,7 @@ def functions(
     start_s: float | None = None,
     end_s: float | None = None,
     rules: str | None = None,
+    user: bool = False,
 ) -> pd.DataFrame:
     """In which functions the CPUs' time went, and to which component they belonged there.
 
@@ -39,13 +41,17 @@ def functions(
         With samples, of its own or beside it in its bundle.
     cpu, event, start_s, end_s, rules
         As components() takes them.
+    user : bool, optional
+        Whether functions of programs are wanted: then files of this machine, or in the folder that
+        open_capture was given, are read, if their build id is the recorded one.
 
     Returns
     -------
     pandas.DataFrame
-        A row per function and component, falling by samples: function ("(user mode)" outside the
-        kernel, null without a name), module (null for the kernel's own), component, samples,
-        weight, busy_share (NA in idle), busy_share_low, busy_share_high.
+        A row per function and component, falling by samples: function (null without a name; outside
+        the kernel "(user mode)" unless `user`), module (null for the kernel's own), dso (null in
+        the kernel, and unless `user`), component, samples, weight, busy_share (NA in idle),
+        busy_share_low, busy_share_high.
 
     Raises
     ------
@@ -63,20 +69,26 @@ def functions(
     """
     source = sampled(capture)
     chosen = chosen_event(source, event)
-    one, found = profile(source, chosen), classified(source, chosen, rules)
+    one = profile(source, chosen, user=user)
+    found = classified(source, chosen, rules, user)
     one.require_names(source.path)
     rows = one.samples.loc[one.taken(source, cpu, start_s, end_s), ["stack", "period"]]
     stack = rows["stack"].to_numpy()
     leaf = one.frames.iloc[one.leaves]
-    names = leaf["function"].astype(object).where(leaf["in_kernel"].to_numpy(), _USER)
+    names = leaf["function"].astype(object)
+    if not user:
+        names = names.where(leaf["in_kernel"].to_numpy(), _USER)
     keys = pd.DataFrame(
         {
             "function": names.to_numpy(),
             "module": leaf["module"].astype(object).to_numpy(),
+            "dso": leaf["dso"].astype(object).to_numpy() if user else None,
             "component": np.array(found.components, dtype=object)[found.of_stack],
         }
     )
-    group = keys.groupby(["function", "module", "component"], dropna=False, sort=False).ngroup()
+    group = keys.groupby(
+        ["function", "module", "dso", "component"], dropna=False, sort=False
+    ).ngroup()
     of_sample = group.to_numpy()[stack]
     number = int(group.max()) + 1 if len(group) else 0
     frame = keys.groupby(group.to_numpy()).first() if number else keys
@@ -94,5 +106,6 @@ def functions(
 
 @functions.figures
 def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
-    busy = answer.frame[answer.frame["busy_share"].notna() & (answer.frame["function"] != _USER)]
+    rows = answer.frame[answer.frame["component"] != APPLICATION]
+    busy = rows[rows["busy_share"].notna()]
     return {"largest": busy[:3].to_dict("records")}

@@ -10,7 +10,6 @@ import pandas as pd
 import pyarrow as pa
 
 from ..._native import CaptureError
-from ...capture.kallsyms import kallsyms_beside, read_kallsyms
 from ...capture.recorder import is_perf
 from ...errors import AbsentError, LackingError
 from ...frames import to_frame
@@ -41,7 +40,7 @@ def sampled(capture: "Capture") -> "Capture":
     if beside is not None:
         from ...capture.capture import Capture
 
-        other = Capture(beside)
+        other = Capture(beside, beside=capture.beside.of_samples)
         if _events(other):
             return other
     raise LackingError("samples", f"no samples of functions were taken: {_HOW}")
@@ -78,6 +77,9 @@ def chosen_event(capture: "Capture", event: str | None = None) -> str:
     # The one asked for, else that which tells where time went.
     found = _events(capture)
     if event is None:
+        if len(found) == 1:
+            # Counting them takes a pass over the recording.
+            return found[0]
         counts = capture.info["events"]
         return next((name for name in found if counts.get(name)), found[0])
     if event in found:
@@ -92,7 +94,7 @@ class Profile:
     event: as perf names it. samples: a row per sample (Capture.samples without its chain), and
     stack. begins: of each stack its first frame in places; its length is one more. places: of each
     frame of each stack, the innermost first, a row of frames. frames: address, in_kernel, symbol,
-    module, offset, function.
+    module, offset, function; where programs were asked for dso, build_id, file_offset, inlined.
     """
 
     event: str
@@ -108,8 +110,11 @@ class Profile:
 
     @cached_property
     def leaves(self) -> "NDArray[np.int32]":
-        """The innermost frame of each stack."""
-        return self.places[self.begins[:-1]]
+        """The innermost frame of each stack that has an address of its own: none is inlined."""
+        if "inlined" not in self.frames:
+            return self.places[self.begins[:-1]]
+        own = ~self.frames["inlined"].to_numpy()
+        return self.places[_next(own[self.places])[self.begins[:-1]]]
 
     @cached_property
     def in_kernel(self) -> "NDArray[np.bool_]":
@@ -134,7 +139,8 @@ class Profile:
         Functions that have it in less than half of them are left out.
         """
         at = pd.Series(np.bincount(self.leaves, self.weights, len(self.frames)))
-        by = at.groupby(self.names["function"].to_numpy())
+        at = at[self.frames["in_kernel"].to_numpy()]
+        by = at.groupby(self.names["function"].to_numpy()[at.index])
         most = at[(at == by.transform("max")) & (at > by.transform("sum") / 2)]
         return most.index.to_numpy()
 
@@ -143,7 +149,8 @@ class Profile:
         if self.in_kernel.any() and self.frames["symbol"].isna().all():
             raise CaptureError(
                 f"{path} does not say what the kernel's functions are called: record with "
-                "netcost-record --profile functions, or perf record --kcore, as root"
+                "netcost-record --profile functions, or perf record --kcore, as root; or give a "
+                "copy of /proc/kallsyms of that boot (--kallsyms)"
             )
 
     def taken(
@@ -173,13 +180,17 @@ class Profile:
 
 
 @once
-def profile(capture: "Capture", event: str, kernel_only: bool = True) -> Profile:
-    # The samples of an event; of user mode only that it was, or all frames. Raises CaptureError
-    # where it has none, or they have no stacks.
-    beside = kallsyms_beside(capture._trace)
-    text = None if beside is None else read_kallsyms(beside)
+def profile(
+    capture: "Capture", event: str, kernel_only: bool = True, user: bool = False
+) -> Profile:
+    # The samples of an event; of user mode only that it was, or all frames; user: with the files
+    # and functions of programs, for which files of this machine are read. Raises CaptureError where
+    # it has none, or they have no stacks.
+    given = capture.beside.symbols
+    search = None if not user else [] if given is None else [str(given)]
+    text = capture.kallsyms_beside()
     with progress(f"reading the samples of {event}") as advance:
-        found = capture.native.stacks(event, text, kernel_only, advance)
+        found = capture.native.stacks(event, text, kernel_only, user, search, advance)
     stacks = pa.table(found["stacks"]).column("frames").combine_chunks()
     frames = to_frame(found["frames"])
     symbols = frames["symbol"].cat
@@ -298,6 +309,8 @@ def _first(
 
 
 @once
-def classified(capture: "Capture", event: str, own: str | None = None) -> Classified:
+def classified(
+    capture: "Capture", event: str, own: str | None = None, user: bool = False
+) -> Classified:
     # The components of a capture's stacks.
-    return classify(profile(capture, event), rules(own))
+    return classify(profile(capture, event, user=user), rules(own))

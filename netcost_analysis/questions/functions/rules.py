@@ -17,12 +17,16 @@ OWN = Path(__file__).with_name("components.toml")
 UNCLASSIFIED, APPLICATION = "unclassified", "application"
 _LISTS = ("functions", "modules", "under", "until")
 _FIELDS = {"component", "timer", *_LISTS}
-_ENDINGS = re.compile(r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias)(?:\.\d+)*)+$")
+_ENDINGS = re.compile(
+    r"(?:\.(?:isra|constprop|part|cold|llvm|lto_priv|localalias|clone|cfi_jt|cfi)(?:\.\d+)*)+$"
+)
+# In front of a function whose address is called for: room that the kernel has there to patch.
+_PREFIX = "__pfx_"
 
 
 def folded(symbol: str) -> str:
     # A symbol's function: what the compiler parted from it or made a variant of is it, too.
-    return _ENDINGS.sub("", symbol) or symbol
+    return _ENDINGS.sub("", symbol.removeprefix(_PREFIX)) or symbol
 
 
 @dataclass(frozen=True)

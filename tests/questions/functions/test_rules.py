@@ -159,7 +159,11 @@ def test_no_pattern_stands_twice() -> None:
         ("tcp_ack.llvm.8172", "tcp_ack"),
         ("bpf_prog_6deef7357e7b4530_main", "bpf_prog_6deef7357e7b4530_main"),
         (".isra", ".isra"),
-        ("__pfx_tcp_ack", "__pfx_tcp_ack"),
+        ("__pfx_tcp_ack", "tcp_ack"),
+        ("__pfx_tcp_ack.cold", "tcp_ack"),
+        ("tcp_ack.cfi_jt", "tcp_ack"),
+        ("tcp_ack.clone.3", "tcp_ack"),
+        ("__pfx_", "__pfx_"),
         ("a.b", "a.b"),
     ],
 )

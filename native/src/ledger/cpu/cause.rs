@@ -39,6 +39,11 @@ impl Causes {
         }
     }
 
+    /// The row of the last migration, where its cause is not settled yet.
+    pub fn last_moved(&self) -> Option<usize> {
+        self.migrated.map(|migrated| migrated.0)
+    }
+
     /// An event is over.
     #[inline(always)]
     pub fn after(&mut self, what: &Tracepoint) {

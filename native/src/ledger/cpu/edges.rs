@@ -7,9 +7,11 @@
 //!   | ran before |                           | next, ran since then          |
 //! ```
 
-use crate::ledger::cpu::visibility::{Head, Visibility};
+use crate::ledger::cpu::visibility::Visibility;
 use crate::ledger::cpu::Cpu;
 use crate::ledger::event::Event;
+use crate::ledger::outcome::Head;
+use crate::ledger::rows::CoverageRow;
 use crate::ledger::segment::Segment;
 use crate::ledger::task::NOBODY;
 use crate::ledger::thief::{Class, TASK};
@@ -39,6 +41,7 @@ impl Cpu {
             let slice = self.settings.has_slices.then_some(self.slice.row());
             let lossy = untimed.map(|lost| Head::lost(now, "records were lost", lost));
             self.head = Some(lossy.unwrap_or(Head::of(now, victim, owner, slice)));
+            self.show_head();
         } else {
             (self.no_hardirq_ns, self.no_softirq_ns) = (self.since, self.since);
         }
@@ -74,6 +77,7 @@ impl Cpu {
             _ if self.untimed_loss.is_some() => {} // the next event tells how long it was
             Visibility::Never => {
                 self.head = Some(Head::lost(until, why, lost));
+                self.show_head();
                 self.since = until;
             }
             Visibility::Lost(from) => self.gap(from, until, why, lost),
@@ -145,19 +149,50 @@ impl Cpu {
             }
         }
         self.drain(true);
-        self.patch_head(start);
+        self.is_over = true;
+        if self.settings.outcome.is_none() {
+            self.patch_head(start);
+        }
         self.finished.sums.flush(self.number, self.settings.bin_ns.unwrap_or(1));
+    }
+
+    /// The same at once, where a first pass has found out what the head is: in whose slice, if any, the present one.
+    fn show_head(&mut self) {
+        let Some(outcome) = &self.settings.outcome else { return };
+        let Some(head) = outcome.cpus.get(&self.number).and_then(|foreseen| foreseen.head) else { return };
+        let start = outcome.start_ns;
+        let (from, to) = (start.max(self.settings.window.0), head.end_ns().min(self.settings.window.1));
+        if let Some((why, lost)) = head.unknown() {
+            self.uncovered(start, head.end_ns().max(start), why, lost);
+        } else {
+            self.slice.add_task((to - from).max(0));
+            if let Some(row) = self.rows.slices.get_mut(self.slice.row()) {
+                row.in_ns = start.min(row.in_ns);
+            }
+        }
+        if to > from {
+            let segment = head.segment(from, to);
+            self.finished.take(self.number, &segment, self.settings.bin_ns, self.settings.want.segments);
+        }
     }
 
     /// The head was not counted while the window's start was unknown.
     fn patch_head(&mut self, start: i64) {
         let Some(head) = self.head.take() else { return };
+        self.outcome.head = Some(head);
         let (from, to) = (start.max(self.settings.window.0), head.end_ns().min(self.settings.window.1));
         if let Some((why, lost)) = head.unknown() {
-            self.uncovered(start, head.end_ns().max(start), why, lost);
-        }
-        if let Some(row) = head.slice().and_then(|row| self.rows.slices.get_mut(row)) {
-            (row.in_ns, row.task_ns) = (start.min(row.in_ns), row.task_ns + (to - from).max(0));
+            // Before what else begins with the recording.
+            let row = CoverageRow { start_ns: start, end_ns: head.end_ns().max(start), why, lost };
+            self.rows.coverage.insert(0, row);
+        } else {
+            if let Some(row) = head.slice().and_then(|row| self.rows.slices.get_mut(row)) {
+                (row.in_ns, row.task_ns) = (start.min(row.in_ns), row.task_ns + (to - from).max(0));
+            }
+            if start <= self.settings.window.1 {
+                let first = self.kinds.first.take().unwrap_or_default();
+                self.kinds.add(first.into_iter());
+            }
         }
         if to > from {
             self.finished.take_head(
@@ -192,6 +227,7 @@ mod tests {
             has_waits: false,
             compares_clocks: false,
             has_slices: false,
+            outcome: None,
         };
         Cpu::new(0, settings.into(), Tasks::new().shared())
     }

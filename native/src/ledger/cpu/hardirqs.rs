@@ -59,7 +59,12 @@ impl Hardirqs {
         self.open.last()
     }
 
-    /// The same, to book to.
+    /// When the first of them began.
+    pub fn first_entry_ns(&self) -> Option<i64> {
+        self.open.first().map(|first| first.entry_ns)
+    }
+
+    /// The one that has the CPU, to book to.
     #[inline(always)]
     pub fn top_mut(&mut self) -> Option<&mut Hardirq> {
         self.open.last_mut()

@@ -23,8 +23,10 @@ mod cause;
 mod current;
 mod edges;
 mod hardirqs;
+mod leave;
 mod napi_thread;
 mod on_hardirq;
+mod on_poll;
 mod on_softirq;
 mod on_task;
 mod raise;
@@ -40,19 +42,21 @@ use rustc_hash::FxHashMap;
 use crate::ledger::counters::Counters;
 use crate::ledger::event::{Event, Tracepoint};
 use crate::ledger::irqs::Irqs;
+use crate::ledger::outcome::{Head, OfCpu};
 use crate::ledger::point::{Absence, Part};
 use crate::ledger::rows::Rows;
 use crate::ledger::segment::{Finished, Tail};
 use crate::ledger::settings::Settings;
 use crate::ledger::task::Victims;
+use crate::ledger::thief::Class;
 use cause::Causes;
 use current::Current;
 use hardirqs::Hardirqs;
 use napi_thread::{Poll, ResumedPoll};
-use slice::Slice;
+use slice::{Kinds, Slice};
 use softirq::Softirq;
 use softirqs::Softirqs;
-use visibility::{Head, Visibility};
+use visibility::Visibility;
 
 pub use raise::ORIGINS;
 
@@ -101,6 +105,9 @@ pub struct Cpu {
     irqs: Irqs,
     counters: Counters,
     part: Part,
+    kinds: Kinds,
+    outcome: OfCpu,
+    is_over: bool,
 }
 
 /// What a task left behind when it was switched out in the middle of it.
@@ -113,7 +120,7 @@ struct Parked {
 }
 
 /// What a CPU found, when it is over.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Found {
     /// Its number.
     pub number: u32,
@@ -125,6 +132,10 @@ pub struct Found {
     pub irqs: Irqs,
     /// What went wrong.
     pub counters: Counters,
+    /// Softirqs and classes that slices in the window have time of.
+    pub kinds: Vec<(u8, Class)>,
+    /// What a second pass has to know before it is over.
+    pub outcome: OfCpu,
 }
 
 impl Cpu {
@@ -158,6 +169,9 @@ impl Cpu {
             irqs: Irqs::default(),
             counters: Counters::default(),
             part: Part { cpu: number, ..Part::default() },
+            kinds: Kinds::default(),
+            outcome: OfCpu::default(),
+            is_over: false,
         }
     }
 
@@ -264,12 +278,35 @@ impl Cpu {
             let part = parked.poll.as_ref().and_then(|poll| poll.earlier().last());
             self.part.away.extend(part.map(|part| Absence { tid, out_ns: part.out_ns, number: part.number }));
         }
+        if self.settings.outcome.is_some() {
+            self.part.left = self.leave();
+        }
         let next = Part { cpu: self.number, has_events: self.part.has_events, ..Part::default() };
         std::mem::replace(&mut self.part, next)
     }
+
+    /// What a first pass has found out of this CPU.
+    fn foreseen(&self) -> Option<&OfCpu> {
+        self.settings.outcome.as_ref()?.cpus.get(&self.number)
+    }
+
+    /// Whether, as a first pass has it, the poll went on here after this absence of its thread.
+    fn continued(&self, absence: usize) -> bool {
+        self.foreseen().is_some_and(|foreseen| foreseen.continued.contains(absence))
+    }
+
     /// What was found, once it is over; nothing of a CPU that recorded nothing.
     pub fn found(self) -> Option<Found> {
-        let Cpu { number, finished, rows, irqs, counters, .. } = self;
-        (self.visibility != Visibility::Never).then_some(Found { number, finished, rows, irqs, counters })
+        let Cpu { number, finished, rows, irqs, counters, kinds, outcome, .. } = self;
+        let kinds = kinds.known;
+        (self.visibility != Visibility::Never).then_some(Found {
+            number,
+            finished,
+            rows,
+            irqs,
+            counters,
+            kinds,
+            outcome,
+        })
     }
 }

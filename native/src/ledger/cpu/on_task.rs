@@ -45,7 +45,7 @@ impl Cpu {
     /// The running task's slice begins; `seen_ns`: when an event showed it.
     pub(super) fn begin_slice(&mut self, now: i64, seen_ns: i64) {
         let victim = self.current.victim();
-        let row = self.rows.slices.len();
+        let row = self.rows.slices.next();
         self.slice.begin(now, row);
         if self.settings.has_slices {
             self.rows.slices.push(SliceRow { victim, in_ns: now, out_ns: now, ..SliceRow::default() });
@@ -64,6 +64,13 @@ impl Cpu {
     pub(super) fn end_slice(&mut self, out_ns: i64, prev_state: Option<i64>) {
         if let Some(row) = self.rows.slices.get_mut(self.slice.row()).filter(|_| self.settings.has_slices) {
             self.slice.end(row, self.current.victim(), out_ns, prev_state);
+        }
+        let window = self.settings.window;
+        if self.slice.in_ns() <= window.1 && out_ns >= window.0 {
+            self.kinds.add(self.slice.kinds());
+        }
+        if self.kinds.first.is_none() {
+            self.kinds.first = Some(self.slice.kinds().filter(|_| out_ns >= window.0).collect());
         }
     }
 
@@ -172,7 +179,7 @@ impl Cpu {
         if !self.settings.want.migrations || !self.settings.touches(now, now) {
             return;
         }
-        let cause = self.causes.moved(pid, self.rows.migrations.len(), self.current.is_stopper());
+        let cause = self.causes.moved(pid, self.rows.migrations.next(), self.current.is_stopper());
         let order = self.order;
         self.rows.migrations.push(MigrationRow { time_ns: now, order, tid: pid, victim, orig_cpu, dest_cpu, cause });
     }

@@ -9,6 +9,26 @@
 use crate::ledger::rows::SliceRow;
 use crate::ledger::thief::Class;
 
+/// Kinds of softirq time that slices in the window have: the table has a column for each.
+#[derive(Debug, Default)]
+pub struct Kinds {
+    /// Each once.
+    pub known: Vec<(u8, Class)>,
+    /// Those of the first slice, which may reach into the window by what is known only in the end.
+    pub first: Option<Vec<(u8, Class)>>,
+}
+
+impl Kinds {
+    /// A slice's.
+    pub fn add(&mut self, kinds: impl Iterator<Item = (u8, Class)>) {
+        for kind in kinds {
+            if !self.known.contains(&kind) {
+                self.known.push(kind);
+            }
+        }
+    }
+}
+
 /// The slice of the running task.
 #[derive(Debug, Default)]
 pub struct Slice {
@@ -71,6 +91,11 @@ impl Slice {
     pub fn make_polled(&mut self, ns: i64) {
         self.task_ns -= ns;
         self.poll_ns += ns;
+    }
+
+    /// Kinds of softirq time in it.
+    pub fn kinds(&self) -> impl Iterator<Item = (u8, Class)> + '_ {
+        self.by_softirq.iter().map(|entry| (entry.0, entry.1))
     }
 
     /// It ends: what its row says.

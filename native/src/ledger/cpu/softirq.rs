@@ -94,6 +94,11 @@ impl Softirq {
         self.origin
     }
 
+    /// When it entered.
+    pub fn entry_ns(&self) -> i64 {
+        self.entry_ns
+    }
+
     /// Its number on this CPU.
     pub fn ordinal(&self) -> u32 {
         self.ordinal

@@ -1,0 +1,167 @@
+//! The ledger's tables in batches, as Python's iterator: a pass on a thread of its own, which waits while nobody asks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use netcost::ledger::{self, Request, Survey, Tables};
+use netcost::{Recording, Result};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::{raised, table};
+
+/// How long a signal may wait to be heard, and a progress bar to move.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// What the last first pass found, kept for a second one.
+pub type Surveyed = Arc<Mutex<Option<Arc<Survey>>>>;
+
+/// The present survey, if it is for a request.
+fn known(surveyed: &Surveyed, request: &Request) -> Option<Arc<Survey>> {
+    let survey = surveyed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    survey.filter(|survey| survey.is_for(request))
+}
+
+/// What a pass is made of.
+pub struct Source {
+    pub recording: Arc<Recording>,
+    pub surveyed: Surveyed,
+    pub request: Request,
+    pub rows: usize,
+}
+
+impl Source {
+    /// The two passes, or the second where the first has been made.
+    fn run(&self, done: &AtomicU64, sender: &SyncSender<Result<Tables>>, goes_on: &dyn Fn() -> bool) -> Result<()> {
+        let note = |fraction: f64| {
+            done.store(fraction.to_bits(), Ordering::Relaxed);
+            goes_on()
+        };
+        let mut from = 0.0;
+        let survey = match known(&self.surveyed, &self.request) {
+            Some(survey) => survey,
+            None => {
+                from = 0.5;
+                let mut request = self.request.clone();
+                // Slices say how long was waited for them: whether clocks allow that shows who follows waits.
+                request.want = ledger::Want { displaced: request.want.slices, ..ledger::Want::default() };
+                let survey = ledger::run(&self.recording, &request, &mut |fraction| note(fraction / 2.0))?.survey;
+                *self.surveyed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&survey));
+                survey
+            }
+        };
+        let mut sink = |tables: Tables| sender.send(Ok(tables)).is_ok();
+        let mut progress = |fraction: f64| note(from + fraction * (1.0 - from));
+        ledger::run_in_batches(&self.recording, &self.request, &survey, self.rows, &mut sink, &mut progress)
+    }
+}
+
+/// The iterator.
+#[pyclass]
+pub struct Batches {
+    names: Vec<String>,
+    callback: Option<Py<PyAny>>,
+    reported: f64,
+    /// The fraction that is done, as bits.
+    done: Arc<AtomicU64>,
+    /// Nobody is there any more when it is gone.
+    presence: Option<Arc<()>>,
+    receiver: Option<Mutex<Receiver<Result<Tables>>>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Batches {
+    /// Of these tables; the pass begins at once, and waits when it is two batches ahead.
+    pub fn new(source: Source, names: Vec<String>, callback: Option<Py<PyAny>>) -> PyResult<Batches> {
+        let (sender, receiver) = sync_channel(1);
+        let done = Arc::new(AtomicU64::new(0));
+        let presence = Arc::new(());
+        let (shared, is_there) = (Arc::clone(&done), Arc::downgrade(&presence));
+        let work = move || {
+            if let Err(error) = source.run(&shared, &sender, &|| is_there.strong_count() > 0) {
+                let _ = sender.send(Err(error));
+            }
+        };
+        let thread = std::thread::Builder::new().name("netcost-batches".to_owned()).spawn(work)?;
+        let receiver = Some(Mutex::new(receiver));
+        let presence = Some(presence);
+        Ok(Batches { names, callback, reported: 0.0, done, presence, receiver, thread: Some(thread) })
+    }
+
+    /// Waits for the next batch, and hears signals meanwhile.
+    fn receive(&mut self, py: Python<'_>) -> PyResult<Option<Tables>> {
+        loop {
+            let Some(receiver) = &self.receiver else { return Ok(None) };
+            let received = py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PATIENCE));
+            py.check_signals()?;
+            self.report(py)?;
+            match received {
+                Ok(Ok(tables)) => return Ok(Some(tables)),
+                Ok(Err(error)) => return Err(raised(error)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
+
+    fn report(&mut self, py: Python<'_>) -> PyResult<()> {
+        let fraction = f64::from_bits(self.done.load(Ordering::Relaxed));
+        match &self.callback {
+            Some(callback) if fraction >= self.reported + 0.01 => {
+                self.reported = fraction;
+                callback.call1(py, (fraction,)).map(|_| ())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the pass, and waits until its thread has gone.
+    fn end(&mut self, py: Python<'_>) -> PyResult<()> {
+        (self.receiver, self.presence) = (None, None);
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let ended = py.detach(|| thread.join());
+        ended.map_err(|_| pyo3::exceptions::PyRuntimeError::new_err("the pass panicked: please report it"))
+    }
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    /// The next batch: the tables that were asked for, by name.
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let received = self.receive(py);
+        let Ok(Some(tables)) = received else {
+            let ended = self.end(py);
+            received?;
+            ended?;
+            return Ok(None);
+        };
+        let shown = PyDict::new(py);
+        for (name, rows) in tables {
+            if self.names.iter().any(|wanted| wanted == name) {
+                shown.set_item(name, table(py, rows)?)?;
+            }
+        }
+        Ok(Some(shown))
+    }
+
+    /// Ends the pass before its end; nothing more comes.
+    fn close(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.end(py)
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            // Who reads no more has no use for why it ended.
+            let _ = Python::try_attach(|py| self.end(py));
+        }
+    }
+}

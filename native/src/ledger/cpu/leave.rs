@@ -1,0 +1,59 @@
+//! Rows that can change no more leave their CPU at the end of a round, where they are dealt in batches.
+//!
+//! ```text
+//!   softirqs by entry   | done | done | parked ... |  done  |
+//!                       |<-- leave -->|  waits for |  waits with it: rows leave in their table's order
+//!                                     |  its exit  |
+//! ```
+//! What can still change: the last segment ends where the next begins; slices are doubted as long as segments of them
+//! are in the tail, and get the time of a poll that goes on after them.
+
+use crate::ledger::cpu::softirq::Softirq;
+use crate::ledger::cpu::Cpu;
+use crate::ledger::left::Left;
+use crate::ledger::rows::{known, SoftirqRow};
+
+impl Cpu {
+    /// Takes the rows that can change no more; all of them when the recording is over.
+    pub(super) fn leave(&mut self) -> Left {
+        let first_open = |entry_ns: Option<i64>| entry_ns.filter(|_| !self.is_over).unwrap_or(i64::MAX);
+        let parked = self.parked.values().filter_map(|parked| parked.softirq.as_ref());
+        let softirqs = parked.chain(self.softirqs.open()).map(Softirq::entry_ns).min();
+        let (softirqs, hardirqs) = (first_open(softirqs), first_open(self.hardirqs.first_entry_ns()));
+        let changes_since = if self.is_over { i64::MAX } else { self.changes_since() };
+        let slices = if self.is_over { usize::MAX } else { self.first_changing_slice(changes_since) };
+        let migrations = self.causes.last_moved().filter(|_| !self.is_over).unwrap_or(usize::MAX);
+        let Cpu { rows, finished, is_over, .. } = self;
+        let entered = |row: &SoftirqRow| known(row.entry_ns).unwrap_or(row.exit_ns);
+        rows.softirqs.sort_by_key(entered);
+        rows.hardirqs.sort_by_key(|row| row.entry_ns.or(row.exit_ns));
+        rows.coverage.sort_by_key(|row| row.start_ns);
+        let gaps = rows.coverage.partition_point(|row| row.start_ns <= changes_since);
+        let (segments, segments_end) = finished.leave(*is_over);
+        Left {
+            segments,
+            segments_end,
+            softirqs: rows.softirqs.take_while(|row| entered(row) <= softirqs),
+            hardirqs: rows.hardirqs.take_while(|row| row.entry_ns.or(row.exit_ns) <= Some(hardirqs)),
+            polls: rows.polls.take_while(|_| true),
+            slices: rows.slices.leave(slices),
+            migrations: std::mem::take(rows.migrations.leave(migrations).rows_mut()),
+            coverage: rows.coverage.drain(..gaps).collect(),
+            execs: std::mem::take(&mut rows.execs),
+        }
+    }
+
+    /// No segment before this can become unknown any more.
+    fn changes_since(&self) -> i64 {
+        self.tail.first_start().unwrap_or(i64::MAX).min(self.since).min(self.last_ns)
+    }
+
+    fn first_changing_slice(&self, changes_since: i64) -> usize {
+        let slices = &self.rows.slices;
+        let changing = slices.rows().iter().rposition(|slice| slice.in_ns <= changes_since);
+        let polls = self.parked.values().filter_map(|parked| parked.poll.as_ref()).chain(&self.napi_poll);
+        let earlier = polls.flat_map(|poll| poll.earlier()).filter(|part| self.continued(part.number));
+        let first = slices.first() + changing.unwrap_or(0);
+        earlier.map(|part| part.row).chain([self.slice.row()]).fold(first, usize::min)
+    }
+}

@@ -1,0 +1,124 @@
+//! What becomes of the CPUs: known when a pass is over, and to a second one from the start.
+
+use rustc_hash::FxHashMap;
+
+use crate::ledger::segment::Segment;
+use crate::ledger::task::NOBODY;
+use crate::ledger::thief::{Class, UNKNOWN};
+
+/// The stretch from the window's start to a CPU's first event.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    end_ns: i64,
+    victim: u32,
+    thief: u32,
+    class: Class,
+    slice: Option<usize>,
+    unknown: Option<&'static str>,
+    lost: u64,
+}
+
+impl Head {
+    /// Of a task that has run since the start; `slice`: its row, where they are kept.
+    pub fn of(end_ns: i64, victim: u32, owner: (u32, Class), slice: Option<usize>) -> Head {
+        Head { end_ns, victim, thief: owner.0, class: owner.1, slice, unknown: None, lost: 0 }
+    }
+
+    /// Nobody's: so many records were lost in it.
+    pub fn lost(end_ns: i64, why: &'static str, lost: u64) -> Head {
+        Head { unknown: Some(why), lost, ..Head::of(end_ns, NOBODY, (UNKNOWN, Class::None), None) }
+    }
+
+    /// It lies before the first event whose context is certain.
+    pub fn doubt(&mut self) {
+        self.unknown.get_or_insert("before the first event whose context is certain");
+    }
+
+    /// When the first event was.
+    pub fn end_ns(&self) -> i64 {
+        self.end_ns
+    }
+
+    /// Why it is nobody's, if it is, and how many records were lost in it.
+    pub fn unknown(&self) -> Option<(&'static str, u64)> {
+        self.unknown.map(|why| (why, self.lost))
+    }
+
+    /// Row of the slice that it belongs to.
+    pub fn slice(&self) -> Option<usize> {
+        self.slice.filter(|_| self.unknown.is_none())
+    }
+
+    /// A part of it as its owner's.
+    pub fn segment(&self, start: i64, end: i64) -> Segment {
+        let known = Segment { start, end, victim: self.victim, thief: self.thief, class: self.class, depth: 0 };
+        self.unknown.map_or(known, |_| Segment::unknown(start, end))
+    }
+}
+
+/// Numbers, a bit each.
+#[derive(Debug, Default)]
+pub struct Bits(Vec<u64>);
+
+impl Bits {
+    /// One more.
+    pub fn insert(&mut self, number: usize) {
+        if self.0.len() <= number / 64 {
+            self.0.resize(number / 64 + 1, 0);
+        }
+        self.0[number / 64] |= 1 << (number % 64);
+    }
+
+    /// Whether it is one of them.
+    pub fn contains(&self, number: usize) -> bool {
+        self.0.get(number / 64).is_some_and(|bits| bits >> (number % 64) & 1 == 1)
+    }
+}
+
+/// What becomes of one CPU.
+#[derive(Debug, Default)]
+pub struct OfCpu {
+    /// The stretch before its first event.
+    pub head: Option<Head>,
+    /// Absences of NAPI threads (`Absence::number`) after which the poll before them went on there.
+    pub continued: Bits,
+}
+
+/// What becomes of each CPU that recorded anything.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// When the recording begins.
+    pub start_ns: i64,
+    /// By number.
+    pub cpus: FxHashMap<u32, OfCpu>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::thief::TASK;
+
+    #[test]
+    fn a_head_is_its_tasks_until_it_is_doubted() {
+        let mut head = Head::of(100, 7, (TASK, Class::None), Some(0));
+        assert_eq!((head.unknown(), head.slice(), head.segment(0, 100).victim), (None, Some(0), 7));
+        head.doubt();
+        assert_eq!((head.unknown().map(|found| found.1), head.slice()), (Some(0), None));
+        assert_eq!((head.segment(0, 100).victim, head.segment(0, 100).thief), (NOBODY, UNKNOWN));
+    }
+
+    #[test]
+    fn what_was_lost_stays_the_reason() {
+        let mut head = Head::lost(100, "records were lost", 3);
+        head.doubt();
+        assert_eq!(head.unknown(), Some(("records were lost", 3)));
+    }
+
+    #[test]
+    fn bits_are_numbers() {
+        let mut bits = Bits::default();
+        [0, 63, 64, 1000].into_iter().for_each(|number| bits.insert(number));
+        let found: Vec<usize> = (0..2000).filter(|&number| bits.contains(number)).collect();
+        assert_eq!(found, [0, 63, 64, 1000]);
+    }
+}

@@ -1,0 +1,73 @@
+//! One pass over a recording, whose rows are kept, or leave in batches.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::error::{bad, Result};
+use crate::ledger::causality::Causality;
+use crate::ledger::cpu::{Cpu, Found};
+use crate::ledger::deal::Dealer;
+use crate::ledger::join::Join;
+use crate::ledger::output::Pass;
+use crate::ledger::refuse;
+use crate::ledger::request::Request;
+use crate::ledger::schema::EventSchemas;
+use crate::ledger::settings::Settings;
+use crate::ledger::stream::{Batches, Stream};
+use crate::ledger::wait::Waits;
+use crate::ledger::walk::Walk;
+use crate::progress::Progress;
+use crate::recording::Recording;
+use crate::visit::{Both, Tally, Visitor};
+
+/// What is found, and what the pass met besides.
+pub fn pass<'p>(
+    recording: &Recording,
+    request: &Request,
+    batches: Option<Batches<'p>>,
+    beside: Option<&mut dyn Visitor>,
+    progress: Progress<'p>,
+) -> Result<(Pass, Tally)> {
+    let schemas = EventSchemas::of(recording);
+    refuse::refuse(recording, &schemas)?;
+    let has_waits = request.want.slices || request.want.displaced;
+    let causality = Causality::of(recording, request.clock_doubt.as_deref()).filter(|_| has_waits);
+    let mut settings = Settings::of(&schemas, request, causality.is_some());
+    settings.outcome = batches.as_ref().map(|batches| Arc::clone(&batches.survey.outcome));
+    let join = Join::new(Waits::new(causality, request.want.slices), batches.is_some());
+    let stream = batches.map(|batches| Stream::new(batches, request, settings.has_slices));
+    let settings = Arc::new(settings);
+    let walked = rayon::in_place_scope(|scope| -> Result<_> {
+        let dealer = Dealer::new(scope, join);
+        let mut walk = Walk::new(recording, schemas, settings, dealer, stream, progress);
+        let tally = match beside {
+            None => recording.walk(&mut walk),
+            Some(beside) => recording.walk(&mut Both(&mut walk, beside)),
+        };
+        walk.settle_present();
+        // Why a stream ended says more than that the walk did.
+        walk.stream.as_mut().map_or(Ok(()), Stream::check)?;
+        Ok((walk.schemas, walk.reader, walk.dealer.end(), walk.counters, (walk.window, walk.lost), walk.stream, tally?))
+    });
+    let (schemas, reader, dealt, counters, ((start, end), lost), stream, tally) = walked?;
+    let (mut cpus, join) = dealt.collect()?;
+    if start > end {
+        return Err(bad!(
+            Refused,
+            "nothing to account for: the capture holds no sample of an interrupt, softirq, napi or scheduler event"
+        ));
+    }
+    // Rings are written one after the other: where the rest of a file is missing, so may be what
+    // the other CPUs did meanwhile.
+    let in_full = recording.finished && !recording.cut && tally.notes.is_empty();
+    cpus.par_iter_mut().for_each(|cpu| cpu.end(start, end, in_full));
+    let joined = join.end(cpus.iter_mut().map(Cpu::part).collect(), end);
+    cpus.par_iter_mut().for_each(|cpu| cpu.undo_polls_that_moved(&joined.moved));
+    if let Some(mut stream) = stream {
+        stream.give(joined.rounds, &reader, true);
+        stream.check()?;
+    }
+    let cpus: Vec<Found> = cpus.into_iter().filter_map(Cpu::found).collect();
+    Ok((Pass { schemas, reader, cpus, waits: joined.waits, counters, capture: (start, end), lost }, tally))
+}

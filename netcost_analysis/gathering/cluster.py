@@ -1,0 +1,155 @@
+"""Dask's workers, who read captures: a local cluster, or one that is there.
+
+Dask is no dependency of the package: the extra `fleet` has it. It is what deploys on a machine, on
+Kubernetes, Slurm or YARN alike, gives a killed worker's tasks to others, and needs no code of ours
+for any of that.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .._native import CaptureError, __version__
+from .answered import Answered, answered, failed
+from .found import EXTRA, Found
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+# Native's, of a worker: it reads one capture at a time, and there are as many workers as cores.
+_THREADS = "RAYON_NUM_THREADS"
+_CONNECT_S = 20
+# Futures that are with the scheduler at once: it keeps a kilobyte or two for each.
+_AT_ONCE = 5_000
+# A capture on which one worker more than this has ended is not tried again.
+_DEATHS = 2
+_KILLED = "workers ended, one after another, while they read it: out of memory, perhaps"
+
+
+@contextmanager
+def connected(scheduler: str | None = None, workers: int | None = None) -> "Iterator[Client]":
+    """A client of a cluster.
+
+    scheduler: its address, as tcp://HOST:8786; a local cluster of one-threaded workers unless
+    given, which ends with the block. workers: of the local one; one per core unless given. Raises
+    CaptureError where Dask is not installed, nobody answers, or workers have another netcost.
+    """
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise CaptureError(f"{EXTRA} (no module {error.name})") from None
+    settings = {
+        "distributed.scheduler.allowed-failures": _DEATHS,
+        # One capture at a time: of one that ends its worker no other has the blame.
+        "distributed.scheduler.worker-saturation": 1.0,
+        # A capture is one task: what it holds of the interpreter's lock is no news.
+        "distributed.admin.tick.limit": "1h",
+        "distributed.comm.timeouts.connect": f"{_CONNECT_S}s",
+    }
+    with dask.config.set(settings):
+        if scheduler is None:
+            with LocalCluster(
+                n_workers=workers or _cores(),
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=50,
+                env={_THREADS: "1"},
+            ) as cluster, Client(cluster) as client:  # fmt: skip
+                yield client
+            return
+        try:
+            client = Client(scheduler, timeout=_CONNECT_S, set_as_default=False)
+        except Exception as error:
+            # An address that is none is a ValueError, a KeyError or an AssertionError of Dask's.
+            why = _line(error) or type(error).__name__
+            raise CaptureError(f"no scheduler answers at {scheduler}: {why}") from None
+        with client:
+            _require_netcost(client, scheduler)
+            yield client
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _require_netcost(client: "Client", scheduler: str) -> None:
+    # Workers that join later are not asked; what they return says their version.
+    try:
+        versions: Mapping[str, Any] = client.run(_version)
+    except Exception as error:
+        raise CaptureError(
+            f"the workers of {scheduler} cannot run netcost {__version__}: {_line(error)}"
+        ) from None
+    for worker, version in versions.items():
+        if version != __version__:
+            raise CaptureError(
+                f"worker {worker} of {scheduler} has netcost {version}, and this is {__version__}"
+            )
+
+
+def _version() -> str:
+    return __version__
+
+
+def ask_one(one: Found, known: str | None) -> Answered:
+    """What a worker runs: answered(), with native on one thread."""
+    # Of workers that somebody else started; native looks at it when it is first used.
+    os.environ.setdefault(_THREADS, "1")
+    return answered(one, known)
+
+
+def ask_all(client: "Client", todo: Iterable[tuple[Found, str | None]]) -> Iterator[Answered]:
+    """What becomes of each capture, as workers are done with them.
+
+    client: of the cluster. todo: captures, each with its checksum if its answers are known. A
+    killed worker's captures go to others; one that ends worker after worker is a row that says so.
+    Raises CaptureError where the scheduler is gone.
+    """
+    from distributed import CancelledError, as_completed
+    from distributed.scheduler import KilledWorker
+
+    left = iter(todo)
+    waiting: dict[Any, Found] = {}
+    done = as_completed([], loop=client.loop)
+
+    def submit() -> None:
+        for one, known in left:
+            future = client.submit(ask_one, one, known, pure=False)
+            waiting[future.key] = one
+            done.add(future)
+            if len(waiting) >= _AT_ONCE:
+                return
+
+    submit()
+    while waiting:
+        future = next(done)
+        one = waiting.pop(future.key)
+        try:
+            result: Answered = future.result()
+        except KilledWorker:
+            result = Answered(one.path, {"captures": [failed(one, "killed", _KILLED)]})
+        except (CancelledError, OSError) as error:
+            raise CaptureError(_gone(error)) from None
+        future.release()
+        yield result
+        if len(waiting) < _AT_ONCE // 2:
+            submit()
+
+
+def _gone(error: BaseException) -> str:
+    return (
+        f"the scheduler is gone ({type(error).__name__}): what was answered is kept, and the same "
+        "command goes on from there"
+    )
+
+
+def in_turn(todo: Iterable[tuple[Found, str | None]]) -> Iterator[Answered]:
+    """The same in this process, one capture after another, without Dask."""
+    for one, known in todo:
+        yield answered(one, known)

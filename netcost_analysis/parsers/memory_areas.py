@@ -1,0 +1,42 @@
+# What lies where in memory: /proc/iomem and /proc/vmallocinfo.
+
+import re
+from typing import NamedTuple
+
+_IOMEM = re.compile(r"([0-9a-f]{1,16})-([0-9a-f]{1,16}) : (.+)")
+_VMALLOC = re.compile(r"0x([0-9a-f]{16})-0x([0-9a-f]{16})\s+\d+ (\S+)(.*)")
+# Addresses of kernels of 64 bits; where root may not see them they are hashes of 32 bits.
+_KERNEL = 1 << 63
+_RAM = "System RAM"
+
+
+class Area(NamedTuple):
+    # From start on, up to before end.
+    start: int
+    end: int
+    name: str
+
+
+def ram(text: str) -> list[Area]:
+    # The host's memory by physical address, of the lines that are in no other's.
+    found = []
+    for line in text.splitlines():
+        match = _IOMEM.fullmatch(line)
+        if match and match[3] == _RAM:
+            found.append(Area(int(match[1], 16), int(match[2], 16) + 1, _RAM))
+    # Where root may not see them all addresses are 0.
+    return [area for area in found if area.end > 1]
+
+
+def virtual_areas(text: str) -> list[Area]:
+    # What is mapped in the kernel's vmalloc space, by who asked for it: "ioremap" for devices.
+    found = []
+    for line in text.splitlines():
+        match = _VMALLOC.fullmatch(line)
+        if match is None:
+            continue
+        start, end = int(match[1], 16), int(match[2], 16)
+        is_device = " ioremap" in match[4]
+        if _KERNEL <= start < end:
+            found.append(Area(start, end, "ioremap" if is_device else match[3].partition("+")[0]))
+    return sorted(found)

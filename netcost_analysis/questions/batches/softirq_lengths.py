@@ -1,0 +1,104 @@
+# How long softirqs run, as counts in bins that are the same in every recording.
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ...stats.bins import bins
+from ...timeline.timeline import Timeline
+from ..inputs import added, fold
+from ..question import question
+from .common import int64, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..answer import Answer
+
+_KEYS = ["action", "length_low_ns", "length_high_ns"]
+
+
+@question(
+    needs=("irq:softirq_entry", "irq:softirq_exit"),
+    inputs=("softirqs",),
+    main_columns=("action", "length_low_ns", "length_high_ns", "softirqs", "ns"),
+    rows=0,
+)
+def softirq_lengths(timeline: Timeline) -> pd.DataFrame:
+    """How long softirqs run, by vector: how many took how long, in bins that merge by adding.
+
+    Parameters
+    ----------
+    timeline : Timeline
+        The window and the CPUs in question.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row per action and bin: length_low_ns and length_high_ns (both within it), softirqs, ns
+        (their own time together).
+
+    Raises
+    ------
+    MissingEventsError
+        Without one of the events it needs.
+
+    Notes
+    -----
+    Own time, without what interrupted the softirq, of those that were seen from entry to exit; in
+    a window's edge, of the part within it. A bin is an eighth of a power of two wide, and below
+    16 ns one nanosecond: counts and sums of several recordings add up, bin by bin. Source:
+    softirqs.
+    """
+    return _counted(timeline).reset_index()
+
+
+@fold("softirqs")
+def _counted(counts: pd.DataFrame | None, softirqs: pd.DataFrame) -> pd.DataFrame:
+    known = softirqs[softirqs["entry_ns"].notna() & softirqs["exit_ns"].notna()]
+    rows = plain(known[known["self_ns"].notna()][["action", "self_ns"]])
+    lengths = int64(rows["self_ns"])
+    low, high = bins(lengths)
+    rows = rows.assign(length_low_ns=low, length_high_ns=high, softirqs=1, ns=lengths)
+    part = rows.groupby(_KEYS)[["softirqs", "ns"]].sum().astype("int64")
+    return added(counts, part)
+
+
+@softirq_lengths.totals
+def _totals(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    # by_action: of each vector how many, their time, and the bin in which half of them were over.
+    rows = [
+        {
+            "action": str(action),
+            "softirqs": int(of["softirqs"].sum()),
+            "ns": int(of["ns"].sum()),
+            "half_within_ns": half_within(of["length_high_ns"], of["softirqs"]),
+        }
+        for action, of in answer.frame.groupby("action", sort=False)
+    ]
+    frame = pd.DataFrame(rows, columns=["action", "softirqs", "ns", "half_within_ns"])
+    return {"by_action": frame.sort_values("ns", ascending=False, ignore_index=True)}
+
+
+def half_within(high: "pd.Series[int]", counts: "pd.Series[int]") -> int:
+    # The upper end of the bin that the one in the middle is in. high: of bins from low to high.
+    reached = np.searchsorted(np.cumsum(counts), counts.sum() / 2)
+    return int(high.iloc[int(reached)])
+
+
+@softirq_lengths.figures
+def _figures(answer: "Answer[pd.DataFrame]") -> dict[str, Any]:
+    return {"actions": answer.tables["by_action"].to_dict("records")}
+
+
+@softirq_lengths.plot(
+    title="Own time of each NET_RX softirq",
+    height=2.4,
+    panels=lambda answer: [{}] if (answer.frame["action"] == "NET_RX").any() else [],
+)
+def _plot(ax: "Axes", answer: "Answer[pd.DataFrame]") -> None:
+    from ...plots.lengths import lengths
+
+    rows = answer.frame[answer.frame["action"] == "NET_RX"]
+    lengths(ax, {"": rows}, "softirqs")

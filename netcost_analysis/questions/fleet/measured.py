@@ -1,0 +1,78 @@
+# A row per capture that could be read, with its busiest device: what all questions of a fleet ask.
+
+import shlex
+from typing import Any
+
+import pandas as pd
+
+from ...fleet.fleet import Fleet
+from ...units import printable
+from ..inputs import once
+
+# What captures are told apart by.
+KEYS = ("host", "kernel", "device", "driver")
+COLUMNS = {"host": "hostname", "kernel": "kernel", "device": "device", "driver": "driver"}
+# What stands for a name that nobody recorded.
+UNKNOWN = "(unknown)"
+_NAMES = ["hostname", "kernel", "device", "driver"]
+
+
+@once
+def measured(fleet: Fleet) -> pd.DataFrame:
+    # By path: path, hostname, kernel, recorded_at (a time, null where unknown), recorded_by, the
+    # sums of answers, device and driver of the device with most packets, its sums, and of these
+    # ns_per_work, batch_mean, interrupt_ns_per_work, network_cpu_share, stolen_of_tasks_share,
+    # squeezed_share, packets_per_s; NaN where unknown. A capture without any packet has no device.
+    captures = fleet.captures[["path", "recorded_by", "duration_ns"]]
+    rows = fleet.answers.merge(captures, on="path")
+    rows = rows.merge(_busiest(fleet.devices), on="path", how="left")
+    for name in _NAMES:
+        rows[name] = rows[name].astype(object).where(rows[name].notna(), UNKNOWN)
+    return ratios(rows)
+
+
+def _busiest(devices: pd.DataFrame) -> pd.DataFrame:
+    some = devices[(devices["packets"] > 0).fillna(False).astype(bool)]
+    order = some.sort_values(["path", "packets", "device"], ascending=[True, False, True])
+    first = order.drop_duplicates("path")
+    return first.drop(columns=["hostname", "kernel", "recorded_at", "namespace"])
+
+
+def ratios(rows: pd.DataFrame) -> pd.DataFrame:
+    # Rows of sums, of a capture or of several, with the ratios of these.
+    def over(above: "pd.Series[Any]", below: "pd.Series[Any]") -> "pd.Series[float]":
+        parts = above.astype("Float64") / below.astype("Float64").mask(below.fillna(0) <= 0)
+        return parts.astype("float64")
+
+    whole_ns = rows["ns"] - rows["cut_poll_ns"].fillna(0)
+    return rows.assign(
+        ns_per_work=over(whole_ns, rows["timed_packets"]),
+        interrupt_ns_per_work=over(rows["hardirq_ns"].fillna(0), rows["timed_packets"]),
+        batch_mean=over(rows["packets"], rows["busy_polls"]),
+        network_cpu_share=over(rows["network_cpu_ns"], rows["cpu_ns"]),
+        stolen_of_tasks_share=over(rows["stolen_network_ns"], rows["on_cpu_ns"]),
+        squeezed_share=over(rows["squeezes_low"], rows["with_polls"]),
+        packets_per_s=over(rows["packets"], rows["duration_ns"]) * 1e9,
+    )
+
+
+SUMS = [
+    *("ns", "cut_poll_ns", "timed_packets", "hardirq_ns", "packets", "busy_polls"),
+    *("network_cpu_ns", "cpu_ns", "stolen_network_ns", "on_cpu_ns"),
+    *("squeezes_low", "with_polls", "duration_ns"),
+]
+
+
+def shown_time(times: "pd.Series[Any]") -> "pd.Series[Any]":
+    # As ISO 8601 has it, to the second, in UTC; None where unknown.
+    texts = times.dt.strftime("%Y-%m-%dT%H:%M:%SZ").astype(object)
+    shown: pd.Series[Any] = texts.where(times.notna(), None)
+    return shown
+
+
+def command_for(path: str, error: bool = False) -> str:
+    # What opens a capture. A URL is opened from a copy.
+    shown = printable(path)
+    if "://" in path:
+        return f"fsspec.open({shown!r})"
+    return f"netcost {'info' if error else 'report'} {shlex.quote(shown)}"

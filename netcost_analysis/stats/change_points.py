@@ -1,0 +1,122 @@
+"""Where in a series of observations their level changes: by ranks, with a permutation test."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .resampling import Floats, Ints
+
+# A side of a change point has so many observations at least.
+LEAST_SIDE = 5
+PERMUTATIONS = 1_999
+# A series in which nothing changes has a change point with this chance at most.
+FALSE_ALARMS = 0.01
+_SEED = 17
+
+
+class ChangePoint(NamedTuple):
+    """A change of level.
+
+    first: the place of the first observation after it. p: how often the observations, in another
+    order, have a change at least as plain anywhere.
+    """
+
+    first: int
+    p: float
+
+
+def change_points(values: Floats, groups: Ints) -> list[ChangePoint]:
+    """Where the level of a series changes, in order.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        Observations in order of time.
+    groups : numpy.ndarray
+        Of each the group (a host) that it belongs to, as a number from 0: groups may have levels of
+        their own.
+
+    Returns
+    -------
+    list of ChangePoint
+        Those whose chance is at most FALSE_ALARMS; none of fewer than 2 x LEAST_SIDE observations.
+
+    Notes
+    -----
+    From each observation the median of its group is taken, and what is left is ranked. A change
+    point is where the sum of the ranks before it is farthest from what it would be without any
+    order, measured by its standard deviation (Pettitt 1979, weighted by place). Its chance is the
+    share of PERMUTATIONS random orders, within groups and seeded, in which the farthest place is at
+    least as far; so it holds for whatever distribution, and allows for looking at every place. Each
+    side is then looked at in the same way (binary segmentation). Observations that are alike for
+    being near in time are taken for a change more often than that. No library: ruptures, which is
+    light, finds the best places for a penalty that is to be chosen and has no chances.
+    """
+    found: list[ChangePoint] = []
+    left = [(0, len(values))]
+    while left:
+        start, end = left.pop()
+        one = _change_point(values[start:end], groups[start:end])
+        if one is not None and one.p <= FALSE_ALARMS:
+            at = start + one.first
+            found.append(ChangePoint(at, one.p))
+            left += [(start, at), (at, end)]
+    return sorted(found)
+
+
+def first_chance(values: Floats, groups: Ints) -> float:
+    """The chance of the plainest change of a whole series; NaN where it is too short for one."""
+    one = _change_point(values, groups)
+    return float("nan") if one is None else one.p
+
+
+def _change_point(values: Floats, groups: Ints) -> ChangePoint | None:
+    count = len(values)
+    if count < 2 * LEAST_SIDE:
+        return None
+    ranks = _ranks(_without_levels(values, groups))[None, :]
+    if not np.ptp(ranks):
+        return None
+    place, farthest = _farthest(ranks)
+    shuffled = _shuffled(ranks[0], groups, np.random.default_rng(_SEED))
+    _, others = _farthest(shuffled)
+    # The order itself is one of those that there are.
+    p = (1 + int((others >= farthest[0] - 1e-9).sum())) / (1 + PERMUTATIONS)
+    return ChangePoint(int(place[0]), p)
+
+
+def _without_levels(values: Floats, groups: Ints) -> Floats:
+    left = values.astype("float64").copy()
+    for group in np.unique(groups):
+        own = groups == group
+        left[own] -= np.median(left[own])
+    return left
+
+
+def _ranks(values: Floats) -> Floats:
+    # From the mean rank; what is equal has one rank.
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks: Floats = (ends - (counts - 1) / 2)[which] - (len(values) + 1) / 2
+    return ranks
+
+
+def _farthest(ranks: Floats) -> tuple[Ints, Floats]:
+    # Of each row the place of the change, and how far the sum before it is from 0.
+    count = ranks.shape[1]
+    before = np.arange(1, count)
+    weights = np.sqrt(before * (count - before))
+    sums = np.abs(np.cumsum(ranks, axis=1)[:, :-1]) / weights
+    sums[:, : LEAST_SIDE - 1] = -1
+    sums[:, count - LEAST_SIDE :] = -1
+    place = sums.argmax(axis=1)
+    return place + 1, sums[np.arange(len(sums)), place]
+
+
+def _shuffled(ranks: Floats, groups: Ints, draw: np.random.Generator) -> Floats:
+    made = np.empty((PERMUTATIONS, len(ranks)))
+    for group in np.unique(groups):
+        own = np.flatnonzero(groups == group)
+        order = draw.random((PERMUTATIONS, len(own))).argsort(axis=1)
+        made[:, own] = ranks[own][order]
+    return made

@@ -1,0 +1,96 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Many captures: what costs most, where, and since when?
+#
+# Hosts are recorded each day, and `netcost fleet` asks all recordings the same questions. **On
+# which hosts, kernels, devices and drivers does a packet cost most? Which captures are unlike the
+# others, and why? When did costs change?**
+
+# %% tags=["parameters"]
+path = "../sample-data/fleet"  # what netcost.open_fleet takes
+
+# %%
+import netcost_analysis as netcost
+
+fleet = netcost.open_fleet(path)
+
+# %% [markdown]
+# ## What there is
+#
+# This notebook's own fleet is made of two samples by `sample-data/make-fleet`: stretches of real
+# recordings under other hosts' names, kernels and days. On one of the two kernels polls take 15 %
+# longer from 11 March on.
+
+# %%
+fleet.ask.fleet.fleet_captures()
+
+# %% [markdown]
+# ## What changed, and when
+#
+# A series has the captures of one kernel and driver, in order of time. A host that is dear is no
+# change: each host's own level is taken away first. Where nothing changes, a series has a change
+# point in one case of a hundred.
+
+# %%
+fleet.ask.fleet.trend()
+
+# %% [markdown]
+# ## Captures far from others like them
+#
+# Compared with the others of their kernel and driver, by median and median absolute deviation.
+
+# %%
+fleet.ask.fleet.outliers()
+
+# %% [markdown]
+# ## What a packet costs, and whom it takes the time from
+#
+# Sums over all captures of a row. The line in a bar goes from its cheapest capture to its dearest.
+
+# %%
+fleet.ask.fleet.by_kernel()
+
+# %%
+fleet.ask.fleet.by_driver()
+
+# %%
+fleet.ask.fleet.by_device()
+
+# %%
+fleet.ask.fleet.by_host()
+
+# %% [markdown]
+# ## All polls, all softirqs
+#
+# Histograms of all captures, added up: exact sums, for bins are the same in every capture.
+
+# %%
+fleet.ask.fleet.fleet_poll_sizes()
+
+# %%
+fleet.ask.fleet.fleet_softirq_lengths()
+
+# %% [markdown]
+# ## What could not be read
+
+# %%
+fleet.ask.fleet.unreadable()
+
+# %% [markdown]
+# ## How this was made
+#
+# `netcost fleet PATH... -o DIR` asks each capture once and keeps its answers as Parquet tables,
+# which pandas, Polars or DuckDB read as they are. `fleet.captures`, `.answers`, `.devices` and
+# `.histograms` have them here. Full definitions: `docs/definitions.md`, `docs/scaling.md`.

@@ -1,0 +1,74 @@
+# netcost fleet-report: what changed first, tables that fit a mail, hostile names as text.
+
+from pathlib import Path
+
+import pytest
+
+from support.fleets import REGRESSED, Told, dataset, days
+from support.run_cli import Netcost
+
+HOSTILE = "<script>alert(1)</script>\n| a | \x1b[31m`$x_{1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> str:
+    return str(dataset(tmp_path / "fleet", days(factor=1.15), unreadable=1))
+
+
+def test_the_text_of_a_fleet(netcost: Netcost, folder: str, tmp_path: Path) -> None:
+    printed = netcost("fleet-report", folder)
+    lines = printed.out.splitlines()
+    assert (printed.code, printed.err, lines[0]) == (0, "", "What there is")
+    assert lines[3].startswith("57 captures of 4 hosts and 2 kernels")
+    said = " ".join(lines)
+    assert f"kernel {REGRESSED}, driver ixgbe: the cost of a packet changed by +1" in said
+    # Commands are copied whole.
+    assert all(len(line) <= 72 for line in lines if not line.startswith("    "))
+    assert sum(line.startswith("    netcost report captures/") for line in lines) >= 6
+    text = tmp_path / "out.txt"
+    assert netcost("fleet-report", folder, "-o", str(text)).out == f"write-up in {text}\n"
+    assert text.read_text() == printed.out
+
+
+def test_the_json_of_a_fleet(netcost: Netcost, folder: str) -> None:
+    found = netcost("fleet-report", folder, "--json").json
+    assert list(found)[:3] == ["fleet_captures", "trend", "outliers"]
+    assert {row["because"] for row in found["trend"]["changes"]} == {"poll cost", ""}
+    assert len(found["by_host"]["by_host"]) == 4
+    assert found["unreadable"]["unreadable"][0]["path"] == "captures/cut-0.data"
+
+
+def test_a_question_of_a_fleet_in_a_shell(netcost: Netcost, folder: str) -> None:
+    rows = netcost("ask", "by_host", folder, "--json").json
+    assert [row["captures"] for row in rows] == [14] * 4
+    assert netcost("ask", "by_host", folder, "--start", "1").code == 2
+    refused = netcost("ask", "stolen", folder)
+    assert "is a fleet: open one of its captures" in refused.out + refused.err
+
+
+def test_hostile_names_are_text(netcost: Netcost, tmp_path: Path) -> None:
+    told = [Told(host=HOSTILE, kernel="6.1<b>", driver="*d*|x", day=day) for day in range(12)]
+    folder = str(dataset(tmp_path / "fleet", [*told, Told(host=HOSTILE, batch=1, day=13)]))
+    printed = netcost("fleet-report", folder)
+    assert printed.code == 0
+    assert "\x1b" not in printed.out
+    assert "<script>alert(1)</script> | a |" in printed.out
+    from netcost_analysis import open_fleet
+
+    fleet = open_fleet(folder)
+    for name in ("by_host", "by_driver", "by_kernel", "outliers", "trend", "fleet_poll_sizes"):
+        answer = fleet.ask(name)
+        shown = answer._repr_html_()
+        assert "<script" not in shown
+        assert "<b>" not in shown
+        assert "\x1b" not in shown
+        # Drawing is when matplotlib finds fault with a label.
+        for picture, _ in answer.evidence():
+            assert picture
+
+
+def test_what_is_no_fleet(netcost: Netcost, tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        run = netcost("fleet-report", str(path))
+        assert (run.code, run.out, run.err.count("\n")) == (1, "", 1)
+        assert "has no answers to a fleet: netcost fleet PATH... -o DIR makes them" in run.err

@@ -1,0 +1,24 @@
+# notebooks/09-fleet: a cell a question, on a fleet of one's own, with hostile names.
+
+from pathlib import Path
+
+import pytest
+
+from support.fleets import Told, dataset, days
+from support.host import ROOT
+from support.told_notebook import told_by
+
+SCRIPT = ROOT / "notebooks" / "09-fleet.py"
+
+
+def test_a_fleet_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = Told(host="<script>$x_{1", kernel="6.1.0", batch=1, day=15)
+    folder = dataset(tmp_path / "fleet", [*days(factor=1.15), odd], unreadable=1)
+    told = told_by(SCRIPT, monkeypatch, path=str(folder))
+    assert "the cost of a packet changed by +1" in told.text
+    assert any(
+        one.startswith("CPU time of a packet over time: kernel 6.12.0") for one in told.pictures
+    )
+    assert "CPU time of a packet, by host" in told.pictures
+    assert "netcost report captures/" in told.text
+    assert "<script" not in told.text

@@ -1,0 +1,57 @@
+# sample-data/make-fleet: a stretch of a sample's events under another host's name, polls stretched.
+
+import importlib.util
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import netcost_analysis as netcost
+from support.host import ROOT
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    path = str(ROOT / "sample-data" / "make-fleet")
+    spec = importlib.util.spec_from_loader("make_fleet", SourceFileLoader("make_fleet", path))
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_polls_really_take_longer(script: ModuleType, tmp_path: Path) -> None:
+    base = script.Base(ROOT / "sample-data" / "nic-stolen-time")
+    stretch = base.first, base.first + 100_000_000
+    polls = []
+    for factor in (1.0, 1.15):
+        data = script.rewritten(base.data, *stretch, base.moved(factor), "other", "9.9.9")
+        path = tmp_path / f"{factor}.data"
+        path.write_bytes(data)
+        capture = netcost.open_capture(path)
+        assert (capture.info["hostname"], capture.info["kernel"]) == ("other", "9.9.9")
+        polls.append(capture.timeline().polls)
+    # The same polls, each of them longer by as much, to the nanosecond that times are rounded to.
+    short, long = polls
+    assert len(short) > 100
+    assert short["work"].tolist() == long["work"].tolist()
+    for before, after in zip(
+        short["end_ns"] - short["start_ns"], long["end_ns"] - long["start_ns"], strict=True
+    ):
+        assert after == pytest.approx(1.15 * before, abs=2)
+
+
+def test_the_samples_answers_have_what_was_planted() -> None:
+    fleet = netcost.open_fleet(ROOT / "sample-data" / "fleet")
+    changes = fleet.ask.fleet.trend().frame
+    priced = changes[changes["metric"] == "ns_per_work"]
+    assert priced["kernel"].tolist() == ["6.12.117+deb12-amd64"] * 2
+    assert priced["changed_at"].between("2026-03-10", "2026-03-13").all()
+    assert set(priced["because"]) == {"poll cost"}
+    assert (priced["change_low"] < 0.15).all()
+    assert (priced["change_high"] > 0.15).all()
+    # The capture with polls of twice the length, the other one that was made so.
+    assert "fleet-captures/web03-2026-03-06" in set(fleet.ask.fleet.outliers().frame["path"])
+    assert len(fleet.ask.fleet.unreadable().frame) == 2
