@@ -28,7 +28,7 @@ fn decode(format: &Format, block: &[u8]) {
         at += 1 + size;
     }
     columns.gather(block);
-    let rows = columns.len();
+    let rows = columns.row_count();
     for (_, column) in columns.finish(Arc::new(NullArray::new(rows)), Unit::Nanoseconds) {
         column.to_data().validate_full().expect("a well-formed column");
         assert_eq!(column.len(), rows);
