@@ -164,7 +164,9 @@ class _Loads(NamedTuple):
 
 @once
 def _loads(source: "Capture", event: str) -> _Loads:
-    samples = profile(source, event).samples
+    # The pass that keeps each stack once leaves out what only loads have; its rows are the same.
+    stack = profile(source, event).samples["stack"]
+    samples = source.samples(event).assign(stack=stack)
     said = decoded(samples["data_src"].to_numpy(dtype="u8"))
     objects = data_objects(source, samples)
     absent = pd.Series(np.nan, index=samples.index)
