@@ -22,6 +22,8 @@ OTHERS = {
     "data-path-comparison": ("netcost sweep DIR", "a sweep over packet rates"),
     "local-traffic-regression": ("netcost compare BASE NEW", "two sides with repeats"),
 }
+# Those that take a recording of samples alone: nothing in them has to have a ledger.
+OF_SAMPLES = ("where-the-cycles-go",)
 
 
 def find_notebook(name: str | None = None) -> Path:
